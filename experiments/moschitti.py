@@ -248,9 +248,9 @@ def where(there: Any, values: Any) -> list[float]:
 
 
 def is_right(model: KernelSVC, X: Table, y: Any) -> Any:
-    """Whether each prediction is right; examples that share nothing with the model are guessed without a warning."""
+    """Whether each prediction is right. Examples without a fragment in common with the model cause no warning."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*share nothing with the model", TreeletWarning)
+        warnings.filterwarnings("ignore", ".*no fragment in common with the model", TreeletWarning)
         return model.predict(X) == y
 
 

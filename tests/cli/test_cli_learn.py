@@ -429,7 +429,7 @@ def test_trees_that_the_model_knows_nothing_of_are_said(train: Path, tmp_path: P
     other.write_text("import os\nos.getcwd()\n")
     result = run("predict", model, other)
     assert result.exit_code == 0
-    assert messages.nothing_in_common(1, 1) in result.stderr
+    assert re.search(messages.nothing_in_common(1, 1), result.stderr)
 
 
 # --- evaluate -----------------------------------------------------------------------------------------------------
@@ -442,7 +442,7 @@ def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> Non
     known = report("evaluate", model, write_tsv(tmp_path / "test.tsv", examples))
     test = write_tsv(tmp_path / "test.tsv", [*examples, ("reason", "(S (WH (W why)))"), ("reason", examples[0][1])])
     told = run("evaluate", model, test, "--json")
-    line = "2 of 14 examples have labels that were never seen in training, and count as errors: 'reason' (2)\n"
+    line = "2 of 14 examples have labels that do not occur in the training data, and count as errors: 'reason' (2).\n"
     assert (told.exit_code, told.stderr) == (0, f"treelet: warning: {test}: {line}")
     result = json.loads(told.stdout)
     assert result["unknown"] == {"reason": 2}
@@ -463,11 +463,8 @@ def test_labels_of_which_none_was_seen_are_an_error(train: Path, tmp_path: Path)
     succeed("train", train, "-o", model)
     test = write_tsv(tmp_path / "test.tsv", [(label.upper(), tree) for label, tree in generate(6, seed=1)])
     line = fail("evaluate", model, test)
-    assert (
-        f"{test}: {messages.NO_LABEL_WAS_SEEN} in training: there are 'PERSON' (2), 'PLACE' (2), 'TIME' (2) here"
-        in line
-    )
-    assert "there were 'person', 'place', 'time'" in line
+    assert f"{test}: {messages.NO_LABEL_WAS_SEEN}. Labels here: 'PERSON' (2), 'PLACE' (2), 'TIME' (2); " in line
+    assert "in the training data: 'person', 'place', 'time'. Check the file name and the column of the labels." in line
     with pytest.warns(tl.errors.UnseenLabelWarning, match=messages.NO_LABEL_WAS_SEEN):
         assert tl.load(model).score(*tl.read_examples(test)) == 0
 
@@ -650,7 +647,7 @@ def test_nothing_half_written(train: Path, test: Path, monkeypatch: pytest.Monke
 def test_long_work_speaks_off_a_terminal(train: Path) -> None:
     command = "train", train, "-o", (model := train.with_name("m.treelet"))
     assert "kernel values: " in run(*command).stderr
-    assert re.search(r"^grid: [1-9]\d* of \d+, \d+ s gone, about \d+ s left$", run(*command, "--grid").stderr, re.M)
+    assert re.search(r"^grid: [1-9]\d* of \d+, \d+ s elapsed, about \d+ s left$", run(*command, "--grid").stderr, re.M)
     for reading in (("predict", model, train), ("evaluate", model, train)):
         assert "scores: " in run(*reading).stderr
         assert run(*reading, "--no-progress").stderr == ""

@@ -1,4 +1,4 @@
-"""Matrices on disk: ended at any moment and gone on with, grown, and never of something else than what was asked for."""
+"""Matrices on disk: killed at any moment and resumed, extended, and never mistaken for another matrix."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Killed(BaseException):
 
 
 def cut(monkeypatch: pytest.MonkeyPatch, method: str, after: int, *, committed: bool) -> None:
-    """Let the process end in the middle of a tile: half of it is written, and what was said to be done before stays."""
+    """Kill the process in the middle of a tile: half of the tile is written, and the recorded tiles stay."""
     left, whole = after, getattr(RowsInFile, method)
 
     def ending(self: Any, tile: Tile, *values: Any) -> None:
@@ -141,7 +141,7 @@ def ended(bank: Any, path: Path, **options: Any) -> None:
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool) -> None:
-    """And nothing of what is there is lost."""
+    """And no existing file is lost."""
     if complete:
         tl.gram(KERNEL, bank, out=path, resume=True)
     else:
@@ -154,7 +154,7 @@ def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool
         ({"X": other}, messages.OTHER_EXAMPLES),
         ({"X": bank[:100]}, messages.other_shape("120 x 120", "100 x 100")),
         ({"Y": bank}, messages.OTHER_EXAMPLES),
-        ({"dtype": "float32"}, "float64, not float32"),
+        ({"dtype": "float32"}, messages.FLOAT64_INSTEAD_OF_FLOAT32),
     ):
         arguments: dict[str, Any] = {"kernel": KERNEL, "X": bank, "out": path, "resume": True} | change
         with pytest.raises(FileError, match=messages.not_the_matrix(words)):
@@ -449,8 +449,8 @@ def test_a_growing_matrix_that_was_cut(bank: tl.Treebank, path: Path) -> None:
 def test_what_cannot_grow(bank: tl.Treebank, path: Path, manifest: bool) -> None:
     tl.gram(KERNEL, bank[:70], out=path, resume=manifest)
     kernel, rows = (
-        "of another kernel" if manifest else "is not the matrix",
-        "of other examples" if manifest else "is not the matrix",
+        messages.OF_ANOTHER_KERNEL if manifest else messages.NOT_THE_SAME_MATRIX,
+        messages.OF_OTHER_EXAMPLES if manifest else messages.NOT_THE_SAME_MATRIX,
     )
     for change, words in (
         ({"kernel": tl.SubsetTree(lam=0.3)}, kernel),

@@ -32,7 +32,7 @@ def must_end_in(suffixes: str) -> str:
 
 
 def no_room(size: int) -> str:
-    return f"no room for {size} bytes (No space left on device)"
+    return f"not enough disk space for {size} bytes (No space left on device)"
 
 
 def no_trees_in(file: object) -> str:
@@ -48,9 +48,9 @@ def would_overwrite(argument: str) -> str:
 PICTURE_IS_FOR_CLASSIFIERS = "--picture draws the confusion matrix of a classifier, but this model has no classes."
 PROBABILITY_IS_FOR_CLASSIFIERS = "--probability applies to classifiers only, but this model predicts a number."
 SCORES_OR_PROBABILITY = "--scores and --probability exclude each other."
-MODEL_WITHOUT_PROBABILITIES = "this model has no probabilities: train it with --probability"
+MODEL_WITHOUT_PROBABILITIES = "the model was trained without probabilities. Train it with --probability."
 SMALLER_LAM_OPTION = "a smaller --lam"
-USE_A_FILE = "a file needs none of it: --output K.npy"
+USE_A_FILE = "--output K.npy for a file."
 SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
 ONE_STANDARD_INPUT = "BANK and QUERY are both standard input (-)."
 
@@ -69,13 +69,13 @@ def internal_error(what: str) -> str:
 
 # --- examples and models ------------------------------------------------------------------------------------------
 
-MODEL_OF_A_MATRIX = "fitted to a matrix of kernel values, and takes no examples"
-PREDICTS_NOTHING = "a KernelMatrix, which predicts nothing"
-NO_LABEL_WAS_SEEN = "none of the labels was seen"
+MODEL_OF_A_MATRIX = "fitted to a precomputed kernel matrix, so it cannot predict from examples"
+PREDICTS_NOTHING = "the file contains a KernelMatrix, which cannot predict"
+NO_LABEL_WAS_SEEN = "None of the labels occur in the training data"
 ALL_TARGETS_ARE_0 = "the examples have no labels, because all targets are 0."
 EXAMPLES_WITHOUT_LABELS = "the examples have no labels"
 NO_EXAMPLES = "the file contains no examples."
-NOT_A_MODEL = "this is no treelet model"
+NOT_A_MODEL = "the file is not a treelet model"
 ONE_TREE_EACH = "the model needs exactly one tree per example."
 NO_TREES = "no trees"
 LINE_WITHOUT_QID = "this line has no qid:N, others do"
@@ -92,7 +92,7 @@ def unseen_labels(examples: int, all_examples: int, labels: str) -> str:
 
 def one_example_of(label: str) -> str:
     """A class is too small for cross-validation."""
-    return f"'{label}' has one"
+    return f"Class '{label}' has only one"
 
 
 def no_tree_column(name: str) -> str:
@@ -105,7 +105,7 @@ def empty_label(example: int) -> str:
 
 def nothing_in_common(examples: int, all_examples: int) -> str:
     """Examples have no fragment in common with the model."""
-    return f"warning: {examples} of {all_examples} examples share nothing with the model"
+    return rf"warning: {examples} of {all_examples} examples? ha(s|ve) no fragment in common with the model"
 
 
 def needs_column(column: str, available: str) -> str:
@@ -144,8 +144,8 @@ NO_TREE_TO_SEARCH = "the file contains no trees. Pass a file with at least one t
 ONLY_ONE_TREE = "the file contains only 1 tree. Pass a QUERY, or a file with at least two trees."
 UNLIKE_THE_BANK = "treelet: warning: 1 of 1 queries has no fragment in common with any tree of BANK."
 FOREST_AS_LATEX = "a forest cannot be drawn as LaTeX."
-TOO_LARGE_TO_DRAW = "more than can be drawn"
-PRUNE_CLOSER = "prune it closer"
+TOO_LARGE_TO_DRAW = "but the limit is 400 together."
+PRUNE_CLOSER = "Prune the forest to a smaller log-probability range"
 NOTHING_TO_DRAW = "nothing to draw"
 NEEDS_A_SENTENCE = "--picture needs at least one sentence, but the input is empty."
 NO_WORDS = "no words"

@@ -49,7 +49,7 @@ class _Available:
         if owner is None:
             return self.method
         if not self.check(owner):
-            raise UnavailableError(f"this {kind.__name__} has no {self.method.__name__}: {self.hint}")
+            raise UnavailableError(f"{self.method.__name__} of this {kind.__name__} is not available. {self.hint}")
         return MethodType(self.method, owner)
 
 
@@ -221,8 +221,8 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         single = classes[np.bincount(codes) < 2].tolist()
         if self.probability and single:
             raise ParameterError(
-                f"{keyword('probability', True)} needs at least two examples of each class, to fit on some and score others; "
-                f"there is one only of {some_of(single)}"
+                f"{keyword('probability', True)} needs at least two examples per class for cross-validation. "
+                f"{'These classes have' if len(single) > 1 else 'This class has'} only one: {some_of(single)}."
             )
         K = self._fit(kernel, data, lambda K: self._solve(K, codes, weights))
         self._remember(kernel, data, classes[codes])
@@ -244,17 +244,27 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         labels = checked_targets(y, n)
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "The number of unique classes")  # our own warning below comes earlier
+                warnings.filterwarnings("ignore", "The number of unique classes")  # The warning below replaces it.
                 check_classification_targets(labels)
             classes, codes = np.unique(labels, return_inverse=True)
         except (TypeError, ValueError) as error:
-            raise ParameterError(f"y does not hold classes: {error}") from error
+            if labels.dtype.kind == "f":
+                row = int((labels != np.round(labels)).argmax())
+                raise ParameterError(
+                    f"y contains continuous values, such as {labels[row]:g} for example {row}, but KernelSVC predicts "
+                    "classes. Use KernelSVR or RLS to predict numbers, or pass one label per example."
+                ) from error
+            raise ParameterError(
+                f"y does not contain classes ({error}). Pass one string, int or bool per example."
+            ) from error
         if len(classes) < 2:
-            raise ParameterError(f"y holds one class only, {classes.tolist()[0]!r}: a classifier needs at least two")
+            raise ParameterError(
+                f"y contains only one class, {classes.tolist()[0]!r}: a classifier needs at least two classes."
+            )
         if len(labels) > 10 and 2 * len(classes) > len(labels):
             warnings.warn(
-                f"there are {len(classes):,} classes among {len(labels):,} examples: nearly every class has one example. "
-                "Are these the labels, or numbers that a regressor should learn?",
+                f"y contains {len(classes):,} classes for {len(labels):,} examples, so most classes have only one "
+                "example. Check that y contains labels. To predict numbers, use KernelSVR or RLS.",
                 TreeletWarning,
                 stacklevel=4,
             )
@@ -266,16 +276,17 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         if sample_weight is not None:
             weights = checked_numbers(sample_weight, len(codes), name="sample_weight")
             if not (weights > 0).all():
+                row = int((weights <= 0).argmax())
                 raise ParameterError(
-                    f"sample_weight must hold one positive number for each of the {len(codes)} examples"
+                    f"sample_weight must contain one positive number per example. Got {weights[row]:g} for example {row}."
                 )
         if isinstance(self.class_weight, Mapping):
-            known = {label: place for place, label in enumerate(classes.tolist())}
+            known = {label: number for number, label in enumerate(classes.tolist())}
             factors = np.ones(len(classes))
             for label, factor in self.class_weight.items():
                 if label not in known or not isinstance(factor, int | float | np.number) or not 0 < factor < np.inf:
                     raise self._refuse(
-                        "class_weight", f"a dict from the classes {classes.tolist()} to positive numbers"
+                        "class_weight", f"a dict from the classes ({some_of(classes.tolist())}) to positive numbers"
                     )
                 factors[known[label]] = factor
             weights *= factors[codes]
@@ -315,7 +326,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
     @available(
         lambda self: self.probability or hasattr(self, "platt_"),
-        "there are no probabilities unless they are asked for: fit it with probability=True (decision_function needs nothing)",
+        "Fit it with probability=True, or use decision_function, which is always available.",
     )
     def predict_proba(self, X: Any) -> Matrix:
         """Return the probability of each class, in the order of `classes_`.
@@ -332,7 +343,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         """
         check_is_fitted(self)
         if not hasattr(self, "platt_"):
-            raise ParameterError("this KernelSVC was fitted without probabilities: fit it with probability=True")
+            raise ParameterError("This KernelSVC was fitted without probabilities. Fit it with probability=True.")
         return self._probabilities(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -345,7 +356,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
         check_is_fitted(self)
         predicted = self.predict(X)
-        labels = checked_targets(y, len(predicted), "score needs y, the class of each example")
+        labels = checked_targets(y, len(predicted), "y is missing: score needs the class of each example.")
         unseen = Unseen.of(labels.tolist(), self.classes_.tolist())
         if unseen.counts:
             warnings.warn(str(unseen), UnseenLabelWarning, stacklevel=2)
@@ -454,4 +465,4 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
         if self.model_.outputs != 1:
-            raise ValueError("a regression has one output")
+            raise ValueError("a regression model must have one output")
