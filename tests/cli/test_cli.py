@@ -476,7 +476,7 @@ def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
 
 def test_gram_of_one_of_several_trees_a_row(tmp_path: Path) -> None:
     (tmp_path / "two.dat").write_text("1 |BT| (A b) |BT| (C d) |ET|\n-1 |BT| (A c) |BT| (C d) |ET|\n")
-    assert "columns of trees: 'tree1', 'tree2'." in fail("gram", tmp_path / "two.dat", "-o", "-")
+    assert "'tree1', 'tree2'. Choose one, for example --column tree1" in fail("gram", tmp_path / "two.dat", "-o", "-")
     rows = succeed("gram", tmp_path / "two.dat", "-o", "-", "--column", "tree2", "--lam", "1").stdout.split()
     assert [float(cell) for cell in rows] == [1, 1, 1, 1]
 

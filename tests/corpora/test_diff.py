@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import fail, succeed
 from messages import corpora as messages
-from messages.common import PUT_IT_IN_A_LIST, at_least, needs_a_kernel, wrong_parameter
+from messages.common import at_least, needs_a_kernel, wrong_parameter
 from treelet.corpora import diversity, fragment_differences, vendi_score
 from treelet.corpora.two_samples import discrepancy, p_value, relabeled
 from treelet.datasets import flights
@@ -306,7 +306,7 @@ def test_of_large_corpora_a_sample_is_compared() -> None:
         ((A, B), {"memory": "much"}, wrong_parameter("memory")),
         ((A, B), {"random_state": "x"}, wrong_parameter("random_state")),
         ((A, B, "sst"), {}, messages.DIFF_NEEDS_A_KERNEL),
-        (("a.mrg", B), {}, PUT_IT_IN_A_LIST),
+        (("a.mrg", B), {}, "'a.mrg' is a file name, but a collection of trees is needed"),
     ],
 )
 def test_what_is_wrong_is_said(arguments: Any, options: Any, message: str) -> None:

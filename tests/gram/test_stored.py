@@ -26,7 +26,7 @@ from treelet.formats.temporary import locked
 from treelet.gram.executors import ThreadExecutor
 from treelet.gram.plan import Plan, Span, Tile, planned
 from treelet.gram.stored import resuming
-from treelet.gram.stored.fingerprint import fingerprint
+from treelet.gram.stored.fingerprint import examples_fingerprint, fingerprint
 from treelet.gram.stored.journal import Journal, checksum
 from treelet.gram.stored.matrix_file import NpyFile, RowsInFile
 
@@ -505,6 +505,56 @@ def test_fingerprints_tell_content(bank: tl.Treebank) -> None:
     assert fingerprint(on.coerce(table)) == fingerprint(on.coerce([dict(row) for row in table]))
     with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_COMPARABLE):
         fingerprint([lambda: 0])
+
+
+def table_of(*names: str) -> tl.structures.Table:
+    columns = {"tree": ["(S (A a))", "(S (B b))"], "words": [{"a": 1.0}, {"b": 2.0}], "number": [1.0, 2.0]}
+    return tl.structures.Table({name: columns[name] for name in names})
+
+
+ON_COLUMNS = tl.On("tree", KERNEL) + 0.5 * tl.On("words", tl.Linear()) + 1
+
+
+@pytest.mark.parametrize(
+    ("first", "X", "second", "Z"),
+    [
+        (tl.SubsetTree(lam=1), ["(A a)"], tl.SubsetTree(lam=1.0), ["(A a)"]),
+        (tl.SubsetTree(lam=1).distance(), ["(A a)"], tl.SubsetTree(lam=np.float64(1)).distance(), ["(A a)"]),
+        (tl.SubsetTree(lam=0.4), ["(A a)"], tl.SubsetTree(lam=0.4, lam_bounds="fixed"), ["(A a)"]),
+        (tl.Locality(weights={"x": 1}), [{"x": ["a"]}], tl.Locality(weights={"x": 1.0}), [{"x": ["a"]}]),
+        (ON_COLUMNS, table_of("tree", "words"), ON_COLUMNS, table_of("words", "tree")),
+        (ON_COLUMNS, table_of("tree", "words"), ON_COLUMNS, table_of("number", "tree", "words")),
+    ],
+)
+def test_only_the_values_decide_whether_a_matrix_is_resumed(
+    path: Path, first: Any, X: Any, second: Any, Z: Any
+) -> None:
+    K = np.array(tl.gram(first, X, out=path, resume=True))
+    np.testing.assert_array_equal(K, tl.gram(second, Z, out=path, resume=True))
+    np.testing.assert_array_equal(K, tl.gram(second, Z))
+
+
+class OnAllColumns(tl.kernels.Kernel):
+    """A kernel of a user that wraps another one and reads further columns."""
+
+    def __init__(self, kernel: tl.kernels.Kernel) -> None:
+        self.kernel = kernel
+
+    def coerce(self, X: Any) -> Any:
+        return tl.structures.Table.from_any(X)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Any:
+        raise NotImplementedError
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Any:
+        raise NotImplementedError
+
+
+def test_unknown_kernels_may_read_any_column() -> None:
+    own = OnAllColumns(tl.On("tree", KERNEL))
+    few, more = table_of("tree"), table_of("tree", "number")
+    assert examples_fingerprint(own, few) != examples_fingerprint(own, more)
+    assert examples_fingerprint(own.kernel, few) == examples_fingerprint(own.kernel, more)
 
 
 def test_checksums_see_every_value() -> None:

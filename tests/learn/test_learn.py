@@ -21,6 +21,7 @@ from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import KernelPCA
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
@@ -116,6 +117,38 @@ def test_two_classes_have_one_machine(labels: list[Any]) -> None:
     predicted = clf.predict(trees)
     np.testing.assert_array_equal(predicted, theirs.predict(KERNEL(trees)))
     assert predicted.dtype == named.dtype
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("probability", [False, True])
+def test_examples_of_weight_zero_are_left_out(multi_class: str, class_weight: str | None, probability: bool) -> None:
+    params: dict[str, Any] = {"C": 0.02, "multi_class": multi_class, "class_weight": class_weight}
+    params |= {"probability": probability, "random_state": 0}
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], len(HARD))
+    rows = np.flatnonzero(weights)
+    few = [HARD[row] for row in rows]
+    expected = tl.KernelSVC(KERNEL, **params).fit(few, HARD_LABELS[rows], weights[rows])
+    trees = tl.KernelSVC(KERNEL, **params).fit(HARD, HARD_LABELS, weights)
+    matrix = tl.KernelSVC("precomputed", **params).fit(KERNEL(HARD), HARD_LABELS, weights)
+    for clf, X in ((trees, HARD), (matrix, KERNEL(HARD))):
+        np.testing.assert_array_equal(clf.support_, rows[expected.support_])
+        np.testing.assert_allclose(clf.decision_function(X), expected.decision_function(HARD), atol=1e-9)
+        if probability:
+            np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(HARD), atol=1e-9)
+    assert trees.training_["examples"] == len(rows)
+
+
+def test_a_class_of_weight_zero_is_not_a_class() -> None:
+    clf = tl.KernelSVC(KERNEL).fit(HARD, HARD_LABELS, (HARD_LABELS != "deed").astype(float))
+    assert clf.classes_.tolist() == ["relation", "thing"]
+
+
+@pytest.mark.parametrize("sampling", [{}, {"bootstrap": False, "max_samples": 0.5}])
+def test_bagging(sampling: dict[str, Any]) -> None:
+    X = np.array([str(tree) for tree in TREES], dtype=object)[:, None]
+    bagging = BaggingClassifier(tl.KernelSVC(KERNEL), n_estimators=5, random_state=0, **sampling).fit(X, LABELS)
+    assert bagging.score(X, LABELS) > 0.9
 
 
 def test_weights_of_classes_and_examples() -> None:
@@ -521,8 +554,10 @@ def test_other_errors() -> None:
         tl.KernelSVC(probability=True).fit(TREES, [*LABELS[:-1], "rare"])
     with pytest.raises(tl.errors.FormatError):
         tl.KernelSVC().fit(["(A x", "(B x)"], [0, 1])
-    with pytest.raises(tl.errors.ParameterError, match=messages.WRONG_SAMPLE_WEIGHT):
+    with pytest.raises(tl.errors.ParameterError, match=messages.ALL_WEIGHTS_ZERO):
         tl.KernelSVC().fit(TREES, LABELS, sample_weight=np.zeros(60))
+    with pytest.raises(tl.errors.ParameterError, match=messages.negative_weight("-1", 3)):
+        tl.KernelSVC().fit(TREES, LABELS, sample_weight=[1, 1, 1, -1, *[1] * 56])
     with pytest.raises(tl.errors.ParameterError, match=messages.Y_IS_NOT_NUMBERS):
         tl.KernelSVR().fit(TREES, LABELS)
     with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("epsilon")):

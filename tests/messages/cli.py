@@ -50,7 +50,7 @@ PROBABILITY_IS_FOR_CLASSIFIERS = "--probability applies to classifiers only, but
 SCORES_OR_PROBABILITY = "--scores and --probability exclude each other."
 MODEL_WITHOUT_PROBABILITIES = "the model was trained without probabilities. Train it with --probability."
 SMALLER_LAM_OPTION = "a smaller --lam"
-USE_A_FILE = "--output K.npy for a file."
+USE_A_FILE = "or --output K.npy for a file"
 SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
 ONE_STANDARD_INPUT = "BANK and QUERY are both standard input (-)."
 

@@ -69,7 +69,7 @@ def value_of(first: int, second: int | None = None) -> str:
 
 def more_than_memory(limit: str) -> str:
     """A matrix needs more bytes than the `memory` parameter allows."""
-    return f"more than the {limit}( bytes)? of memory="
+    return f"more than the {limit}( bytes?)? of memory="
 
 
 # --- examples -----------------------------------------------------------------------------------------------------

@@ -54,8 +54,8 @@ def result_takes(size: str, remedy: str = "") -> str:
 FEWER_EXAMPLES_OR_FLOAT32_OR_OUT = (
     r".*Use fewer examples, treelet.gram\(..., dtype='float32'\).*or out='K.npy' for a file"
 )
-TRAIN_ON_FEWER = "train on fewer examples"
-SMALLER_BASIS = "give a smaller basis="
+TRAIN_ON_FEWER = "Train on fewer examples."
+SMALLER_BASIS = "Use a smaller basis= of examples."
 GRAM_INTO_A_FILE = "treelet.gram(..., out='K.npy')"
 
 # --- matrices in files --------------------------------------------------------------------------------------------

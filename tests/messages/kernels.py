@@ -10,7 +10,7 @@ A_KERNEL = "a kernel"
 A_KERNEL_OR_A_NUMBER = "a kernel or a number is needed"
 FIXED_OR_TWO_NUMBERS = "'fixed' or two numbers"
 NO_FRAGMENTS_WITH_A_TERMINAL_FACTOR = "fragments are listed for a terminal_factor of 1"
-TEMPERATURE_TOO_SMALL = "'temperature' parameter is so small"
+TEMPERATURE_TOO_SMALL = "The temperature .* is so small that only the best tree is left"
 NO_GRADIENT_WITH_Y = "leave Y out"
 OPTIONS_ARE_NAMED = "by their names"
 
@@ -147,7 +147,7 @@ NOT_TREES_OF_A_SEQUENCE_BANK = "SequenceBank"
 # --- word vectors -------------------------------------------------------------------------------------------------
 
 NOT_A_NUMPY_FILE = "NumPy"
-WORD_TWICE = "Each word must occur once|twice"
+WORD_TWICE = "Each word must occur once. Words that occur several times: "
 ONE_VECTOR_PER_WORD = "WordVectors needs an array with one row per word"
 NOT_WORD_VECTORS = "[Ww]ord vectors"
 

@@ -127,7 +127,13 @@ def too_few_for_probabilities(labels: str) -> str:
     return rf"needs at least two examples per class for cross-validation\. This class has only one: {labels}"
 
 
-WRONG_SAMPLE_WEIGHT = "sample_weight"
+ALL_WEIGHTS_ZERO = "All values of sample_weight are 0"
+
+
+def negative_weight(got: str, example: int) -> str:
+    return f"sample_weight must contain numbers of at least 0. Got {got} for example {example}"
+
+
 NEEDS_QID = r"qid is missing: a ranker needs the group \(sentence or query\) of each example\. Pass qid="
 QID_IS_NEEDED = r"qid is missing: candidates are compared within their groups\. Pass qid="
 VOTED_NEEDS_QID = "qid is missing: with prediction='voted', predict needs the group of each example"

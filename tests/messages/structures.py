@@ -194,7 +194,7 @@ def position_range(last: int) -> str:
     return f"from 0 to {last}"
 
 
-DEPENDENCIES_NEEDED = "Dependencies are needed|needs Dependencies"
+DEPENDENCIES_NEEDED = "(needs|draws) Dependencies. Got an? .* instead"
 COLLECTION_OF_PARSES = "A collection of parses is needed"
 DEPENDENCY_TREES = "dependency_trees"
 NOT_A_TREE = ", not a tree: .*"
@@ -206,11 +206,11 @@ def in_parse(number: int, problem: str) -> str:
 
 
 def needs_heads(what: str) -> str:
-    return f"{what} needs (one head per word|a head a word).*rooted"
+    return f"{what} needs one head per word, but the links of this parse are undirected.*rooted"
 
 
 def too_many_to_draw(words: int) -> str:
-    return f"{words} words, more than can be drawn"
+    return f"The parse has {words} words, but the limit is "
 
 
 # --- CoNLL-U files ------------------------------------------------------------------------------------------------

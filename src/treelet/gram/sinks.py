@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from treelet import _core
-from treelet.checks import article, in_words, wrong
+from treelet.checks import article, in_words, plural, wrong
 from treelet.errors import NotEnoughMemoryError, ParameterError
 from treelet.gram.plan import Plan, Span, Tile
 from treelet.gram.stored.matrix_file import DTYPES, SUFFIXES, RowsInFile
@@ -49,7 +49,7 @@ def allocated(shape: Shape, dtype: np.dtype[Any], limit: int | None) -> Values:
     """Return a new array, or raise an error if its size exceeds the limit."""
     needed = dtype.itemsize * shape[0] * shape[1]
     if limit is not None and needed > limit:
-        raise ParameterError(_too_large(shape, dtype, f"the {limit:,} bytes of {keyword('memory')}"))
+        raise ParameterError(_too_large(shape, dtype, f"the {plural(limit, 'byte')} of {keyword('memory')}"))
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):  # ValueError: more than any machine can address

@@ -21,6 +21,7 @@ from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import check_intercepts
 from treelet.learn.model import CompressedModel, warn_if_unrelated
+from treelet.learn.targets import Rows
 from treelet.vocabulary import keyword
 from treelet.work import check_room
 
@@ -150,13 +151,13 @@ class KernelMachine(KernelLearner):
     def _solver(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("C", "tol", "cache_size", "shrinking", "max_iter")}
 
-    def _fit(self, kernel: Kernel | None, data: Any, solve: Callable[[Matrix], DualSolution]) -> Matrix:
-        """Compute the matrix, solve the dual problem, and merge the support vectors into a model."""
+    def _fit(self, kernel: Kernel | None, data: Any, rows: Rows, solve: Callable[[Matrix], DualSolution]) -> Matrix:
+        """Compute the matrix of the rows, solve the dual problem, and merge the support vectors into a model."""
         started = time.perf_counter()
         if kernel is not None:
-            what = f"The matrix of {plural(len(data), 'training example')}"
-            self._check_memory(what, 8 * len(data) ** 2)
-        K = self._matrix(kernel, data)
+            what = f"The matrix of {plural(len(rows), 'training example')}"
+            self._check_memory(what, 8 * len(rows) ** 2)
+        K = self._matrix(kernel, data, None if len(rows) == len(data) else rows)
         if kernel is not None:
             warn_if_dissimilar(K)
         computed = time.perf_counter()
@@ -164,7 +165,7 @@ class KernelMachine(KernelLearner):
         solved = time.perf_counter()
         support = np.unique(solution.alpha.indices)
         self.intercept_ = solution.intercept
-        self._keep(kernel, data, support, solution.alpha[:, support].toarray())
+        self._keep(kernel, data, rows[support], solution.alpha[:, support].toarray())
         self.fit_seconds_ = {
             "gram": computed - started,
             "solve": solved - computed,

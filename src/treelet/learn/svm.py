@@ -32,7 +32,7 @@ from treelet.learn.machine import (
     regression,
 )
 from treelet.learn.matrices import folds_of, matrix_parts
-from treelet.learn.targets import checked_numbers, checked_targets
+from treelet.learn.targets import checked_numbers, checked_targets, weighted_rows
 from treelet.vocabulary import keyword
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -207,7 +207,8 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
             The class of each example: strings, integers or booleans. At least two classes are
             needed.
         sample_weight : array-like, optional
-            Positive factor of C per example. Default: 1 for all examples.
+            Factor of C per example, at least 0. Examples with the weight 0 are left out, as if they
+            had not been passed. Default: 1 for all examples.
 
         Returns
         -------
@@ -216,20 +217,22 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         """
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
-        classes, codes = self._classes(y, len(data))
-        weights = self._weights(classes, codes, sample_weight)
+        labels = checked_targets(y, len(data))
+        rows, factors = weighted_rows(sample_weight, len(data))
+        classes, codes = self._classes(labels[rows])
+        weights = self._weights(classes, codes, factors)
         single = classes[np.bincount(codes) < 2].tolist()
         if self.probability and single:
             raise ParameterError(
                 f"{keyword('probability', True)} needs at least two examples per class for cross-validation. "
                 f"{'These classes have' if len(single) > 1 else 'This class has'} only one: {some_of(single)}."
             )
-        K = self._fit(kernel, data, lambda K: self._solve(K, codes, weights))
-        self._remember(kernel, data, classes[codes])
+        K = self._fit(kernel, data, rows, lambda K: self._solve(K, codes, weights))
+        self._remember(kernel, data if len(rows) == len(data) else data[rows], classes[codes])
         self.classes_, self.multi_class_ = classes, self.multi_class if len(classes) > 2 else "ovr"
         if self.probability:
             started = time.perf_counter()
-            self.platt_ = self._calibrated(K, codes, sample_weight)
+            self.platt_ = self._calibrated(K, codes, factors)
             self.fit_seconds_["calibrate"] = time.perf_counter() - started
         return self
 
@@ -240,8 +243,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         if not (self.class_weight is None or self.class_weight == "balanced" or isinstance(self.class_weight, Mapping)):
             raise self._refuse("class_weight", "a dict, 'balanced' or None")
 
-    def _classes(self, y: Any, n: int) -> tuple[NDArray[Any], Codes]:
-        labels = checked_targets(y, n)
+    def _classes(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "The number of unique classes")  # The warning below replaces it.
@@ -270,16 +272,9 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
             )
         return classes, codes
 
-    def _weights(self, classes: NDArray[Any], codes: Codes, sample_weight: Any) -> Vector:
+    def _weights(self, classes: NDArray[Any], codes: Codes, factors: Vector) -> Vector:
         """Return a factor of C for each example."""
-        weights = np.ones(len(codes))
-        if sample_weight is not None:
-            weights = checked_numbers(sample_weight, len(codes), name="sample_weight")
-            if not (weights > 0).all():
-                row = int((weights <= 0).argmax())
-                raise ParameterError(
-                    f"sample_weight must contain one positive number per example. Got {weights[row]:g} for example {row}."
-                )
+        weights = factors.copy()
         if isinstance(self.class_weight, Mapping):
             known = {label: number for number, label in enumerate(classes.tolist())}
             factors = np.ones(len(classes))
@@ -300,19 +295,18 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         balanced, threads = self.class_weight == "balanced", self._resources.threads
         return against_rest(K, codes, weights, self._solver, balanced=balanced, threads=threads)
 
-    def _calibrated(self, K: Matrix, codes: Codes, sample_weight: Any) -> Matrix:
+    def _calibrated(self, K: Matrix, codes: Codes, factors: Vector) -> Matrix:
         """Return the two Platt parameters of each binary classifier, fitted to cross-validated scores."""
         from sklearn.model_selection import StratifiedKFold
 
         n_classes, labels = len(self.classes_), self.classes_[codes]
-        factors = None if sample_weight is None else checked_numbers(sample_weight, len(codes), name="sample_weight")
         splitter = StratifiedKFold(
             min(FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=self.random_state
         )
         machine = clone(self).set_params(kernel="precomputed", probability=False, progress=False)
         scores = np.empty((len(codes), self.model_.outputs))
         for train, test, own, across in matrix_parts(K, folds_of(splitter, codes, None, classifier=True)):
-            machine.fit(own, labels[train], None if factors is None else factors[train])
+            machine.fit(own, labels[train], factors[train])
             scores[test] = machine._values(across)
         if self.multi_class_ == "ovo":
             pairs = combinations(range(n_classes), 2)
@@ -454,7 +448,12 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         check_number(self, "epsilon", 0, np.inf, low_included=True)
         kernel, data = self._kernel_and_data(X)
         targets = checked_numbers(y, len(data))
-        self._fit(kernel, data, lambda K: regression(K, targets, {**self._solver, "epsilon": self.epsilon}))
+        self._fit(
+            kernel,
+            data,
+            np.arange(len(data)),
+            lambda K: regression(K, targets, {**self._solver, "epsilon": self.epsilon}),
+        )
         self._remember(kernel, data, targets)
         return self
 

@@ -59,6 +59,22 @@ def checked_numbers(
     return values
 
 
+def weighted_rows(sample_weight: Any, n: int) -> tuple[Rows, Vector]:
+    """Return the rows whose weight is not 0, and their weights. None stands for equal weights."""
+    if sample_weight is None:
+        return np.arange(n), np.ones(n)
+    weights = checked_numbers(sample_weight, n, name="sample_weight")
+    if (weights < 0).any():
+        row = int((weights < 0).argmax())
+        raise ParameterError(
+            f"sample_weight must contain numbers of at least 0. Got {weights[row]:g} for example {row}."
+        )
+    rows = np.flatnonzero(weights)
+    if not len(rows):
+        raise ParameterError("All values of sample_weight are 0: at least two examples need a positive weight.")
+    return rows, weights[rows]
+
+
 def _infinite(values: Vector, name: str) -> ParameterError:
     rows = np.flatnonzero(~np.isfinite(values))
     return ParameterError(

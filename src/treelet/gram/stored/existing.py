@@ -10,7 +10,7 @@ import numpy as np
 from treelet.errors import FileError, ParameterError
 from treelet.formats.files import PathLike
 from treelet.gram.plan import Span, Tile
-from treelet.gram.stored.fingerprint import fingerprint
+from treelet.gram.stored.fingerprint import examples_fingerprint, fingerprint
 from treelet.gram.stored.integrity import is_intact
 from treelet.gram.stored.manifest import Manifest
 from treelet.gram.stored.matrix_file import open_matrix
@@ -69,7 +69,7 @@ class ExistingMatrix:
                 f"{self.path}: cannot be extended because it was computed with another kernel, {stored.kernel}, "
                 f"instead of {kernel!r}."
             )
-        if stored.columns is not None or stored.rows != fingerprint(X[: self.size]):
+        if stored.columns is not None or stored.rows != examples_fingerprint(kernel, X[: self.size]):
             raise FileError(
                 f"{self.path}: cannot be extended because it was computed from other examples than X[:{self.size}]."
             )

@@ -11,8 +11,10 @@ import numpy as np
 
 from treelet.checks import article
 from treelet.errors import InputTypeError
+from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel
 from treelet.kernels.distance import Distance
+from treelet.kernels.on import On
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
@@ -29,6 +31,34 @@ def fingerprint(value: Any) -> str:
     digest = hashlib.blake2b(digest_size=16)
     _feed(digest, value)
     return digest.hexdigest()
+
+
+def examples_fingerprint(kernel: Any, X: Any) -> str:
+    """Return the fingerprint of the examples as far as a kernel or distance reads them.
+
+    Of a table, only the columns that the kernel reads count, in any order.
+    """
+    if isinstance(X, Table):
+        columns = _columns_read(kernel)
+        X = {name: X.column(name) for name in (X.names if columns is None else columns)}
+    return fingerprint(X)
+
+
+def _columns_read(kernel: Any) -> set[Any] | None:
+    """Return the columns of a table that a kernel reads, or None if they are not known."""
+    if isinstance(kernel, On):
+        return set(kernel.names)
+    if isinstance(kernel, Constant):
+        return set()
+    params = kernel.get_params(deep=False) if isinstance(kernel, Kernel) else vars(kernel)
+    columns: set[Any] = set()
+    for inner in (value for value in params.values() if isinstance(value, Kernel)):
+        read = _columns_read(inner)
+        if read is None:
+            return None
+        columns |= read
+    # A kernel of another library may read columns that its parameters do not name.
+    return columns if columns and type(kernel).__module__.startswith("treelet.") else None
 
 
 def _feed(digest: Any, value: Any) -> None:
@@ -54,9 +84,10 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, Mapping):
         return _flat(dict(sorted(value.items(), key=repr)))
     if isinstance(value, Table):  # without the cached conversions of its columns
-        return _flat({name: value.column(name) for name in value.names})
-    if isinstance(value, Kernel):
-        return _flat(value.get_params(deep=False))
+        return _parts({name: value.column(name) for name in value.names})
+    if isinstance(value, Kernel):  # The bounds for tuning do not determine values, and 1 is the same as 1.0.
+        params = value.get_params(deep=False)
+        return _flat({name: _as_float(param) for name, param in params.items() if not name.endswith("_bounds")})
     if isinstance(value, Distance | WordVectors):
         return _flat(vars(value))
     if hasattr(value, "tocsr"):  # a sparse matrix
@@ -73,6 +104,12 @@ def _parts(value: Any) -> list[Any]:
             f"The content of {article(type(value).__name__)} cannot be compared, as {keyword('resume')} and "
             f"{keyword('extend')} require. Use picklable kernels and examples."
         ) from None
+
+
+def _as_float(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _as_float(item) for name, item in value.items()}
+    return float(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else value
 
 
 def _flat(items: Mapping[Any, Any]) -> list[Any]:

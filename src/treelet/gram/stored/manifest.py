@@ -19,7 +19,7 @@ import treelet
 from treelet.errors import FileError
 from treelet.formats.json_files import checksum
 from treelet.gram.plan import Plan
-from treelet.gram.stored.fingerprint import fingerprint
+from treelet.gram.stored.fingerprint import examples_fingerprint, fingerprint
 from treelet.kernels.pairwise import Pairwise
 
 FORMAT = 3  # format 1 had no checksum; format 2 had sums instead of checksums of tiles
@@ -42,13 +42,13 @@ class Identity:
     def of(
         kernel: Pairwise, X: Any, Y: Any | None, shape: tuple[int, int], dtype: np.dtype[Any], extends: str | None
     ) -> Identity:
-        columns = None if Y is None else fingerprint(Y)
+        columns = None if Y is None else examples_fingerprint(kernel, Y)
         return Identity(
             repr(kernel),
             fingerprint(kernel),
             list(shape),
             dtype.name,
-            fingerprint(X),
+            examples_fingerprint(kernel, X),
             columns,
             extends,
             treelet.__version__,
@@ -68,7 +68,7 @@ class Identity:
 
     def other_than(self, stored: Identity) -> str | None:
         """Return how the stored matrix differs, as the predicate of a sentence, or None if it does not."""
-        if (stored.kernel, stored.parameters) != (self.kernel, self.parameters):
+        if stored.parameters != self.parameters:
             same = " with other parameters" if stored.kernel == self.kernel else ""
             return f"was computed with another kernel, {stored.kernel}{same}, instead of {self.kernel}"
         if stored.shape != self.shape:
