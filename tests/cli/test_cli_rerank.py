@@ -55,7 +55,7 @@ def test_long_work_speaks_off_a_terminal(bank: Path) -> None:
 
 def test_generated_questions_by_default() -> None:
     result = succeed("rerank", "--sizes", "100,20,40", *QUICK)
-    assert "generated travel questions, not a corpus" in result.stderr
+    assert "No TREEBANK was passed. Generated travel questions are used instead." in result.stderr
     assert "not from speakers" in " ".join(result.stdout.split())
     assert "40 to test; drawn at random" in result.stdout
     for name in ("parser's first choice", "reranked", "best of the proposals (oracle)", "p ", "seconds: split"):
@@ -105,7 +105,7 @@ def test_lists_of_another_parser(tmp_path: Path) -> None:
     file = tmp_path / "nbest.jsonl"
     file.write_text("\n".join(nbest_lines(parses, [str(number // 4) for number in range(160)])))
     result = succeed("rerank", "--nbest", file, "--epochs", 1, "--lam", "0.3", "--logp", "0.1")
-    assert "another parser's" in result.stdout
+    assert "The candidates of another parser were read from" in result.stdout
     assert "40 documents kept whole" in result.stderr
     assert "A parser proposes up to 8 parses a sentence" in result.stdout
     assert "grammar" not in result.stdout
@@ -169,17 +169,26 @@ def test_pages(outcome: Outcome) -> None:
         (["--depth", "0"], "--depth must be"),
         (["--depth", "deep"], "--depth must be whole numbers or none"),
         (["--logp", "-1"], "--logp must be a number of at least 0"),
-        (["--k", 1], "--k must be at least 2"),
-        (["--folds", 1], "--folds must be at least 2"),
-        (["--epochs", 0], "--epochs must be at least 1"),
-        (["--max-words", 0], "--max-words must be at least 1"),
-        (["--train-candidates", 1], "--train-candidates must be at least 2, or 0 for all"),
+        (["--k", 1], "--k must be a whole number of at least 2. Got 1 instead."),
+        (["--folds", 1], "--folds must be a whole number of at least 2. Got 1 instead."),
+        (["--epochs", 0], "--epochs must be a whole number of at least 1. Got 0 instead."),
+        (["--max-words", 0], "--max-words must be a whole number of at least 1. Got 0 instead."),
+        (
+            ["--train-candidates", 1],
+            "--train-candidates must be a whole number of at least 2, or 0 for all. Got 1 instead.",
+        ),
         (["--parent", "child"], "--parent must be off, phrases or tags"),
-        (["--seed", -1], "--seed must be from 0"),
-        (["--save", "-"], "cannot go to the standard output"),
-        (["--drop-empty"], "--drop-empty is for a treebank: name its file"),
-        (["a.mrg", "--nbest", "b.jsonl"], "give TREEBANK or --nbest, not both"),
-        (["--nbest", "b.jsonl", "--k", 5], "--k is for a treebank that is parsed here, not for --nbest"),
+        (["--seed", -1], "--seed must be a whole number from 0 to 2^32 - 1. Got -1 instead."),
+        (["--save", "-"], "A model cannot be written to standard output."),
+        (
+            ["--drop-empty"],
+            "--drop-empty applies to TREEBANK, which is missing. Pass a file of trees, or remove --drop-empty.",
+        ),
+        (
+            ["a.mrg", "--nbest", "b.jsonl"],
+            "TREEBANK and --nbest exclude each other, because --nbest contains the gold trees.",
+        ),
+        (["--nbest", "b.jsonl", "--k", 5], "--k applies to TREEBANK, not to --nbest."),
         (["nowhere.mrg"], "nowhere.mrg"),
     ],
 )
@@ -192,7 +201,7 @@ def test_errors_of_files(tmp_path: Path) -> None:
     file.write_text("")
     assert messages.none_of_the_trees(0) in fail(file)
     assert messages.cannot_be_split(0) in fail("--nbest", file)
-    assert messages.CANNOT_BE_MADE_A_FOLDER in fail("-o", file)
+    assert messages.FOLDER_CANNOT_BE_CREATED in fail("-o", file)
     file.write_text('{"gold": 1')
     assert f"{file}:1: {messages.A_LINE_IS}" in fail("--nbest", file)
     assert f"{file}:1:1: {messages.OUTSIDE_BRACKETS}" in fail(file)

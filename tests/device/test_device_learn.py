@@ -419,7 +419,7 @@ def test_commands_compute_on_a_device(tmp_path: Path, monkeypatch: pytest.Monkey
         says("gram", bank, "-o", tmp_path / name, "--lam", 0.5, "--normalize")
     close(np.load(tmp_path / "K.npy"), KERNEL(X), 1e-12)
     close(np.loadtxt(tmp_path / "K.txt"), KERNEL(X), 1e-12)
-    found = json.loads(says("nearest", bank, "-k", 2, "--lam", 0.5, "--json"))
+    found = json.loads(says("nearest", bank, "--k", 2, "--lam", 0.5, "--json"))
     wanted = tl.nearest(KERNEL, X, k=2)[1]
     assert [[one["number"] - 1 for one in query["nearest"]] for query in found["queries"]] == wanted.tolist()
     says("train", labeled, "-o", model, "--lam", "0.4,0.5", "--C", "1,5", "--cv", 3)

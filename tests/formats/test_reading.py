@@ -556,7 +556,7 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     for command in (
         ("predict", model, path),
         ("gram", path, "-o", "-"),
-        ("nearest", path, "-k", 1),
+        ("nearest", path, "--k", 1),
         ("convert", path, "-", "--to", "kelp"),
     ):
         result = succeed(*command, "--skip-bad")
@@ -565,11 +565,11 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     bank = path.with_suffix(".mrg")
     bank.write_text("(S (A a))\n(S ( ))\n")
     assert (
-        f"{bank}:2:4: {messages.EMPTY_BRACKETS} '()': a tree needs a label {messages.SKIP_BAD_LEAVES_IT_OUT}"
+        f"{bank}:2:4: {messages.EMPTY_BRACKETS} '()': a tree needs a label. {messages.SKIP_BAD_LEAVES_IT_OUT}"
         in fail("rerank", bank)
     )
     bank.write_text("(S (A a))\n(S (B b)\n")
-    assert f"1 ')' missing at the end of the input {messages.SKIP_BAD_LEAVES_IT_OUT}" in fail("rerank", bank)
+    assert f"missing ')' at the end of the input: 1. {messages.SKIP_BAD_LEAVES_IT_OUT}" in fail("rerank", bank)
     assert messages.LEAVES_IT_OUT not in fail("compare", "(S ( ))", "(S (A a))")  # it is all there is
     assert messages.LEAVES_IT_OUT not in fail("gram", tmp_path / "m.treelet", "-o", "-")
     assert messages.ONE_OF_TWO_TREES_SKIPPED in succeed("compare", path, "(S (A a))", "--skip-bad").stderr
@@ -583,7 +583,7 @@ def test_encodings_and_options_on_the_command_line(tmp_path: Path) -> None:
     assert messages.OTHER_ENCODING_ON_THE_COMMAND_LINE in fail("gram", path, "-o", "-")
     for command in (
         ("gram", path, "-o", "-"),
-        ("nearest", path, "(S (A a))", "-k", 1),
+        ("nearest", path, "(S (A a))", "--k", 1),
         ("compare", path, path),
         ("convert", path, "-"),
     ):

@@ -30,7 +30,7 @@ OTHER_ENCODING_ON_THE_COMMAND_LINE = "not UTF-8 text. If the file has another en
 
 OPTION_SYNTAX = "xml:option=value"
 ONE_OF = "one of"
-SKIPPING_IS_FOR_TREEBANKS = "--skip-bad is for --treebank"
+SKIPPING_IS_FOR_TREEBANKS = "--skip-bad applies to --treebank, not to --grammar."
 OPTIONS_ARE_NAME_AND_VALUE = "--option must be NAME=VALUE"
 
 
@@ -61,16 +61,16 @@ def wrong_option_in(place: str, option: str, must_be: str) -> str:
 
 
 def option_twice(first: str, second: str) -> str:
-    return f"{first} says again what {second} says"
+    return f"{first} and {second} set the same option. Pass one of them."
 
 
 # --- brackets -----------------------------------------------------------------------------------------------------
 
 NEVER_CLOSED = "never closed"
 CLOSES_NOTHING = r"unexpected '\)'"
-LEAVES_IT_OUT = "leaves it out"
+LEAVES_IT_OUT = "--skip-bad"
 EMPTY_BRACKETS = "empty brackets"
-SKIP_BAD_LEAVES_IT_OUT = "(--skip-bad leaves it out)"
+SKIP_BAD_LEAVES_IT_OUT = "Pass --skip-bad to skip such items."
 OUTSIDE_BRACKETS = "text outside brackets"
 SOURCE_CODE_HAS_A_READER = rf"{OUTSIDE_BRACKETS}.*; treelet\.formats\.python_trees reads source code$"
 MARKUP_HAS_READERS = "item 0:.*treelet.formats.xml_trees and html_trees read markup"

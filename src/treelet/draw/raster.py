@@ -21,6 +21,8 @@ SIDES = {"start": "left", "middle": "center", "end": "right"}
 
 Style = dict[str, str]
 
+_ROTATION = re.compile(r"rotate\(([-.\d]+) ")  # of a text, around its own position
+
 
 def rendered(svg: str, kind: str, scale: float) -> bytes:
     """Return the picture as the content of a PNG or PDF file. Raise `TreeletError` if no font has some character."""
@@ -111,6 +113,9 @@ def _text(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
         color=style["fill"],
         ha=SIDES[style.get("text-anchor", "start")],
         va="baseline",
+        rotation=-float(turned[1]) if (turned := _ROTATION.match(element.attrib.get("transform", ""))) else 0,
+        rotation_mode="anchor",
+        fontweight=element.attrib.get("font-weight", "normal"),
         parse_math=False,
         path_effects=halo,
         zorder=where["zorder"],
