@@ -24,7 +24,9 @@ A_NAME_INSTEAD_OF_A_TEXT = (
 A_SOURCE_IS_NEEDED = "A string, bytes, a path or an open file is needed, but got an? "
 A_TEXT_INSTEAD_OF_A_NAME = r"^'\(A \(B x\)\).{1,80}: cannot be opened .*A file name is needed here\. .*StringIO"
 AS_A_NUMPY_ARRAY = " as a NumPy array"
-OTHER_ENCODING_ON_THE_COMMAND_LINE = "not UTF-8 text. If the file has another encoding, name the encoding (--encoding latin-1)"
+OTHER_ENCODING_ON_THE_COMMAND_LINE = (
+    "not UTF-8 text. If the file has another encoding, name the encoding (--encoding latin-1)"
+)
 
 # --- options and formats ------------------------------------------------------------------------------------------
 

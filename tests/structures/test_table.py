@@ -316,7 +316,8 @@ def test_a_column_in_which_all_is_missing() -> None:
     for K in (tl.SubsetTree()(frame["tree"]), tl.SubsetTree()(frame[["tree"]]), tl.On("tree", tl.SubsetTree())(frame)):
         np.testing.assert_array_equal(K, np.zeros((2, 2)))
     with pytest.raises(
-        tl.errors.InputTypeError, match=r"column 'n': A collection of trees is needed\. Got an ndarray of numbers instead"
+        tl.errors.InputTypeError,
+        match=r"column 'n': A collection of trees is needed\. Got an ndarray of numbers instead",
     ):
         tl.On("n", tl.SubsetTree())(frame)
 
