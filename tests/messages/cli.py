@@ -156,7 +156,7 @@ PRUNE_CLOSER = "prune it closer"
 NOTHING_TO_DRAW = "nothing to draw"
 NEEDS_A_SENTENCE = "needs a sentence"
 NO_WORDS = "no words"
-NOTHING_IS_LEFT = "nothing is left"
+SET_IS_EMPTY = "All sentences of the development set have the same words as sentences of a later set"
 EMPTY_LINE = "an empty line has no parse"
 A_LINE_IS = "a line is"
 OUTSIDE_BRACKETS = "text outside brackets"
@@ -174,8 +174,7 @@ def bracket_as_a_word(place: str) -> str:
     return f"{place}: a word is '('"
 
 
-def none_of_the_trees(trees: int) -> str:
-    return f"none of the {trees} trees"
+NO_TREES_TO_RERANK = "The treebank contains no trees: parse reranking needs at least three"
 
 
 def cannot_be_split(sentences: int) -> str:
