@@ -21,11 +21,11 @@ from treelet.tasks.rerank_parts import apart_from
 Rows = NDArray[np.intp]
 PAPER = "Moschitti (2006)"
 FORMS = {
-    "pruned": "the paths to predicate and argument and all below the argument, both marked",
-    "unmarked": "the same without marks",
-    "whole": "all below the lowest node above both, both marked",
-    "sisters": "pruned, and the labels beside the paths",
-    "shallow": "sisters, with only two levels below the argument",
+    "pruned": "the paths to predicate and argument, and the subtree of the argument, both marked",
+    "unmarked": "as *pruned*, without marks",
+    "whole": "the subtree of the lowest node above both, both marked",
+    "sisters": "as *pruned*, with the labels next to the paths",
+    "shallow": "as *sisters*, with only two levels below the argument",
 }
 """The trees to choose from."""
 PAIRS = ("path", "phrase", "head", "content", "position", "first")

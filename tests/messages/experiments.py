@@ -17,8 +17,8 @@ def has_no_option(option: str) -> str:
     return f"has no option {option}"
 
 
-NEEDS_A_MARGIN = "needs a"
-NEEDS_A_TEST = "needs a test"
+NEEDS_A_MARGIN = "The claim .says. has no margin, but the rule .alike. needs a margin"
+NEEDS_A_TEST = "The claim .says. has no tests"
 
 
 def value_count(system: str, values: int, items: int) -> str:
