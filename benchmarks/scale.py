@@ -167,11 +167,11 @@ STEPS = {
     "read": Step("read and intern", read, 1_000_000, 1, 1),
     "float64": Step("matrix, float64", lambda n, clock: matrix(n, clock, "float64"), 10_000, 2, 2),
     "float32": Step("matrix, float32", lambda n, clock: matrix(n, clock, "float32"), 10_000, 2, 2),
-    "disk": Step("matrix to disk, float32, memory=1GiB", disk, 10_000, 2, 0, "1 GiB and the trees"),
-    "product": Step("K @ v by `operator`", product, 10_000, 2, 1),
+    "disk": Step("matrix to disk, float32, memory=1GiB", disk, 10_000, 2, 0, "1 GiB plus the trees"),
+    "product": Step("K @ v with `operator`", product, 10_000, 2, 1),
     "nearest": Step(f"`Nearest`, {QUERIES:,} queries, 2 threads", nearest, 1_000_000, 1, 1),
     "nystroem": Step(f"`Nystroem`, {LANDMARKS} landmarks, from a file", nystroem, 100_000, 1, 0),
-    "sketch": Step(f"`TreeSketch`, {COMPONENTS}, and SGDClassifier, from a file", sketch, 1_000_000, 1, 0),
+    "sketch": Step(f"`TreeSketch`, {COMPONENTS} components, and SGDClassifier, from a file", sketch, 1_000_000, 1, 0),
 }
 
 

@@ -11,7 +11,7 @@ from experiments.differences import holm
 RULES = """\
 - *greater*: the paper claims that one method is better than another. **Holds** if the difference is positive with p < 0.05 in every named comparison, after Holm's correction for their number. **Partly** if this is so in at least one comparison and the opposite in none. Otherwise **not**. A positive difference that is not significant counts as **not**.
 - *alike*: the paper claims that two methods do not differ. **Holds** if every 95 % confidence interval of the difference lies within the named margin. **Partly** if every interval contains 0, but one is wider than the margin. Otherwise **not**.
-- *within*: the paper gives a figure or the shape of a curve. **Holds** if our 95 % confidence interval lies within the named bounds. **Partly** if the interval overlaps the bounds. Otherwise **not**."""  # noqa: E501
+- *within*: the paper gives a figure or the shape of a curve. **Holds** if our 95 % confidence interval lies within the named bounds. **Partly** if the interval overlaps the bounds. Otherwise **not**."""
 
 Verdict = Literal["holds", "partly", "not"]
 

@@ -70,7 +70,7 @@ class _Claims:
         deeper = self.curves([(f"depth {d}", FIRST) for d in range(2, 7)])
         return [
             *self.claim(
-                "Reranking with fragments of depth 2 or more, in one pass, is better than the PCFG.",
+                "Reranking with fragments of depth two or more, in one pass, is better than the PCFG.",
                 "79, 80, 79, 79, 78 (depth 2 to 6) against 74",
                 "greater",
                 deeper,

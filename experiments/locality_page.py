@@ -385,8 +385,8 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(PAPER, "longer or shorter windows for some types of features do not improve the result notably", "none", f"best of {len(window)}: {told(widest)}, {CORPUS}", "within", [{"value": t["difference"], "interval": t["interval"]} for t in window], high=NOTABLE, note="cross-validation; differences from one window for all types"),
         greater("more parses per sentence improve the result", "no figure", *curve("more parses a sentence"), note="counts and LC"),
         greater("more sentences help more than more parses per sentence", "no figure", *curve("as many parses in all"), note="the same number of parses, from more sentences; counts and LC"),
-        Claim(PAPER, "the LC kernel with w = 3, θ = 0.5 is positive semidefinite", "claimed", f"smallest eigenvalue {min(at_paper):.0e} of the largest", "within", [{"value": v, "interval": [v, v]} for v in at_paper], low=-ROUNDING, note="values above the bound can be explained by rounding"),
-        Claim(PAPER, "the LC kernel is positive semidefinite for every window and every θ ≥ 0", "claimed", f"smallest eigenvalue {min(values):.0e} of the largest, in {len(values)} settings", "within", [{"value": v, "interval": [v, v]} for v in values], low=-ROUNDING, note="values above the bound can be explained by rounding"),
+        Claim(PAPER, "the LC kernel with w = 3, θ = 0.5 is positive semidefinite", "claimed", f"smallest eigenvalue {min(at_paper):.0e} of the largest", "within", [{"value": v, "interval": [v, v]} for v in at_paper], low=-ROUNDING, note="a value slightly below 0 can be caused by rounding"),
+        Claim(PAPER, "the LC kernel is positive semidefinite for every window and every θ ≥ 0", "claimed", f"smallest eigenvalue {min(values):.0e} of the largest, in {len(values)} settings", "within", [{"value": v, "interval": [v, v]} for v in values], low=-ROUNDING, note="a value slightly below 0 can be caused by rounding"),
     ]  # fmt: skip
 
 

@@ -38,17 +38,21 @@ def _git(*arguments: str) -> str:
 
 def made_by(results: dict[str, Any]) -> str:
     """Return the line of a page that describes its provenance."""
-    made = results["made_by"]
     return (
-        f"Created with `{made['command']}` at commit `{made['commit']}` on {made['date']}, in {results['seconds']:.0f} s of "
-        f"wall-clock time and {results['cpu_seconds']:.0f} s of CPU time."
+        f"{created(results['made_by']).rstrip('.')}, in {results['seconds']:.0f} s of wall-clock time and "
+        f"{results['cpu_seconds']:.0f} s of CPU time."
     )
 
 
-def page(parts: Iterable[str]) -> str:
-    """Join the parts of a Markdown page, and wrap its paragraphs and list items.
+def created(made: Mapping[str, Any]) -> str:
+    """Return a sentence with the command, the commit and the date of a result."""
+    return f"Created with `{made['command']}` at commit `{made['commit']}` on {made['date']}."
 
-    >>> print(page(["# Title", "| a |\\n|---|", "word " * 25]), end="")
+
+def page(parts: Iterable[str]) -> str:
+    r"""Join the parts of a Markdown page, and wrap its paragraphs and list items.
+
+    >>> print(page(["# Title", "| a |\n|---|", "word " * 25]), end="")
     # Title
     <BLANKLINE>
     | a |
@@ -57,7 +61,8 @@ def page(parts: Iterable[str]) -> str:
     word word word word word word word word word word word word word word word word word word word word
     word word word word word
     """
-    blocks = [block for part in parts if part for block in part.split("\n\n")]
+    kept = [part for part in parts if part]
+    blocks = [block for part in kept for block in ([part] if part.startswith("```") else part.split("\n\n"))]
     return "\n\n".join(map(_wrapped, blocks)) + "\n"
 
 
