@@ -272,7 +272,7 @@ def values(file: str) -> None:
         print(f"{part.__name__}: {time.perf_counter() - start:.1f} s", flush=True)
     odd = [name for name, array in arrays.items() if array.dtype.kind not in "fiu" or not array.size]
     if odd:
-        raise SystemExit(f"these are not arrays of numbers: {odd}")
+        raise SystemExit(f"These results are not arrays of numbers: {', '.join(map(str, odd))}.")
     np.savez(file, **arrays)
     print(f"{len(arrays)} arrays, {sum(array.size for array in arrays.values()):,} numbers: {file}")
 
@@ -367,7 +367,7 @@ def job(name: str) -> Callable[[], object]:
         folder = tempfile.mkdtemp()
         wsj().write(f"{folder}/trees.mrg")
         return lambda: tl.read_trees(f"{folder}/trees.mrg")
-    raise SystemExit(f"there is no job {name!r}")
+    raise SystemExit(f"There is no job {name!r}.")
 
 
 JOBS = {

@@ -68,7 +68,7 @@ def start(n: int, out: Path | None = None) -> subprocess.Popen[str]:
 def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
     text, _ = process.communicate()
     if process.returncode != 0:
-        raise SystemExit(f"a child ended with {process.returncode}")
+        raise SystemExit(f"A child process ended with exit code {process.returncode}.")
     found: dict[str, Any] = json.loads(text)
     pairs = found["n"] * (found["n"] + 1) / 2e6
     return found | {"cpu_per_million": found["cpu_s"] / pairs, "wall_per_million": found["wall_s"] / pairs}

@@ -12,18 +12,22 @@ from typing import Any, NamedTuple
 
 
 class Experiment(NamedTuple):
-    """A page: what it shows, the corpora it needs (folders under ``TREELET_DATA``), and how long it takes.
+    """An experiment: its description, corpora (folders under ``TREELET_DATA``) and run time.
 
     Attributes
     ----------
     module : str
-        What measures.
+        Module that measures.
+    what : str
+        Description.
+    data : tuple of str
+        Corpora.
     minutes : int
-        CPU time in its usual setting; a quick run takes at most two.
+        CPU time of a full run, in minutes. A quick run takes at most two.
     given : mapping
-        What the module is told for this page.
+        Arguments of the module for this page.
     options : tuple of str
-        What it can be told besides what all can.
+        Additional command-line options.
     """
 
     module: str

@@ -71,7 +71,7 @@ class Split:
 
     def _with_more(self, pool: Pool) -> Pool:
         if self.more is None:
-            raise ValueError("there are no other lists to learn from")
+            raise ValueError("The system 'questions too' needs other candidate lists, but there are none.")
         return joined([self.more, pool])
 
 

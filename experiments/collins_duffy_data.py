@@ -81,7 +81,7 @@ def load(treebank: str | None, nbest: str | None, quick: bool) -> Data:
     """By name (flights, questionbank, wsj, wsj-markovised, nbest), a file of trees, or a file of lists."""
     if nbest is not None:
         if treebank is not None:
-            raise ParameterError("give a treebank or n-best lists, not both")
+            raise ParameterError("--treebank and --nbest cannot be combined. Pass only one of them.")
         lists, documents = CandidateParses.read(nbest)
         return _listed("lists", lists, documents, {}, None, quick)
     name = treebank or "flights"

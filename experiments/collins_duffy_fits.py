@@ -156,7 +156,7 @@ def _reach(machine: VotedPerceptron, passes: int) -> tuple[int, int]:
     """Updates and comparisons in the first passes."""
     total = len(machine.errors_)
     if passes > total:
-        raise ValueError(f"it went through the data {total} times, not {passes}")
+        raise ValueError(f"The perceptron made {total} passes over the data instead of {passes}.")
     return int(machine.errors_[:passes].sum()), machine.n_comparisons_ // total * passes
 
 

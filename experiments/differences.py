@@ -53,7 +53,7 @@ def part(name: str, train: int, ids: Iterable[object], systems: Mapping[str, Ite
     }
     for system, values in kept["systems"].items():
         if len(values) != len(kept["ids"]):
-            raise ValueError(f"{name}: {system} has {len(values)} values for {len(kept['ids'])} items")
+            raise ValueError(f"{name}: system {system} has {len(values)} values for {len(kept['ids'])} items.")
     return kept
 
 

@@ -58,7 +58,7 @@ def of_grammar(instances: Sequence[RelationInstance], grammar: PCFG, *, span: bo
     out = []
     for one, (begin, _), found in zip(instances, parts, grammar.forests(sentences, n_jobs=n_jobs), strict=True):
         if found is None:
-            raise ValueError(f"sentence {one.sent} has no parse")
+            raise ValueError(f"Sentence {one.sent} has no parse.")
         forest = found.prune(BOUND)
         e1, e2 = ((entity[0] - begin, entity[1] - begin) for entity in (one.e1, one.e2))
         out.append(Parsed(forest.best()[0], _tempered(forest), e1, e2))

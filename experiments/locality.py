@@ -137,7 +137,7 @@ def chosen(tried: Sequence[Trial], measure: int = 0) -> tuple[Trial, Setting]:
     """The setting that did best by a measure."""
     best = max(tried, key=lambda trial: trial.best(measure))
     if best.setting is None:
-        raise ValueError("this kernel has no grid")
+        raise ValueError("This kernel has no grid of settings.")
     return best, best.setting
 
 

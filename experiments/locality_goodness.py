@@ -200,5 +200,5 @@ def matches(best: Iterable[tuple[Linked, Dependencies]]) -> tuple[list[dict[str,
 
 def _gold(sentence: ParsedSentence) -> Dependencies:
     if sentence.gold is None:
-        raise ValueError(f"no right parse of: {sentence.text}")
+        raise ValueError(f"The sentence has no gold parse: {sentence.text}")
     return sentence.gold

@@ -237,7 +237,7 @@ def growth(
 
 def check_equal(values: Floats, ours: Floats, where: str) -> None:
     if not np.allclose(values, ours, rtol=1e-9):
-        raise ArithmeticError(f"the pair-wise algorithm and treelet differ: {where}")
+        raise ArithmeticError(f"The values of the pairwise algorithm and of treelet differ: {where}.")
 
 
 def best(repeats: int, work: Callable[..., Any], *given: Any, **options: Any) -> tuple[float, Any]:

@@ -36,7 +36,9 @@ class Timed(NamedTuple):
 def compiled(folder: Path) -> Path:
     """The program, built in a folder."""
     if shutil.which(COMPILER) is None:
-        raise ParameterError(f"times of single pairs need a C++ compiler, and there is no {COMPILER} here")
+        raise ParameterError(
+            f"The C++ compiler {COMPILER} was not found. Install it: this experiment compiles a program for pairs of trees."
+        )
     program = folder / "pair_kernels"
     subprocess.run([COMPILER, *OPTIONS, "-o", program, SOURCE], check=True)
     return program

@@ -106,7 +106,7 @@ def test_measures(data_dir: Path, tmp_path: Path) -> None:
         assert ours == pytest.approx(link_f1(sentence.parses[0], sentence.gold))
         assert linked.pairs() >= linked.pairs(without=["S"])
     assert f_score(set(), set()) == 0
-    with pytest.raises(ValueError, match=messages.NO_RIGHT_PARSE):
+    with pytest.raises(ValueError, match=messages.NO_GOLD_PARSE):
         measured([ParsedSentence("x", None, (), (), ())], [])
 
 
