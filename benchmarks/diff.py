@@ -94,7 +94,7 @@ PLANTED: dict[str, tuple[str, str, Callable[[Tree], Tree | None]]] = {
     "cleft": ("the sentence below another one", "(S (NP (PRP It)) (VP (VBZ is) (SBAR (IN that) S)))", cleft),
     "relabelled": ("a verb phrase called VG", "(VG ...)", lambda tree: at_first(tree, "VP", lambda node: Tree("VG", node.children))),
 }  # fmt: skip
-"""What is planted: in words, as a fragment, and how."""
+"""The inserted constructions: description, fragment, and function that inserts them."""
 
 
 def planted(*names: str) -> list[dict[str, Any]]:
@@ -157,7 +157,7 @@ def trees_with(fragment: Tree, bank: tl.Treebank) -> list[int]:
 
 
 def is_planted(one: Any, mixed: tl.Treebank, changed: dict[int, Tree], new: set[Any]) -> bool:
-    """Whether a fragment has a production that planting brought, and is (nearly) only where it was planted."""
+    """Return whether a fragment has an inserted production and occurs (nearly) only in changed sentences."""
     rows = trees_with(one.tree, mixed)
     own = sum(row in changed for row in rows)
     return one.z < 0 and not new.isdisjoint(one.tree.productions()) and own >= OWN * len(rows)

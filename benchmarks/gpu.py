@@ -52,7 +52,7 @@ QUERIES, K = 1000, 10
 
 
 class Bench:
-    """What measures on a device."""
+    """Measurements on a device."""
 
     def __init__(self, name: str) -> None:
         self.name, self.device = name, device_named(name)
@@ -89,7 +89,7 @@ class Bench:
 
 
 def fresh(bank: Any) -> Any:
-    """The same examples, with nothing known of them."""
+    """Return the same examples without cached values."""
     return type(bank).from_columns(bank.columns)
 
 
@@ -141,7 +141,7 @@ def cpu_time(kernel: Any, bank: Any, threads: int) -> float:
 
 
 def ceilings(bench: Bench) -> Found:
-    """What the machine can do: a copy on the device, additions to scattered places, a copy to the host."""
+    """Measure the limits of the machine: copies on the device, scattered additions, copies to the host."""
     xp, device = bench.device.xp, bench.device
     a = xp.ones(1 << 28)
     b = xp.empty_like(a)
@@ -191,7 +191,7 @@ def all_trees(bench: Bench) -> list[Found]:
 
 
 def partial(bench: Bench) -> list[Found]:
-    """The same, of partial trees."""
+    """Measure the same for partial trees."""
     rows = [{"kernel": "PT"} | matrix_times(bench, TREE_KERNELS["PT"], staged("all"), "float32", 1)]
     print(rows[-1], flush=True)
     return rows

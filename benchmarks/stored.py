@@ -90,7 +90,7 @@ def killed(out: Path, seconds: float) -> dict[str, Any]:
 
 
 def same(first: Path, second: Path) -> bool:
-    """Whether two files are equal, byte by byte."""
+    """Return whether two files are equal, byte by byte."""
     if first.stat().st_size != second.stat().st_size:
         return False
     with first.open("rb") as one, second.open("rb") as two:

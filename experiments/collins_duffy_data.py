@@ -1,4 +1,4 @@
-"""What Collins & Duffy's experiment is run on: treebanks, and another parser's lists, without its own training sentences."""
+"""Data of the experiment of Collins & Duffy: treebanks, and candidate lists of another parser without its training sentences."""
 
 from __future__ import annotations
 

@@ -105,7 +105,7 @@ class Sentences:
         return notes
 
     def table(self, setting: dict[str, Any], rows: Rows) -> Table:
-        """What kernels see of some sentences."""
+        """Return the input of kernels for some sentences."""
         source, kind, mark, temperature = (setting[name] for name in ("source", "kind", "mark", "temperature"))
         key = (source, kind, mark, temperature if kind == "forest" else 1, len(rows), int(rows.sum()))
         if key not in self._tables:
@@ -126,7 +126,7 @@ class Sentences:
 
 
 def cut(parsed: Sequence[Parsed], kind: str, mark: str, temperature: float) -> Treebank | ForestBank:
-    """What lies between the entities."""
+    """Return the words between the entities."""
     if kind == "forest":
         return ForestBank([enclosed_forest(one.forest(temperature), one.e1, one.e2, mark=mark) for one in parsed])
     return Treebank([CUTS.get(kind, path_enclosed_tree)(one.best, one.e1, one.e2, mark=mark) for one in parsed])

@@ -86,7 +86,7 @@ def examples(corpus: str, *, parsed: bool = False) -> list[Example]:
 
 
 def is_argument(index: TreeIndex, predicate: int, span: Span) -> bool:
-    """Whether words are a constituent that does not hold the predicate."""
+    """Return whether words are a constituent that does not contain the predicate."""
     node = index.find(span)
     return node is not None and not index.start[node] <= predicate < index.end[node]
 
@@ -182,7 +182,7 @@ def as_table(found: Sequence[Example], forms: Iterable[str] = FORMS) -> Table:
 
 
 def text_of(example: Example) -> str:
-    """What the plain baseline reads: the verb's lemma, whether the argument stands before or after it, the argument's words."""
+    """Return the text of the baseline: the lemma of the verb, the side of the argument, and the words of the argument."""
     begin, end = example.span
     side = "before" if begin < example.predicate else "after"
     return " ".join([f"verb={example.lemma}", f"side={side}", *example.sentence.words[begin:end]])

@@ -46,13 +46,13 @@ SYSTEMS = {
     "PT naive": ("PT", "naive"),
 }
 CONTROLLED = ("SST fast", "PT fast")
-"""What is timed on trees with other labels."""
+"""Algorithms that are timed on trees with other labels."""
 RANGES = {"10 to 55": (10, 55), "50 to 100": (50, 100)}
 """The paper's range of nodes, and what follows."""
 
 
 class Setting(NamedTuple):
-    """How much is done."""
+    """Sizes of the experiment."""
 
     sizes: Sequence[int]  # in nodes
     least: int  # trees of a size, or it is left out
@@ -143,7 +143,7 @@ CONTROLS: dict[str, Callable[[Tree], Tree]] = {
     "one label": of_one_label,
     "labels with two ancestors": with_ancestors,
 }
-"""The same trees with labels that are more and less often alike."""
+"""Trees with labels that match more often or less often."""
 
 
 # --- growth -----------------------------------------------------------------------------------------------------
@@ -175,13 +175,13 @@ def slope_row(cells: Mapping[int, Floats], low: int, high: int, *, draws: int, s
 
 
 def straightness(points: Sequence[Mapping[str, Any]], name: str) -> float:
-    """How much of the variance of the times a straight line explains on plain axes, up to the paper's size: what an eye sees there."""
+    """Return the share of the variance of times that a straight line explains, on linear axes and up to the size in the paper."""
     few = [point for point in points if point["nodes"] <= RANGES["10 to 55"][1]]
     return float(np.corrcoef([p["nodes"] for p in few], [p["times"][name] for p in few])[0, 1] ** 2)
 
 
 def shares(points: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
-    """What a pair of trees costs, a node and an agreeing pair of nodes, by least squares on relative errors; none below 0."""
+    """Return the time per pair of trees, per node and per matching pair of nodes, by non-negative least squares on relative errors."""
     times = np.array([p["times"][name] for p in points])
     causes = np.array([(1.0, p["nodes"], p["pairs"][name]) for p in points])
     costs, _ = nnls(causes / times[:, None], np.ones(len(times)))
@@ -283,7 +283,7 @@ def learning(program: Path, *, setting: Setting, seed: int, say: Say) -> dict[st
 
 
 def ratios(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """How many times longer one way to learn takes than another, the machine included, over samples."""
+    """Return ratios of training times, including the SVM, over samples."""
     pairs = {"naive / fast": ("naive", "fast"), "fast / treelet": ("fast", "treelet"), "naive / treelet": ("naive", "treelet")}  # fmt: skip
     return {
         name: ratio_row([(r[slow] + r["machine"]) / (r[quick] + r["machine"]) for r in rows])

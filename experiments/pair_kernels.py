@@ -26,7 +26,7 @@ METHODS = ("fast", "labels", "sorting", "naive")
 
 
 class Timed(NamedTuple):
-    """What the program found: values, pairs of nodes that were worked on a pair of trees, and times."""
+    """Results of the program: values, pairs of nodes per pair of trees, and times."""
 
     values: Floats
     worked_on: float
