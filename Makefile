@@ -14,24 +14,29 @@ KNOWN := $(foreach place,parsing/link_child.py:S603 draw/raster.py:S314 datasets
 
 .PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist minimum newest clean
 
-setup: $(VENV)/.stamp-installed
+setup: $(VENV)/.stamp-installed $(VENV)/.stamp-tools
 
-$(VENV)/.stamp-tools: pyproject.toml
+$(VENV)/.stamp-build-tools: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("treelet needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -q --upgrade "pip>=25.1"
-	@echo "Installing the tools into $(VENV) ..."
+	@echo "Installing the build tools into $(VENV) ..."
+	@$(BIN)/python -m pip install -q --group build
+	@touch $@
+
+$(VENV)/.stamp-tools: $(VENV)/.stamp-build-tools
+	@echo "Installing the development tools into $(VENV) ..."
 	@$(BIN)/python -m pip install -q --group dev
 	@touch $@
 
-$(VENV)/.stamp-installed: $(VENV)/.stamp-tools $(CORE)
+$(VENV)/.stamp-installed: $(VENV)/.stamp-build-tools $(CORE)
 	@echo "Building the native core ..."
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation \
 		--config-settings=cmake.define.TREELET_EMULATED=ON --editable .
 	@touch $@
 
 # About a minute: a grammar proposes parses of generated questions, a ranker chooses, and a report says what that brings.
-demo: setup
+demo: $(VENV)/.stamp-installed
 	$(BIN)/treelet rerank --jobs $(JOBS) --output build/demo
 
 # OMP_NUM_THREADS: there are as many workers as cores, and none is to wait for another's threads.

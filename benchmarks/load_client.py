@@ -39,7 +39,7 @@ class Client:
             kernel, lam = self.random.choice(["st", "sst", "pt"]), round(self.random.uniform(0.02, 1), 2)
             fields = {"a": self.pair[0], "b": self.pair[1], "kernel": kernel, "lam": lam, "normalized": self.random.random() < 0.3}  # fmt: skip
         elif kind in ("sentence", "why"):
-            fields = {"sentence": self.known.sentence(), "k": 10, "this": 0, "that": 1}
+            fields = {"sentence": self.known.sentence(), "k": 10, "a": 0, "b": 1}
         elif kind == "judge":
             fields = {"tree": self.known.tree()}
         return kind, f"/ask/{kind}", json.dumps(fields).encode()

@@ -250,7 +250,7 @@ def where(there: Any, values: Any) -> list[float]:
 def is_right(model: KernelSVC, X: Table, y: Any) -> Any:
     """Return whether each prediction is correct. Examples without a common fragment are predicted without a warning."""
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*share nothing with the model", TreeletWarning)
+        warnings.filterwarnings("ignore", ".*no fragment in common with the model", TreeletWarning)
         return model.predict(X) == y
 
 

@@ -1,4 +1,4 @@
-"""What `treelet` shows: few names, each listed once, loaded when they are used."""
+"""The public names of `treelet`: few, each listed once, and loaded on first use."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import inspect
 import os
 import subprocess
 import sys
+import traceback
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import treelet as tl
 from conftest import run_python
 from messages import project as messages
+from treelet import testing
 
 
 def test_import_is_light() -> None:
@@ -108,7 +111,7 @@ WRONG = [
 
 
 def check_types(code: str, folder: Path) -> str:
-    """What mypy says of a user's file, to whom treelet is an installed package."""
+    """Return the output of mypy for a user's file, with treelet as an installed package."""
     (folder / "user.py").write_text(code)
     options = ["--strict", "--no-error-summary", "--cache-dir", str(folder / "cache"), "--config-file", os.devnull]
     where = {**os.environ, "PYTHONPATH": str(Path(tl.__file__).parent.parent)}
@@ -128,7 +131,31 @@ def test_a_users_lines_have_types(tmp_path: Path) -> None:
     assert {int(line.split(":")[1]) for line in errors} == set(range(first, first + len(WRONG))), said
 
 
-def test_a_name_that_is_elsewhere_is_said() -> None:
+@pytest.mark.parametrize(
+    ("module", "name", "similar"),
+    [
+        (tl, "SubTree", "Subtree"),
+        (tl, "Kernelsvc", "KernelSVC"),
+        (tl, "subset_tree", "SubsetTree"),
+        (tl.learn, "kernel_matrix", "KernelMatrix"),
+        (testing, "check_kernels", "check_kernel"),
+    ],
+)
+def test_misspelled_names_suggest_similar_names(module: ModuleType, name: str, similar: str) -> None:
+    with pytest.raises(AttributeError, match=messages.misspelled(name, similar)) as error:
+        getattr(module, name)
+    printed = "".join(traceback.format_exception(error.value))
+    assert printed.count("Did you mean") == 1  # Python adds no second suggestion
+    with pytest.raises(ImportError, match=f"cannot import name '{name}'"):
+        exec(f"from {module.__name__} import {name}")
+
+
+def test_private_names_and_modules_cost_no_suggestion() -> None:
+    code = "import sys, treelet\nhasattr(treelet, '_x')\nfrom treelet import lazy\nprint('numpy' in sys.modules)"
+    assert run_python(code) == "False\n"
+
+
+def test_names_in_subpackages_are_located() -> None:
     with pytest.raises(
         AttributeError, match=messages.is_elsewhere("DependencyBank", r"treelet\.structures\.DependencyBank")
     ):

@@ -1,4 +1,4 @@
-"""Numbers at the edge: over the whole range of their parameters kernels are what they should be, and beyond it refused."""
+"""Extreme numbers: kernels are correct over the whole range of their parameters, and reject values outside."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def at(kernel: Kernel, decay: float, scale: float = 1.0) -> Kernel:
 
 
 def computed(kernel: Any, X: Any, options: dict[str, Any]) -> tuple[Any, str]:
-    """The matrix, without a warning; or what is said instead."""
+    """Return the matrix, computed without a warning, or the message of the error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
@@ -98,7 +98,7 @@ def test_device_code(kernel: Kernel, X: Any) -> None:
 
 
 def test_small_values_keep_their_digits() -> None:
-    """Scaled by any number, a normalized kernel is what it was."""
+    """Scaling by any number does not change a normalized kernel."""
     trees = EXAMPLES["trees"]
     wanted = tl.SubsetTree(0.4).normalized()(trees)
     tiny = LEAST * (LEAST * (LEAST * (LEAST * tl.SubsetTree(0.4))))  # 1e-400 of it

@@ -21,7 +21,7 @@ from treelet.testing.cases import EXAMPLES, KERNELS, PLAIN, Case, examples
 from treelet.testing.strategies import examples as random_examples
 
 LISTED = {kind: {name: case for name, case in KERNELS.items() if case.kind == kind} for kind in EXAMPLES}
-"""Cases by what they compare: random examples are drawn once for all of them."""
+"""Cases by kind of examples, so random examples are drawn once per kind."""
 
 each_kind = pytest.mark.parametrize("kind", EXAMPLES)
 each_case = pytest.mark.parametrize("case", KERNELS.values(), ids=KERNELS)
@@ -32,7 +32,7 @@ def of_bags(case: Case) -> bool:
 
 
 def with_each(cases: dict[str, Case], check: Callable[..., None], *data: Any) -> None:
-    """Check each case; what fails says which."""
+    """Check each case. A failure names the case."""
     for name, case in cases.items():
         try:
             check(case, *data)
@@ -99,7 +99,7 @@ def test_is_a_kernel_on_larger_examples(case: Case) -> None:
 
 
 def test_a_wrong_value_would_be_noticed() -> None:
-    case = KERNELS["sum of normalised"]
+    case = KERNELS["sum of normalized"]
     X, slow = [tl.Tree.parse("(A (B x))"), tl.Tree.parse("(A (B y))")], definition(case.kernel)
     is_a_kernel(case, X)
     with pytest.raises(AssertionError, match="slow definition"):
@@ -107,7 +107,7 @@ def test_a_wrong_value_would_be_noticed() -> None:
 
 
 def refused(case: Case, data: Any, logs: np.ndarray, halves: bool) -> str | None:
-    """Fill with logarithms; what the error says, where there is one."""
+    """Fill with logarithms. Return the message of the error, if there is one."""
     try:
         case.kernel.evaluator(data, logs=True).fill(0, len(logs), logs, halves)
     except tl.errors.KernelOverflowError as error:

@@ -1,4 +1,4 @@
-"""What a package index shows of treelet, and what an installation brings."""
+"""The metadata of the package, and the licenses of its dependencies."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ PERMISSIVE = re.compile(r"\b(0?BSD|MIT|Apache|ISC|PSF|PSFL|Python Software Found
 
 
 def license_of(name: str) -> str:
-    """What a package's metadata says of its license; of a text in full, how it begins."""
+    """Return the license in the metadata of a package. A full text is cut."""
     told = importlib.metadata.metadata(name)
     kinds = [kind for kind in told.get_all("Classifier") or [] if kind.startswith("License ::")]
     return " ".join([told.get("License-Expression") or "", (told.get("License") or "")[:60], *kinds])
 
 
 def installed(name: str, extras: frozenset[str]) -> Iterator[str]:
-    """A package and what it needs, and so on, as far as it is there."""
+    """Yield a package and all of its installed dependencies."""
     met, asked = set(), [(name, extras)]
     while asked:
         name, extras = asked.pop()

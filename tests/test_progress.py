@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal, lines off it, a line that changes in a notebook."""
+"""The progress display: a bar on a terminal, lines in a log, and an updated line in a notebook."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from conftest import run_python
 from treelet import progress
 
-LINE = re.compile(r"work: \d of 5, \d+ s gone(, about \d+ s left)?")
+LINE = re.compile(r"work: \d of 5, \d+ s elapsed(, about \d+ s left)?")
 
 WORK = """
 import time
@@ -35,7 +35,7 @@ def test_lines_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
     said = capsys.readouterr()
     *before, last = said.err.splitlines()
     assert said.out == ""
-    assert "work: 1 of 5, 0 s gone, about 0 s left" in before
+    assert "work: 1 of 5, 0 s elapsed, about 0 s left" in before
     assert all(map(LINE.fullmatch, before))
     assert last == "work: 5 of 5, 0 s"
 
@@ -46,14 +46,14 @@ def test_a_long_step_speaks_too(capsys: pytest.CaptureFixture[str]) -> None:
         until = time.monotonic() + 20
         while not (said := capsys.readouterr().err) and time.monotonic() < until:
             time.sleep(0.02)
-    assert "work: 0 of 5, 0 s gone\n" in said
+    assert "work: 0 of 5, 0 s elapsed\n" in said
 
 
 def test_the_time_left_follows_from_the_time_gone(monkeypatch: pytest.MonkeyPatch) -> None:
     state = progress._Progress("grid", 400)
     state.done = 120
     state.begin -= 70
-    assert state.text() == "grid: 120 of 400, 1 min 10 s gone, about 2 min 43 s left"
+    assert state.text() == "grid: 120 of 400, 1 min 10 s elapsed, about 2 min 43 s left"
     state.done = 500  # more steps than were announced
     assert state.text() == "grid: 400 of 400, 1 min 10 s"
 

@@ -1,4 +1,4 @@
-"""What loading must not do: run code, call a shell, or unpack without end."""
+"""Loading must not run code, call a shell, or unpack without a limit."""
 
 from __future__ import annotations
 

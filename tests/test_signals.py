@@ -1,4 +1,4 @@
-"""Runs that are ended from outside: what they say, how they exit, and what they leave."""
+"""Commands that are killed: their messages, exit codes and remaining files."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_what_a_killed_run_left_goes_away_with_the_next(tmp_path: Path) -> None:
         assert left not in os.listdir(tmp_path)
         with open_target(target) as stream:
             stream.write("mine")
-        assert len(os.listdir(tmp_path)) == 3, "what a run that is alive writes was removed"
+        assert len(os.listdir(tmp_path)) == 3, "a file of a live process was removed"
         alive.communicate("", timeout=60)
     assert sorted(os.listdir(tmp_path)) == ["a.txt", "a.txt.b"]
     assert target.read_text() == "half"  # who ends last

@@ -62,7 +62,7 @@ def test_what_is_free() -> None:
 
 
 def test_no_memory_is_our_error() -> None:
-    """Where memory is given out on trust nothing is refused before: what then fails says so in our words."""
+    """With memory overcommitment, the check passes; a later failure must still raise an error of treelet."""
     code = """
 import resource, sys
 import treelet as tl

@@ -59,7 +59,7 @@ def view_page() -> str:
     shown = next(k for k in range(200, len(bank)) if kinds[k] == "yes or no" and len(bank[k].words()) < 10)
     told = [explained(tl.explain(model, bank[shown]), limit=8)]
     script = f'<script type="module">{web.script("report.js")}</script>'
-    return page("", ['<div data-told="0"></div>'], style=web.style(), scripts=[data_block("told", told), script])
+    return page("", ['<div data-case="0"></div>'], style=web.style(), scripts=[data_block("case-data", told), script])
 
 
 def opened(browser: Any, file: Path, scheme: str) -> Any:

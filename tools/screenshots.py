@@ -28,10 +28,10 @@ WAS = "(SBARQ (WHNP (WP Who)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?
 NOW = "(SBARQ (WHADVP (WRB When)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
 DESKTOP, PHONE = (1280, 900), (375, 1040)
 VIEWS: dict[str, tuple[str, dict[str, str], str]] = {
-    "trees": ("trees", {"light": "(PP (IN with) NP)"}, ".treelet-fragment"),
-    "sentence": ("sentence", {"light": "(PP PP (PP TO NP))"}, ".treelet-fragment"),
+    "trees": ("trees", {"highlight": "(PP (IN with) NP)"}, ".treelet-fragment"),
+    "sentence": ("sentence", {"highlight": "(PP PP (PP TO NP))"}, ".treelet-fragment"),
     "forest": ("sentence", {"show": "forest"}, ".stage.wide .treelet-best"),
-    "model": ("model", {"tree": NOW, "was": WAS}, ".near li"),
+    "model": ("model", {"tree": NOW, "baseline": WAS}, ".near li"),
 }
 
 

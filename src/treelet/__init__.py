@@ -1,12 +1,12 @@
-"""treelet: learning from trees, by the pieces they share.
+"""treelet: machine learning on trees with tree kernels.
 
 >>> import treelet as tl
 >>> tl.SubsetTree(lam=1)(["(NP (D the) (N apple))", "(NP (D the) (N pear))"])
 array([[6., 3.],
        [3., 6.]])
 
-Names are loaded when they are first used, so that ``import treelet`` costs next to nothing. They are listed in
-``__init__.pyi``, once for editors and for this module.
+Names are loaded on first use, which keeps ``import treelet`` fast. The names are listed in
+``__init__.pyi``, which both type checkers and this module read.
 """
 
 import sys
@@ -33,10 +33,11 @@ def __dir__() -> list[str]:
 
 
 class _Door(ModuleType):
-    """`treelet.gram` is a function, although a package has this name too.
+    """A module in which `treelet.gram` is a function, although a package has the same name.
 
-    Python sets an imported package as an attribute of its parent. This class sets the function of that name instead, so
-    that ``tl.gram`` is the same whatever was imported before. ``from treelet.gram import ...`` reaches the package.
+    Python sets an imported package as an attribute of its parent. This class sets the function of
+    that name instead. ``tl.gram`` is therefore always the function, regardless of previous imports.
+    ``from treelet.gram import ...`` still reaches the package.
     """
 
     def __setattr__(self, name: str, value: Any) -> None:

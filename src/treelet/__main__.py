@@ -1,4 +1,4 @@
-"""``python -m treelet`` is the command ``treelet``."""
+"""Run the ``treelet`` command with ``python -m treelet``."""
 
 from treelet.cli import main
 

@@ -1,7 +1,8 @@
-"""Checks of parameters, and the phrases that messages are made of.
+"""Checks of parameters, and phrases for messages.
 
-All checks report a wrong value in the same way: "The 'x' parameter of Y must be ... Got ... instead." The owner Y, where one
-is named, is an estimator or a kernel whose attribute the parameter is, or the name of a function.
+All checks report a wrong value in one form: "The 'x' parameter of Y must be .... Got ... instead."
+The owner Y is optional: an estimator or kernel that has the parameter as an attribute, or the name
+of a function.
 """
 
 from __future__ import annotations
@@ -18,22 +19,26 @@ from treelet.errors import ParameterError
 from treelet.vocabulary import current
 
 
-def wrong(name: str, wanted: str, value: object, of: object = None, *, optional: bool = False) -> ParameterError:
-    """Return the error for a parameter whose value is not what is wanted; if `optional`, None is wanted too.
+def wrong(
+    name: str, wanted: str, value: object, of: object = None, *, optional: bool = False, got: str | None = None
+) -> ParameterError:
+    """Return the error for a parameter with a wrong value.
+
+    If `optional`, None is also valid. `got` describes a value whose `repr` would be too long.
 
     >>> str(wrong("lam", "a number in (0, 1]", 2, of="SubsetTree"))
     "The 'lam' parameter of SubsetTree must be a number in (0, 1]. Got 2 instead."
     """
     owner = "" if of is None else of if isinstance(of, str) else type(of).__name__
     subject, none_or = current().parameter(name, value, owner), current().none_or if optional else ""
-    return ParameterError(f"{subject} must be {none_or}{wanted}. Got {value!r} instead.")
+    return ParameterError(f"{subject} must be {none_or}{wanted}. Got {got or repr(value)} instead.")
 
 
 # --- phrases ------------------------------------------------------------------------------------------------------
 
 
 def plural(count: int, noun: str) -> str:
-    """A number of things.
+    """Return a count with its noun, in the singular or plural.
 
     >>> plural(1, "tree"), plural(1336, "tree"), plural(2, "query")
     ('1 tree', '1,336 trees', '2 queries')
@@ -44,7 +49,7 @@ def plural(count: int, noun: str) -> str:
 
 
 def article(noun: str) -> str:
-    """A noun, such as the name of a class, with "a" or "an".
+    """Return a noun, such as the name of a class, with "a" or "an".
 
     >>> article("int"), article("Tree"), article("SubsetTree"), article("Unit")
     ('an int', 'a Tree', 'a SubsetTree', 'a Unit')
@@ -54,7 +59,7 @@ def article(noun: str) -> str:
 
 
 def in_words(texts: Iterable[str]) -> str:
-    """Texts as alternatives.
+    """Join alternatives with commas and "or".
 
     >>> in_words(["'a'"]), in_words(["'a'", "'b'"]), in_words(["'a'", "'b'", "None"])
     ("'a'", "'a' or 'b'", "'a', 'b' or None")
@@ -64,7 +69,7 @@ def in_words(texts: Iterable[str]) -> str:
 
 
 def some_of(names: Iterable[object], most: int = 20) -> str:
-    """A list of names; of very many, the first ones and their number.
+    """List names. A long list is cut after `most` names and ends with the number of the others.
 
     >>> some_of(["a", "b"]), some_of(range(3000), 3)
     ("'a', 'b'", '0, 1, 2 and 2,997 more')
@@ -75,7 +80,9 @@ def some_of(names: Iterable[object], most: int = 20) -> str:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return a question that names the closest known name, with a space before; or nothing, if no name is close.
+    """Return " Did you mean ...?" with the closest known name, or "" if no name is close.
+
+    Case is ignored. The leading space allows for appending the question to a sentence.
 
     >>> suggestion("lamda", ["lam", "max_depth"]), suggestion("SubTree", ["Subtree"]), suggestion("x", ["lam"])
     (" Did you mean 'lam'?", " Did you mean 'Subtree'?", '')
@@ -85,32 +92,38 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {spelled[close[0]]!r}?" if close else ""
 
 
-# --- what a value is --------------------------------------------------------------------------------------------
+# --- tests of values -----------------------------------------------------------------------------
 
 
 def is_integer(value: Any, least: float = -math.inf, most: float = math.inf) -> bool:
-    """Whether it is a whole number, and no bool, in an interval."""
+    """Return whether the value is an integer, but not a bool, in a closed interval."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(least <= value <= most)
 
 
 def is_number(value: Any, least: float = -math.inf, most: float = math.inf, *, infinite: bool = False) -> bool:
-    """Whether it is a real number, and no bool, in an interval that includes its ends; finite, if it need not be more."""
+    """Return whether the value is a real number, but not a bool, in a closed interval.
+
+    Infinite values are rejected unless `infinite` is true.
+    """
     real = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     try:
         return real and bool(least <= value <= most) and (infinite or not math.isinf(float(value)))
-    except OverflowError:  # an int beyond all floats
+    except OverflowError:  # an int too large for a float
         return False
 
 
 def missing_places(values: Any, array: NDArray[Any]) -> list[int]:
-    """Return where labels, numbers or group names are missing: None, NaN, NaT, pandas.NA or masked.
+    """Return the indices of missing labels, numbers or group names.
+
+    None, NaN, NaT, pandas.NA and masked values are missing.
 
     Parameters
     ----------
     values : array-like
-        As they were given: as soon as NumPy has made texts of a list, its NaN is the text ``"nan"``.
+        The values before conversion. The conversion matters because NumPy turns a NaN in a list
+        of strings into the string ``"nan"``.
     array : ndarray
-        What NumPy makes of them; places count through all of its dimensions.
+        The same values as an array. Indices refer to the flattened array.
 
     >>> labels = ["a", float("nan"), "b"]
     >>> missing_places(labels, np.asarray(labels))
@@ -126,48 +139,48 @@ def missing_places(values: Any, array: NDArray[Any]) -> list[int]:
         array = np.asarray(values, dtype=object)
     if array.dtype.kind != "O":
         return []
-    return [place for place, value in enumerate(array.ravel().tolist()) if _is_missing(value)]
+    return [index for index, value in enumerate(array.ravel().tolist()) if _is_missing(value)]
 
 
 def _is_missing(value: Any) -> bool:
     try:
         return value is None or bool(value != value)  # noqa: PLR0124  # NaN and NaT differ from themselves
-    except TypeError:  # pandas.NA neither is nor is not
+    except TypeError:  # the truth value of pandas.NA is undefined
         return True
-    except ValueError:  # an array, which `array` should not have held
+    except ValueError:  # a nested array, which is not a missing value
         return False
 
 
-# --- what a parameter must be -----------------------------------------------------------------------------------
+# --- checks of parameters ------------------------------------------------------------------------
 
 
 def check_integer(
     name: str, value: Any, least: int = 1, *, of: object = None, optional: bool = False, most: float = math.inf
 ) -> None:
-    """An int of at least so much, and not absurdly large; or None."""
+    """Require an int of at least `least` and less than `most`, or None if `optional`."""
     if not (is_integer(value, least) and value < most) and not (optional and value is None):
         below = f" and less than {most}" if is_integer(value, least) else ""
         raise wrong(name, f"{current().integer} of at least {least}{below}", value, of, optional=optional)
 
 
 def check_boolean(name: str, value: Any, *, of: object = None) -> None:
-    """True or False."""
+    """Require True or False."""
     if not isinstance(value, bool | np.bool_):
         raise wrong(name, current().booleans, value, of)
 
 
 def check_one_of(name: str, value: Any, choices: Collection[Any], *, of: object = None) -> None:
-    """One of a few."""
+    """Require one of the choices."""
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
         raise wrong(name, in_words(map(repr, choices)), value, of)
 
 
 LEAST, MOST = 1e-100, 1e100
-"""Between which the numbers lie that kernels are made with, but for 0: products of a few fit a float64, and keep their digits."""
+"""Range of the nonzero parameters of kernels. Products of a few of them fit a float64 without loss of precision."""
 
 
 def in_range(value: Any) -> bool:
-    """Whether a kernel can be made with this number.
+    """Return whether a number is 0 or in the range of kernel parameters.
 
     >>> in_range(0), in_range(0.4), in_range(1e-155)
     (True, True, False)
@@ -178,18 +191,25 @@ def in_range(value: Any) -> bool:
 def check_number(
     owner: object, name: str, low: float, high: float, *, low_included: bool = False, of_kernel: bool = False
 ) -> None:
-    """The attribute must be a real number in an interval that includes `high`; a kernel's not absurdly small or large."""
+    """Require that an attribute is a real number between `low` and `high`.
+
+    The interval includes `high`. With `of_kernel`, the number must also be `in_range`.
+    """
     value = getattr(owner, getattr(owner, "_attributes", {}).get(name, name))
     if not is_number(value, low, high) or (value == low and not low_included):
         interval = f"{'[' if low_included else '('}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
         raise wrong(name, f"a number in {interval}", value, owner)
     if of_kernel and not in_range(value):
         side = f"at least {LEAST:g}" if abs(value) < LEAST else f"at most {MOST:g}"
-        raise wrong(name, f"{'0, or ' if low_included else ''}{side}: beyond, values lose their digits", value, owner)
+        zero_or = "0 or " if low_included else ""
+        raise wrong(name, f"{zero_or}{side} to avoid a loss of precision", value, owner)
 
 
 def check_tunable(owner: object, name: str, low: float, high: float, *, low_included: bool = False) -> None:
-    """As `check_number`; and bounds for tuning must be ``"fixed"`` or two numbers within the same interval, above 0."""
+    """Check an attribute like `check_number`, and its bounds for tuning.
+
+    The bounds must be ``"fixed"`` or two positive numbers in the same interval.
+    """
     check_number(owner, name, low, high, low_included=low_included, of_kernel=True)
     bounds = getattr(owner, f"{name}_bounds")
     try:

@@ -1,58 +1,65 @@
-"""The errors and warnings of treelet. They derive from `TreeletError` and `TreeletWarning`.
+"""The errors and warnings of treelet, which derive from `TreeletError` and `TreeletWarning`.
 
 How to write a message
 ----------------------
-The same message is read by authors of Python code and by users of the command line, who write ``--memory 1GiB`` for
-``memory="1GiB"``. A message therefore never spells the name of a parameter that a command has as an option. Instead:
+A message has three parts: the fact, the value or place, and the remedy unless it is obvious. Use
+full sentences of at most 25 words. For example: "Item 3 of X is an int, but a tree is needed. Pass a
+Tree or a bracketed string such as '(NP (D the))'."
 
-- `treelet.checks.wrong` and the ``check_...`` functions report a parameter with a wrong value. They take its name.
-- `treelet.vocabulary.keyword` names a parameter anywhere else: ``f"give more {keyword('memory')}"`` becomes "give more
-  memory=" in Python and "give more --memory" in a command; ``keyword('column', 'tree')`` becomes ``column='tree'`` or
-  ``--column tree``.
+Python programmers and users of the command line read the same messages, but the latter write
+``--memory 1GiB`` for ``memory="1GiB"``. Do not spell the name of a parameter that is also an option
+of a command. Instead:
+
+- Report a wrong value with `treelet.checks.wrong` or a ``check_...`` function, which take the name.
+- Name a parameter elsewhere with `treelet.vocabulary.keyword`. ``f"Increase {keyword('memory')}."``
+  becomes "Increase memory=." in Python and "Increase --memory." in a command;
+  ``keyword('column', 'tree')`` becomes ``column='tree'`` or ``--column tree``.
 - The few other words that differ, such as "an int" and "a whole number", are attributes of
   `treelet.vocabulary.Vocabulary`: ``f"{current().integer} from 2 to {n}"``.
 
-While a command runs, `treelet.cli.wording.OptionVocabulary` replaces Python's vocabulary. It finds an option by the name of the
-command's parameter, which is the name that Python has for it. A message is thus spelled once, when it is built, and may be
-combined with other messages afterwards. A parameter for which the command has no option keeps its Python form.
+While a command runs, `treelet.cli.wording.OptionVocabulary` replaces Python's vocabulary. Options
+are looked up by the name of the Python parameter; a parameter without an option keeps its Python
+form. The wording is fixed when the message is built, so messages can be combined afterwards.
 
-Counts, articles and lists are written with `plural`, `article`, `in_words` and `some_of` of `treelet.checks`.
+Write counts, articles and lists with `plural`, `article`, `in_words` and `some_of` of
+`treelet.checks`. Where a name is looked up among known names, append `treelet.checks.suggestion`.
 """
 
 from __future__ import annotations
 
 
 class TreeletError(Exception):
-    """Base of all errors that treelet raises on purpose."""
+    """Base class of all errors that treelet raises deliberately."""
 
 
 class ParameterError(TreeletError, ValueError):
-    """A parameter has a value that makes no sense."""
+    """A parameter has an invalid value."""
 
 
 class InputTypeError(TreeletError, TypeError):
-    """Something was given that cannot be used in this place."""
+    """An argument or item has an unsupported type."""
 
 
 class UnavailableError(TreeletError, AttributeError):
-    """A method that is only there if a parameter asks for it."""
+    """A method is not available with the current parameters, for example ``predict_proba``."""
 
 
 class TreeError(TreeletError, ValueError):
-    """A tree, or a collection of them, is not what it should be."""
+    """A tree or a collection of trees is invalid."""
 
 
 class FormatError(TreeletError, ValueError):
-    """A text does not follow its format.
+    """A text violates its format.
 
     Attributes
     ----------
     source : str
-        The file, or what stands for it.
+        Name of the file, or a placeholder such as ``"<text>"``.
     line, column : int or None
-        Where, counted from 1.
+        Position of the problem, counted from 1.
     one_of_many : bool
-        It is one item of a file (a tree, a row) that is wrong: ``on_error="skip"`` leaves it out.
+        True if the problem concerns a single item of a file, such as a tree or a row. Then
+        ``on_error="skip"`` skips the item.
     """
 
     one_of_many = False
@@ -60,12 +67,32 @@ class FormatError(TreeletError, ValueError):
     def __init__(
         self, message: str, source: str = "<text>", line: int | None = None, column: int | None = None
     ) -> None:
-        location = ":".join(str(item) for item in (source, line, column) if item is not None)
-        super().__init__(f"{location}: {message}")
+        location = self._location(source, line, column)
+        super().__init__(f"{location}: {message}" if location else message)
         self.message, self.source, self.line, self.column = message, source, line, column
+
+    @staticmethod
+    def _location(source: str, line: int | None, column: int | None) -> str:
+        return ":".join(str(item) for item in (source, line, column) if item is not None)
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.message, self.source, self.line, self.column)
+
+
+class InlineFormatError(FormatError):
+    """A text that was passed as a string, not read from a file, does not follow its format.
+
+    The location is "item 3, column 12" instead of "file:line:column". `source` may be empty.
+
+    >>> print(InlineFormatError("unexpected ')'.", "item 3", 1, 12))
+    item 3, column 12: unexpected ')'.
+    """
+
+    @staticmethod
+    def _location(source: str, line: int | None, column: int | None) -> str:
+        line_text = f"line {line}" if line is not None and line > 1 else ""
+        column_text = "" if column is None else f"column {column}"
+        return ", ".join(item for item in (source, line_text, column_text) if item)
 
 
 class FileError(TreeletError, OSError):
@@ -73,20 +100,20 @@ class FileError(TreeletError, OSError):
 
 
 class KernelOverflowError(TreeletError, ValueError, OverflowError):
-    """A kernel value does not fit a float64."""
+    """A kernel value is too large for a float64."""
 
 
 class NotEnoughMemoryError(TreeletError, MemoryError):
-    """A result does not fit into the memory that there is."""
+    """A computation needs more memory than is available."""
 
 
 class CostError(TreeletError, ValueError):
-    """A matrix costs more than the ``limit=`` that was given.
+    """The estimated cost of a matrix exceeds ``limit``.
 
     Attributes
     ----------
     cost : Cost
-        What it would cost.
+        The estimated cost.
     """
 
     def __init__(self, message: str, cost: object = None) -> None:
@@ -95,16 +122,16 @@ class CostError(TreeletError, ValueError):
 
 
 class DeviceMemoryError(NotEnoughMemoryError):
-    """The memory of a GPU, or what may be taken of it, is not enough."""
+    """A computation needs more GPU memory than is available or allowed by ``device_memory``."""
 
 
 class ClusterError(TreeletError, RuntimeError):
-    """The workers of a cluster cannot do what they are asked for."""
+    """A computation on a cluster failed, for example because its workers died."""
 
 
 class TreeletWarning(UserWarning):
-    """Base of all warnings that treelet gives: the result may not be what was meant. On the command line, one line."""
+    """Base class of all warnings of treelet. The command line prints a warning on one line."""
 
 
 class UnseenLabelWarning(TreeletWarning):
-    """Labels were never seen in training, so that examples with them can only count as errors."""
+    """Labels did not occur in the training data, so their examples always count as errors."""

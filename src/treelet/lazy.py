@@ -1,39 +1,49 @@
-"""Packages whose names are loaded when they are first used; the names are listed once, in the package's stub."""
+"""Packages whose names are loaded on first use. The names are listed once, in the stub of the package."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 
 def names_in_stub(file: str, suffix: str = ".pyi") -> dict[str, str]:
-    """Each name that the stub beside a package's ``__init__.py`` imports, and the module it comes from."""
+    """Map each name imported by the stub next to a package's ``__init__.py`` to its module."""
     stub = ast.parse(Path(file).with_suffix(suffix).read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: str(node.module) for node in imports for alias in node.names}
 
 
-def _elsewhere(package: str, homes: dict[str, str], name: str) -> str:
-    """Where a name is instead: in a package inside this one, which is looked at and not imported."""
-    if name.startswith("_"):  # what others ask every object for
+def _hint(package: str, homes: dict[str, str], name: str) -> str:
+    """Return a sentence about an unknown name: its location in a subpackage, or a similar name.
+
+    The subpackages are parsed, not imported.
+    """
+    # Tools look up private names in every module, and `from package import module` looks up the
+    # module before importing it. Neither case should cost time.
+    if name.startswith("_") or find_spec(f"{package}.{name}") is not None:
         return ""
     folder = Path(__file__).parent.parent / package.replace(".", "/")
     for inner in sorted(inner for inner, home in homes.items() if home == package):
         file = folder / inner / "__init__.py"
         if file.exists() and name in names_in_stub(str(file), ".py"):
-            return f": it is {package}.{inner}.{name}"
-    return ""
+            return f" Use {package}.{inner}.{name}."
+    from treelet.checks import suggestion  # not at the top, because it imports NumPy
+
+    return suggestion(name, homes)
 
 
 def loader(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
-    """A package's ``__getattr__``: a name from its home, or a package inside this one."""
+    """Return the ``__getattr__`` of a package, which loads a name or a subpackage from its module."""
 
     def load(name: str) -> Any:
         if name not in homes:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{_elsewhere(package, homes, name)}")
+            # With a name, but no object, Python does not append a second suggestion to a traceback.
+            message = f"module {package!r} has no attribute {name!r}.{_hint(package, homes, name)}"
+            raise AttributeError(message, name=name)
         home = homes[name]
         return import_module(f"{package}.{name}") if home == package else getattr(import_module(home), name)
 

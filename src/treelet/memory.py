@@ -1,7 +1,7 @@
-"""The memory that is available, and the error for work that needs more.
+"""The available memory, and the error for computations that need more.
 
-`psutil.virtual_memory` would replace a third of this module: it knows neither the limit of a control group, such as a
-container's, nor that of ``ulimit -v``.
+`psutil.virtual_memory` would replace only a third of this module: it ignores the memory limit of a
+control group (such as a container) and the limit set by ``ulimit -v``.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ from pathlib import Path
 from treelet.errors import NotEnoughMemoryError
 
 SMALL = 1 << 28
-"""Bytes that are taken without a question."""
+"""Bytes that are allocated without a check."""
 THREAD = 16 << 20
-"""Bytes that a thread takes before it does anything."""
+"""Bytes that a thread needs to start."""
 _GROUP = Path("/sys/fs/cgroup")
 
 
 def available() -> int:
-    """Bytes that can be allocated now: the least of what the machine, the control group and the address space have left.
+    """Return the number of bytes that can be allocated now.
 
-    The values are looked up four times per second at most.
+    This is the minimum of the free bytes of the machine, the control group and the address space.
+    The values are read at most four times per second.
     """
     return _looked_up(int(4 * time.monotonic()))
 
@@ -35,9 +36,9 @@ def _looked_up(quarter_second: int) -> int:
     limits = [sys.maxsize]
     with suppress(OSError, ValueError, StopIteration), open("/proc/meminfo", encoding="ascii") as lines:
         limits.append(1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")))
-    if len(limits) == 1:  # no Linux
+    if len(limits) == 1:  # not Linux
         limits.append(_elsewhere())
-    with suppress(OSError, ValueError):  # ValueError: "max"
+    with suppress(OSError, ValueError):  # ValueError: the limit is "max"
         most = int((_GROUP / "memory.max").read_text())
         limits.append(max(0, most - int((_GROUP / "memory.current").read_text()) + _file_pages()))
     with suppress(ImportError, OSError, ValueError):
@@ -51,11 +52,11 @@ def _looked_up(quarter_second: int) -> int:
 
 
 def _elsewhere() -> int:
-    """Free bytes on systems other than Linux, or all of the machine's memory where only that is known (macOS)."""
+    """Return the free bytes on systems other than Linux; on macOS, the total memory of the machine."""
     if sys.platform == "win32":
         import ctypes
 
-        # MEMORYSTATUSEX: two numbers of 32 bits, seven of 64; the second of these is what is free.
+        # MEMORYSTATUSEX: two 32-bit numbers, then seven 64-bit numbers. The second of the seven is the free memory.
         status = (ctypes.c_uint64 * 8)(ctypes.sizeof(ctypes.c_uint64 * 8))
         if ctypes.windll.kernel32.GlobalMemoryStatusEx(ctypes.byref(status)):
             return int(status[2])
@@ -67,23 +68,27 @@ def _elsewhere() -> int:
 
 
 def _file_pages() -> int:
-    """The part of a control group's memory that only caches files and is released when it is needed."""
+    """Return the bytes of a control group that only cache files. The kernel releases them on demand."""
     names = ("inactive_file ", "active_file ")
     lines = (_GROUP / "memory.stat").read_text().splitlines()
     return sum(int(line.split()[1]) for line in lines if line.startswith(names))
 
 
 def check_memory(needed: int, what: str, advice: str) -> None:
-    """Raise `NotEnoughMemoryError` if fewer bytes than `needed` are available."""
+    """Raise `NotEnoughMemoryError` if fewer than `needed` bytes are available.
+
+    `what` is the subject of the message, a noun phrase. `advice` is a sentence.
+    """
     if needed <= SMALL or needed <= (free := available()):
         return
+    subject, remedy = what[0].upper() + what[1:], advice[0].upper() + advice[1:].rstrip(".")
     raise NotEnoughMemoryError(
-        f"{what} takes about {in_bytes(needed)}, more than the {in_bytes(free)} that are free: {advice}"
+        f"{subject} needs about {in_bytes(needed)} of memory, but only {in_bytes(free)} are free. {remedy}."
     )
 
 
 def in_bytes(number: float) -> str:
-    """A number of bytes with its unit.
+    """Return a number of bytes with a unit.
 
     >>> in_bytes(0), in_bytes(2048), in_bytes(3.4 * 2**30)
     ('0 bytes', '2.0 KiB', '3.4 GiB')

@@ -1,13 +1,15 @@
-"""Other people's text where a terminal shows it: labels, words, names of files, what a model's file says."""
+"""Safe display of untrusted text, such as labels, words, file names and metadata of models."""
 
 from __future__ import annotations
 
-WIDTH = 60  # characters of a text in a message
-JOINERS = "\u200c\u200d"  # between letters of some scripts
+WIDTH = 60  # maximal number of characters of a text in a message
+JOINERS = "\u200c\u200d"  # some scripts need them between letters
 
 
 def printable(text: str, keep: str = "") -> str:
-    r"""A text without what a terminal would obey: nothing in it moves the cursor, or turns the writing round.
+    r"""Escape all control characters of a text except those in `keep`.
+
+    The result cannot move the cursor of a terminal or change the direction of the text.
 
     >>> print(printable("(N a\x1b[2J)"))
     (N a\x1b[2J)
@@ -21,7 +23,7 @@ def printable(text: str, keep: str = "") -> str:
 
 
 def shortened(text: object) -> str:
-    """A text for a message: quoted, and not all of it if it is long."""
+    """Return a text for a message: quoted, and cut if it is long. Other objects are named by type."""
     if isinstance(text, (str, bytes)):
         return repr(text) if len(text) <= WIDTH else repr(text[: WIDTH - 3]) + "..."
     from treelet.checks import article

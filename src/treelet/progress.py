@@ -1,4 +1,4 @@
-"""Progress of long work, shown in the way that fits where it runs: a bar, lines in a log, or a line in a notebook."""
+"""Progress display of long computations: a bar on a terminal, lines in a log, or a line in a notebook."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from treelet.memory import THREAD, available
 
 Advance = Callable[[int], None]
 
-PATIENCE = 10.0  # seconds before the first line, where progress is shown in lines
-LONGEST_SILENCE = 60.0  # seconds between two lines
-BLINK = 0.25  # seconds between two states of a notebook's line
+PATIENCE = 10.0  # seconds before the first line in a log
+LONGEST_SILENCE = 60.0  # maximal number of seconds between two lines in a log
+BLINK = 0.25  # seconds between two updates in a notebook
 
 
 def tell(text: str) -> None:
-    """Write a line to the standard error at once. It is lost if there is no standard error."""
+    """Write a line to standard error and flush. Do nothing if standard error is missing or closed."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
@@ -29,11 +29,14 @@ def tell(text: str) -> None:
 
 @contextmanager
 def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
-    """Show the progress of some work, if `wanted`. The function it yields takes the number of steps that were done.
+    """Show the progress of a computation, if `wanted`.
 
-    A terminal gets a bar, a notebook a line that changes. Elsewhere (a pipe, a log) progress is shown in lines on the standard
-    error: ``grid: 120 of 400, 1 min 10 s gone, about 2 min 43 s left``. The first line appears after ten seconds, so that
-    short work shows none, and the following ones at growing intervals. Until the first step is done, the bar moves to and fro.
+    The context manager yields a function that takes the number of steps done since its last call.
+
+    A terminal shows a bar, which pulses until the first step is done. A notebook shows a line that
+    is updated in place. Otherwise (a pipe, a log), lines are written to standard error:
+    ``grid: 120 of 400, 1 min 10 s elapsed, about 2 min 43 s left``. The first line appears after ten
+    seconds and the others at growing intervals, so a short computation prints nothing.
     """
     if not wanted:
         yield lambda steps: None
@@ -51,7 +54,7 @@ def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
 
 
 class _Progress:
-    """The steps of some work that are done, and the time since it began."""
+    """The number of finished steps of a computation, and the time since its start."""
 
     def __init__(self, what: str, total: int) -> None:
         self.what, self.total, self.done, self.begin = what, total, 0, time.monotonic()
@@ -66,11 +69,11 @@ class _Progress:
         if done == self.total:
             return text
         left = f", about {duration(self.elapsed * (self.total - done) / done)} left" if done else ""
-        return f"{text} gone{left}"
+        return f"{text} elapsed{left}"
 
 
 def duration(seconds: float) -> str:
-    """A time in its two largest units.
+    """Return a time in its two largest units.
 
     >>> duration(9.7), duration(70), duration(2 * 3600 + 300), duration(200_000)
     ('10 s', '1 min 10 s', '2 h 5 min', '2 d 7 h')
@@ -84,7 +87,7 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def _repeated(state: _Progress, show: Callable[[_Progress], None], first: float, longest: float) -> Iterator[Advance]:
-    """Show the state at growing intervals, also during a long step; and at the end if it was shown before."""
+    """Show the state at growing intervals, even during a long step. Show the end if anything was shown."""
     lock, over = threading.Lock(), threading.Event()
     due, shown = first, False
 
@@ -104,7 +107,7 @@ def _repeated(state: _Progress, show: Callable[[_Progress], None], first: float,
         show_if_due()
 
     watcher = threading.Thread(target=watch, name="treelet progress", daemon=True)
-    if watched := available() >= THREAD:  # without a thread, progress is shown between two steps only
+    if watched := available() >= THREAD:  # without a thread, progress is shown only between two steps
         watcher.start()
     try:
         yield advance
@@ -120,7 +123,7 @@ def _repeated(state: _Progress, show: Callable[[_Progress], None], first: float,
 
 @contextmanager
 def _bar(state: _Progress) -> Iterator[Advance]:
-    """Show a bar on a terminal, which disappears when the work is done."""
+    """Show a bar on a terminal. The bar disappears when the computation ends."""
     from rich.console import Console
     from rich.progress import (
         BarColumn,
@@ -140,7 +143,7 @@ def _bar(state: _Progress) -> Iterator[Advance]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(state.what, total=None)  # without a total, the bar moves to and fro
+        task = bar.add_task(state.what, total=None)  # without a total, the bar pulses
 
         def advance(steps: int) -> None:
             bar.update(task, total=state.total, advance=steps)
@@ -149,7 +152,7 @@ def _bar(state: _Progress) -> Iterator[Advance]:
 
 
 def _notebook_display() -> Callable[..., Any] | None:
-    """Return IPython's display function if this runs in a notebook's kernel."""
+    """Return IPython's display function inside a notebook, otherwise None."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None and hasattr(ipython, "get_ipython") else None
     if getattr(shell, "kernel", None) is None:
@@ -161,16 +164,15 @@ def _notebook_display() -> Callable[..., Any] | None:
 
 
 class _Cell:
-    """A line below a notebook's cell that is replaced at each call. It needs no widgets."""
+    """A line below a notebook cell that is replaced at each call, without widgets."""
 
     def __init__(self, display: Callable[..., Any]) -> None:
         self.display, self.handle = display, None
 
     def __call__(self, state: _Progress) -> None:
         text = state.text()
-        value = (
-            f' value="{min(state.done, state.total)}" max="{state.total}"' if state.done else ""
-        )  # without: moves to and fro
+        # Without a value, the browser shows a pulsing bar.
+        value = f' value="{min(state.done, state.total)}" max="{state.total}"' if state.done else ""
         bar = f"<progress{value}></progress>"
         data = {"text/plain": text, "text/html": f"<div>{bar} {escape(text)}</div>"}
         if self.handle is None:

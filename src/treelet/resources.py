@@ -1,4 +1,4 @@
-"""The resources of a computation: threads, memory, a device, a cluster, and whether to show progress."""
+"""The resources of a computation: threads, memory, device, cluster and progress display."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ Bytes = int | float | str | None
 
 
 class Resources(NamedTuple):
-    """Resources of a computation, validated once, where a public function or estimator receives its options.
+    """Resources of a computation.
 
-    Everything below that edge takes this value instead of the single options.
+    Public functions and estimators validate their options once, with `Resources.of`. Internal
+    functions take a `Resources` value instead of the single options.
     """
 
     threads: int = 1
     memory_limit: int | None = None
-    """Bytes that were asked for with ``memory=``; None if the default applies."""
+    """Value of ``memory=`` in bytes; None if the default applies."""
     device: str = "cpu"
     device_memory: int | None = None
-    """Bytes of the device's memory that may be used; None for all that are free."""
+    """Limit for the memory of the device, in bytes; None for all of the free memory."""
     client: Any | None = None
     """The client of a Dask cluster, or None."""
     progress: bool = False
@@ -49,38 +50,39 @@ class Resources(NamedTuple):
         *,
         owner: object = None,
     ) -> Resources:
-        """Validate execution options. Errors name `owner`, the estimator or function that was given the options."""
+        """Validate execution options. Errors name `owner`, the estimator or function that received them."""
         check_boolean("progress", progress, of=owner)
         if not isinstance(device, str) or device not in DEVICES:
             raise wrong("device", "'cpu' or 'cuda'", device, owner)
         device_limit = parse_memory(device_memory, "device_memory")
         if device == "cpu" and device_limit is not None:
             raise ParameterError(
-                f"{keyword('device_memory')} is for {keyword('device', 'cuda')}; of the CPU's memory, {keyword('memory')} says "
-                "how much may be taken"
+                f"{keyword('device_memory')} requires {keyword('device', 'cuda')}. "
+                f"Use {keyword('memory')} to limit the memory of the CPU."
             )
         if client is not None and device != "cpu":
             raise ParameterError(
-                f"the workers of {keyword('client')} compute on their CPUs: give either {keyword('client')} or {keyword('device')}"
+                f"{keyword('client')} and {keyword('device', device)} cannot be combined: the workers of a cluster compute on "
+                f"their CPUs. Omit one of the two."
             )
         return cls(count_threads(n_jobs), parse_memory(memory), device, device_limit, client, bool(progress))
 
     @property
     def memory(self) -> int:
-        """Bytes that the work may take besides the examples and the result."""
+        """Memory limit in bytes, in addition to the examples and the result."""
         return self.memory_limit or DEFAULT_MEMORY
 
 
 PLAIN = Resources()
-"""One thread, the default memory, no progress."""
+"""One thread, the default memory limit, no progress display."""
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return the number of threads, with joblib's convention: None is 1, -1 is one thread per core."""
+    """Return the number of threads. As in joblib, None means 1 and -1 means one thread per core."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise wrong("n_jobs", f"{current().integer} other than 0 (-1: all cores)", n_jobs)
+        raise wrong("n_jobs", f"{current().integer} other than 0 (-1 uses all cores)", n_jobs)
     if n_jobs > 0:
         return int(n_jobs)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -88,7 +90,9 @@ def count_threads(n_jobs: int | None) -> int:
 
 
 def parse_memory(memory: Bytes, name: str = "memory") -> int | None:
-    """Return a number of bytes from a number or a string such as ``"1GiB"`` or ``"500 MB"``; None stays None.
+    """Return an amount of memory in bytes. None stays None.
+
+    Strings such as ``"1GiB"`` and ``"500 MB"`` are allowed; the unit is case-insensitive.
 
     >>> parse_memory("1GiB")
     1073741824
@@ -103,5 +107,5 @@ def parse_memory(memory: Bytes, name: str = "memory") -> int | None:
     else:
         value = 0
     if not 1 <= value < 2**62:
-        raise wrong(name, "a positive number of bytes or a text like '1GiB'", memory)
+        raise wrong(name, "a positive number of bytes or a string such as '1GiB'", memory)
     return int(value)

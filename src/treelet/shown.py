@@ -1,7 +1,7 @@
-"""What a notebook shows of treelet's objects.
+"""Base classes of objects that notebooks display as a picture or a table.
 
-Structures, kernels, models and results declare here that they have a picture or a table. `treelet.report.notebook` makes it
-when a notebook displays the object. This is an import to the right, declared in pyproject.toml.
+`treelet.report.notebook` creates the picture or table when a notebook displays the object. The
+layers of the project do not normally allow this import; pyproject.toml lists it as an exception.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class Drawn:
-    """Something that notebooks show as a picture."""
+    """Base class of objects that notebooks display as a picture."""
 
     __slots__ = ()
 
@@ -21,14 +21,14 @@ class Drawn:
         return None if drawing is None else str(drawing)
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
-        """The text that goes with the picture; a notebook keeps it, so that it must not be as large as the object."""
+        """Print the text that goes with the picture. It is short because the notebook stores it."""
         from treelet.report.notebook import line
 
         printer.text(line(self))
 
 
 class Tabled:
-    """Something that notebooks show as a table."""
+    """Base class of objects that notebooks display as a table."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ class Tabled:
 
 
 def learnt(estimator: Any) -> str:
-    """The table of what an estimator has learned; nothing if it has not been fitted."""
+    """Return an HTML table of a fitted estimator, or "" if the estimator is not fitted."""
     from treelet.report.notebook import model_table
 
     return model_table(estimator)

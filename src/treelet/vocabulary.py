@@ -1,8 +1,9 @@
-"""The words in messages that depend on who reads them: an author of Python code, or a user of the command line.
+"""The words in messages that differ between Python and the command line.
 
-Python code passes ``memory="1GiB"`` where a shell passes ``--memory 1GiB``. A message that names a parameter therefore calls
-`keyword`, or is built by `treelet.checks.wrong`, instead of spelling the name itself. Both ask the current `Vocabulary`, which
-is Python's unless a command is running. See the docstring of `treelet.errors` for how to write a message.
+Python code passes ``memory="1GiB"`` where a shell passes ``--memory 1GiB``. A message that names a
+parameter therefore uses `keyword` or `treelet.checks.wrong` instead of the literal name. Both use
+the current `Vocabulary`, which is Python's unless a command is running. The docstring of
+`treelet.errors` explains how to write a message.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from contextvars import ContextVar
 
 
 class Vocabulary:
-    """Python's words. The command line overrides them with its own."""
+    """The words for Python. The command line overrides them."""
 
     integer = "an int"
     none_or = "None or "
@@ -22,12 +23,12 @@ class Vocabulary:
     normalized = "kernel.normalized()"
 
     def keyword(self, name: str, value: object, of: str) -> str:
-        """A parameter with a value to give it, or only its name where `value` is None."""
+        """Return a parameter with a value to pass, or only its name if `value` is None."""
         text = f"{name}={'' if value is None else repr(value)}"
         return f"{of}(..., {text})" if of else text
 
     def parameter(self, name: str, value: object, of: str) -> str:
-        """A parameter as the subject of a sentence about the value it has."""
+        """Return a parameter as the subject of a sentence about its value."""
         return f"The {name!r} parameter{f' of {of}' if of else ''}"
 
 
@@ -35,7 +36,7 @@ _current: ContextVar[Vocabulary] = ContextVar("_current", default=Vocabulary()) 
 
 
 def current() -> Vocabulary:
-    """Return the vocabulary of the messages that are written now."""
+    """Return the vocabulary that messages use now."""
     return _current.get()
 
 

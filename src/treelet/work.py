@@ -1,4 +1,4 @@
-"""Long work in threads that can be interrupted."""
+"""Interruptible computations in threads, and random states."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import wrong
+from treelet.checks import plural, wrong
 from treelet.errors import NotEnoughMemoryError
 from treelet.memory import THREAD, available, in_bytes
 from treelet.vocabulary import current, keyword
 
 Item = TypeVar("Item")
 
-LEAST_PART = 256  # items for which a thread is worth asking
+LEAST_PART = 256  # minimal number of items for which a thread is worthwhile
 
 
 def generator(random_state: Any) -> np.random.Generator:
-    """Random numbers from what scikit-learn calls a random state: an int, a RandomState, a Generator, or None for others each time.
+    """Return a random generator for a random state as in scikit-learn.
+
+    The random state is an int, a RandomState, a Generator, or None for different numbers each time.
 
     >>> int(generator(0).integers(100)), int(generator(0).integers(100))
     (85, 85)
@@ -34,7 +36,7 @@ def generator(random_state: Any) -> np.random.Generator:
 
 
 def seed_of(random_state: Any) -> int:
-    """The int that a random state is, or one drawn from it."""
+    """Return a seed: the random state itself if it is an int, otherwise a number drawn from it."""
     if random_state is None:
         random_state = np.random.default_rng()
     if isinstance(random_state, np.random.Generator):
@@ -47,15 +49,20 @@ def seed_of(random_state: Any) -> int:
 
 
 def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advance: Callable[[Any], None]) -> None:
-    """Work on all items, in threads if there are several; `advance` gets each result. An error or an interrupt ends it."""
+    """Apply `work` to all items, in threads, and pass each result to `advance`.
+
+    An error or an interrupt stops all threads.
+    """
     if threads == 1 or len(items) <= 1:
         for item in items:
             advance(work(item))
         return
     check_room(threads)
-    stop = _core.Stop()  # signals reach the main thread only; the others watch this
+    stop = _core.Stop()  # signals reach only the main thread; the other threads poll this flag
     with ThreadPoolExecutor(threads, "treelet", initializer=_core.watch, initargs=(stop,)) as pool:
-        waiting = {pool.submit(copy_context().run, work, item) for item in items}  # messages need the context
+        waiting = {
+            pool.submit(copy_context().run, work, item) for item in items
+        }  # the context contains the vocabulary of messages
         try:
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -69,15 +76,22 @@ def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advanc
 
 
 def check_room(threads: int) -> None:
-    """Refuse threads for which there is no memory: Python waits for ever for one that cannot begin."""
+    """Raise `NotEnoughMemoryError` if the threads do not fit into memory.
+
+    Python would wait forever for a thread that cannot start.
+    """
     if (free := available()) < threads * THREAD:
         raise NotEnoughMemoryError(
-            f"there is no memory for {threads} threads: {in_bytes(free)} are free; {keyword('n_jobs', 1)} needs none"
+            f"Not enough memory to start {plural(threads, 'thread')}: only {in_bytes(free)} are free. "
+            f"Use {keyword('n_jobs', 1)}, which starts no threads."
         )
 
 
 def in_parts(n: int, part: Callable[[int, int], NDArray[np.float64]], threads: int) -> NDArray[np.float64]:
-    """Return ``part(0, n)``, whose numbers each depend on one item alone, computed in several parts by several threads."""
+    """Return ``part(0, n)``, computed in several ranges by several threads.
+
+    Each number of the result must depend on a single item only.
+    """
     if threads == 1 or n < 2 * LEAST_PART:
         return part(0, n)
     out, size = np.empty(n), max(LEAST_PART, -(-n // (8 * threads)))
@@ -90,7 +104,11 @@ def in_parts(n: int, part: Callable[[int, int], NDArray[np.float64]], threads: i
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:
-    """In here BLAS starts no threads: ours do the work, and what it sums up is the same to the bit however many they are."""
+    """Limit BLAS to one thread inside a ``with`` block.
+
+    The threads of treelet do the work instead. The order of summation in BLAS, and thus every bit of
+    the result, does not depend on their number.
+    """
     from threadpoolctl import threadpool_limits
 
     limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")

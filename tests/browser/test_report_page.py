@@ -46,5 +46,5 @@ def test_without_scripts_all_is_there(browser: Any, text: str) -> None:
     plain.set_content(text)
     assert plain.locator("figure svg").count() == 2
     assert plain.locator(".case table").count() == 2
-    assert "of which intercept" in plain.locator("body").inner_text()
+    assert "including the intercept" in plain.locator("body").inner_text()
     context.close()

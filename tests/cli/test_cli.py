@@ -262,7 +262,7 @@ def test_compare_reads_files(tmp_path: Path) -> None:
 
 
 def test_compare_errors() -> None:
-    assert "TREE2:1:1: " in fail("compare", APPLE, "(NP (D the")
+    assert "TREE2, column 1: " in fail("compare", APPLE, "(NP (D the")
     assert "--top" in fail("compare", APPLE, PEAR, "--top", "-1")
 
 

@@ -441,7 +441,7 @@ def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> Non
     known = report("evaluate", model, write_tsv(tmp_path / "test.tsv", examples))
     test = write_tsv(tmp_path / "test.tsv", [*examples, ("reason", "(S (WH (W why)))"), ("reason", examples[0][1])])
     told = run("evaluate", model, test, "--json")
-    line = "2 of 14 examples have labels that were never seen in training, and count as errors: 'reason' (2)\n"
+    line = "2 of 14 examples have labels that do not occur in the training data, and count as errors: 'reason' (2).\n"
     assert (told.exit_code, told.stderr) == (0, f"treelet: warning: {test}: {line}")
     result = json.loads(told.stdout)
     assert result["unknown"] == {"reason": 2}
@@ -639,7 +639,7 @@ def test_nothing_half_written(train: Path, test: Path, monkeypatch: pytest.Monke
 def test_long_work_speaks_off_a_terminal(train: Path) -> None:
     command = "train", train, "-o", (model := train.with_name("m.treelet"))
     assert "kernel values: " in run(*command).stderr
-    assert re.search(r"^grid: [1-9]\d* of \d+, \d+ s gone, about \d+ s left$", run(*command, "--grid").stderr, re.M)
+    assert re.search(r"^grid: [1-9]\d* of \d+, \d+ s elapsed, about \d+ s left$", run(*command, "--grid").stderr, re.M)
     for reading in (("predict", model, train), ("evaluate", model, train)):
         assert "scores: " in run(*reading).stderr
         assert run(*reading, "--no-progress").stderr == ""

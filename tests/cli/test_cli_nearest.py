@@ -71,8 +71,8 @@ def test_from_the_standard_input(bank: Path) -> None:
 
 
 def test_mistakes_are_said(bank: Path) -> None:
-    assert at_most(39) in fail("nearest", bank, "-k", 40)
-    assert "QUERY:1:1" in fail("nearest", bank, "(S (A a)")
+    assert at_most(39, without_itself=True) in fail("nearest", bank, "-k", 40)
+    assert "QUERY, column 1: " in fail("nearest", bank, "(S (A a)")
     assert messages.option_must_be("--top", "at least 0") in fail("nearest", bank, "--top", -1)
     assert messages.ONE_STANDARD_INPUT in fail("nearest", "-", "-")
     assert messages.option_must_be("--kernel", "st, sst or pt") in fail("nearest", bank, "--kernel", "rbf")

@@ -45,7 +45,7 @@ def fail(*args: object) -> str:
 @pytest.mark.usefixtures("impatient")
 def test_long_work_speaks_off_a_terminal(bank: Path) -> None:
     said = succeed("rerank", bank, *QUICK).stderr
-    assert re.search(r"^sentences: [\d,]+ of [\d,]+, \d+ s gone, about \d+ s left$", said, re.M)
+    assert re.search(r"^sentences: [\d,]+ of [\d,]+, \d+ s elapsed, about \d+ s left$", said, re.M)
     assert re.search(r"^Parsed the training set in \d+ folds: [\d,]+ candidates \([\d.]+ s\)$", said, re.M)
     assert succeed("rerank", bank, *QUICK, "--no-progress").stderr == ""
 

@@ -168,7 +168,7 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
         (["--epsilon", "1"], "--epsilon is for --task regress, not for classify"),
         (["--task", "regress", "--probability"], "--probability is for --task classify, not for regress"),
         (["--task", "regress"], "the label of example 1, 'few', is not a number"),
-        (["--memory", "1kB"], "the matrix of 60 training examples takes 28,800 bytes, more than the 1,000 of --memory: give more --memory, or train on fewer examples"),
+        (["--memory", "1kB"], "The matrix of 60 training examples takes 28,800 bytes, more than the 1,000 of --memory. Increase --memory, or train on fewer examples."),
         (["--task", "rank"], "is not a number"),
     ],
 )  # fmt: skip

@@ -199,9 +199,9 @@ def test_what_is_wrong() -> None:
             function(T1, (0, 1), (3, 4), labels="E1")  # type: ignore[arg-type]
         with pytest.raises(TreeError, match=messages.A_LABEL):
             function(T1, (0, 1), (3, 4), labels=("E 1", "E2"))
-        with pytest.raises(ParameterError, match=messages.behind_the_last_word(7)):
+        with pytest.raises(ParameterError, match=messages.after_the_last_word((6, 8), 7)):
             function(T1, (0, 1), (6, 8))
-        with pytest.raises(InputTypeError, match=messages.SPAN_IS_TWO_NUMBERS):
+        with pytest.raises(InputTypeError, match=messages.SPAN_IS_TWO_INTS):
             function(T1, 3, (6, 7))  # type: ignore[arg-type]
 
 
@@ -378,14 +378,14 @@ def test_instances_are_read_and_written(tmp_path: Path) -> None:
     ("fields", "message"),
     [
         ({"e1": [0, 1]}, messages.missing_field("e2") + messages.RELATIONS_NEED),
-        ({"e1": [0, 1], "e2": [2, 9]}, messages.outside_the_sentence("e2", "2-9", 7)),
-        ({"e1": [0], "e2": [2, 3]}, messages.bad_field("e1", messages.SPAN_IS_TWO_NUMBERS)),
-        ({"e1": [0, 1], "e2": [3, 2]}, messages.bad_field("e2", "a span goes")),
-        ({"e1": [0, 1], "e2": [2, 3], "label": 3}, messages.field_must_be("label", messages.TEXT)),
+        ({"e1": [0, 1], "e2": [2, 9]}, messages.outside_the_sentence("e2", (2, 9), 7)),
+        ({"e1": [0], "e2": [2, 3]}, messages.bad_field("e1", messages.SPAN_IS_TWO_INTS)),
+        ({"e1": [0, 1], "e2": [3, 2]}, messages.bad_field("e2", messages.order_of_span((3, 2)))),
+        ({"e1": [0, 1], "e2": [2, 3], "label": 3}, messages.field_must_be("label", messages.A_STRING, "3")),
         ({"e1": [0, 1], "e2": [2, 3], "types": "PER"}, messages.field_must_be("types", messages.TWO_WORDS)),
         ({"e1": [0, 1], "e2": [2, 3], "types": ["PER", 1]}, messages.field_must_be("types", messages.TWO_WORDS)),
         ({"e1": [0, 1], "e2": [2, 3], "relation": "x"}, messages.unknown_field("relation", "relations")),
-        ({"e1": [0, 1], "e2": [2, 3], "nbest": {}}, messages.field_must_be("nbest", "a list")),
+        ({"e1": [0, 1], "e2": [2, 3], "nbest": {}}, messages.field_must_be("nbest", "a list", r"\{\}")),
     ],
 )
 def test_lines_that_are_wrong(fields: dict[str, object], message: str, tmp_path: Path) -> None:

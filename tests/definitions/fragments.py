@@ -15,7 +15,7 @@ Vector = dict[Tree, float]
 
 
 def as_tree(fragment: reference.Fragment) -> Tree:
-    """A fragment as a tree: what is on its edge has no children."""
+    """Return a fragment as a tree. Nodes at its edge have no children."""
     return Tree(fragment) if isinstance(fragment, str) else Tree(fragment[0], map(as_tree, fragment[1]))
 
 

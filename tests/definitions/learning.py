@@ -11,7 +11,7 @@ from treelet.kernels.pairwise import Matrix, Vector
 
 
 class Passes(NamedTuple):
-    """What a perceptron did.
+    """The history of a perceptron.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ from treelet.testing.definitions import Slow, definition, on_columns, over_membe
 
 @singledispatch
 def size(kernel: Any) -> Slow:
-    """What an error of rounding is in proportion to, a function of two examples: the value itself, where nothing cancels.
+    """Return the scale of rounding errors, a function of two examples. Without cancellation, it is the value itself.
 
     Examples
     --------

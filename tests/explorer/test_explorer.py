@@ -182,7 +182,7 @@ def test_parses_are_the_grammars_in_the_rankers_order(workspace: Workspace) -> N
 
 def test_why_is_the_difference_of_two_scores(workspace: Workspace) -> None:
     parses = {one["number"]: one for one in answer("sentence", workspace, sentence=SENTENCE, k=5)["parses"]}
-    found = answer("why", workspace, sentence=SENTENCE, k=5, this=4, that=0)
+    found = answer("why", workspace, sentence=SENTENCE, k=5, a=4, b=0)
     assert found["score"] == pytest.approx(parses[4]["score"] - parses[0]["score"])
     others = math.fsum(one["share"] for one in found["others"])
     heat = math.fsum(share for tree in found["trees"] for share in tree["heat"])
@@ -191,7 +191,7 @@ def test_why_is_the_difference_of_two_scores(workspace: Workspace) -> None:
     for number, tree in zip((4, 0), found["trees"], strict=True):
         assert tree["labels"] == parses[number]["picture"]["labels"]
     assert all(any(one["places"]) for one in found["fragments"])
-    assert answer("why", workspace, sentence=SENTENCE, k=5, this=0, that=4)["score"] == pytest.approx(-found["score"])
+    assert answer("why", workspace, sentence=SENTENCE, k=5, a=0, b=4)["score"] == pytest.approx(-found["score"])
 
 
 def test_a_given_ranker_orders_the_parses() -> None:
@@ -219,7 +219,7 @@ def test_sentences_that_cannot_be_parsed(workspace: Workspace) -> None:
     assert "-LRB-" in str(refused("sentence", workspace, sentence="a (b"))
     assert messages.words(61) in str(refused("sentence", workspace, sentence="a " * 61))
     assert messages.number_range(1, "50") in str(refused("sentence", workspace, sentence="a", k=51))
-    assert messages.number_range(0) in str(refused("why", workspace, sentence=SENTENCE, k=3, this=3))
+    assert messages.number_range(0) in str(refused("why", workspace, sentence=SENTENCE, k=3, a=3))
     assert messages.NO_RANKER in str(refused("why", sentence="a b"))
     assert answer("sentence", sentence="a b")["ranker"] is None
     large = Workspace(Parsing("large", lambda: tl.PCFG.from_treebank(tl.datasets.flights(300), parent="tags")))
@@ -266,9 +266,16 @@ def test_a_model_is_told_as_it_predicts(models: list[Any]) -> None:
                 assert told == pytest.approx(dict(zip(model.classes_.tolist(), expected, strict=True)))
                 other = str(model.classes_[0])
                 assert answer("judge", workspace, tree=tree, output=other)["output"] == other
-                assert messages.NO_CLASS in str(refused("judge", workspace, tree=tree, output="zzz"))
+                assert str(refused("judge", workspace, tree=tree, output="zzz")) == messages.no_class("zzz")
             else:
                 assert list(told.values()) == pytest.approx(model.predict(X).tolist())
+
+
+def test_a_misspelled_class_gets_a_suggestion() -> None:
+    model = tl.KernelSVC(tl.SubsetTree()).fit(TREES[:2], ["human", "place"])
+    workspace = Workspace(embedded(), ModelView(model, "m"))
+    error = refused("judge", workspace, tree=TREES[0], output="humen")
+    assert str(error) == messages.no_class("humen", "human")
 
 
 def test_a_request_scores_the_tree_once(models: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,7 +328,7 @@ def test_models_that_the_explorer_cannot_show() -> None:
     several.fit([{"a": tree, "b": tree} for tree in TREES], LABELS)
     with pytest.raises(tl.TreeletError, match=messages.ONE_TREE_PER_EXAMPLE):
         ModelView(several, "m.treelet")
-    with pytest.raises(tl.TreeletError, match=messages.SAYS_NOTHING_OF_TREES):
+    with pytest.raises(tl.TreeletError, match=messages.NOT_A_TREE_MODEL):
         ModelView(tl.KernelMatrix(tl.SubsetTree()).fit(TREES), "m.treelet")
     voted = tl.VotedPerceptron(tl.SubsetTree(), prediction="voted").fit(
         TREES, [3, 2, 1, 3, 2, 1], qid=[0, 0, 0, 1, 1, 1]
@@ -329,7 +336,7 @@ def test_models_that_the_explorer_cannot_show() -> None:
     found = answer("judge", Workspace(embedded(), ModelView(voted, "m")), tree=TREES[0])
     assert "cannot be explained" in found["unexplained"]
     assert found["scores"]
-    assert "treelet explore m.treelet" in str(refused("judge", tree=A))
+    assert str(refused("judge", tree=A)) == messages.NO_MODEL
     assert messages.TOO_LARGE in str(
         refused("judge", Workspace(embedded(), ModelView(voted, "m")), tree="(A " * 2000 + "x" + ")" * 2000)
     )
@@ -462,7 +469,7 @@ def test_an_error_of_our_own_is_one_line_too(client: TestClient, monkeypatch: py
     monkeypatch.setitem(HANDLERS, "about", broken)
     found = client.post("/ask/about", json={})
     assert found.status_code == 500
-    assert found.json()["error"]["message"] == r"internal error: KeyError: 'a\nb'"
+    assert found.json()["error"]["message"] == r"Internal error: KeyError: 'a\nb'"
 
 
 # --- work -----------------------------------------------------------------------------------------------------------
@@ -500,7 +507,7 @@ def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> Non
             await workers.do(lambda: done.append("crowd"), stays)
         assert caught.value.status == 503
         has_left.set()
-        with pytest.raises(limits.RefusedError, match=messages.NOBODY_WAITS):
+        with pytest.raises(limits.RefusedError, match=messages.DISCONNECTED):
             await dropped
         assert not first.done()  # its place was free before its turn came
         waiting = asyncio.create_task(workers.do(lambda: done.append("late"), stays))
@@ -512,7 +519,7 @@ def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> Non
         assert await workers.do(lambda: 7, stays) == 7  # the thread is free again
         with pytest.raises(ZeroDivisionError):
             await workers.do(lambda: 1 // 0, stays)
-        with pytest.raises(limits.RefusedError, match=messages.NOBODY_WAITS):
+        with pytest.raises(limits.RefusedError, match=messages.DISCONNECTED):
             await workers.do(lambda: done.append("dropped"), left)
         assert done == []
         workers.close()

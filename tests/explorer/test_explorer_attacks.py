@@ -132,7 +132,7 @@ def test_other_names_are_refused(server: Server, host: str) -> None:
     status, head, content = server.said("GET / HTTP/1.1", host=f"Host: {host.format(server.port)}")
     assert status == 403
     assert "frame-ancestors 'none'" in head
-    assert b"this server answers to" in content
+    assert b"This server accepts requests to 127.0.0.1 and localhost only." in content
 
 
 def test_no_name_or_two(server: Server) -> None:
@@ -293,7 +293,7 @@ def test_the_last_of_equal_names_counts(server: Server) -> None:
         ("sentence", {"sentence": "a \0"}),
         ("sentence", {"sentence": "\u2028"}),
         ("sentence", {"sentence": ["a"]}),
-        ("why", {"sentence": "a b", "this": 10**30}),
+        ("why", {"sentence": "a b", "a": 10**30}),
         ("judge", {"tree": "(S a)", "output": "\ud800"}),
         ("judge", {"tree": "(S a)", "output": ["s"]}),
         ("judge", {"tree": "(S a)", "output": "__class__"}),
@@ -440,7 +440,7 @@ def test_traps_are_answered_or_refused_quickly(server: Server, name: str) -> Non
         status, found = server.asked(what, {"a": tree, "b": tree, "tree": tree, **fields})
         assert status == 200
         if "error" in found:
-            assert re.search(r"pairs of nodes|too large|No class|nodes", found["error"]["message"])
+            assert re.search(r"pairs of nodes|too large|no class|nodes", found["error"]["message"])
     assert time.process_time() - begin < 20
 
 
@@ -485,5 +485,5 @@ def test_names_are_told_as_they_are(server: Server) -> None:
     """Text, which the page shows as text."""
     told = server.asked("about", {})[1]
     assert (told["model"]["name"], told["grammar"]) == ("</script>.treelet", "<img src=x>")
-    with pytest.raises(RequestError, match=messages.no_class("<b>")):
+    with pytest.raises(RequestError, match=re.escape(messages.no_class("<b>"))):
         HANDLERS["judge"](Workspace(Parsing("", lambda: tl.PCFG.from_treebank(TREES)), ModelView(tl.KernelSVC(tl.SubsetTree()).fit(TREES, LABELS), "m")), Request({"tree": TREES[0], "output": "<b>"}))  # fmt: skip

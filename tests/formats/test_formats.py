@@ -409,7 +409,7 @@ def test_unknown_formats_and_options() -> None:
         read("a\t(S x)", "tsv", tree_column=1.5)
     with pytest.raises(ParameterError, match=messages.no_such_column("tree", "last", "0 'a': ")):
         read("a\tb\n1\t(S x)", "tsv", tree_column="last")
-    with pytest.raises(TreeError, match=messages.which_trees("tree1, tree2")):
+    with pytest.raises(TreeError, match=messages.which_trees("'tree1', 'tree2'")):
         read("1 |BT| (A a) |BT| (B b) |ET|", "svmlight_tk")
     assert read("1 |BT| (A a) |BT| (B b) |ET|", "svmlight_tk", column="tree2") == ["(B b)"]
 

@@ -83,7 +83,9 @@ def test_rules_with_ints_beyond_floats_are_refused() -> None:
 
 def test_instances_with_ints_beyond_floats_are_refused(tmp_path: Path) -> None:
     tree = TREES[1]
-    with pytest.raises(ParameterError, match="item 0 has 1000"):
+    with pytest.raises(
+        ParameterError, match=r"The log probability in the field 'nbest\[0\]' must be a finite float64. Got 1000"
+    ):
         RoleInstance(tree=tree, predicate=1, nbest=[(tree, HUGE)])
     line = json.dumps({"tree": tree, "predicate": 1, "nbest": [[HUGE, tree]]})
     with pytest.raises(FormatError, match=r"roles.jsonl:1: 'nbest'"):

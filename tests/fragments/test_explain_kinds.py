@@ -197,7 +197,7 @@ KERNELS = {
 
 
 def kappas(kernel: tl.Locality, f: tuple[Any, ...], g: tuple[Any, ...], i: int, k: int) -> tuple[Any, float]:
-    """What is equal in two windows, seen from the first, and their value: by all pairs of places."""
+    """Return the equal features of two windows, seen from the first, and their value, from all pairs of positions."""
     reach = int(kernel.window) // 2  # type: ignore[call-overload]
     one, other = (range(max(at - reach, 0), min(at + reach + 1, len(x))) for at, x in ((i, f), (k, g)))
     value, equal = (1.0 if kernel.match == "position" else 0.0), set()
@@ -214,7 +214,7 @@ def kappas(kernel: tl.Locality, f: tuple[Any, ...], g: tuple[Any, ...], i: int, 
 
 
 def pairs_of(kernel: tl.Locality, a: Any, b: Any) -> dict[tuple[str, int], Vector]:
-    """By type and place in the first example: what the window there shares with those of the second."""
+    """Return the shares of the windows of the first example with those of the second, by type and position."""
     found: dict[tuple[str, int], Vector] = {}
     for name, f in by_type(a).items():
         factor = (kernel.weights or {}).get(name, 1)

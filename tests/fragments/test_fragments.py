@@ -1,4 +1,4 @@
-"""Shared fragments: exactly those of the slow definition, with what they contribute."""
+"""Shared fragments and their contributions: equal to the slow definition."""
 
 from __future__ import annotations
 

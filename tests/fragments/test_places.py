@@ -1,4 +1,4 @@
-"""Where fragments occur: at the places that a list of all occurrences says, as often as they are counted."""
+"""Occurrences of fragments: equal to a list of all occurrences, and to the counts."""
 
 from __future__ import annotations
 

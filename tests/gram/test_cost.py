@@ -1,4 +1,4 @@
-"""What a matrix will cost: counted as the definition says, near what is measured, refused above a limit."""
+"""The estimated cost of a matrix: equal to its definition, close to measurements, and checked against a limit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from treelet.testing.cases import EXAMPLES, KERNELS, Case
 from treelet.testing.strategies import examples as random_examples
 
 Part = tuple[Any, Any, float, float]
-"""A distinct part, what it is matched by, and what a pair costs by each side."""
+"""A distinct part, its key, and the cost of a pair by each side."""
 
 
 def kids(node: Any) -> list[Any]:

@@ -55,7 +55,7 @@ def bank() -> tl.Treebank:
 
 
 def kept() -> int:
-    """How much a worker keeps of what was sent."""
+    """Return the number of shipments whose content a worker still holds."""
     return sum(one._content is not None or bool(one._evaluators) for one in list(shipment._here.values()))
 
 
@@ -83,7 +83,7 @@ def test_what_is_shipped_gives_the_same_values_to_the_bit(name: str) -> None:
 
 
 def test_stores_arrive_as_they_are(wsj: tl.Treebank) -> None:
-    """Sums are ordered by the numbers of labels and parts; a plain pickle numbers anew what a bank needs of its store."""
+    """The numbers of labels and parts determine the order of sums; a plain pickle would renumber them."""
     kernel, X, Y = tl.PartialTree(), wsj[100:200], wsj[:150]
     _, rows, columns, _ = pickle.loads(pickle.dumps(Shipment(kernel, X, Y, 1 << 30)))._unpacked()
     assert rows.columns.store is columns.columns.store
@@ -178,7 +178,7 @@ def test_threads_of_one_process(bank: tl.Treebank) -> None:
 
 
 class Noted(tl.SubsetTree):
-    """Says in a file how often its index is made, and kills the process that it is in, as often as it may."""
+    """Counts in a file how often its index is built, and kills its process a limited number of times."""
 
     def __init__(self, folder: str, deaths: int = 0, at: int = 20) -> None:
         super().__init__()

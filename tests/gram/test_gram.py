@@ -42,7 +42,7 @@ def test_results_go_where_they_are_told(bank: tl.Treebank, tmp_path) -> None:
     again = np.load(tmp_path / "wide.npy")
     np.testing.assert_allclose(again[5:75, 10:80], K, rtol=1e-14)
     assert again.sum() == pytest.approx(K.sum())
-    private = np.memmap(tmp_path / "K.npy", np.float64, "c", 128, K.shape)  # what is written stays in this process
+    private = np.memmap(tmp_path / "K.npy", np.float64, "c", 128, K.shape)  # written values stay in this process
     private[...] = 0
     np.testing.assert_array_equal(tl.gram(kernel, bank, out=private, memory="20kB"), K)
     inside = np.zeros((80, 90))
@@ -62,18 +62,24 @@ def locked() -> np.ndarray:
 
 
 UNFIT = {
-    "another shape": (np.empty((3, 3)), "float64 (3, 3)"),
-    "one dimension": (np.empty(4), "float64 (4,)"),
-    "integers": (np.empty((2, 2), int), "int64 (2, 2)"),
-    "halves": (np.empty((2, 2), np.float16), "float16 (2, 2)"),
-    "the other byte order": (np.empty((2, 2), np.dtype(np.float64).newbyteorder()), ">f8 (2, 2)"),
-    "columns": (np.empty((2, 2), order="F"), "float64 (2, 2), whose rows are not contiguous"),
-    "small columns": (np.empty((2, 2), np.float32, order="F"), "float32 (2, 2), whose rows are not contiguous"),
-    "a list": ([[0, 0], [0, 0]], "list"),
-    "read-only": (locked(), "float64 (2, 2), which is read-only"),
-    "one row twice": (strided((2, 2), (0, 8)), "float64 (2, 2), whose rows overlap"),
-    "overlapping rows": (strided((2, 2), (8, 8)), "float64 (2, 2), whose rows overlap"),
-    "misaligned": (np.zeros(33, np.uint8)[1:].view(np.float64).reshape(2, 2), "float64 (2, 2), which is not aligned"),
+    "another shape": (np.empty((3, 3)), "a float64 array of shape (3, 3)"),
+    "one dimension": (np.empty(4), "a float64 array of shape (4,)"),
+    "integers": (np.empty((2, 2), int), "an int64 array of shape (2, 2)"),
+    "halves": (np.empty((2, 2), np.float16), "a float16 array of shape (2, 2)"),
+    "the other byte order": (np.empty((2, 2), np.dtype(np.float64).newbyteorder()), "a >f8 array of shape (2, 2)"),
+    "columns": (np.empty((2, 2), order="F"), "a float64 array of shape (2, 2) whose rows are not contiguous"),
+    "small columns": (
+        np.empty((2, 2), np.float32, order="F"),
+        "a float32 array of shape (2, 2) whose rows are not contiguous",
+    ),
+    "a list": ([[0, 0], [0, 0]], "a list"),
+    "read-only": (locked(), "a float64 array of shape (2, 2) that is read-only"),
+    "one row twice": (strided((2, 2), (0, 8)), "a float64 array of shape (2, 2) whose rows overlap"),
+    "overlapping rows": (strided((2, 2), (8, 8)), "a float64 array of shape (2, 2) whose rows overlap"),
+    "misaligned": (
+        np.zeros(33, np.uint8)[1:].view(np.float64).reshape(2, 2),
+        "a float64 array of shape (2, 2) that is not aligned",
+    ),
     "another file": ("K.tsv", "'K.tsv'"),
 }
 
@@ -90,7 +96,7 @@ def test_unfit_places_for_results(out: Any, got: str) -> None:
 def test_examples_are_not_written_over() -> None:
     X = np.arange(9.0).reshape(3, 3)
     for compute in (lambda: tl.gram(tl.Linear(), X, out=X), lambda: tl.gram(tl.Linear(), np.eye(3), X, out=X.T[:3].T)):
-        with pytest.raises(tl.errors.ParameterError, match=messages.OUT_IS_THE_MEMORY_OF_THE_EXAMPLES):
+        with pytest.raises(tl.errors.ParameterError, match=messages.OUT_SHARES_MEMORY):
             compute()
     np.testing.assert_array_equal(X, np.arange(9.0).reshape(3, 3))
 
@@ -205,8 +211,10 @@ def test_threads_that_make_no_sense(n_jobs: object) -> None:
 
 
 def test_not_a_kernel() -> None:
-    with pytest.raises(tl.errors.InputTypeError, match=needs_a_kernel("gram", got="str")):
+    with pytest.raises(tl.errors.InputTypeError, match=needs_a_kernel("gram", got="'sst'")):
         tl.gram("sst", ["(A x)"])
+    with pytest.raises(tl.errors.InputTypeError, match=r"Got the class SubsetTree instead\. Pass an instance"):
+        tl.gram(tl.SubsetTree, ["(A x)"])
 
 
 def test_plans_cover_everything_once() -> None:
@@ -225,7 +233,7 @@ def test_plans_cover_everything_once() -> None:
 @pytest.mark.parametrize("symmetric", [True, False])
 @pytest.mark.parametrize("memory", [10**4, 10**7])
 def test_tiles_cover_a_matrix_once(symmetric: bool, memory: int) -> None:
-    """Each cell, or where the matrix is symmetric each on or left of the diagonal, and its cost is what the progress counts."""
+    """A plan covers each cell once (each cell on or below the diagonal, if symmetric), and progress counts these cells."""
     shape = (90, 90) if symmetric else (90, 50)
     for jobs in (1, 3):
         plan = planned(shape, symmetric=symmetric, index=20_000, thread=0, cell=16, threads=jobs, memory=memory)

@@ -1,4 +1,4 @@
-"""Reductions over tiles are what the whole matrix would give."""
+"""Reductions over tiles equal those of the whole matrix."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_solvers_take_an_operator():
     np.testing.assert_allclose(eigsh(found, 3, return_eigenvectors=False), np.linalg.eigvalsh(K)[-3:])
     with pytest.raises(tl.TreeletError, match=messages.COMPLEX_VECTORS):
         found @ (1j * np.ones(50))
-    with pytest.raises(tl.TreeletError, match=needs_a_kernel("operator", got="Treebank")):
+    with pytest.raises(tl.TreeletError, match=needs_a_kernel("operator", got="a Treebank")):
         operator(bank, kernel)
     assert operator(kernel, [], bank).matvec(np.ones(50)).shape == (0,)
 
@@ -118,7 +118,7 @@ def test_what_is_wrong_is_said():
         tl.nearest(kernel, ["(A a)", "(B b)"], ["(A a)"], 3)
     with pytest.raises(tl.TreeletError, match=wrong_parameter("k", at_least(1))):
         tl.nearest(kernel, ["(A a)", "(B b)"], ["(A a)"], 0)
-    with pytest.raises(tl.TreeletError, match=needs_a_kernel("nearest", got="list")):
+    with pytest.raises(tl.TreeletError, match=needs_a_kernel("nearest", got="a list")):
         tl.nearest(["(A a)"], kernel)
     assert tl.nearest(kernel, ["(A a)"], [], 1)[1].shape == (0, 1)
 

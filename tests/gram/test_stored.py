@@ -1,4 +1,4 @@
-"""Matrices on disk: ended at any moment and gone on with, grown, and never of something else than what was asked for."""
+"""Matrices on disk: killed at any moment and resumed, extended, and never mistaken for another matrix."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from treelet.formats.temporary import locked
 from treelet.gram.executors import ThreadExecutor
 from treelet.gram.plan import Plan, Span, Tile, planned
 from treelet.gram.stored import resuming
-from treelet.gram.stored.fingerprint import fingerprint
+from treelet.gram.stored.fingerprint import examples_fingerprint, fingerprint
 from treelet.gram.stored.journal import Journal, checksum
 from treelet.gram.stored.matrix_file import NpyFile, RowsInFile
 
@@ -52,7 +52,7 @@ class Killed(BaseException):
 
 
 def cut(monkeypatch: pytest.MonkeyPatch, method: str, after: int, *, committed: bool) -> None:
-    """Let the process end in the middle of a tile: half of it is written, and what was said to be done before stays."""
+    """Kill the process in the middle of a tile: half of the tile is written, and the recorded tiles stay."""
     left, whole = after, getattr(RowsInFile, method)
 
     def ending(self: Any, tile: Tile, *values: Any) -> None:
@@ -141,7 +141,7 @@ def ended(bank: Any, path: Path, **options: Any) -> None:
 
 @pytest.mark.parametrize("complete", [True, False])
 def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool) -> None:
-    """And nothing of what is there is lost."""
+    """And no existing file is lost."""
     if complete:
         tl.gram(KERNEL, bank, out=path, resume=True)
     else:
@@ -154,7 +154,7 @@ def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool
         ({"X": other}, messages.OTHER_EXAMPLES),
         ({"X": bank[:100]}, messages.other_shape("120 x 120", "100 x 100")),
         ({"Y": bank}, messages.OTHER_EXAMPLES),
-        ({"dtype": "float32"}, "float64, not float32"),
+        ({"dtype": "float32"}, messages.FLOAT64_INSTEAD_OF_FLOAT32),
     ):
         arguments: dict[str, Any] = {"kernel": KERNEL, "X": bank, "out": path, "resume": True} | change
         with pytest.raises(FileError, match=messages.not_the_matrix(words)):
@@ -449,8 +449,8 @@ def test_a_growing_matrix_that_was_cut(bank: tl.Treebank, path: Path) -> None:
 def test_what_cannot_grow(bank: tl.Treebank, path: Path, manifest: bool) -> None:
     tl.gram(KERNEL, bank[:70], out=path, resume=manifest)
     kernel, rows = (
-        "of another kernel" if manifest else "is not the matrix",
-        "of other examples" if manifest else "is not the matrix",
+        messages.OF_ANOTHER_KERNEL if manifest else messages.NOT_THE_SAME_MATRIX,
+        messages.OF_OTHER_EXAMPLES if manifest else messages.NOT_THE_SAME_MATRIX,
     )
     for change, words in (
         ({"kernel": tl.SubsetTree(lam=0.3)}, kernel),
@@ -505,6 +505,56 @@ def test_fingerprints_tell_content(bank: tl.Treebank) -> None:
     assert fingerprint(on.coerce(table)) == fingerprint(on.coerce([dict(row) for row in table]))
     with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_COMPARABLE):
         fingerprint([lambda: 0])
+
+
+def table_of(*names: str) -> tl.structures.Table:
+    columns = {"tree": ["(S (A a))", "(S (B b))"], "words": [{"a": 1.0}, {"b": 2.0}], "number": [1.0, 2.0]}
+    return tl.structures.Table({name: columns[name] for name in names})
+
+
+ON_COLUMNS = tl.On("tree", KERNEL) + 0.5 * tl.On("words", tl.Linear()) + 1
+
+
+@pytest.mark.parametrize(
+    ("first", "X", "second", "Z"),
+    [
+        (tl.SubsetTree(lam=1), ["(A a)"], tl.SubsetTree(lam=1.0), ["(A a)"]),
+        (tl.SubsetTree(lam=1).distance(), ["(A a)"], tl.SubsetTree(lam=np.float64(1)).distance(), ["(A a)"]),
+        (tl.SubsetTree(lam=0.4), ["(A a)"], tl.SubsetTree(lam=0.4, lam_bounds="fixed"), ["(A a)"]),
+        (tl.Locality(weights={"x": 1}), [{"x": ["a"]}], tl.Locality(weights={"x": 1.0}), [{"x": ["a"]}]),
+        (ON_COLUMNS, table_of("tree", "words"), ON_COLUMNS, table_of("words", "tree")),
+        (ON_COLUMNS, table_of("tree", "words"), ON_COLUMNS, table_of("number", "tree", "words")),
+    ],
+)
+def test_only_the_values_decide_whether_a_matrix_is_resumed(
+    path: Path, first: Any, X: Any, second: Any, Z: Any
+) -> None:
+    K = np.array(tl.gram(first, X, out=path, resume=True))
+    np.testing.assert_array_equal(K, tl.gram(second, Z, out=path, resume=True))
+    np.testing.assert_array_equal(K, tl.gram(second, Z))
+
+
+class OnAllColumns(tl.kernels.Kernel):
+    """A kernel of a user that wraps another one and reads further columns."""
+
+    def __init__(self, kernel: tl.kernels.Kernel) -> None:
+        self.kernel = kernel
+
+    def coerce(self, X: Any) -> Any:
+        return tl.structures.Table.from_any(X)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Any:
+        raise NotImplementedError
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Any:
+        raise NotImplementedError
+
+
+def test_unknown_kernels_may_read_any_column() -> None:
+    own = OnAllColumns(tl.On("tree", KERNEL))
+    few, more = table_of("tree"), table_of("tree", "number")
+    assert examples_fingerprint(own, few) != examples_fingerprint(own, more)
+    assert examples_fingerprint(own.kernel, few) == examples_fingerprint(own.kernel, more)
 
 
 def test_checksums_see_every_value() -> None:

@@ -205,7 +205,7 @@ def test_tagged() -> None:
     ]:
         with pytest.raises(tl.errors.TreeError, match=problem):
             tl.Tagged(words, tags)
-    for text, place in [("a/X b", "<text>:5"), ("", "<text>"), ("/X", "<text>:1"), ("a/", "<text>:1")]:
+    for text, place in [("a/X b", "^column 5: "), ("", "empty|no "), ("/X", "^column 1: "), ("a/", "^column 1: ")]:
         with pytest.raises(tl.errors.FormatError, match=place):
             tl.Tagged.parse(text)
 
@@ -236,7 +236,7 @@ def test_banks_take_many_forms_and_refuse_others() -> None:
     assert bank[0] == bank[1] == bank[2]
     assert bank.stats() == {"sequences": 3, "positions": 6, "distinct_suffixes": 2, "words": 2, "tags": 2}
     assert tl.structures.TaggedBank.of(bank) is bank
-    with pytest.raises(tl.errors.FormatError, match=messages.not_word_and_tag("item 1:5", "b")):
+    with pytest.raises(tl.errors.FormatError, match=messages.not_word_and_tag("item 1, column 5", "b")):
         tl.structures.TaggedBank(["a/X", "a/X b"])
     with pytest.raises(tl.errors.TreeError, match=messages.in_item(0, "tag 0")):
         tl.structures.TaggedBank([[("a", "X/Y")]])

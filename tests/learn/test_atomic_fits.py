@@ -46,7 +46,7 @@ PROBES = ["(A (B x) (F (B v)))", "(D (B x) (C y))", "(G (E x))"]
 OLD_VALUES, NEW_VALUES = [1.0, 2.0, 4.0, 3.0, 0.0, 1.5], [7.0, 5.0, 5.5, 3.0, 9.0, 8.0, 6.0]
 
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*share nothing with the model")
+pytestmark = pytest.mark.filterwarnings("ignore:.*no fragment in common with the model")
 
 
 Line = tuple[str, str, int]

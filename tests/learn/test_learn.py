@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import pickle
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from sklearn.base import clone
 from sklearn.cluster import SpectralClustering
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import KernelPCA
+from sklearn.ensemble import BaggingClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
@@ -115,6 +117,38 @@ def test_two_classes_have_one_machine(labels: list[Any]) -> None:
     predicted = clf.predict(trees)
     np.testing.assert_array_equal(predicted, theirs.predict(KERNEL(trees)))
     assert predicted.dtype == named.dtype
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("probability", [False, True])
+def test_examples_of_weight_zero_are_left_out(multi_class: str, class_weight: str | None, probability: bool) -> None:
+    params: dict[str, Any] = {"C": 0.02, "multi_class": multi_class, "class_weight": class_weight}
+    params |= {"probability": probability, "random_state": 0}
+    weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], len(HARD))
+    rows = np.flatnonzero(weights)
+    few = [HARD[row] for row in rows]
+    expected = tl.KernelSVC(KERNEL, **params).fit(few, HARD_LABELS[rows], weights[rows])
+    trees = tl.KernelSVC(KERNEL, **params).fit(HARD, HARD_LABELS, weights)
+    matrix = tl.KernelSVC("precomputed", **params).fit(KERNEL(HARD), HARD_LABELS, weights)
+    for clf, X in ((trees, HARD), (matrix, KERNEL(HARD))):
+        np.testing.assert_array_equal(clf.support_, rows[expected.support_])
+        np.testing.assert_allclose(clf.decision_function(X), expected.decision_function(HARD), atol=1e-9)
+        if probability:
+            np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(HARD), atol=1e-9)
+    assert trees.training_["examples"] == len(rows)
+
+
+def test_a_class_of_weight_zero_is_not_a_class() -> None:
+    clf = tl.KernelSVC(KERNEL).fit(HARD, HARD_LABELS, (HARD_LABELS != "deed").astype(float))
+    assert clf.classes_.tolist() == ["relation", "thing"]
+
+
+@pytest.mark.parametrize("sampling", [{}, {"bootstrap": False, "max_samples": 0.5}])
+def test_bagging(sampling: dict[str, Any]) -> None:
+    X = np.array([str(tree) for tree in TREES], dtype=object)[:, None]
+    bagging = BaggingClassifier(tl.KernelSVC(KERNEL), n_estimators=5, random_state=0, **sampling).fit(X, LABELS)
+    assert bagging.score(X, LABELS) > 0.9
 
 
 def test_weights_of_classes_and_examples() -> None:
@@ -463,7 +497,7 @@ FOUR = TREES[:4]
         (FOUR, [0, 1, np.nan, 1], messages.missing_value("y", 2)),
         (FOUR, ["a", None, "b", "b"], messages.missing_value("y", 1)),
         (FOUR, np.array(["a", np.nan, "b", None], dtype=object), messages.missing_value("y", 1, missing=2)),
-        (FOUR, [0.5, 1.25, 2.75, 3.1], messages.NOT_CLASSES),
+        (FOUR, [1.0, 1.25, 2.75, 3.1], messages.continuous_values("1.25", 1)),
         (FOUR, np.array(["a", 1, "b", 2], dtype=object), messages.NOT_CLASSES),
         (FOUR, [["a", "b"]] * 4, messages.one_dimension("y")),
         (FOUR, None, messages.Y_IS_MISSING),
@@ -483,10 +517,21 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
         ({"C": "1"}, wrong_parameter("C")),
         ({"multi_class": "all"}, wrong_parameter("multi_class", one_of("ovr", "ovo"), of="KernelSVC", got="'all'")),
         ({"class_weight": "even"}, wrong_parameter("class_weight")),
-        ({"class_weight": {"verb": 2}}, wrong_parameter("class_weight", messages.A_WEIGHT_PER_CLASS)),
+        ({"class_weight": {"verb": 2}}, wrong_parameter("class_weight", messages.A_POSITIVE_WEIGHT_PER_CLASS)),
         ({"class_weight": {"deed": -1}}, wrong_parameter("class_weight", messages.A_POSITIVE_WEIGHT_PER_CLASS)),
         ({"kernel": "rbf"}, wrong_parameter("kernel", messages.A_KERNEL_OR_PRECOMPUTED, got="'rbf'")),
-        ({"kernel": tl.SubsetTree}, wrong_parameter("kernel", messages.A_KERNEL_WITH_BRACKETS)),
+        (
+            {"kernel": tl.SubsetTree},
+            wrong_parameter("kernel", messages.A_KERNEL_OR_PRECOMPUTED, got="<class .*instead"),
+        ),
+        ({"kernel": tl.SubsetTree}, messages.kernel_object("SubsetTree")),
+        ({"kernel": "sst"}, wrong_parameter("kernel", got="'sst'") + messages.kernel_object("SubsetTree")),
+        ({"kernel": "PT"}, wrong_parameter("kernel", got="'PT'") + messages.kernel_object("PartialTree")),
+        ({"kernel": "subset tree"}, messages.kernel_object("SubsetTree")),
+        (
+            {"kernel": "precompute"},
+            wrong_parameter("kernel", got="'precompute' instead") + messages.did_you_mean("precomputed"),
+        ),
         ({"n_jobs": 0}, wrong_parameter("n_jobs")),
         ({"probability": "yes"}, wrong_parameter("probability")),
         ({"tol": 0}, wrong_parameter("tol")),
@@ -509,8 +554,10 @@ def test_other_errors() -> None:
         tl.KernelSVC(probability=True).fit(TREES, [*LABELS[:-1], "rare"])
     with pytest.raises(tl.errors.FormatError):
         tl.KernelSVC().fit(["(A x", "(B x)"], [0, 1])
-    with pytest.raises(tl.errors.ParameterError, match=messages.WRONG_SAMPLE_WEIGHT):
+    with pytest.raises(tl.errors.ParameterError, match=messages.ALL_WEIGHTS_ZERO):
         tl.KernelSVC().fit(TREES, LABELS, sample_weight=np.zeros(60))
+    with pytest.raises(tl.errors.ParameterError, match=messages.negative_weight("-1", 3)):
+        tl.KernelSVC().fit(TREES, LABELS, sample_weight=[1, 1, 1, -1, *[1] * 56])
     with pytest.raises(tl.errors.ParameterError, match=messages.Y_IS_NOT_NUMBERS):
         tl.KernelSVR().fit(TREES, LABELS)
     with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("epsilon")):
@@ -564,15 +611,41 @@ def test_names_of_parameters_reach_through_wrappers() -> None:
         machine.set_params(kernel__length__factor=0.1)
     for unsaid in (tl.KernelSVC(), tl.KernelSVC(tl.SubsetTree())):
         with pytest.raises(
-            tl.errors.ParameterError, match=messages.unknown_parameter("lam", messages.ITS_KERNEL_HAS_LAM)
+            tl.errors.ParameterError, match=messages.no_parameter("KernelSVC", "lam", messages.LAM_IS_IN_THE_KERNEL)
         ):
             unsaid.set_params(lam=0.2)
-    with pytest.raises(ValueError, match="nonsense"):
+    with pytest.raises(
+        ValueError, match=messages.no_parameter("KernelSVC", "nonsense", r"\. The parameters are 'C', ")
+    ):
         machine.set_params(nonsense=0.2)
+    with pytest.raises(
+        ValueError, match=messages.no_parameter("KernelSVC", "multiclass", messages.did_you_mean("multi_class"))
+    ):
+        machine.set_params(multiclass="ovo")
     kernel = tl.SubsetTree(lam=0.4).gaussian(1.0)
     with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("sigma")):
         kernel.set_params(kernel__lam=0.9, sigma=-1)
     assert kernel == tl.SubsetTree(lam=0.4).gaussian(1.0), "a refused change leaves nothing behind"
+
+
+def test_unknown_keywords_of_constructors_are_reported_with_a_suggestion() -> None:
+    for params, hint in (
+        ({"c": 1.0}, messages.did_you_mean("C")),
+        ({"lam": 0.4}, messages.PASS_LAM_TO_THE_KERNEL),
+        ({"nonsense": 1}, r"\. The parameters are 'C', "),
+    ):
+        with pytest.raises(TypeError, match=messages.no_parameter("KernelSVC", next(iter(params)), hint)) as error:
+            tl.KernelSVC(**params)
+        assert isinstance(error.value, tl.errors.InputTypeError)
+
+    class Flexible(tl.KernelSVC):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(C=options["price"])
+
+    assert Flexible(price=3.0).C == 3.0
+    assert list(inspect.signature(tl.KernelSVC).parameters)[:2] == ["kernel", "C"]
+    assert clone(tl.KernelSVC(C=2.0)).get_params()["C"] == 2.0
+    assert pickle.loads(pickle.dumps(tl.KernelSVC(C=2.0))).C == 2.0
 
 
 def test_probabilities_are_hidden_unless_asked_for() -> None:
@@ -706,7 +779,7 @@ def test_self_values_of_training_examples_are_computed_once(monkeypatch: pytest.
 
 
 def test_trees_too_large_for_their_kernel_are_said():
-    from treelet.learn.machine import FEW
+    from treelet.learn.machine import FEWEST_CHECKED
 
     rng = np.random.default_rng(0)
 
@@ -714,7 +787,7 @@ def test_trees_too_large_for_their_kernel_are_said():
         words = "".join(f"(A (B {rng.integers(3)}) " for _ in range(60))
         return words + "(C c)" + ")" * 60
 
-    X, y = [large() for _ in range(FEW)], ["a", "b"] * (FEW // 2)
+    X, y = [large() for _ in range(FEWEST_CHECKED)], ["a", "b"] * (FEWEST_CHECKED // 2)
     with pytest.warns(tl.errors.TreeletWarning, match=messages.HARDLY_ANY_SIMILARITY):
         tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X, y)
     with warnings.catch_warnings():
@@ -724,10 +797,18 @@ def test_trees_too_large_for_their_kernel_are_said():
         tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X[:4], y[:4])
 
 
-def test_examples_that_a_model_knows_nothing_of_are_said():
+def test_a_warning_about_examples_without_common_fragments():
     model = tl.KernelSVC().fit(["(S (A a))", "(S (B b))", "(S (B c))"], ["x", "y", "y"])
-    with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(1, 2)):
+    labels = messages.labels_differ("S, B, A", "Module, Pass")
+    with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(1, 2, labels)):
         model.predict(["(S (A a))", "(Module (Pass x))"])
+    with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(3, 3, labels)):
+        model.predict(["(Module (Pass x))"] * 3)
+    with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(1, 1, "as the training data")):
+        model.predict(["(A (B (S x)))"])
+    vectors = tl.KernelSVC(tl.Linear()).fit([[1.0, 0.0], [2.0, 0.0]], [0, 1])
+    with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(1, 1, "as the training data")):
+        vectors.predict([[0.0, 1.0]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.predict(["(S (A a))"])

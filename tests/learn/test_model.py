@@ -246,7 +246,7 @@ def test_stats_count_what_is_there() -> None:
     # a byte a label, 1 a child count, 1 an edge, 9 a distinct tree and its weight; label texts and their lengths
     assert stats.model_bytes == 8 * 2 + 7 + 2 * 9 + labels + 6
     assert stats.compression == stats.support_bytes / stats.model_bytes
-    assert "3 support examples" in str(stats)
+    assert "3 support vectors" in str(stats)
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,7 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(NotFittedError):
         tl.save(tl.KernelSVC(), tmp_path / "m")
     with pytest.raises(
-        tl.errors.InputTypeError, match=messages.cannot_be_saved("list", r"; .* RLS, RankRLS, RankSVM, .*Voted")
+        tl.errors.InputTypeError, match=messages.cannot_be_saved("a list", r".* RLS, RankRLS, RankSVM, .*Voted")
     ):
         tl.save([], tmp_path / "m")
     search = GridSearchCV(tl.KernelSVC(), {"C": [1]}, cv=2).fit(TREES, LABELS)
@@ -210,11 +210,11 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
         (KERNEL, messages.KEEP_ITS_REPR),
         ("m", messages.MODEL_COMES_FIRST),
     ):
-        with pytest.raises(tl.errors.InputTypeError, match=messages.cannot_be_saved(".*", f".*{instead}")):
+        with pytest.raises(tl.errors.InputTypeError, match=instead):
             tl.save(wrong, tmp_path / "m")
     clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
     clf.fit_seconds_ = object()
-    with pytest.raises(tl.errors.InputTypeError, match=messages.cannot_be_saved("object")):
+    with pytest.raises(tl.errors.InputTypeError, match=messages.cannot_be_in_a_model("an object")):
         tl.save(clf, tmp_path / "m")
     assert not list(tmp_path.iterdir()), "something was left behind"
     with pytest.raises(tl.errors.FileError, match=cannot_be("written")):
@@ -419,7 +419,7 @@ def test_forged_headers(name: str, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_bytes(content)
     tl.load(path)
-    assert messages.NONSENSE_IN_A_MODEL in refused(forged(content, FORGERIES[name]), path)
+    assert messages.INVALID_MODEL in refused(forged(content, FORGERIES[name]), path)
 
 
 def test_headers_that_are_no_json(content: bytes, tmp_path: Path) -> None:
@@ -587,7 +587,7 @@ def test_files_without_a_card_and_wrong_ones(tmp_path: Path) -> None:
         assert tl.load(file).predict(CARD_TREES).tolist() == model.predict(CARD_TREES).tolist()
         assert not hasattr(tl.load(file), "training_")
         if not isinstance(card, dict):
-            assert "before models had cards" in tl.learn.card(file)["note"]
+            assert "before model cards existed" in tl.learn.card(file)["note"]
             assert tl.learn.card(file)["estimator"] == "KernelSVC"
     tl.save(tl.load(file), file)
     assert tl.learn.card(file)["training"] is None

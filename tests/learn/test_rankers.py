@@ -657,7 +657,7 @@ def test_files_that_make_no_sense(name: str, value: Any, tmp_path: Path) -> None
     ranker = VotedPerceptron().fit(TREES, Y, QID)
     setattr(ranker, name, value)
     tl.save(ranker, tmp_path / "m")
-    with pytest.raises(tl.learn.ModelFileError, match=messages.NONSENSE_IN_A_MODEL):
+    with pytest.raises(tl.learn.ModelFileError, match=messages.INVALID_MODEL):
         tl.load(tmp_path / "m")
 
 
@@ -678,7 +678,7 @@ def test_votes_that_make_no_sense(name: str, value: Any, tmp_path: Path) -> None
     ranker = VotedPerceptron(prediction="voted").fit(TREES, Y, QID)
     setattr(ranker.model_, name, 0 * ranker.model_.survived if value is ... else value)
     tl.save(ranker, tmp_path / "m")
-    with pytest.raises(tl.learn.ModelFileError, match=messages.NONSENSE_IN_A_MODEL):
+    with pytest.raises(tl.learn.ModelFileError, match=messages.INVALID_MODEL):
         tl.load(tmp_path / "m")
 
 

@@ -117,7 +117,7 @@ def test_it_goes_on_after_a_pickle(tmp_path: Path) -> None:
 
 def test_a_part_that_teaches_nothing() -> None:
     ranker = VotedPerceptron()
-    with pytest.raises(tl.errors.ParameterError, match=messages.NOTHING_TO_LEARN):
+    with pytest.raises(tl.errors.ParameterError, match=messages.NO_PAIR_IN_THE_ONLY_GROUP):
         ranker.partial_fit(["(A a)", "(B b)"], [1, 1], [0, 0])
     ranker.partial_fit(["(A a)", "(B b)"], [1, 0], [0, 0])
     before = ranker.predict(NEW)

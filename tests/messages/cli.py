@@ -32,7 +32,7 @@ def must_end_in(suffixes: str) -> str:
 
 
 def no_room(size: int) -> str:
-    return f"no room for {size} bytes (No space left on device)"
+    return f"not enough disk space for {size} bytes (No space left on device)"
 
 
 def no_trees_in(file: object) -> str:
@@ -51,7 +51,7 @@ NOT_BOTH = "not both"
 MODEL_WITHOUT_PROBABILITIES = "this model has no probabilities: train it with --probability"
 SMALLER_LAM_OPTION = "a smaller --lam"
 SMALLER_LAM_OR_NO_NO_NORMALIZE = f"{SMALLER_LAM_OPTION}, or the normalized kernel (no --no-normalize)"
-USE_A_FILE = "a file needs none of it: --output K.npy"
+USE_A_FILE = "or --output K.npy for a file"
 SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
 ONE_STANDARD_INPUT = "only one of BANK and QUERY"
 
@@ -74,13 +74,13 @@ def internal_error(what: str) -> str:
 
 # --- examples and models ------------------------------------------------------------------------------------------
 
-MODEL_OF_A_MATRIX = "fitted to a matrix of kernel values, and takes no examples"
-PREDICTS_NOTHING = "a KernelMatrix, which predicts nothing"
-NO_LABEL_WAS_SEEN = "none of the labels was seen"
+MODEL_OF_A_MATRIX = "fitted to a precomputed kernel matrix, so it cannot predict from examples"
+PREDICTS_NOTHING = "the file contains a KernelMatrix, which cannot predict"
+NO_LABEL_WAS_SEEN = "None of the labels occur in the training data"
 ALL_TARGETS_ARE_0 = "all targets are 0"
 EXAMPLES_WITHOUT_LABELS = "the examples have no labels"
 NO_EXAMPLES = "no examples"
-NOT_A_MODEL = "this is no treelet model"
+NOT_A_MODEL = "the file is not a treelet model"
 ONE_TREE_EACH = "the model needs examples of one tree each"
 NO_TREES = "no trees"
 LINE_WITHOUT_QID = "this line has no qid:N, others do"
@@ -97,7 +97,7 @@ def unseen_labels(examples: int, all_examples: int, labels: str) -> str:
 
 def one_example_of(label: str) -> str:
     """A class is too small for cross-validation."""
-    return f"'{label}' has one"
+    return f"Class '{label}' has only one"
 
 
 def no_trees_called(name: str) -> str:
@@ -110,7 +110,7 @@ def empty_label(example: int) -> str:
 
 def nothing_in_common(examples: int, all_examples: int) -> str:
     """Examples have no fragment in common with the model."""
-    return f"warning: {examples} of {all_examples} examples share nothing with the model"
+    return rf"warning: {examples} of {all_examples} examples? ha(s|ve) no fragment in common with the model"
 
 
 def needs_column(column: str, there_are: str) -> str:

@@ -1,6 +1,6 @@
-"""Patterns of messages that several packages share, written from the facts that a message must contain.
+"""Patterns of messages that several packages share.
 
-Arguments are regular expressions, as the patterns are that `pytest.raises(match=...)` takes.
+Arguments are regular expressions, like the patterns for `pytest.raises(match=...)`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ TRUE_OR_FALSE = "True or False"
 
 
 def wrong_parameter(name: str, must_be: str = "", *, of: str = "", got: str = "") -> str:
-    """A parameter has a value that is not allowed; `must_be` says which values are."""
+    """A parameter has an invalid value. `must_be` describes the valid values."""
     owner = f" of {of}" if of else r"( of \S+)?"
     return f"'{name}' parameter{owner} must be {must_be}" + (f".*Got {got}" if got else "")
 
@@ -28,8 +28,8 @@ def at_least(number: int) -> str:
 
 
 def at_most(neighbors: int, *, without_itself: bool = False) -> str:
-    """There are only so many neighbors; `without_itself`: an example is not its own neighbor."""
-    return f"at most {neighbors}" + (".*each but itself" if without_itself else "")
+    """The number of neighbors is limited. `without_itself`: an example is not its own neighbor."""
+    return f"at most {neighbors}, the number of {'other ' if without_itself else ''}examples to search"
 
 
 def number_in(interval: str) -> str:
@@ -38,7 +38,7 @@ def number_in(interval: str) -> str:
 
 
 def one_of(*choices: str) -> str:
-    """One of these strings; the last one may be a beginning."""
+    """One of these strings. The last string may be a prefix."""
     quoted = [f"'{choice}'" for choice in choices]
     return f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
@@ -50,26 +50,26 @@ NOT_UTF8 = "not UTF-8"
 
 
 def cannot_be(done: str, name: str = "", reason: str = "") -> str:
-    """A file cannot be opened, read or written; `reason` is the operating system's."""
+    """A file cannot be opened, read or written. `reason` comes from the operating system."""
     return (f"{name}: " if name else "") + f"cannot be {done}" + (rf" \({reason}" if reason else "")
 
 
 def needs_package(package: str, *, what: str = "", extra: str = "") -> str:
-    """An optional package is missing; `extra` is the extra of treelet that installs it."""
-    return f"{what}.*needs? {package}" + (rf": pip install 'treelet\[{extra}\]'" if extra else "")
+    """An optional package is missing. `extra` is the extra of treelet that installs the package."""
+    return f"{what}.*(needs?|requires?) {package}" + (rf".*pip install 'treelet\[{extra}\]'" if extra else "")
 
 
 # --- values and memory --------------------------------------------------------------------------------------------
 
 
 def value_of(first: int, second: int | None = None) -> str:
-    """The kernel value that is reported: of one example with itself, or of two examples."""
+    """The reported kernel value: of one example with itself, or of two examples."""
     return f"example {first} with itself" if second is None else f"examples {first} and {second}"
 
 
 def more_than_memory(limit: str) -> str:
     """A matrix needs more bytes than the `memory` parameter allows."""
-    return f"more than the {limit} of memory="
+    return f"more than the {limit}( bytes?)? of memory="
 
 
 # --- examples -----------------------------------------------------------------------------------------------------
@@ -79,30 +79,30 @@ OWN_DESCENDANT = "its own descendant"
 
 def needs_a_kernel(function: str, got: str) -> str:
     """The first argument must be a kernel."""
-    return f"{function} needs a kernel first, got {got}"
+    return rf"The 'kernel' parameter of {function} must be a kernel( or a distance)?\. Got {got} instead"
 
 
 def nothing_to_search(function: str, got: int) -> str:
-    """There are too few examples to look for neighbors."""
-    needed = "two examples or more, or Q" if got else "examples in X"
-    return f"nothing to look in: {function} needs {needed}, got {got}"
+    """There are too few examples to search for neighbors."""
+    needed = "at least 2 examples in X, or Q" if got else "at least one example in X"
+    return f"X has {got} examples?, but {function} needs {needed}"
 
 
-PUT_IT_IN_A_LIST = "put it in a list"
+PUT_IT_IN_A_LIST = "[Pp]ut it in a list"
 SPLIT_IT = "split it"
 SMALLER_LAM = "smaller lam"
 
 
 def at(source: str, line: int, problem: str, *, column: object = None) -> str:
-    """A problem in a text, with its place."""
+    """A problem in a text, with its position."""
     return f"{source}:{line}:" + (f"{column}:" if column else "") + f" {problem}"
 
 
 def left_out(count: str, of: str, first: str = "") -> str:
-    """Malformed examples were skipped; `of` says of how many what, `first` begins the list of their problems."""
+    """Malformed examples were skipped. `of` is the total with its noun; `first` is the first problem."""
     return f"{count} of {of} (was|were) left out" + (f": {first}" if first else "")
 
 
 def item_is(number: int, kind: str, problem: str = "") -> str:
     """An item of a collection has a type that cannot be used."""
-    return f"item {number} is a {kind}{problem}"
+    return f"[Ii]tem {number} is an? {kind}{problem}"

@@ -2,50 +2,59 @@
 
 from __future__ import annotations
 
+import re
+
 # --- spans and nodes ----------------------------------------------------------------------------------------------
 
-NO_TREE = "no tree"
+NO_TREE = "No tree of the forest has"
+EMPTY_FOREST = "The forest contains no tree"
 
 
-def no_tree_over(span: str, words: str) -> str:
-    return rf"{NO_TREE} of the forest has a node over the words {span} \('{words}'\)"
+def no_tree_over(span: tuple[int, int], words: str, node: str = "a node") -> str:
+    """No tree has a node over a span; `node` is the quoted label that was looked for."""
+    return f"{NO_TREE} {node} over the span {re.escape(str(span))}, which is '{words}'"
 
 
-A_LABEL = "label"
-AT_LEAST_ONE = "at least one"
-SPAN_IS_TWO_NUMBERS = "a span is two numbers"
-THE_PREDICATE = "the predicate "
-NO_CONSTITUENT = "no constituent"
+A_LABEL = "[Ll]abel"
+NEEDS_A_TREE = "needs at least one tree"
+SPAN_IS_TWO_INTS = "A span must be two ints: its first word, and the word after its last word"
+POSITION_OF_THE_PREDICATE = "The position of the predicate must be an int"
 
 
-def label_over(label: str, words: str) -> str:
-    return f"'{label}' over the words {words}"
+def not_a_constituent(span: tuple[int, int], words: str, around: str) -> str:
+    """A span is not a constituent; `around` is the smallest one that contains it. `words` and `around` are patterns."""
+    shown = re.escape(str(span))
+    return (
+        rf"The span {shown} \('{words}'\) is not a constituent of this tree. The smallest constituent that contains it is "
+        rf"{around}. Use covering_span\(tree, {shown}\)"
+    )
 
 
 def labels(count: int) -> str:
-    return f"{count} labels"
+    return f"a list of {count} labels, one per span"
 
 
-def behind_the_last_word(words: int) -> str:
+def after_the_last_word(span: tuple[int, int], words: int) -> str:
     """A span ends after the sentence."""
-    return f"ends behind the last of the tree's {words} words"
+    return f"The span {re.escape(str(span))} ends after the last word, because the tree has only {words} words"
 
 
-def got_span(span: str) -> str:
-    return f"got {span}"
+def order_of_span(span: tuple[int, int]) -> str:
+    """A span ends before it begins, or begins before the sentence."""
+    return rf"A span \(begin, end\) must have 0 <= begin < end, .*Got {re.escape(str(span))} instead"
 
 
 def single_word(word: str) -> str:
-    return f"single word '{word}'"
+    return f"The tree is the single word '{word}'"
 
 
 def tree_needed(got: str) -> str:
-    return f"a tree is needed, got {got}"
+    return f"A Tree or a bracketed string is needed. Got {got} instead"
 
 
 # --- scores and features ------------------------------------------------------------------------------------------
 
-TWO_WORDS = "two words"
+TWO_WORDS = "two words, one per entity"
 LIST_OF_LABELS = "a list of labels, got one str"
 NOTHING_TO_SCORE = "nothing to score"
 ARGUMENT_FORM = "an argument is"
@@ -60,7 +69,7 @@ def label_is(number: int, parameter: str, kind: str) -> str:
 
 
 def feature_is(name: str, kind: str) -> str:
-    return f"the feature '{name}' is a {kind}"
+    return f"The feature '{name}' is {kind}, but a word, a list of words or a number is needed"
 
 
 def predicate_counts(right: int, found: int) -> str:
@@ -69,10 +78,12 @@ def predicate_counts(right: int, found: int) -> str:
 
 # --- files of instances -------------------------------------------------------------------------------------------
 
-NO_SENTENCE = "there is no sentence"
+NO_SENTENCE = "The instance has no sentence. Pass 'words', 'tree' or 'nbest'"
 NOT_JSON = "not JSON"
 ONE_OBJECT_PER_LINE = "one JSON object, this is a list"
-TEXT = "a text"
+A_STRING = "a string"
+ARGUMENT = r"\[label, first word, word after the last word\]"
+POSITION = "the position of a word, from 0 to 3"
 
 
 def missing_field(name: str) -> str:
@@ -83,23 +94,31 @@ RELATIONS_NEED = ": for relations each line needs 'e1' and 'e2'"
 
 
 def bad_field(name: str, problem: str) -> str:
-    return f"'{name}': {problem}"
+    return f"field '{name}': {problem}"
 
 
-def field_must_be(name: str, kind: str) -> str:
-    return f"'{name}' must be {kind}"
+def field_must_be(name: str, kind: str, got: str = "") -> str:
+    return f"The field '{name}' must be {kind}. Got {got}"
 
 
 def unknown_field(name: str, kind: str) -> str:
     return f"'{name}' is no field of {kind}"
 
 
-def outside_the_sentence(name: str, span: str, words: int) -> str:
-    return f"'{name}' is {span}, and the sentence has {words} words"
+def outside_the_sentence(name: str, span: tuple[int, int], words: int) -> str:
+    return f"The field '{name}' is the span {re.escape(str(span))}, but the sentence has only {words} words"
 
 
-def other_words(name: str) -> str:
-    return f"'{name}' is over other words"
+def other_words(name: str, words: str, sentence: str) -> str:
+    return f"The words of '{name}' differ from those of the sentence: '{words}' instead of '{sentence}'"
+
+
+def must_be_finite(name: str, got: str) -> str:
+    return f"The log probability in the field '{name}' must be a finite float64. Got {got} instead"
+
+
+def of_one_kind(first: str, number: int, other: str) -> str:
+    return f"All instances of a file must be of one kind, but item 0 is {first} and item {number} is {other}"
 
 
 # --- corpora ------------------------------------------------------------------------------------------------------

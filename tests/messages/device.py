@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-CLIENT_OR_DEVICE = "either client= or device="
+CLIENT_OR_DEVICE = "client= and device='emulated' cannot be combined"
 INSTALL_CUPY = r"pip install 'treelet\[cuda\]'"
 USE_THE_CPU = "device='cpu'"
 NEEDS_CUPY = f"needs CuPy: {INSTALL_CUPY}.*{USE_THE_CPU}"
-MEMORY_IS_FOR_CUDA = "device_memory= is for device='cuda'"
+MEMORY_IS_FOR_CUDA = "device_memory= requires device='cuda'"
 NO_GPU_FOUND = r"needs an NVIDIA GPU, and CuPy finds none \(.*\); use device='cpu'"
 SCALE_THE_FEATURES_DOWN = "scale the features down"
 BYTES_OF_VALUES = "bytes of values"
-MEMORY_OPTION_IS_FOR_CUDA = "--device-memory is for --device cuda"
+MEMORY_OPTION_IS_FOR_CUDA = "--device-memory requires --device cuda"
 
 
 def is_full(device: str) -> str:
@@ -26,4 +26,4 @@ def takes(size: str) -> str:
 
 
 def no_code_for(kernel: str) -> str:
-    return f"no code for {kernel}: one thread"
+    return f"{kernel} cannot be computed with device='emulated'. One CPU thread computes"

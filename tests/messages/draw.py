@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-A_TREE = "a Tree or its brackets"
-TOO_MANY = "too many to draw"
-NOTHING_TO_DRAW = "nothing to draw"
+from treelet.checks import article
+
+A_TREE = "a Tree or a bracketed string"
+TOO_MANY = "too many to draw. Draw a subtree, or print the tree"
+NOTHING_TO_DRAW = "The forest is empty: there is nothing to draw"
 POSITIVE = "a positive number"
-NO_FONT = r"no font .* or save the picture as \.svg instead of \.png"
-USE_THE_BEST_TREE = r"forest\.best"
-NO_LATEX_FORM = "no LaTeX form"
+NO_FONT = r"No font .* or save the picture as \.svg instead of \.png"
+USE_THE_BEST_TREE = r"A Forest has no LaTeX form\. Pass its most probable tree, forest\.best"
+NO_LATEX_FORM = "This picture has no LaTeX form"
 
 
 def both(first: str, second: str) -> str:
@@ -16,27 +18,28 @@ def both(first: str, second: str) -> str:
 
 
 def other_words(first: str, second: str, got: str) -> str:
-    return f"{both(first, second)} must be over the same words, got {got}"
+    return f"{both(first, second)} must have the same words. Got {got}"
 
 
 def too_deep(levels: str = "") -> str:
-    return f"{levels}levels deep"
+    return f"{levels}levels deep, but"
 
 
 def prune(nodes: int, edges: int) -> str:
-    return f"{nodes} nodes and {edges} edges.*prune it"
+    return f"The forest has {nodes} nodes and {edges} edges.*Prune the forest"
 
 
 def more_nodes(limit: int) -> str:
-    return f"more than {limit} nodes"
+    return f"The tree has more than {limit} nodes"
 
 
-def forest_needed(got: str) -> str:
-    return f"a Forest is needed, got {got}"
+def forest_needed(kind: str) -> str:
+    return f"forest_svg draws a Forest. {got(kind)}"
 
 
-def not_a(kind: str) -> str:
-    return f"not a {kind}"
+def got(kind: str) -> str:
+    """The end of a message about an object of a wrong type."""
+    return f"Got {article(kind)} instead"
 
 
 def must_end_in(suffixes: str = "") -> str:

@@ -111,7 +111,7 @@ def no_such_column(option: str, name: str, columns: str) -> str:
 
 
 def which_trees(columns: str) -> str:
-    return rf"which trees\? The file has the columns {columns}: name one"
+    return rf"The file has several columns of trees: {columns}. Choose one"
 
 
 def column_length(column: str, rows: int, document_rows: int) -> str:
@@ -191,7 +191,7 @@ def fragment_needed(got: str) -> str:
 COUNTS_OUT_OF_RANGE = "counts above 0 and below|must be in"
 POSITIVE_BYTES = "must be a positive number of bytes"
 HEAD_OF_A_WORD = "the head of a word"
-NOT_COLUMNS_OF_A_BANK = "these are no columns of a bank"
+NOT_COLUMNS_OF_A_BANK = "The stored columns of a bank are damaged"
 
 # --- markup -------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ FITTED_TO_A_MATRIX = "fitted to a matrix"
 VOTES = "vote"
 SHARE_FROM_0_TO_1 = "from 0 to 1"
 KERNELS_WITH_FRAGMENTS = "Subtree, SubsetTree, PartialTree, ForestKernel"
-FRAGMENT_NEEDED = "a fragment is needed"
+FRAGMENT_NEEDED = "'fragment' parameter of places must be a Tree or a bracketed string.* Got None instead"
 KERNELS_WITH_PLACES = "Subtree, SubsetTree and PartialTree"
 ONLY_MODELS_OF = f"models of {KERNELS_WITH_FRAGMENTS}"
 

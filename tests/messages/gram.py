@@ -5,16 +5,16 @@ from __future__ import annotations
 # --- parameters ---------------------------------------------------------------------------------------------------
 
 A_DASK_CLIENT = "a dask.distributed.Client"
-DTYPE_MUST_BE_THAT_OF_OUT = "must be that of 'out', float64"
-A_FILE_NAME = "the name of a file"
-OUT_IS_THE_MEMORY_OF_THE_EXAMPLES = "Got the memory of the examples instead"
+DTYPE_MUST_BE_THAT_OF_OUT = "must be float64, the dtype of 'out'"
+A_FILE_NAME = r"a path ending in \.npy or \.zarr"
+OUT_SHARES_MEMORY = "Got an array that shares memory with the examples instead"
 
 
 def wrong_out(shape: str, got: str) -> str:
     """The whole message, as plain text: an array that cannot take the result, or a wrong file name."""
     return (
-        f"The 'out' parameter must be a writable float64 or float32 array of shape {shape}, rows contiguous and apart, or "
-        f"the name of a .npy or .zarr file. Got {got} instead."
+        f"The 'out' parameter must be a writable float64 or float32 array of shape {shape} with contiguous, non-overlapping "
+        f"rows, or a path ending in .npy or .zarr. Got {got} instead."
     )
 
 
@@ -23,7 +23,7 @@ GIVE_OUT = ".*out="
 
 # --- kernels and examples -----------------------------------------------------------------------------------------
 
-COMPLEX_VECTORS = "not by complex ones"
+COMPLEX_VECTORS = "cannot be multiplied by complex vectors"
 
 
 def does_not_fit(value: str, dtype: str) -> str:
@@ -38,12 +38,12 @@ USE_FLOAT64 = ": dtype='float64'"
 
 def costs_more_pairs(limit: str, shape: str = "", kernel: str = "") -> str:
     """A matrix compares more pairs of parts than `limit` allows."""
-    return f"{shape} values of {kernel}.* pairs of parts, more than the {limit} pairs"
+    return f"{shape} values of {kernel}.* pairs of parts, more than the {limit} pairs of parts of limit="
 
 
 def costs_more_memory(limit: str) -> str:
     """A matrix needs more memory than `limit` allows."""
-    return f"takes about .* KiB, more than the {limit} of limit=: take fewer"
+    return rf"needs about .* KiB, more than the {limit} of limit=\. Use fewer"
 
 
 def result_takes(size: str, remedy: str = "") -> str:
@@ -51,75 +51,83 @@ def result_takes(size: str, remedy: str = "") -> str:
     return f"takes {size} bytes{remedy}"
 
 
-FEWER_EXAMPLES_OR_FLOAT32_OR_OUT = r".*fewer examples; treelet.gram\(..., dtype='float32'\).*out="
-TRAIN_ON_FEWER = "train on fewer examples"
-SMALLER_BASIS = "give a smaller basis="
+FEWER_EXAMPLES_OR_FLOAT32_OR_OUT = (
+    r".*Use fewer examples, treelet.gram\(..., dtype='float32'\).*or out='K.npy' for a file"
+)
+TRAIN_ON_FEWER = "Train on fewer examples."
+SMALLER_BASIS = "Use a smaller basis= of examples."
 GRAM_INTO_A_FILE = "treelet.gram(..., out='K.npy')"
 
 # --- matrices in files --------------------------------------------------------------------------------------------
 
 ANOTHER_PROCESS_WRITES = "another process or thread is writing it"
-NOT_A_FILE = "is no file"
-NOT_THE_SAME_MATRIX = "is not the matrix"
-NOT_A_ZARR_MATRIX = "is no matrix of float64 or float32 in Zarr's form"
-NOT_A_MATRIX = "is no matrix of float64 or float32"
-NOT_COMPARABLE = "whose content can be compared"
-OF_OTHER_EXAMPLES = "it is of other examples"
-OTHER_EXAMPLES = "other examples"
+NOT_A_FILE = "not a file"
+NOT_THE_SAME_MATRIX = "cannot be extended because it is not the matrix"
+NOT_A_ZARR_MATRIX = "not a float64 or float32 matrix in Zarr format"
+NOT_A_MATRIX = "not a float64 or float32 matrix"
+NOT_COMPARABLE = "The content of an? .* cannot be compared, as resume= and extend= require"
+OF_OTHER_EXAMPLES = "cannot be extended because it was computed from other examples"
+OF_ANOTHER_KERNEL = "cannot be extended because it was computed with another kernel"
+FLOAT64_INSTEAD_OF_FLOAT32 = "has float64 values instead of float32"
+OTHER_EXAMPLES = "was computed from other examples"
 
 
 def not_the_matrix(difference: str) -> str:
-    """The file has another matrix than the one to compute."""
-    return f"{difference}: give another name, or remove K.npy.* and K.npy.*json to start over"
+    """The file contains another matrix than the requested one."""
+    return rf"{difference}\. Choose another name, or remove K\.npy.* and K\.npy.*json to start over\."
 
 
 def other_kernel(stored: str, wanted: str) -> str:
-    return f"another kernel, {stored}, not {wanted}"
+    return f"was computed with another kernel, {stored}, instead of {wanted}"
 
 
 def other_shape(stored: str, wanted: str) -> str:
-    return f"{stored} values, not {wanted}"
+    return f"has {stored} values instead of {wanted}"
 
 
 def tiles_take_more(stored: int, memory: int) -> str:
-    """A matrix was begun in tiles that need more than the memory that is given now."""
-    return f"was begun in tiles that take memory={stored}, more than {memory}: give that, or"
+    """The interrupted call had more memory than the resumed call."""
+    return (
+        rf"the interrupted call had memory={stored}, more than the {memory} bytes of this call\. Pass at least the same"
+    )
 
 
 def other_version(stored: str, this: str) -> str:
-    return f"treelet {stored}, not {this}"
+    return f"was computed by treelet {stored} instead of {this}"
 
 
-OTHER_DTYPE = "its values are float64: give that as dtype"
-ONLY_SYMMETRIC_CAN_GROW = "only the matrix of a collection with itself can be extended"
+OTHER_DTYPE = r"a float64 matrix cannot be extended with float32 values\. Pass dtype='float64'\."
+ONLY_SYMMETRIC_CAN_GROW = "Only the matrix of a collection with itself can be extended"
 
 
 def cannot_shrink(wanted: str, stored: str) -> str:
-    return f"cannot be extended to {wanted} values: it has {stored}"
+    return f"a matrix of {stored} values cannot be extended to {wanted} values"
 
 
-NOT_A_MANIFEST = "is no manifest of a matrix"
-PART_CUT_SHORT = "was cut short"
-TILES_CHANGED = "1 tiles are not as they were written; they are computed again"
+NOT_A_MANIFEST = "not a valid manifest of a matrix"
+PART_CUT_SHORT = r"not a float64 or float32 matrix \(.*115,200 bytes.*4,872"
+TILES_CHANGED = r"the file has changed since it was written\. Computing again: 1 tile\."
 
 # --- Dask ---------------------------------------------------------------------------------------------------------
 
 CLIENT_CLOSED_MIDWAY = "[Cc]lient is closed"
-CLIENT_CLOSED = "the Dask client is closed"
-CLUSTER_LOST = "the Dask cluster is lost"
-WORKERS_DIED = "Dask workers.* memory= says how much the work of one may take"
-NOT_PICKLABLE = "must be picklable: cannot pickle"
+CLIENT_CLOSED = "The Dask client is closed. Create a new client"
+CLUSTER_LOST = "The connection to the Dask cluster is lost"
+WORKERS_DIED = "Dask workers.* Reduce memory=, the limit of treelet per worker"
+NOT_PICKLABLE = "must be picklable for Dask workers: cannot pickle"
 DAMAGED_STORE = r"do not fit together|does not come before it|outside 0\.\."
 
 # --- damaged and unreadable matrices ------------------------------------------------------------------------------
 
-NOT_A_FOLDER = "is no folder"
-COMPUTED_AGAIN = "computed from its beginning"
-NOT_AS_WRITTEN = f"is not as it was written; the matrix is {COMPUTED_AGAIN}"
-COMPUTE_IT_AGAIN = r"not as it was written; compute it again, or, if it is right, remove K\.npy\.json"
+NOT_A_FOLDER = "not a folder"
+COMPUTED_AGAIN = r"The whole matrix is computed again\."
+NOT_AS_WRITTEN = rf"the file has changed since it was written\. {COMPUTED_AGAIN}"
+COMPUTE_IT_AGAIN = (
+    r"has changed since it was written\. Compute the matrix again, or remove K\.npy\.json if the matrix is correct"
+)
 CHECKSUM = "checksum"
-CANNOT_BE_MAPPED = "is complete, but cannot be mapped"
+CANNOT_BE_MAPPED = "the matrix is complete, but cannot be mapped into memory"
 
 
 def no_memory_for_threads(threads: int, free: str) -> str:
-    return f"no memory for {threads} threads: {free} are free"
+    return f"Not enough memory to start {threads} threads: only {free} are free"

@@ -38,69 +38,73 @@ UNLIKE_THE_SLOW_DEFINITION = "slow definition"
 
 def bad_feature(row: int, value: str, feature: object) -> str:
     """A feature is not a finite number."""
-    return f"row {row} has {value} as its feature {feature}"
+    return f"Feature {feature} of row {row} is {value}, but (feature values must be finite|a number is needed)"
 
 
-def row_has(row: int, problem: str) -> str:
-    return f"row {row} has {problem}"
+def row_contains(row: int, problem: str) -> str:
+    return f"Row {row} contains {problem}"
 
 
 def row_is(row: int, kind: str, problem: str) -> str:
-    return f"row {row} is a {kind}, {problem}"
+    return f"Row {row} is an? {kind}, but {problem}"
 
 
-def feature_called(name: str) -> str:
-    return f"a feature called {name}"
+def row_lengths(first: int, row: int, features: int) -> str:
+    return f"must have the same number of features, but row 0 has {first} and row {row} has {features}"
 
 
-TOO_LARGE_NUMBER = "a number that does not fit"
-NOT_NUMBERS = "not a list of numbers"
-OTHER_ROWS_ARE_DICTS = "where other rows are dicts"
-NOT_A_DICT = "not a dict"
-RESHAPE = ": .*reshape"
-MUST_BE_NUMBERS = "must be numbers"
-BY_NAME_AND_BY_POSITION = "by name .* cannot be compared with ones by position"
+def feature_called(row: int, name: str) -> str:
+    return f"The names of features must be strings or ints. Row {row} has a feature named {name}"
+
+
+TOO_LARGE_NUMBER = "a number that is too large for a float64"
+NOT_NUMBERS = "a list of numbers or a dict is needed"
+OTHER_ROWS_ARE_DICTS = "other rows are dicts"
+NOT_A_DICT = "a dict from column names to values is needed"
+RESHAPE = r".* use X.reshape\(-1, 1\)"
+MUST_BE_NUMBERS = "Feature vectors must be (a 2-D array of )?numbers"
+BY_NAME_AND_BY_POSITION = r"named features \(dicts\) cannot be compared with vectors without names"
 
 
 def two_dimensions(got: int) -> str:
     """An array of vectors must have two dimensions."""
-    return f"two dimensions, this one has {got}"
+    return f"must have two dimensions. Got {got} dimensions? instead"
 
 
 def vectors_needed(got: str) -> str:
-    return f"feature vectors are needed: .* got {got}"
+    return f"Feature vectors must be a 2-D array, .* or a list of dicts. Got an? {got} instead"
 
 
 def other_length(first: int, second: int) -> str:
-    return f"vectors of {first} features cannot be compared with vectors of {second}"
+    return f"Vectors of {first} features? cannot be compared with vectors of {second} features?"
 
 
 # --- tables, bags and columns -------------------------------------------------------------------------------------
 
 LIST_OF_BAGS_NEEDED = "list of bags is needed, .* got one Treebank"
-OTHER_COLUMNS = "same columns; only in one of the two:"
+OTHER_COLUMNS = "must have the same columns. Columns of only one of them:"
 NAMED_COLUMNS = "named columns"
 
 
 def text_is(number: int, kind: str) -> str:
-    return f"text {number} is a {kind}"
+    return f"Text {number} is an? {kind}, but a string or a list of words is needed"
 
 
 def bad_word(text: int) -> str:
     """A text contains something that is not a word."""
-    return f"text {text} has a word"
+    return f"Text {text} contains .*, but words must be strings"
 
 
 def row_lacks(row: int, column: str, has: str) -> str:
-    return f"row {row} has no '{column}'; it has {has}"
+    return f"Row {row} has no value for the column '{column}'. Its keys are {has}"
 
 
 def no_column(column: str, there_are: str) -> str:
-    return f"no column '{column}'; there are {there_are}"
+    return f"There is no column '{column}'. The columns are {there_are}"
 
 
 def table_needed(got: str) -> str:
-    return f"a DataFrame, a list of dicts, .* got {got}"
+    return f"Examples with named columns are needed: a DataFrame, a list of dicts, .* Got an? {got}"
 
 
 def bag_is(number: int, kind: str) -> str:
@@ -114,14 +118,14 @@ SPAN_NOT_WITHIN = "not within"
 CYCLE = "cycle"
 NO_ROOT = "root"
 NO_TREE = "no tree"
-IMPROBABLE_TREE = "improbable"
+IMPROBABLE_TREE = "less than 1e-300 times as probable"
 A_FOREST_IS_NO_TREE = "Forest"
 
 # --- sequences ----------------------------------------------------------------------------------------------------
 
-ONE_STR = "one str: put it in a list"
+ONE_STR = "Got one string instead.* Put it in a list"
 ONE_DICT = "one dict"
-A_SEQUENCE_IS_NEEDED = "a sequence of features is needed"
+A_SEQUENCE_IS_NEEDED = "A list of features, or a dict of such lists, is needed"
 
 
 def in_example(number: object, problem: str, *, kind: str = "", feature: int | None = None) -> str:
@@ -132,20 +136,20 @@ def in_example(number: object, problem: str, *, kind: str = "", feature: int | N
 
 def type_is(name: object) -> str:
     """The name of a feature type is not a string."""
-    return f"a type is named by a text, got {name}"
+    return f"The name of a type must be a string. Got {name} instead"
 
 
 TOO_DEEPLY_NESTED = "nested"
 NAME_EVERY_TYPE = "'y'.*Name every type"
-NOT_A_FEATURE_OF_THESE = "a feature of these"
+NOT_A_FEATURE_OF_THESE = "The label .* does not represent a feature"
 NOT_TREES_OF_A_SEQUENCE_BANK = "SequenceBank"
 
 # --- word vectors -------------------------------------------------------------------------------------------------
 
 NOT_A_NUMPY_FILE = "NumPy"
-WORD_TWICE = "twice"
-ONE_VECTOR_PER_WORD = "one vector a word"
-NOT_WORD_VECTORS = "word vectors"
+WORD_TWICE = "Each word must occur once|twice"
+ONE_VECTOR_PER_WORD = "WordVectors needs an array with one row per word"
+NOT_WORD_VECTORS = "[Ww]ord vectors"
 
 
 def ragged(place: str, length: int) -> str:
@@ -154,7 +158,7 @@ def ragged(place: str, length: int) -> str:
 
 
 def bad_vector(word: str) -> str:
-    return f"{word} has a value"
+    return f"The vector of the word {word} contains a value that is not finite"
 
 
 # --- tagged sequences ---------------------------------------------------------------------------------------------
@@ -180,10 +184,10 @@ def looks_like(format: str, remedy: str) -> str:
 
 
 def sequence_is_missing(number: int) -> str:
-    return f"sequence {number} is missing"
+    return f"Sequence {number} is missing, but the format 'columns' has no notation for missing sequences"
 
 
-ONE_TAG_PER_WORD = "one tag a word"
+ONE_TAG_PER_WORD = "A tagged sequence needs one tag per word"
 AT_LEAST_ONE_WORD = "at least one"
 NOT_A_STRING = "string"
 NOT_TREES_OF_A_TAGGED_BANK = "TaggedBank"

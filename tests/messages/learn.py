@@ -7,11 +7,9 @@ from __future__ import annotations
 A_KERNEL_OR_NONE = "a kernel or None"
 A_KERNEL_FOR_PARTIAL_FIT = f"{A_KERNEL_OR_NONE} for partial_fit"
 A_KERNEL_OR_PRECOMPUTED = "a kernel, 'precomputed' or None"
-A_KERNEL_WITH_BRACKETS = rf"{A_KERNEL_OR_PRECOMPUTED}, such as SubsetTree\(\), with brackets"
 POSITIVE_NUMBERS = "a sequence of positive numbers"
-ALPHAS_NOT_POSITIVE = f"alphas must be {POSITIVE_NUMBERS}"
 A_NUMBER = "a number"
-NO_KERNEL_BESIDE_A_MODEL = "None where there is a model"
+NO_KERNEL_BESIDE_A_MODEL = "None if there is a model"
 AN_ESTIMATOR = "an estimator"
 
 
@@ -23,129 +21,164 @@ def columns(last: int) -> str:
     return f"ints from 0 to {last}"
 
 
-A_WEIGHT_PER_CLASS = "a dict from the classes"
-A_POSITIVE_WEIGHT_PER_CLASS = ".*positive numbers"
+A_POSITIVE_WEIGHT_PER_CLASS = r"a dict from the classes \('deed', 'relation', 'thing'\) to positive numbers"
 
 
-def unknown_parameter(name: str, hint: str = "", *, of: str = "") -> str:
-    """There is no parameter of this name; `hint` names those that there are."""
-    return f"{of}no parameter '{name}'{hint}"
+def kernel_object(name: str) -> str:
+    """The name of a kernel, or its class, was passed instead of an object."""
+    return rf".* Did you mean {name}\(\)(\?|, with parentheses\?)"
+
+
+def unknown_parameter(name: str, hint: str = "") -> str:
+    """A kernel has no parameter of this name; `hint` names those that there are."""
+    return f"no parameter '{name}'{hint}"
 
 
 THE_KERNEL_WITHIN_HAS_LAM = r"; .* within it \['lam', 'max_depth'"
-ITS_KERNEL_HAS_LAM = ", its kernel has: kernel__lam"
 MADE_WITH_A_FACTOR = r"; .*made with one: 1.0 \* kernel"
 
 
+def no_parameter(estimator: str, name: str, hint: str = "") -> str:
+    """An estimator has no parameter of this name."""
+    return f"{estimator} does not have a parameter '{name}'{hint}"
+
+
+LAM_IS_IN_THE_KERNEL = r"\. It is a parameter of the kernel: use kernel__lam\."
+PASS_LAM_TO_THE_KERNEL = r"\. It is a parameter of the kernel: use KernelSVC\(SubsetTree\(lam=\.\.\.\)\)\."
+IN_THE_GRID = " for the grid"
+KERNELS_ARE_NOT_IN_THE_GRID = rf"{IN_THE_GRID}\. Pass kernels as the first argument\."
+
+
+def did_you_mean(name: str) -> str:
+    return rf"\. Did you mean '{name}'\?"
+
+
 def a_basis(examples: int) -> str:
-    return f"None, a number of examples from 1 to {examples}, or distinct rows"
+    return f"None, an int from 1 to {examples}, or a list of distinct rows from 0 to {examples - 1}"
 
 
-KERNELS_ARE_NOT_IN_THE_GRID = "Kernels are given by themselves"
-TWO_FOLDS = "at least 2 folds"
-A_SCORER = "a name"
+TWO_FOLDS = "an int of at least 2, a splitter or a list of splits"
+A_SCORER = r"a name in sklearn.metrics.get_scorer_names\(\), a function or None"
 WRONG_RANDOM_STATE = r"3\.5|random_state"
-A_KERNEL_TO_SKETCH = r"SubsetTree\(...\) or PartialTree"
+A_KERNEL_TO_SKETCH = "a SubsetTree or PartialTree kernel, normalized or not, or None"
 
 
 def at_least_for_a_sketch(least: str) -> str:
-    return f"at least {least} for a sketch"
+    return f"at least {least} for TreeSketch"
 
 
 # --- examples, targets and groups ---------------------------------------------------------------------------------
 
 EMPTY_X = "X is empty"
-Y_IS_MISSING = "fit needs y"
-NEEDS_Y = "needs y"
+Y_IS_MISSING = "y is missing: fit needs the class or value of each example"
+NEEDS_Y = "y is missing: (fit needs the value|a ranker needs the quality) of each example"
 
 
 def lengths_differ(examples: int, name: str, values: int) -> str:
     """An array beside X has another length."""
-    return f"X has {examples} examples and {name} has {values}"
+    return rf"X has {examples} examples, but {name} has {values} values\. Pass one value per example"
 
 
 def missing_value(name: str, example: int, missing: int = 1) -> str:
     """An array beside X has no value for an example; `missing` of them, if more than one."""
-    return f"{name} has no value for example {example}" + (rf" \({missing} missing\)" if missing > 1 else "")
+    return f"{name} has no value for example {example}" + (rf" \({missing} missing in total\)" if missing > 1 else "")
 
 
 def infinite_value(name: str, example: int) -> str:
     """An array beside X has an infinite value."""
-    return f"{name} is infinite for example {example} "
+    return rf"{name} is infinite for example {example} \(\d+ infinite in total\)\. Remove such examples"
 
 
-COMPLEX_VALUES = "holds complex numbers"
+COMPLEX_VALUES = r"contains complex numbers \(complex128\)\. Pass real numbers"
 
 
 def value_count(name: str, count: int) -> str:
     """An array has another length than the training data."""
-    return f"{name} has {count} values"
+    return f"{name} has {count} value"
 
 
 def one_dimension(name: str) -> str:
     return f"{name} must have one dimension"
 
 
-NOT_CLASSES = "does not hold classes"
-Y_IS_NOT_NUMBERS = "y must hold numbers"
-Y_HAS_NO_OUTPUTS = "y has no outputs"
-QID_OF_WRONG_TYPE = "qid must hold numbers or texts"
+NOT_CLASSES = r"y does not contain classes \(.*\)\. Pass one string, int or bool per example"
+
+
+def continuous_values(value: str, example: int) -> str:
+    """A classifier got numbers to predict."""
+    return (
+        rf"y contains continuous values, such as {value} for example {example}, but KernelSVC predicts classes\. "
+        "Use KernelSVR or RLS"
+    )
+
+
+Y_IS_NOT_NUMBERS = r"y must contain one number per example\. Got values of the type "
+Y_HAS_NO_OUTPUTS = "y has no columns: pass at least one value per example"
+QID_OF_WRONG_TYPE = r"qid must contain numbers or strings\. Got an? \w+ for example \d"
 
 
 def one_class_only(label: str) -> str:
     """All examples have one label."""
-    return f"one class only, {label}"
+    return f"y contains only one class, {label}: a classifier needs at least two"
 
 
 def too_few_for_probabilities(labels: str) -> str:
     """Probabilities need two examples per class."""
-    return f"two examples of each class.* one only of {labels}"
+    return rf"needs at least two examples per class for cross-validation\. This class has only one: {labels}"
 
 
-WRONG_SAMPLE_WEIGHT = "sample_weight"
-NEEDS_QID = "needs qid"
-QID_IS_NEEDED = "qid is needed"
-RANKER_NEEDS_QID = "a ranker needs qid"
-VOTED_NEEDS_QID = "'voted' needs qid"
+ALL_WEIGHTS_ZERO = "All values of sample_weight are 0"
 
 
-def not_a_ranker(estimator: str, remedy: str = "") -> str:
-    return f"{estimator} is no ranker{remedy}"
+def negative_weight(got: str, example: int) -> str:
+    return f"sample_weight must contain numbers of at least 0. Got {got} for example {example}"
 
 
-GIVE_GROUPS = ", and takes no qid: give groups="
+NEEDS_QID = r"qid is missing: a ranker needs the group \(sentence or query\) of each example\. Pass qid="
+QID_IS_NEEDED = r"qid is missing: candidates are compared within their groups\. Pass qid="
+VOTED_NEEDS_QID = "qid is missing: with prediction='voted', predict needs the group of each example"
+
+
+def not_a_ranker(estimator: str) -> str:
+    return rf"{estimator} is not a ranker and does not accept qid\. Pass groups= instead"
 
 
 def nothing_to_rank(groups: int) -> str:
     """No group has two candidates, one better than the other."""
-    return f"none of the {groups} groups has two candidates of different goodness"
+    return f"There is nothing to learn: none of the {groups} groups has two candidates with different values of y"
 
 
-QUERIES_MUST_BE_WHOLE = "must hold whole queries"
+NO_PAIR_IN_THE_ONLY_GROUP = "There is nothing to learn: the only group has no two candidates with different values of y"
+QUERIES_MUST_BE_WHOLE = (
+    r"The group of example \d+ contains only some of the candidates of a query\. Each group must contain whole queries"
+)
 TOO_FEW_GROUPS = "at least two groups with several candidates"
-NOTHING_TO_LEARN = "there is nothing to learn"
-HARDLY_ANY_SIMILARITY = "hardly any training example is like another"
+HARDLY_ANY_SIMILARITY = "Hardly any training examples are similar: .*0.05.*smaller lam="
 NOT_OF_ONE_KIND = "must be of one kind"
 
 
 def kernel_is_zero(examples: int) -> str:
-    return f"there is nothing to learn from: the kernel is 0 for all {examples} examples"
+    return f"There is nothing to learn: the kernel is 0 for all of {examples} examples."
 
 
-def nothing_in_common(examples: int, all_examples: int) -> str:
+def nothing_in_common(examples: int, all_examples: int, labels: str = "") -> str:
     """Examples have no fragment in common with the model."""
-    return f"{examples} of {all_examples} examples share nothing with the model"
+    return rf"^{examples} of {all_examples} examples? ha(s|ve) no fragment in common with the model, so .*{labels}\.$"
+
+
+def labels_differ(trained: str, here: str) -> str:
+    return rf"as the training data \(labels in training: {trained}; here: {here}\)"
 
 
 # --- given matrices -----------------------------------------------------------------------------------------------
 
 PRECOMPUTED = "precomputed"
-OUTPUTS_OF_UNEQUAL_NUMBER = "equally many"
-NOT_SQUARE = "must be a square matrix"
-NOT_FINITE = "must hold finite numbers"
+OUTPUTS_OF_UNEQUAL_NUMBER = "y must contain the same number of values for every example"
+NOT_SQUARE = r"must be a square matrix of the training examples\. Got an array of shape "
+NOT_FINITE = r"must contain finite numbers\. Got (nan|inf) in row \d+, column \d+"
 NOT_SYMMETRIC = "must be symmetric"
 NOT_NUMBERS = "must be a matrix of numbers"
-DISTANCES_INSTEAD_OF_VALUES = r"as distances have it.*: give kernel\(X\), not kernel.distance"
+DISTANCES_INSTEAD_OF_VALUES = r"the diagonal is 0, as for distances\. Pass kernel\(X\) instead of kernel.distance"
 
 
 def not_a_matrix_to(training_examples: int) -> str:
@@ -153,21 +186,22 @@ def not_a_matrix_to(training_examples: int) -> str:
 
 
 def row_is_not_column(number: int) -> str:
-    return f", row {number} is not column {number}"
+    return f", but row {number} differs from column {number}"
 
 
 def other_column(number: int, name: str, fitted: str) -> str:
     """The columns of a given matrix have another order than in fit."""
-    return f"column {number} is {name!r}, and was {fitted!r}"
+    return rf"Column {number} is {name!r} but was {fitted!r}\. Reorder them"
 
 
 # --- what a model can do ------------------------------------------------------------------------------------------
 
-FITTED_WITHOUT_PROBABILITIES = "fitted without probabilities"
-PROBABILITIES_ARE_OFF = "no predict_proba: .*fit it with probability=True"
-FIT_AGAIN = "fit again"
-CG_MAKES_NO_DECOMPOSITION = "needs the decomposition, which solver='cg' does not make"
-CG_DOES_NOT_MAKE_IT = "which solver='cg' does not make"
+FITTED_WITHOUT_PROBABILITIES = "This KernelSVC was fitted without probabilities"
+PROBABILITIES_ARE_OFF = r"predict_proba of this KernelSVC is not available\. Fit it with probability=True"
+FIT_AGAIN = (
+    r"needs the eigendecomposition, which copies, pickles and model files do not contain\. Fit the estimator again"
+)
+NOT_COMPUTED_BY_CG = r"the eigendecomposition, which solver='cg' does not compute\. Fit with solver='eigen'"
 
 
 def no_attribute(estimator: str, name: str) -> str:
@@ -176,21 +210,21 @@ def no_attribute(estimator: str, name: str) -> str:
 
 def only_with_eigen(parameter: str) -> str:
     """A parameter of RLS that conjugate gradients cannot use."""
-    return f"{parameter} of RLS.*solver='eigen'"
+    return f"{parameter} of RLS needs {NOT_COMPUTED_BY_CG}"
 
 
 def not_from_cg(attribute: str) -> str:
     """A fitted attribute that conjugate gradients do not compute."""
-    return f"this RLS has no {attribute}, which solver='cg'"
+    return f"{attribute} of this RLS is not available: it needs {NOT_COMPUTED_BY_CG}"
 
 
-PARTIAL_FIT_AFTER_FIT = "partial_fit goes on from partial_fit alone"
-OTHER_KERNEL_IN_PARTIAL_FIT = "cannot go on with another kernel"
-COEFFICIENTS_NOT_FINITE = "finite numbers"
+PARTIAL_FIT_AFTER_FIT = "partial_fit can continue only from partial_fit, not from fit or from a model file"
+OTHER_KERNEL_IN_PARTIAL_FIT = r"partial_fit cannot continue with .*: the earlier parts were fitted with "
+COEFFICIENTS_NOT_FINITE = "coefficients of a model must be finite numbers"
 
 
 def coefficient_count(coefficients: int, examples: int) -> str:
-    return f"{coefficients} coefficients an output for {examples}"
+    return f"There are {coefficients} coefficients per output for {examples} example"
 
 
 NOT_INDEPENDENT_OF_ORDER = "order|slice|alone"
@@ -199,21 +233,21 @@ DOES_NOT_RETURN_ITSELF = "does not return"
 
 # --- fragment features --------------------------------------------------------------------------------------------
 
-NO_COLUMNS = "there are no columns"
-GIVE_FIT_THE_EXAMPLES = "give fit the examples"
-USE_NAMES_OF = "names_of"
-USE_FEATURE_NAMES = "get_feature_names_out"
-NOT_FEATURES_OF_A_MODEL = "not those of a model"
-NO_FRAGMENTS_OF_THIS_MODEL = "fragments are listed for models of"
+NO_COLUMNS = "found no fragment with a nonzero weight, so the result has no columns"
+GIVE_FIT_THE_EXAMPLES = r"is not fitted\. Pass the examples X and y to fit"
+USE_NAMES_OF = r"Hashed columns do not have names\. Use names_of"
+USE_FEATURE_NAMES = r"names_of needs hashed columns \(n_features=\)\. Use get_feature_names_out"
+NOT_FEATURES_OF_A_MODEL = "The fragments were not selected from a model, so they have no weights"
+NO_FRAGMENTS_OF_THIS_MODEL = r"The fragments of .* cannot be listed\. Use a model with "
 
 
 def too_many_fragments(subtrees: int) -> str:
-    return f"{subtrees} distinct subtrees have more than"
+    return f"{subtrees} distinct subtrees? ha(s|ve) more than 50,000 fragments of size"
 
 
 # --- numbers and memory -------------------------------------------------------------------------------------------
 
-USE_A_SMALLER_LAM_ONLY = "Use a smaller lam=$"
+USE_A_SMALLER_LAM_ONLY = r"Use a smaller lam=\.$"
 
 
 def score_overflow(example: int) -> str:
@@ -234,51 +268,55 @@ SCALE_Y_AND_KERNEL = "scale y and the kernel"
 
 
 def not_converged(iterations: int) -> str:
-    return f"not converged after {iterations} iterations: what is left of y is .*max_iter="
+    return (
+        f"not converged after {iterations} iterations?: the relative residual is .*, but the tolerance is .*max_iter="
+    )
 
 
-CANDIDATES_TAKE = "candidates takes .* bytes, "
-USE_A_BASIS = ".*basis="
-GIVE_MORE_MEMORY = ": give more memory="
+CANDIDATES_TAKE = r"The matrix of \d+ candidates takes .* bytes, "
+USE_A_BASIS = r"\. Increase memory=, or use a smaller basis="
+INCREASE_MEMORY = r"\. Increase memory=, or "
 
 
 def vectors_take(trees: int) -> str:
     """The vectors of a sketch do not fit into memory."""
-    return rf"the vectors of {trees} trees take .* TreeSketch\.blocks"
+    return rf"The vectors of {trees} trees take .* bytes and do not fit in memory\. .* TreeSketch\.blocks"
 
 
 def all_are_landmarks(wanted: int, examples: int) -> str:
-    return f"{wanted} landmarks are wanted of {examples} examples: all are taken"
+    return (
+        f"n_components={wanted} exceeds the number of training examples, {examples}, so all examples become landmarks"
+    )
 
 
 # --- selection ----------------------------------------------------------------------------------------------------
 
 
 def fold(number: int, problem: str) -> str:
-    return f"fold {number} of cv= {problem}"
+    return f"Fold {number} of cv= {problem}"
 
 
-SPLITS_A_QUERY = "takes a query apart"
-NOTHING_TO_TEST_ON = "has nothing to test on"
-NO_KERNEL = "no kernel"
-DOES_NOT_SPLIT = "does not split"
-NO_FOLDS = "gives no folds"
-TESTS_ON_TRAINING_EXAMPLES = "tests on examples that it was fitted to"
-SCORER_GIVES_NO_NUMBER = "gives no number"
-NOT_EACH_EXAMPLE_ONCE = "do not test each example once"
+SPLITS_A_QUERY = "splits a query into training and test candidates"
+NOTHING_TO_TEST_ON = "has no test examples"
+NO_KERNEL = "kernels is empty: select needs at least one kernel"
+CANNOT_SPLIT = "cv= cannot split"
+NO_FOLDS = "cv= contains no folds"
+TESTS_ON_TRAINING_EXAMPLES = r"has example \d+ in both its training and its test examples"
+SCORER_GIVES_NO_NUMBER = r"scoring= returns NaN for the fold that tests example \d+"
+NOT_EACH_EXAMPLE_ONCE = "do not test each example exactly once per round"
 
 
 def one_example_of(label: str) -> str:
     """A class is too small to be in every fold."""
-    return f"{label} has one"
+    return rf"Cross-validation needs at least two examples per class\. Class {label} has only one"
 
 
 # --- model files --------------------------------------------------------------------------------------------------
 
-SAVE_THE_BEST_ESTIMATOR = "save its best_estimator_"
-KEEP_WITH_JOBLIB = "keep it with joblib"
-KEEP_ITS_REPR = "repr"
-MODEL_COMES_FIRST = "the model comes first"
+SAVE_THE_BEST_ESTIMATOR = r"save cannot store a GridSearchCV\. Save its best_estimator_ instead"
+KEEP_WITH_JOBLIB = r"save cannot store a Pipeline, because .*\. Use joblib.dump instead"
+KEEP_ITS_REPR = r"save cannot store a kernel \(SubsetTree\)\. Store its repr instead"
+MODEL_COMES_FIRST = r"save needs the model as the first argument and the file as the second\. Got a str first"
 
 
 def unknown_kernel(name: str) -> str:
@@ -287,16 +325,20 @@ def unknown_kernel(name: str) -> str:
 
 
 def cannot_be_saved(kind: str, remedy: str = "") -> str:
-    return f"type {kind} cannot be saved{remedy}"
+    return rf"save cannot store {kind}\. It accepts these types: {remedy}"
 
 
-CANNOT_BECOME_THE_TYPE = "cannot become"
-OTHER_CONTENT_THAN_ITS_TYPE = "holds what"
-NOT_A_MODEL = "no treelet model"
-NONSENSE_IN_A_MODEL = "makes no sense"
+def cannot_be_in_a_model(kind: str) -> str:
+    return f"A model file cannot store {kind}: "
+
+
+CANNOT_BECOME_THE_TYPE = "cannot be converted to"
+OTHER_CONTENT_THAN_ITS_TYPE = "contains values that do not fit"
+NOT_A_MODEL = "the file is not a treelet model"
+INVALID_MODEL = "the checksum is correct, but the content is invalid"
 WORD_VECTORS_MISSING = "word vectors are missing"
-ALTERED = "altered"
-UPGRADE_TREELET = "upgrade treelet"
+ALTERED = "the model was altered"
+UPGRADE_TREELET = "Upgrade treelet"
 BAD_HEADER = "header"
 
 

@@ -123,14 +123,14 @@ CLOSED = "This LinkParser is closed"
 CANNOT_BE_STARTED = "cannot be started"
 NO_SUCH_LANGUAGE = f"{CANNOT_BE_STARTED} with the language .* [Cc]ould not open dictionary"
 NEEDS_HEADS = "heads"
-WORD_IS_NOT_A_STRING = "word 1: a word is a string"
-LINK_FORM = "link 0: a link is"
-LINK_TO_ITSELF = "to itself"
-LINK_TYPE = "a type is"
+WORD_IS_NOT_A_STRING = "word 1: A word must be a string"
+LINK_FORM = r"link 0: A link must be \(position, position, type\)"
+LINK_TO_ITSELF = "A link must join two different words"
+LINK_TYPE = "The type of a link must"
 
 
 def no_position(link: int, position: int) -> str:
-    return f"link {link}: {position} is no position"
+    return f"link {link}: A position must be an int from 0 to .* Got {position} instead"
 
 
 DECODE_BYTES = "A sentence must be a string. Got a bytes instead. Decode it"

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-NO_EXAMPLES = "no examples"
+from treelet.checks import article
+
+NO_EXAMPLES = "data is empty: a report needs at least one example"
 NOT_JSON = "JSON"
 ONE_OF_THE_CLASSES = "one of the classes"
-FINITE = "finite"
-NO_PICTURE = "no picture of this explanation"
-HEAT_OR_MARKS = "where heat or marks are given"
+FINITE = "must contain finite numbers only"
+NO_PICTURE = "This explanation has no picture"
+HEAT_OR_MARKS = "a structure, not an explanation, if heat or marks are given"
 
 
 def label_count(examples: int, labels: int) -> str:
-    return f"{examples} examples, but {labels} labels"
+    return rf"There are {examples} examples, but {labels} label{'s' * (labels != 1)}\. Pass one per example"
 
 
 def each_node(nodes: int) -> str:
@@ -19,12 +21,13 @@ def each_node(nodes: int) -> str:
 
 
 def number_for_each_node(nodes: int, got: int) -> str:
-    return f"a number for {each_node(nodes)}. Got {got}"
+    return f"one number for {each_node(nodes)}. Got {got} instead"
 
 
 def node_range(last: int, got: int) -> str:
-    return f"0 to {last}. Got {got}"
+    return f"node numbers from 0 to {last}. Got {got} instead"
 
 
-def not_a(kind: str) -> str:
-    return f"not a {kind}"
+def got(kind: str) -> str:
+    """The end of a message about an object of a wrong type."""
+    return f"Got {article(kind)} instead"

@@ -2,108 +2,160 @@
 
 from __future__ import annotations
 
+import re
+
 # --- trees and banks ----------------------------------------------------------------------------------------------
 
-ROWS_ONLY = "by rows only"
-IS_INDEXED_BY = "is indexed by"
-CANNOT_BE_CHANGED = "cannot be changed"
-BAD_LABEL = "label"
-A_LIST = "list"
-BAD_CHILD = "child"
-BRACKETS_AS_A_LABEL = r"'\(S \(A a\)\)' is no label: write Tree.parse"
+ROWS_ONLY = "has one dimension, so it is indexed by rows only. Got 2 indices"
+CANNOT_BE_SET = "cannot be set, because .* immutable"
+BAD_LABEL = "[Ll]abel"
+BAD_CHILD = "Child 0 of the node 'D' must be a Tree or a string. Got an int instead: 5"
+BRACKETS_AS_A_LABEL = (
+    r"'\(S \(A a\)\)' is not a label. Use Tree.parse to read a tree in brackets, or treelet.formats.escape"
+)
+
+
+def children_must_be_a_list(remedy: str) -> str:
+    return f"The children of a tree must be a list.*{remedy}"
+
+
+def escape_label(label: str) -> str:
+    """A label that contains a bracket or white space."""
+    return rf"The label '{re.escape(label)}' contains white space or a bracket. Use treelet.formats.escape\(text\)"
+
+
+def is_indexed_by(kind: str, got: str = "") -> str:
+    """A collection was indexed by a value of another type."""
+    return f"The index of an? {kind} must be an int, a slice, a list of ints or a boolean mask. Got {got}"
 
 
 def too_deep(levels: str) -> str:
-    return f"{levels} levels"
+    return f"The tree is {levels} levels deep, but only trees of up to 500 levels can be drawn"
 
 
 def too_many_nodes(limit: str) -> str:
     return f"more than {limit} nodes"
 
 
-def needs_an_order(got: str) -> str:
-    """A set has no order, and so cannot be a bank."""
-    return f"in an order is needed, got a {got}"
+# --- collections --------------------------------------------------------------------------------------------------
 
 
-NOT_A_COLLECTION = "collection"
+def collection_needed(items: str, got: str, remedy: str = "") -> str:
+    """Something else than a collection of these items was passed; `got` includes the article."""
+    return f"A collection of {items} is needed. Got {got}" + (f".*{remedy}" if remedy else "")
+
+
+PASS_A_LIST = "Pass a list"
+PUT_IN_A_LIST = "Put it in a list"
+NO_ORDER = f"which has no order. {PASS_A_LIST}"
 TWO_TREES = "2 trees"
-MISSING_TREE_IS_NONE = "a missing tree is None"
-GIVE_A_LIST = ", which has none: give a list"
-NAN_IS_NO_TEXT = f"{MISSING_TREE_IS_NONE}, or NaN as a number, and no text"
-EMPTY_TEXT = f"no tree; {MISSING_TREE_IS_NONE}"
-OUTSIDE_BRACKETS = "outside brackets"
-LOOKS_LIKE_A_FILE_NAME = "looks like the name of a file"
-READ_THE_FILE = f"{LOOKS_LIKE_A_FILE_NAME}: read it with treelet.read_trees"
-USE_READ_TREES = "read a file with treelet.read_trees"
-ONE_DIMENSION = "dimension"
-COLUMNS = "columns"
-USE_ON = r'On\("column"'
+MISSING_TREE = "For a missing tree, pass None or a float NaN instead of a string"
+USE_READ_TREES = "Read the file with treelet.read_trees"
+TEXT_IS_EMPTY = r"^The text is empty, but a tree such as '\(NP \(D the\) \(N cat\)\)' is needed"
+
+
+def item_needed(number: int, kind: str, needed: str, remedy: str = "") -> str:
+    """An item of a collection has another type; `kind` and `needed` include the article."""
+    return f"Item {number} is {kind}, but {needed} is needed.*{remedy}"
+
+
+def not_a_tree(text: str) -> str:
+    """A string stands for a missing tree."""
+    return f"'{text}' is not a tree. {MISSING_TREE}"
+
+
+def plain_text(text: str) -> str:
+    """A sentence was passed where a tree is needed."""
+    return (
+        rf"'{text}' is plain text, but a tree such as '\(NP \(D the\) \(N cat\)\)' is needed. "
+        "Parse the text first: with treelet.parsing.PCFG, .* NLTK trees, .* spaCy or stanza and treelet.cuts.dependency_trees"
+    )
+
+
+def file_name(name: str, needed: str) -> str:
+    """The name of a file was passed where its content is needed."""
+    return f"'{name}' is a file name, but {needed} is needed. {USE_READ_TREES}"
+
+
+def at_column(column: int, problem: str, *, source: str = "", line: int = 1) -> str:
+    """A problem in a string that was passed, not read from a file."""
+    places = [source] * bool(source) + [f"line {line}"] * (line > 1) + [f"column {column}"]
+    return f"^{', '.join(places)}: {problem}"
+
+
+def choose_with_on(column: str, kind: str, names: str) -> str:
+    """Something with several columns was passed; `names` are its columns, with the word before them."""
+    return rf"Got {kind} with the {names}.*On\('{re.escape(column)}', kernel\)"
+
 
 # --- tables -------------------------------------------------------------------------------------------------------
 
-NO_DIMENSION = "'a' is an array without a dimension"
-OCCURS_TWICE = "occurs twice"
+NO_DIMENSION = "The column 'a' is an array without dimensions"
 A_COLUMN_NAME = "the name of a column"
-WITHOUT_NAMES = "got ndarray, which has no names.*"
+WITHOUT_NAMES = "Got an array, which has no column names.*"
 KEEP_NAMES = r'ColumnTransformer\(..., verbose_feature_names_out=False\).set_output\(transform="pandas"\)'
-LABELS_ALONE = "labels alone"
+SEVERAL_COLUMNS = r"with the columns 'only', 'other'. Pass one of them.*On\('only', kernel\)"
+LABELS_ALONE = "The file contains only labels: no row has a tree, a vector or a text"
 MANY_NAMES_ARE_CUT = r"18, 19 and 2,980 more"
-NAMED_ROWS_NEED_ON = r"""(got dicts with 'tree', 'n'.*On\("column", kernel\)|bag 0)"""
-SEVERAL_COLUMNS = r"""the columns 'only', 'other'.*On\("column", kernel\)"""
+NAMED_ROWS_NEED_ON = r"(Got dicts with the keys 'tree', 'n' instead.*On\('tree', kernel\)|bag 0)"
 
 
-def lengths(found: str) -> str:
-    return f"of one length; these have {found}"
+def repeated_names(names: str) -> str:
+    return f"Each column needs its own name. Names that occur several times: {names}"
 
 
-def one_value(column: str, kind: str) -> str:
-    """A single value stands where a column belongs."""
-    return f"'{column}' is one {kind}"
+def lengths(columns: str) -> str:
+    return f"The columns of a Table must have the same length, but {columns}"
+
+
+def not_a_column(column: str, kind: str) -> str:
+    """A single value was passed instead of a column; `kind` includes the article."""
+    return f"The column '{column}' is {kind}, but a list with one value per row is needed"
 
 
 def mapping_needed(got: str) -> str:
-    return f"mapping of names to columns, got {got}"
+    return f"Table needs a mapping from names to columns. Got {got} instead"
 
 
 def row_lacks(row: int, column: str, has: str) -> str:
-    return f"row {row} has no '{column}'; it has {has}"
+    return f"Row {row} has no value for the column '{column}'. Its keys are {has}"
 
 
-def there_are(names: str) -> str:
-    return f"there are {names}"
+def the_columns_are(names: str) -> str:
+    return f"The columns are {names}"
 
 
-def no_column(column: str, names: str = "") -> str:
-    return f"no column '{column}'" + (f"; {there_are(names)}" if names else "")
+def no_column(column: str, names: str = "", near: str = "") -> str:
+    known = f". {the_columns_are(names)}" if names else ""
+    return f"There is no column '{column}'{known}" + (rf".* Did you mean '{near}'\?" if near else "")
 
 
-def missing_in_row(row: int, value: str) -> str:
-    return f"row {row} has {value}"
+def not_finite(feature: object, row: int, value: str) -> str:
+    return f"Feature {feature!r} of row {row} is {value}, but feature values must be finite"
 
 
 def dimensions(got: int) -> str:
-    return f"one dimension, this one has {got}"
+    return f"A record array must have one dimension. Got {got} dimensions instead"
 
 
 def shape(got: str) -> str:
-    return f"or one column; this one has the shape {got}"
+    return f"must have one dimension or one column, but the shape is {got}"
 
 
 def name_of_both(name: str) -> str:
     """A file has trees and other values under one name."""
-    return f"'{name}' names both trees and something else"
+    return f"The name '{name}' is used for trees and for another column"
 
 
 # --- dependency parses --------------------------------------------------------------------------------------------
 
-AT_LEAST_ONE_WORD = "at least one word"
-EMPTY_WORD = "a word is not empty"
-IS_MISSING = "is missing"
-NO_TABS_OR_LINE_ENDS = "no tabs or line ends"
-TAG_IS_NOT_A_STRING = "tag 1: a tag is a string, not a NoneType"
-EMPTY_TYPE = "a type is not empty"
-LINK_FORM = r"a link is \(position, position, type\)"
+AT_LEAST_ONE_WORD = "A parse needs at least one word. Use None for a missing parse"
+EMPTY_WORD = "A word must not be empty or contain tabs or line breaks. Got '' instead"
+IS_MISSING = "is missing, but CoNLL-U has no notation for missing parses"
+TABS_OR_LINE_BREAKS = r"A word must not be empty or contain tabs or line breaks. Got 'a\\tb' instead"
+TAG_IS_NOT_A_STRING = "tag 1: A tag must be a string. Got a NoneType instead"
+EMPTY_TYPE = "link 0: The type of a link must not be empty or contain tabs or line breaks. Got '' instead"
+LINK_FORM = r"link 0: A link must be \(position, position, type\). Got \(0, 1\) instead"
 HEAD_IS_NOT_A_NUMBER = "a head is a number, not '1'"
 ITS_OWN_HEAD = "it is its own head"
 FOLLOWING_THE_HEADS = "following the heads"
@@ -114,24 +166,20 @@ def at_word(number: object, problem: str) -> str:
     return f"word {number}: {problem}"
 
 
-def one_per_word(what: str, words: int, got: str) -> str:
-    return f"one {what} a word, got {words} words and {got}"
+def one_per_word(what: str, words: str, got: str) -> str:
+    return f"A parse needs one {what} per word. Got {words} and {got} instead"
 
 
-def no_position(value: object) -> str:
-    return f"{value} is no position"
+def link_out_of_range(link: int, position: object, words: int) -> str:
+    return f"link {link}: A position must be an int from 0 to {words - 1}, .* {words} words. Got {position} instead"
 
 
-def link_out_of_range(link: int, position: int, words: int) -> str:
-    return f"link {link}: {no_position(position)} of a word: there are {words}, counted from 0"
-
-
-def links_itself(word: int) -> str:
-    return f"links word {word} to itself"
+def links_itself(link: int, word: int) -> str:
+    return f"link {link}: A link must join two different words. Both positions are {word}"
 
 
 def link_twice(link: int) -> str:
-    return f"link {link} is there twice"
+    return rf"link {link}: The link \(.*\) occurs twice"
 
 
 def no_head(value: int, words: int | None = None) -> str:
@@ -146,12 +194,11 @@ def position_range(last: int) -> str:
     return f"from 0 to {last}"
 
 
-DEPENDENCIES_NEEDED = "Dependencies are needed"
-COLLECTION_OF_PARSES = "collection of parses"
+DEPENDENCIES_NEEDED = "Dependencies are needed|needs Dependencies"
+COLLECTION_OF_PARSES = "A collection of parses is needed"
 DEPENDENCY_TREES = "dependency_trees"
 NOT_A_TREE = ", not a tree: .*"
-MAKE_TREES = f"make trees of it with treelet.cuts.{DEPENDENCY_TREES}"
-MAKE_TREES_OF_A_BANK = f"got a DependencyBank: {MAKE_TREES}"
+MAKE_TREES_OF_A_BANK = f"A collection of trees is needed. Got a DependencyBank instead. Convert it to trees with treelet.cuts.{DEPENDENCY_TREES}"
 
 
 def in_parse(number: int, problem: str) -> str:
@@ -159,7 +206,7 @@ def in_parse(number: int, problem: str) -> str:
 
 
 def needs_heads(what: str) -> str:
-    return f"{what} needs a head a word.*rooted"
+    return f"{what} needs (one head per word|a head a word).*rooted"
 
 
 def too_many_to_draw(words: int) -> str:
@@ -200,7 +247,7 @@ def no_tags(column: str, other: str) -> str:
 # --- parses of other libraries ------------------------------------------------------------------------------------
 
 SPACY_NEEDED = "spaCy Doc or Span is needed, got str"
-GIVE_ITS_SENTENCES = ", .* as of each of its sentences"
+PASS_ITS_SENTENCES = "Pass each of its sentences"
 NOT_PARSED = "has not been parsed"
 USE_DEPPARSE = f"{NOT_PARSED}: .* the processor depparse"
 USE_A_PARSER = f"{NOT_PARSED}: its words have no heads; use a pipeline with a parser"

@@ -637,5 +637,5 @@ def test_main_types() -> None:
     assert [tuple(link) for link in main_types(parse).links] == [(0, 1, "D"), (0, 2, "ID"), (0, 2, "x"), (1, 2, "MV")]
     with pytest.raises(TreeError, match=messages.NEEDS_HEADS):
         main_types(Dependencies.from_heads(["a"], None, [0]))
-    with pytest.raises(InputTypeError, match="got str"):
+    with pytest.raises(InputTypeError, match=r"main_types needs Dependencies. Got a str instead"):
         main_types("a")

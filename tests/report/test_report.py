@@ -67,7 +67,9 @@ class Page(HTMLParser):
 
 
 def made(found: Any) -> tuple[str, Page]:
-    text = report_page(found, title=f"A report {EVIL}", source=EVIL, card={"kernel": EVIL, "sizes": {"nodes": 1234}})
+    text = report_page(
+        found, title=f"A report {EVIL}", source=EVIL, card={"kernel": EVIL, "sizes": {"support_examples": 1234}}
+    )
     return text, Page(text)
 
 
@@ -122,7 +124,7 @@ def test_a_regressor() -> None:
     found = report(model, TREES, truth, errors=3)
     assert found.cases[0].numbers == (29,)
     assert found.cases[0].facts == {"predicted": pytest.approx(model.predict(TREES)[29]), "true": 400.0}
-    assert "The largest residuals" in made(found)[0]
+    assert "Largest residuals" in made(found)[0]
     assert len(report(model, TREES, errors=2).cases) == 2
 
 
@@ -170,7 +172,7 @@ def test_forests_tags_and_parses() -> None:
     model = tl.KernelSVC(tl.Tagging()).fit(tagged, ["human"] * 3 + ["place"] * 3)
     found = report(model, tagged, ["place"] + ["human"] * 2 + ["place"] * 3)
     text, page = made(found)
-    told = json.loads(re.search(r'id="told">(.*?)</script>', text, flags=re.DOTALL)[1])[0]  # type: ignore[index]
+    told = json.loads(re.search(r'id="case-data">(.*?)</script>', text, flags=re.DOTALL)[1])[0]  # type: ignore[index]
     assert told["trees"][0]["picture"]["words"] == ["who", "it", EVIL]
     places_of = {one["text"]: one["places"] for one in told["fragments"]}
     assert places_of["who/W"] == [[0]]
@@ -202,11 +204,11 @@ def test_what_does_not_fit_is_said(more: dict[str, Any], said: str) -> None:
 
 def test_the_page_is_whole_without_scripts_and_asks_nobody() -> None:
     text, page = made(report(MODEL, TREES, TWISTED))
-    for part in ("How good it is", "What is taken for what", "What weighs most", "The worst errors", "The model"):
+    for part in ("Evaluation", "Confusion matrix", "Largest fragment weights", "Worst errors", "Model card"):
         assert part in page.text
-    assert "93.3 %" in page.text
+    assert "Accuracy: 93.3 % (28 of 30 examples; 95 % confidence interval" in page.text
     assert "1,234" in page.text
-    assert page.text.count("of which intercept") == 2
+    assert page.text.count("including the intercept") == 2
     assert sum(tag == "figure" for tag, _ in page.tags) == 2
     assert not [(tag, names) for tag, names in page.tags if {"src", "srcset", "action"} & names.keys()]
     anchors = {names["id"] for _, names in page.tags if "id" in names}
@@ -217,13 +219,72 @@ def test_the_page_is_whole_without_scripts_and_asks_nobody() -> None:
     assert set(re.findall(r"https?://[^\s\"'<]+", text)) == {"http://www.w3.org/2000/svg"}
 
 
+def test_classes_are_listed_with_the_usual_measures() -> None:
+    text = made(report(MODEL, TREES, TWISTED))[1].text
+    head = ["Class", "Precision (%)", "Recall (%)", "F1 (%)", "Support"]
+    assert "".join(head) in text.replace("\n", "")
+    assert re.search(r"Macro average\d", text)
+
+
+def test_the_confusion_matrix_has_the_colors_of_the_picture() -> None:
+    """Colors are shares of the true class, as in ``treelet evaluate --picture``; axes and the scale are named."""
+    text, page = made(report(MODEL, TREES, TWISTED))
+    matrix = text[text.index('<svg class="confusion"') : text.index("</svg>", text.index('<svg class="confusion"'))]
+    cells = re.findall(
+        r"<title>([^<]*)</title><rect [^>]*fill=\"(#[0-9a-f]{6})\"/>(?:\n<text [^>]*class=\"([\w-]+)\")?", matrix
+    )
+    assert len(cells) == 9
+    by_title = {title: (color, kind) for title, color, kind in cells}
+    colormap = pytest.importorskip("matplotlib").colormaps["Blues"]
+    for title, (color, kind) in by_title.items():
+        share = float(re.search(r"\(([\d.]+) %\)", title)[1]) / 100  # type: ignore[index]
+        expected = [round(255 * channel) for channel in colormap(share)[:3]]
+        assert list(bytes.fromhex(color[1:])) == pytest.approx(expected, abs=3), title
+        assert kind == ("" if share == 0 else "on-dark" if share > 0.55 else "on-light")
+    for name in ("Predicted class", "True class (support)", "0 %", "50 %", "100 %"):
+        assert f">{name}</text>" in matrix
+    assert by_title["place, predicted as place: 6 of 7 (85.7 %)"]
+    assert by_title["place, predicted as human: 1 of 7 (14.3 %)"]
+    assert "shows its share of the true class" in page.text
+
+
+def test_the_model_card_leaves_out_the_solver(tmp_path: Path) -> None:
+    tl.save(MODEL, tmp_path / "m.treelet")
+    card = tl.learn.card(tmp_path / "m.treelet")
+    text = report_page(report(MODEL, TREES), title="t", source="s", card=card)
+    page = Page(text).text[Page(text).text.rindex("Model card") :]
+    for name in (
+        "KernelSVC (classifier)",
+        "SubsetTree(lam=0.4)",
+        "Parameter C",
+        "human (12)",
+        "Training examples",
+        "30",
+    ):
+        assert name in page
+    for name in ("cache_size", "max_iter", "shrinking", "tol", "random_state", "bytes", "probability"):
+        assert name not in page
+
+
+def test_a_forged_model_card_is_shown_as_far_as_it_makes_sense() -> None:
+    card = {
+        "estimator": 3,
+        "task": [],
+        "parameters": 7,
+        "training": {"classes": [], "values": "x", "examples": EVIL},
+        "metrics": {"f1": {}},
+    }
+    text = report_page(report(MODEL, TREES), title="t", source="s", card=card)
+    assert EVIL in Page(text).text
+
+
 def test_everything_is_escaped() -> None:
     text, page = made(report(MODEL, TREES, TWISTED, errors=3))
     kinds = [names.get("type") for tag, names in page.tags if tag == "script"]
     assert kinds == ["application/json", "module"]
     assert EVIL in page.text
     assert "alert`1`</script>" not in text
-    told = json.loads(re.search(r'id="told">(.*?)</script>', text, flags=re.DOTALL)[1])  # type: ignore[index]
+    told = json.loads(re.search(r'id="case-data">(.*?)</script>', text, flags=re.DOTALL)[1])  # type: ignore[index]
     assert any(EVIL in tree["picture"]["labels"] for case in told for tree in case["trees"])
     assert "</script" not in web.script("report.js")
 
@@ -237,12 +298,14 @@ def test_parts_of_pages() -> None:
     Page(page("t", [paragraphs(EVIL)]))
 
 
-@pytest.mark.filterwarnings("ignore:there are 40 classes")
+@pytest.mark.filterwarnings("ignore:y contains 40 classes")
 def test_many_classes_are_listed() -> None:
     trees = [f"(S (A a{k}))" for k in range(40)]
     model = tl.KernelSVC(tl.SubsetTree()).fit(trees, [f"c{k}" for k in range(40)])
     found = report(model, trees, [f"c{(k + 1) % 40}" for k in range(40)], top=0, errors=0)
-    assert "times" in made(found)[1].text
+    text = made(found)[1].text
+    assert "There are too many classes (40) for a matrix." in text
+    assert "Predicted class" in text
 
 
 def test_heat_is_drawn_where_it_is() -> None:
@@ -275,10 +338,10 @@ def test_the_command_writes_a_report(folder: Path) -> None:
     said = succeed("explain", folder / "m.treelet", folder / "test.tsv", "-o", out, "--errors", 1, "--top", 2).stdout
     assert "30 examples, accuracy 93.33 %" in said
     page = Page(out.read_text("utf-8"))
-    assert "1 of 2: " in page.text
+    assert "1 of 2 errors. " in page.text
     result = json.loads(succeed("explain", folder / "m.treelet", folder / "plain.mrg", "-o", out, "--json").stdout)
     assert (result["figures"], result["examples"]) == (None, 4)
-    assert "without labels" in Page(out.read_text("utf-8")).text
+    assert "The 4 examples have no labels" in Page(out.read_text("utf-8")).text
 
 
 def test_the_command_explains_trees(folder: Path) -> None:

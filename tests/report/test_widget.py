@@ -62,7 +62,7 @@ def test_other_kinds() -> None:
 def test_what_does_not_fit_is_said(given: dict[str, Any], said: str) -> None:
     with pytest.raises(tl.TreeletError, match=said):
         picture("(A b c)", **given)
-    with pytest.raises(tl.TreeletError, match=messages.not_a("int")):
+    with pytest.raises(tl.TreeletError, match=messages.got("int")):
         picture(3)
 
 
@@ -73,7 +73,7 @@ def test_an_explanation_is_told_with_its_places() -> None:
     first = told["fragments"][0]
     assert (first["text"], first["places"]) == ("(A a)", [[1, 2]])
     pair = explained(tl.explain(MODEL, (TREES[0], TREES[3])))
-    assert [tree["title"] for tree in pair["trees"]] == ["the first", "the second"]
+    assert [tree["title"] for tree in pair["trees"]] == ["A", "B"]
     by_text = {one["text"]: one["places"] for one in pair["fragments"]}
     assert (by_text["(A a)"], by_text["(D d)"]) == ([[1, 2], []], [[], [1, 2]])
     table = Table({"one": tl.Treebank(TREES), "other": tl.Treebank(TREES[::-1])})

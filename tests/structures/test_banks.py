@@ -60,7 +60,7 @@ def test_it_is_a_collection(bank: Bank[Any]) -> None:
         with pytest.raises(IndexError):
             bank[wrong]
     for bad in ("x", 1.5, [0.5], [[0]]):
-        with pytest.raises(tl.errors.InputTypeError, match=messages.IS_INDEXED_BY):
+        with pytest.raises(tl.errors.InputTypeError, match=messages.is_indexed_by(type(bank).__name__)):
             bank[bad]
     with pytest.raises(IndexError, match=messages.ROWS_ONLY):
         bank[0, 1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import sys
 from pathlib import Path
 
@@ -55,12 +56,14 @@ def test_a_tree_is_a_value() -> None:
     assert tree != DOG
     assert {tree, tl.Tree.parse(DOG)} == {tree}
     assert not isinstance(tree, list)
-    with pytest.raises(AttributeError, match=messages.CANNOT_BE_CHANGED):
+    with pytest.raises(AttributeError, match=messages.CANNOT_BE_SET):
         tree.label = "VP"  # type: ignore[misc]
     with pytest.raises(AttributeError):
         del tree.children
-    with pytest.raises(tl.errors.TreeError, match=messages.A_LIST):
+    with pytest.raises(tl.errors.TreeError, match=messages.children_must_be_a_list(r"write Tree\('D', \['the'\]\)")):
         tl.Tree("D", "the")
+    with pytest.raises(tl.errors.InputTypeError, match=messages.children_must_be_a_list("Got an int instead")):
+        tl.Tree("D", 5)  # type: ignore[arg-type]
     with pytest.raises(tl.errors.TreeError, match=messages.BAD_CHILD):
         tl.Tree("D", [5])  # type: ignore[list-item]
     assert (tree.height(), tree.words(), [child.label for child in tree]) == (2, ["the", "dog"], ["D", "N"])
@@ -73,6 +76,40 @@ def test_a_tree_is_a_value() -> None:
 def test_brackets_are_no_label() -> None:
     with pytest.raises(tl.TreeletError, match=messages.BRACKETS_AS_A_LABEL):
         tl.Tree("(S (A a))")
+
+
+@pytest.mark.parametrize("label", ["(", ")", ":-)", "f(x)", "New York"])
+def test_the_error_about_a_bracket_in_a_label_names_the_escaping_function(label: str) -> None:
+    for make in (lambda: tl.Tree(label), lambda: tl.Tree("X", [label])):
+        with pytest.raises(tl.TreeletError, match=messages.escape_label(label)) as error:
+            make()
+        assert "Tree.parse" not in str(error.value)
+    tree = tl.Tree("X", [tl.formats.escape(label)])
+    assert tl.Tree.parse(str(tree)) == tree
+    assert tl.formats.unescape(tree.words()[0]) == label.replace(" ", "_")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("the cat sat", "^" + messages.plain_text("the cat sat")),
+        ("wsj.mrg", "^" + messages.file_name("wsj.mrg", "a tree")),
+        ("  ", messages.TEXT_IS_EMPTY),
+        ("(S (A a)))", messages.at_column(10, r"this '\)'")),
+        ("(S (A a)\n (B b)))", messages.at_column(8, r"this '\)'", line=2)),
+    ],
+)
+def test_errors_of_parse_name_the_column(text: str, message: str) -> None:
+    with pytest.raises(tl.errors.FormatError, match=message) as error:
+        tl.Tree.parse(text)
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
+
+
+def test_errors_in_a_list_name_the_item_and_the_column() -> None:
+    with pytest.raises(tl.errors.FormatError, match=messages.at_column(10, r"this '\)'", source="item 1")):
+        tl.Treebank([DOG, "(S (A a)))"])
+    with pytest.raises(tl.errors.FormatError, match="^item 1: " + messages.plain_text("the cat sat")):
+        tl.SubsetTree()([DOG, "the cat sat"])
 
 
 @given(trees())
@@ -193,7 +230,9 @@ def test_indexing_errors() -> None:
     with pytest.raises(IndexError):
         bank[[5]]
     for bad in ("a", 1.5, [0.5], [[0]], True):
-        with pytest.raises(tl.errors.InputTypeError, match=messages.IS_INDEXED_BY):
+        with pytest.raises(
+            tl.errors.InputTypeError, match=messages.is_indexed_by("Treebank", got=re.escape(repr(bad)))
+        ):
             bank[bad]  # type: ignore[index]
     assert len(bank[[]]) == 0
 
@@ -225,32 +264,40 @@ def test_everything_that_holds_trees_is_taken() -> None:
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        (DOG, messages.A_LIST),
-        (tl.Tree.parse(DOG), messages.A_LIST),
-        (5, messages.NOT_A_COLLECTION),
-        ({DOG, CAT}, messages.needs_an_order("set") + messages.GIVE_A_LIST),
-        (frozenset([DOG]), messages.needs_an_order("frozenset")),
-        ([DOG, 5], "item 1"),
+        (DOG, messages.collection_needed("trees", "one string", messages.PUT_IN_A_LIST)),
+        (tl.Tree.parse(DOG), messages.collection_needed("trees", "one Tree", messages.PUT_IN_A_LIST)),
+        (5, messages.collection_needed("trees", "an int", messages.PASS_A_LIST)),
+        ({DOG, CAT}, messages.collection_needed("trees", "a set", messages.NO_ORDER)),
+        (frozenset([DOG]), messages.collection_needed("trees", "a frozenset", messages.NO_ORDER)),
+        ([DOG, 5], item_is(1, "int")),
         ([DOG, "(NP"], "item 1"),
         ([DOG, CAT + DOG], messages.TWO_TREES),
-        ([DOG, ""], messages.EMPTY_TEXT),
+        ([DOG, ""], "item 1: " + messages.not_a_tree("")),
         (
             np.array([DOG, np.nan]),
-            "item 1:.*'nan'.*; " + messages.NAN_IS_NO_TEXT,
+            "item 1: " + messages.not_a_tree("nan"),
         ),
-        ([DOG, "None"], messages.MISSING_TREE_IS_NONE),
-        ([DOG, "dog"], messages.OUTSIDE_BRACKETS),
+        ([DOG, "None"], "item 1: " + messages.not_a_tree("None")),
+        ([DOG, "dog"], "item 1: " + messages.plain_text("dog")),
         (
             [DOG, "wsj.mrg"],
-            "item 1:.*'wsj.mrg' " + messages.READ_THE_FILE,
+            "item 1: " + messages.file_name("wsj.mrg", "a tree"),
         ),
-        ([DOG, __file__], messages.LOOKS_LIKE_A_FILE_NAME),
-        ([DOG, Path("wsj.mrg")], item_is(1, ".*Path", ".*" + messages.USE_READ_TREES)),
-        (Path("wsj.mrg"), messages.USE_READ_TREES),
-        ([1.5], "item 0"),
-        (np.zeros((2, 2)), messages.ONE_DIMENSION),
-        ({"(A x)": ["(B y)"]}, messages.COLUMNS),
-        (pd.DataFrame({"(A x)": ["(B y)"], "more": [1]}), messages.USE_ON),
+        ([DOG, __file__], "item 1: " + messages.file_name(".*test_structures.py", "a tree")),
+        ([DOG, Path("wsj.mrg")], item_is(1, ".*Path", ".*treelet.read_trees")),
+        (Path("wsj.mrg"), messages.file_name("wsj.mrg", "a collection of trees")),
+        ("wsj.mrg.gz", messages.file_name("wsj.mrg.gz", "a collection of trees")),
+        ([1.5], item_is(0, "float")),
+        (np.zeros((2, 2)), messages.shape(r"\(2, 2\)")),
+        ({"tree": ["(B y)"]}, messages.choose_with_on("tree", "a dict", "keys 'tree'")),
+        (
+            pd.DataFrame({"tree": ["(B y)"], "more": [1]}),
+            messages.choose_with_on("tree", "a DataFrame", "columns 'tree', 'more'"),
+        ),
+        (
+            pd.DataFrame({"n": [1, 2]}),
+            messages.collection_needed("trees", "a DataFrame of numbers", "Select the column that contains the trees"),
+        ),
     ],
 )
 def test_what_is_no_collection_of_trees(bad: object, match: str) -> None:

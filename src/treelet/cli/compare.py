@@ -80,7 +80,7 @@ def read_argument(text: str, argument: str, reading: Reading) -> Tree:
         try:
             return Tree.parse(text)
         except FormatError as error:
-            raise FormatError(error.message, argument, error.line, error.column) from error
+            raise type(error)(error.message, argument, error.line, error.column) from error
     name = text.removeprefix("@")
     try:
         bank = read_trees(name, **reading.arguments())

@@ -1,4 +1,4 @@
-"""Whole corpora: how two of them differ, and how varied one is."""
+"""Comparison of two corpora, and the diversity of a corpus."""
 
 from treelet.corpora.corpus_diff import CorpusDifference, diff
 from treelet.corpora.diversity import vendi_score

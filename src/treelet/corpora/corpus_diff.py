@@ -1,4 +1,4 @@
-"""Comparison of two corpora: whether they differ by more than chance, in which fragments, and the diversity of each."""
+"""Comparison of two corpora: a two-sample test, the fragments that differ most, and Vendi scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treelet.checks import check_boolean, check_integer
+from treelet.checks import check_boolean, check_integer, plural
 from treelet.corpora.diversity import vendi_score
 from treelet.corpora.fragment_differences import FragmentDifference, differing_fragments
 from treelet.corpora.two_samples import discrepancy, relabeled
@@ -16,49 +16,55 @@ from treelet.gram.matrix import ordered
 from treelet.gram.stored.fingerprint import fingerprint
 from treelet.kernels import Kernel, SubsetTree
 from treelet.learn.fragment_selection import listed_parts
-from treelet.printable import printable
+from treelet.printable import printable, shortened
 from treelet.resources import Resources
 from treelet.shown import Tabled
 from treelet.structures.bank import Bank
 from treelet.structures.table import stacked
 from treelet.work import seed_of
 
-VARIETY = 2_000  # examples whose Vendi score is computed
+VARIETY = 2_000  # maximal number of examples for the Vendi score
 ALPHA = 0.05
 LEAST = 2
-LETTERS = 200  # of a fragment, in a line
+LETTERS = 200  # maximal number of characters of a printed fragment
 DRAWS = ("sample", "labels", "variety", "searches")
-"""What is random: each has numbers of its own, so that asking for more of the one leaves the others as they are."""
+"""Independent streams of random numbers: more draws from one stream do not change the others."""
 
 
 @dataclass(frozen=True, repr=False)
 class CorpusDifference(Tabled):
-    """What `treelet.diff` finds.
+    """The result of `treelet.diff`.
 
     Attributes
     ----------
     sizes : (int, int)
-        Trees of A and of B.
+        Number of trees in A and in B.
     mmd2 : float
-        The squared maximum mean discrepancy, unbiased: about 0, or a little below, where the two are of one kind.
+        Unbiased estimate of the squared maximum mean discrepancy. It is close to 0, or slightly
+        negative, if both corpora have the same distribution.
     mmd2_biased : float
-        The same with each example also compared with itself: the squared length of the witness, never below 0.
+        Biased estimate, which includes the self-values. It is the squared norm of the witness and
+        never negative.
     p_value : float
-        How often chance makes as much of `mmd2`.
+        Probability of a value of at least `mmd2` under random permutations.
     permutations : int
-        How many draws of chance that is from.
+        Number of random permutations.
     compared : (int, int)
-        How many trees of each these figures are from: all, unless there are more than ``most``.
+        Number of trees of A and of B used for these figures: all, or at most ``most``.
     fragments : list of FragmentDifference
-        What the corpora differ in, the largest absolute z first.
+        Fragments in descending order of absolute z.
     looked_at : int
-        How many fragments these were chosen from; 0 if the kernel's fragments cannot be listed.
+        Number of fragments from which these were selected; 0 if the fragments of the kernel cannot
+        be listed.
     vendi : (float, float)
-        The Vendi scores of A and of B: how many different trees there are in effect.
+        Vendi scores of A and of B: the effective number of different trees.
     vendi_size : int
-        How many trees of each they are from: equally many, or they could not be compared.
+        Number of trees per corpus used for the Vendi scores. It is the same for both corpora, so the
+        scores are comparable.
     kernel : Kernel
+        The kernel.
     paired : bool
+        Whether the examples are paired.
     """
 
     sizes: tuple[int, int]
@@ -81,27 +87,25 @@ class CorpusDifference(Tabled):
         )
 
     def summary(self) -> list[str]:
-        """The figures, in sentences."""
-        some = self.compared != self.sizes
-        of = f", from {self.compared[0]:,} and {self.compared[1]:,} of them" if some else ""
-        by = "more than" if self.p_value < ALPHA else "no more than"
+        """Return the main results as lines of text."""
+        sampled = self.compared != self.sizes
+        of = f", {self.compared[0]:,} and {self.compared[1]:,} sampled trees" if sampled else ""
+        result = "significant" if self.p_value < ALPHA else "not significant"
         a, b = self.vendi
         return [
-            f"A: {self.sizes[0]:,} trees, B: {self.sizes[1]:,}{', in pairs' if self.paired else ''}; {self.kernel!r}",
-            f"MMD² {self.mmd2:.4g}, p {self.p_value:.4f} ({self.permutations:,} permutations{of}): they differ by {by} chance would make",
-            f"Vendi score {a:.1f} and {b:.1f}, of {self.vendi_size:,} trees each",
+            f"A: {self.sizes[0]:,} trees, B: {self.sizes[1]:,}{', paired' if self.paired else ''}; {self.kernel!r}",
+            f"MMD² {self.mmd2:.4g}, p {self.p_value:.4f} ({self.permutations:,} permutations{of}): {result} at level {ALPHA}",
+            f"Vendi scores {a:.1f} and {b:.1f}, from {self.vendi_size:,} trees each",
         ]
 
     def __str__(self) -> str:
         lines = [*self.summary(), ""]
         if not self.fragments:
-            none = "no fragment was asked for, or there is none that one has more of than the other"
-            why = none if listed_parts(self.kernel) else "the fragments of this kernel cannot be listed"
-            return "\n".join([*lines, why])
+            none = "No fragments: n is 0, or no fragment is more frequent in one of the corpora."
+            reason = none if listed_parts(self.kernel) else "The fragments of this kernel cannot be listed."
+            return "\n".join([*lines, reason])
         tested = any(fragment.p_value is not None for fragment in self.fragments)
-        lines.append(
-            f"{'z':>7}  {'weight':>9}  {'of 1,000 in A':>13}  {'in B':>6}  {'p      ' if tested else ''}fragment"
-        )
+        lines.append(f"{'z':>7}  {'weight':>9}  {'per 1,000: A':>13}  {'B':>6}  {'p      ' if tested else ''}fragment")
         for fragment in self.fragments:
             p = "" if fragment.p_value is None else f"{fragment.p_value:.4f} "
             a, b = fragment.per_thousand
@@ -111,7 +115,7 @@ class CorpusDifference(Tabled):
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as plain values, ready for `json.dumps`."""
+        """Return the result as a dict of plain values, for `json.dumps`."""
         return {
             "kernel": repr(self.kernel),
             "sizes": list(self.sizes),
@@ -160,56 +164,72 @@ def diff(
     memory: int | float | str | None = None,
     progress: bool = False,
 ) -> CorpusDifference:
-    r"""Compare two corpora: do they differ by more than chance, and in what?
+    r"""Compare two corpora: test whether they differ, and list the fragments that differ most.
 
     Parameters
     ----------
-    A, B : collections
-        Trees, or whatever the kernel compares; two of each at least, none missing. The examples of a corpus are taken to be drawn independently of each other: where
-        one is there many times over, p is too small.
+    A, B : collections of examples
+        At least two examples each, without missing ones. The examples of a corpus should be
+        independent; with many duplicates, the p-value is too small.
     kernel : Kernel, optional
-        ``SubsetTree().normalized()`` if not given: each tree is a vector of length 1, so that long sentences do not dominate. Any kernel will do; fragments are
-        listed for `Subtree`, `SubsetTree` and `PartialTree`, and what is made of these by sums, multiples, `On` and ``.normalized()``.
-    permutations : int
-        How often the trees are dealt out to the corpora again, for the p-value.
-    n : int
-        How many fragments to list at most.
-    searches : int
-        How often the whole search for fragments is done again with trees dealt out by lot, for a p-value of each fragment. It takes a second or two each.
-    paired : bool
-        The i-th example of A and the i-th of B belong together, as two parses of a sentence do: chance then changes them with each other.
-    most : int or None
-        From corpora with more than this, so many are drawn at random for the discrepancy and its p-value, whose cost grows with the square. Fragments are always
-        looked for in all.
-    random_state : int, RandomState, Generator or None
-        The same int, the same result.
-    n_jobs : int
-        Threads. The result does not depend on it.
+        Any kernel. Fragments are listed for `Subtree`, `SubsetTree` and `PartialTree`, combined by
+        sums, multiples, `On` and ``.normalized()``. Default: ``SubsetTree().normalized()``, with
+        which long sentences do not dominate.
+    permutations : int, default 1000
+        Number of random permutations for the p-value, at least 1.
+    n : int, default 20
+        Maximal number of fragments.
+    searches : int, default 0
+        Number of searches for fragments in randomly permuted corpora, for a p-value per fragment.
+        Each search takes one or two seconds.
+    paired : bool, default False
+        Whether ``A[i]`` and ``B[i]`` belong together, for example as two parses of a sentence. The
+        permutations then swap the examples of a pair.
+    most : int or None, default 20000
+        Maximal number of examples per corpus for the discrepancy and its p-value, whose cost grows
+        quadratically. Larger corpora are sampled. Fragments are always searched in all examples.
+    random_state : int, RandomState, Generator or None, default 0
+        Seed of samples and permutations.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core. The result does not depend on it.
     memory : int or str, optional
-        How much kernel values may take, such as ``"1GiB"`` (the default).
-    progress : bool
-        Show a progress bar on the standard error.
+        Memory limit for kernel values, for example ``"512MiB"``. Default: 1 GiB.
+    progress : bool, default False
+        Show a progress bar on standard error.
 
     Returns
     -------
     CorpusDifference
-        With B and A changed, the same with other signs.
+        Discrepancy, p-value, fragments and Vendi scores. Swapping A and B only changes signs.
 
     Notes
     -----
-    The maximum mean discrepancy is the distance of the two mean vectors in the kernel's space, :math:`\mathrm{MMD} = \lVert \mu_A - \mu_B \rVert`. Its square is estimated
-    without bias from the values of all pairs, and compared with what it is where the labels are dealt out by lot (Gretton et al. 2012):
-    p = (1 + draws with as much) / (1 + draws). No more than a share α of comparisons of two samples of one kind have p ≤ α.
+    The maximum mean discrepancy is the distance of the two mean vectors in the feature space of the
+    kernel, :math:`\mathrm{MMD} = \lVert \mu_A - \mu_B \rVert`. Its square is estimated without bias
+    from all pairs of examples. A permutation test (Gretton et al. 2012) compares the estimate with
+    those of random labels: p = (1 + draws with at least this value) / (1 + draws). If both corpora
+    have the same distribution, the probability of p ≤ α is at most α.
 
-    :math:`\mu_A - \mu_B` has an entry a fragment, its weight: with a normalized SST
-    :math:`w(f) = \lambda^{\mathrm{size}(f)/2} (\frac{1}{|A|} \sum_{T \in A} \frac{h_f(T)}{\lVert T \rVert} - \frac{1}{|B|} \sum_{T \in B} \frac{h_f(T)}{\lVert T \rVert})`,
-    with :math:`h_f(T)` how often T has it. The squared weights add up to the biased MMD². Common fragments weigh more
-    than rare ones also by chance alone. So the 2,000 heaviest are ordered by z, the weight over its standard deviation if labels are dealt out by lot. Of
-    fragments in nearly the same trees (at least 80 % of those that have either) one is listed, the largest with at least 90 % of the best z: a construction is one
-    line, not all its parts.
+    :math:`\mu_A - \mu_B` has one entry per fragment, its weight. With a normalized subset-tree kernel
 
-    Between two halves of one corpus the largest of so many z is often above 3. `searches` says how far above chance a fragment is: its `p_value` is that of the largest z
-    of a whole search, so it holds for all fragments together.
+    .. math::
+
+        w(f) = \lambda^{\mathrm{size}(f)/2} \left(
+        \frac{1}{|A|} \sum_{T \in A} \frac{h_f(T)}{\lVert T \rVert}
+        - \frac{1}{|B|} \sum_{T \in B} \frac{h_f(T)}{\lVert T \rVert} \right),
+
+    where :math:`h_f(T)` is the number of occurrences of f in T. The squared weights add up to the
+    biased MMD². Frequent fragments have larger weights than rare ones even by chance. Therefore the
+    2,000 heaviest fragments are sorted by z, the weight divided by its standard deviation under
+    random labels.
+
+    Fragments that occur in nearly the same trees (at least 80 % of the trees with either contain
+    both) are listed once. The listed one is the largest with at least 90 % of the best z. A
+    construction therefore takes one line, instead of one line per part.
+
+    Between two halves of one corpus, the largest of so many z is often above 3. Use `searches` to
+    test the significance of a fragment. Its `p_value` refers to the largest z of a whole search, so
+    it is valid for all fragments together.
 
     References
     ----------
@@ -220,11 +240,11 @@ def diff(
     >>> import treelet as tl
     >>> A = ["(S (NP (N cats)) (VP (V sleep)))", "(S (NP (N dogs)) (VP (V sleep)))", "(S (NP (N dogs)) (VP (V bark)))"] * 5
     >>> B = ["(S (NP (D the) (N cats)) (VP (V sleep)))", "(S (NP (D the) (N dogs)) (VP (V bark)))"] * 5
-    >>> found = tl.diff(A, B, n=2)
-    >>> found.p_value < 0.01
+    >>> difference = tl.diff(A, B, n=2)
+    >>> difference.p_value < 0.01
     True
-    >>> for one in found.fragments:
-    ...     print(f"{one.z:+.1f}", one.counts, one.tree)
+    >>> for fragment in difference.fragments:
+    ...     print(f"{fragment.z:+.1f}", fragment.counts, fragment.tree)
     -4.9 (0, 10) (S (NP (D the) N) (VP V))
     +4.9 (15, 0) (S (NP N) (VP V))
     """
@@ -234,14 +254,17 @@ def diff(
     check_boolean("paired", paired, of="diff")
     kernel = SubsetTree().normalized() if kernel is None else kernel
     if not isinstance(kernel, Kernel):
-        raise InputTypeError(f"diff needs a kernel, such as SubsetTree().normalized(), got {type(kernel).__name__}")
+        raise InputTypeError(
+            "The 'kernel' parameter of diff must be a kernel, such as SubsetTree().normalized(). "
+            f"Got {shortened(kernel)} instead."
+        )
     kernel.validate()
     resources = Resources.of(n_jobs, memory, progress=progress)
     A, B = kernel.coerce(A), kernel.coerce(B)
     _check(A, B, paired)
     seed = seed_of(random_state)
-    rngs = {what: np.random.default_rng([seed, number]) for number, what in enumerate(DRAWS)}
-    # In an order of their own, so that which comes first changes signs only.
+    rngs = {name: np.random.default_rng([seed, number]) for number, name in enumerate(DRAWS)}
+    # The corpora have a canonical order, so swapping A and B only changes signs.
     turned = fingerprint(B) < fingerprint(A)
     first, second = (B, A) if turned else (A, B)
     X, sizes = ordered(stacked(first, second)), (len(first), len(second))
@@ -277,15 +300,16 @@ def diff(
 def _check(A: Any, B: Any, paired: bool) -> None:
     for name, corpus in (("A", A), ("B", B)):
         if len(corpus) < LEAST:
-            problem = f"{name} has one" if len(corpus) else f"{name} is empty"
-            raise ParameterError(f"two corpora are compared by at least {LEAST} examples of each; {problem}")
+            problem = f"{name} has one example" if len(corpus) else f"{name} is empty"
+            raise ParameterError(f"{problem}: diff needs at least {LEAST} examples per corpus.")
         if isinstance(corpus, Bank) and len(missing := np.flatnonzero(corpus.columns.roots < 0)):
             raise ParameterError(
-                f"{len(missing):,} of the {len(corpus):,} examples of {name} are missing, the first is example {missing[0]}: leave them out"
+                f"{len(missing):,} of the {len(corpus):,} examples of {name} are missing (None). Remove them; the first one is "
+                f"example {missing[0]}."
             )
     if paired and len(A) != len(B):
         raise ParameterError(
-            f"paired corpora must have equally many examples, in the same order. Got {len(A):,} and {len(B):,}."
+            f"A has {plural(len(A), 'example')} and B has {len(B):,}, but paired corpora must have the same number of examples."
         )
 
 
@@ -295,15 +319,15 @@ def _warn_of_empty(own: Any, sizes: tuple[int, int], turned: bool) -> None:
     for name, self_values in zip("BA" if turned else "AB", (own[: sizes[0]], own[sizes[0] :]), strict=True):
         if empty := int(np.count_nonzero(self_values == 0)):
             warnings.warn(
-                f"{empty:,} of the {len(self_values):,} examples of {name} have nothing that the kernel sees: they are like no other, "
-                "and left out of the Vendi score",
+                f"{empty:,} of the {len(self_values):,} examples of {name} have no fragments for the kernel. They are similar to no "
+                "other example, and the Vendi score excludes them.",
                 TreeletWarning,
                 stacklevel=3,
             )
 
 
 def _drawn(sizes: tuple[int, int], most: int | None, rng: np.random.Generator, paired: bool) -> tuple[Any, Any]:
-    """Return the rows of the first and of the second corpus that are compared."""
+    """Return the sampled rows of both corpora."""
     rows = [
         np.arange(size) if most is None or size <= most else np.sort(rng.permutation(size)[:most]) for size in sizes
     ]
@@ -313,7 +337,7 @@ def _drawn(sizes: tuple[int, int], most: int | None, rng: np.random.Generator, p
 def _variety(
     kernel: Kernel, X: Any, own: Any, sizes: tuple[int, int], rng: np.random.Generator, n_jobs: int | None
 ) -> tuple[tuple[float, float], int]:
-    """Return the Vendi scores of equally many examples of each corpus."""
+    """Return the Vendi scores of both corpora, from the same number of examples."""
     rows_seen = np.flatnonzero(own[: sizes[0]] > 0), sizes[0] + np.flatnonzero(own[sizes[0] :] > 0)
     size = min(VARIETY, *map(len, rows_seen))
     if not size:

@@ -7,43 +7,54 @@ from typing import Any
 import numpy as np
 
 from treelet.checks import check_integer
-from treelet.errors import InputTypeError, ParameterError
+from treelet.errors import ParameterError
 from treelet.gram import gram
+from treelet.gram.tiles import not_a_kernel
 from treelet.kernels.base import Kernel
 from treelet.kernels.wrapped import Normalized
 from treelet.work import generator, one_blas_thread
 
-LARGEST = 5_000  # examples whose eigenvalues are computed unasked: half a minute
+LARGEST = 5_000  # maximal number of examples without `sample`; the eigenvalues take half a minute
 
 
 def vendi_score(
     kernel: Kernel, X: Any, *, sample: int | None = None, random_state: Any = 0, n_jobs: int | None = 1
 ) -> float:
-    r"""How many different examples there are, in effect: the Vendi score of Friedman & Dieng (2023).
+    r"""Compute the Vendi score of a corpus: its effective number of different examples.
 
-    It is 1 if the kernel takes all examples to be the same, and n if no two of the n have anything in common.
+    The score is 1 if all examples are equal for the kernel, and n if no two of n examples have
+    anything in common. See Friedman & Dieng (2023).
 
     Parameters
     ----------
     kernel : Kernel
-        It is normalized, if it is not.
-    X : collection
+        Kernel that compares the examples. It is normalized if necessary.
+    X : collection of examples
+        The corpus, with at least one example.
     sample : int, optional
-        Take so many examples, drawn at random, instead of all (if there are more). A sample has a lower score than the whole, so compare scores of
-        equally many examples only.
-    random_state : int, RandomState, Generator or None
-        For the sample.
-    n_jobs : int
-        Threads for the matrix.
+        Maximal number of examples, drawn at random. Default: all examples. A sample has a lower
+        score than the corpus, so compare only scores of the same number of examples.
+    random_state : int, RandomState, Generator or None, default 0
+        Seed of the sample.
+    n_jobs : int, default 1
+        Number of threads for the matrix. -1 uses one thread per core.
 
     Returns
     -------
     float
+        The Vendi score.
+
+    Raises
+    ------
+    ParameterError
+        If X is empty, if an example has no fragments, or if X has more than 5,000 examples and
+        `sample` is not given.
 
     Notes
     -----
-    With :math:`\lambda_i` the eigenvalues of :math:`K / n`, which add up to 1, the score is :math:`\exp(-\sum_i \lambda_i \log \lambda_i)`. It is exact,
-    and takes the time of an eigendecomposition, n³: for more than 5,000 examples a sample must be asked for.
+    With :math:`\lambda_i` the eigenvalues of :math:`K / n`, which add up to 1, the score is
+    :math:`\exp(-\sum_i \lambda_i \log \lambda_i)`. The computation is exact and takes the time of an
+    eigendecomposition, which grows with n³.
 
     References
     ----------
@@ -58,22 +69,23 @@ def vendi_score(
     2.828
     """
     if not isinstance(kernel, Kernel):
-        raise InputTypeError(f"vendi_score needs a kernel first, got {type(kernel).__name__}")
+        raise not_a_kernel(kernel, "vendi_score")
     check_integer("sample", sample, of="vendi_score", optional=True)
     X = kernel.coerce(X)
     if not len(X):
-        raise ParameterError("there is nothing to score: at least one example is needed")
+        raise ParameterError("X is empty: vendi_score needs at least one example.")
     if sample is not None and sample < len(X):
         X = X[np.sort(generator(random_state).permutation(len(X))[:sample])]
     elif sample is None and len(X) > LARGEST:
         raise ParameterError(
-            f"the eigenvalues of {len(X):,} examples take long: give sample={LARGEST}, or more, for a score of so many drawn at random "
-            "(lower than that of all)"
+            f"X has {len(X):,} examples, too many for an eigendecomposition. Pass sample={LARGEST} to score a random sample, "
+            "whose score is lower than that of all examples."
         )
     empty = np.flatnonzero(kernel.diag(X) == 0)
     if len(empty):
         raise ParameterError(
-            f"{len(empty):,} of {len(X):,} examples have nothing that the kernel sees, the first is example {empty[0]}: leave them out"
+            f"{len(empty):,} of {len(X):,} examples have no fragments for the kernel (self-value 0). Remove them; the first one is "
+            f"example {empty[0]}."
         )
     K = gram(kernel if isinstance(kernel, Normalized) else kernel.normalized(), X, n_jobs=n_jobs)
     with one_blas_thread():

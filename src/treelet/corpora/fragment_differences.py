@@ -1,8 +1,8 @@
 """The fragments by which two samples differ.
 
-The mean of the one sample's vectors less that of the other's is the witness of their difference (Gretton et al. 2012, section 2.3). It is a
-model like any other, so that the search for a model's heaviest fragments finds its largest entries. These are then put in the order of
-what chance would make of them.
+The difference of the mean vectors of two samples is their witness (Gretton et al. 2012, section
+2.3). A witness is a model, so the search for the heaviest fragments of a model finds its largest
+entries. The fragments are then sorted by their significance under random labels.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ from treelet.learn.terms import Roots
 from treelet.progress import progress_bar
 from treelet.structures import Tree, Treebank
 
-LOOKED_AT = 2_000  # the heaviest fragments, which are then put in order
-SAME = 0.8  # of the trees with one of two fragments have both: they are one find
-NEARLY = 0.9  # of the largest z among such, for which a larger fragment is shown
-DIGITS = 9  # of a z-value, beyond which it is rounding
+LOOKED_AT = 2_000  # number of the heaviest fragments, which are then sorted
+SAME = 0.8  # two fragments are similar if this share of the trees with either contains both
+NEARLY = 0.9  # of similar fragments, the largest with this share of the best z is listed
+DIGITS = 9  # digits of a z-value that are not rounding errors
 
 
 class FragmentDifference(NamedTuple):
-    """A fragment that one of two corpora has more of.
+    """A fragment that is more frequent in one of two corpora.
 
     Attributes
     ----------
     tree : Tree
-        The fragment. A node without children is a word, or a node that the fragment does not expand.
+        The fragment. A node without children is a word or a node that the fragment does not expand.
     z : float
-        How far its weight is from 0, in standard deviations of what it would be if trees were dealt out to the corpora by lot. Positive
-        where A has more.
+        Weight divided by its standard deviation under random permutations of the trees. Positive if
+        the fragment is more frequent in A.
     weight : float
-        Its entry of the mean vector of A less that of B, see `treelet.diff`.
+        Entry of the fragment in the mean vector of A minus that of B; see `treelet.diff`.
     counts : (int, int)
-        How many trees of A, and of B, have it.
+        Number of trees of A and of B that contain the fragment.
     per_thousand : (float, float)
-        How many of a thousand trees of each.
+        Number of such trees per thousand trees of A and of B.
     p_value : float or None
-        How often the whole search finds so large a z, whatever the fragment, where trees are dealt out by lot; None unless
-        ``searches`` asked for it.
+        Probability that a search in randomly permuted corpora finds any fragment with so large a z.
+        None unless ``searches`` is at least 1.
     kernel : Kernel
-        The summand of the kernel that sees it.
+        Term of the kernel that the fragment belongs to.
     column : str, int, tuple or None
-        The column that it is in, where examples have several; None where they are trees.
+        Column of the fragment; None if the examples have no columns.
     """
 
     tree: Tree
@@ -70,7 +70,7 @@ def differing_fragments(
 ) -> tuple[list[FragmentDifference], int]:
     """Return the fragments by which the first sample differs from the second, and how many were examined.
 
-    `labels` are those of `relabeled`: those of the first column, and for each further one the whole search is done again, for p-values.
+    `labels` come from `relabeled`. The search is repeated with each further column, for p-values.
     """
     sizes = labels.sum(axis=0, dtype=np.int64)
     signs = np.where(labels == 1, 1 / sizes, -1 / (len(labels) - sizes)).T
@@ -88,7 +88,7 @@ def differing_fragments(
 
 
 class _Witness:
-    """A model of witness functions, and the examples it was made from."""
+    """A model of witness functions, and its examples."""
 
     def __init__(self, model: CompressedModel, X: Any, paired: bool) -> None:
         self.model, self.X, self.paired, self.roots = model, X, paired, Roots(X)
@@ -101,9 +101,8 @@ class _Witness:
         sizes = int((signs > 0).sum()), int((signs < 0).sum())
         for term in linear.listed:
             summand = term.kernel_term.inner
-            if not has_fragments(
-                summand.kernel
-            ):  # those of sequences and forests are found, but not counted in examples
+            # Fragments of sequences and forests are found, but cannot be counted in examples.
+            if not has_fragments(summand.kernel):
                 continue
             fragments = [
                 entry for entry in heaviest if entry.kernel is summand.kernel and entry.column == summand.column
@@ -152,9 +151,9 @@ def _ratio(values: Any, spread: Any) -> Vector:
 def _without_repeats(
     differences: list[FragmentDifference], held: list[Any], n: int, size: int
 ) -> list[FragmentDifference]:
-    """Keep one of the fragments that occur in nearly the same trees: the largest of those whose z is nearly the largest.
+    """Return the n most significant fragments, with one fragment per group that occurs in nearly the same trees.
 
-    So long until there are n, and these by their z.
+    This is the largest fragment whose z is close to the best z of the group.
     """
     extent = [sum(1 for _ in difference.tree.nodes()) for difference in differences]
 

@@ -12,7 +12,7 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Vector
 from treelet.resources import PLAIN, Resources
 
-ROUNDING = 1e-11  # of the mean value: what differs by less is the same
+ROUNDING = 1e-11  # smaller differences, relative to the mean value, count as equal
 Labels = NDArray[np.int8]
 
 
@@ -27,7 +27,8 @@ class Discrepancy(NamedTuple):
 def relabeled(first: int, second: int, times: int, rng: np.random.Generator, *, paired: bool) -> Labels:
     """Return labels of `first` + `second` examples, one labeling per column: 1 for the first sample.
 
-    Column 0 has them as they are; in the others they are dealt out again, or, paired, changed within some pairs.
+    Column 0 contains the true labels. The other columns are random permutations. If `paired`, the
+    labels are swapped within random pairs instead.
     """
     labels = np.zeros((1 + times, first + second), np.int8)
     labels[:, :first] = 1
@@ -40,11 +41,14 @@ def relabeled(first: int, second: int, times: int, rng: np.random.Generator, *, 
 
 
 def discrepancy(kernel: Kernel, X: Any, labels: Labels, resources: Resources = PLAIN) -> Discrepancy:
-    r"""The squared maximum mean discrepancy of two samples, and its p-value (Gretton et al. 2012, equations 3 and 5).
+    r"""Return the squared maximum mean discrepancy of two samples, and its p-value.
+
+    See Gretton et al. (2012), equations 3 and 5.
 
     .. math:: \mathrm{MMD}^2_u = \frac{1}{m(m-1)} \sum_{i \ne j} K(a_i, a_j) + \frac{1}{n(n-1)} \sum_{i \ne j} K(b_i, b_j) - \frac{2}{mn} \sum_{i, j} K(a_i, b_j)
 
-    The biased one has all pairs in the first two sums, and :math:`m^2` and :math:`n^2` below them.
+    The biased estimate includes all pairs in the first two sums, with the denominators :math:`m^2`
+    and :math:`n^2`.
     """
     within, touching, total = pair_sums(kernel, X, labels, resources)
     m = int(labels[:, 0].sum())

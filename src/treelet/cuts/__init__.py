@@ -1,7 +1,8 @@
-"""Parts of trees and forests, and dependency parses in other forms: what of a structure a question is about.
+"""Cuts: the part of a tree or forest that is relevant for a task, and conversions of dependency parses.
 
-Where a cut has two forms, that of a forest gives each result of that of a tree with the summed probability of the trees
-that it comes from. No tree is listed for that.
+Many cuts have one function for trees and one for forests. The function for forests returns the cuts of
+all trees of the forest. The probability of a cut is the sum of the probabilities of the trees that it
+comes from. The trees are never enumerated.
 """
 
 from treelet.cuts.candidates import Candidate, all_candidates, candidates, forest_candidates

@@ -1,4 +1,4 @@
-"""Constituents that may be arguments of a predicate: those of a tree, and those of any tree of a forest."""
+"""Argument candidates: the constituents of a tree or forest that may be arguments of a predicate."""
 
 from __future__ import annotations
 
@@ -15,29 +15,32 @@ from treelet.cuts.tree_index import AnyTree, SpanNode, TreeIndex, as_tree_index
 from treelet.structures import Forest
 from treelet.structures.spans import Span
 
-# --- of a tree --------------------------------------------------------------------------------------------------
+# --- trees ------------------------------------------------------------------------------------------------------
 
 
 def candidates(tree: AnyTree, predicate: int) -> list[SpanNode]:
-    """The constituents that may be arguments of a predicate, by the pruning of Xue & Palmer (2004).
+    """Find the constituents that may be arguments of a predicate, with the pruning of Xue & Palmer (2004).
 
-    From the predicate up to the root, the sisters of each node on the way are taken, and of a PP among them the
-    children too. What is coordinated with a node on the way is passed over. Punctuation is never taken.
+    The candidates are the sisters of all nodes on the path from the predicate to the root. The
+    children of a PP among them are candidates, too. Constituents that are coordinated with a node on
+    the path, and punctuation, are skipped.
 
-    Two children are coordinated if a CC or a CONJP is beside them and their labels are alike (equal, or both tags of
-    verbs, of nouns or of adjectives), or if they are children of a UCP; the conjunction is then passed over as well.
+    The children of a UCP are coordinated. Other children are coordinated if a sister is a CC or CONJP
+    and their labels are similar: equal, or both tags of verbs, of nouns or of adjectives. The
+    conjunction is then skipped as well.
 
     Parameters
     ----------
     tree : Tree, str or TreeIndex
+        The tree.
     predicate : int
-        The predicate's place in the sentence, counted from 0.
+        Position of the predicate in the sentence, counted from 0.
 
     Returns
     -------
     list of SpanNode
-        With `span`, `label` and `number` in the `TreeIndex`; left to right, longer ones first. None holds the
-        predicate.
+        The candidates from left to right, longer ones first, with their `span`, `label` and `number`
+        in the `TreeIndex`. No candidate contains the predicate.
 
     Examples
     --------
@@ -62,9 +65,10 @@ def candidates(tree: AnyTree, predicate: int) -> list[SpanNode]:
 
 
 def all_candidates(tree: AnyTree, predicate: int) -> list[SpanNode]:
-    """Every constituent that does not hold the predicate, punctuation left out; of equal spans the topmost.
+    """Return all constituents that do not contain the predicate, except punctuation.
 
-    Parameters and result are those of `candidates`.
+    If several constituents have the same span, the topmost one is returned. Parameters and result are
+    those of `candidates`.
     """
     index = as_tree_index(tree)
     index.check_word(predicate, "predicate")
@@ -72,9 +76,9 @@ def all_candidates(tree: AnyTree, predicate: int) -> list[SpanNode]:
     return _records(index, nodes)
 
 
-def _records(index: TreeIndex, found: Iterable[int]) -> list[SpanNode]:
+def _records(index: TreeIndex, numbers: Iterable[int]) -> list[SpanNode]:
     spans: dict[Span, SpanNode] = {}
-    for node in map(index.__getitem__, sorted(found)):
+    for node in map(index.__getitem__, sorted(numbers)):
         if index.nodes[node.number].children and node.label not in PUNCTUATION:
             spans.setdefault(node.span, node)
     return sorted(spans.values(), key=lambda node: (node.start, -node.end))
@@ -85,9 +89,9 @@ def _others(index: TreeIndex, above: int, node: int) -> list[int]:
 
 
 def uncoordinated(above: str, node: int, children: Sequence[int], label: Callable[[int], str]) -> list[int]:
-    """The sisters of a node, without those that are coordinated with it, and then without the conjunction.
+    """Return the sisters of a node, without those that are coordinated with it and their conjunction.
 
-    Nodes are numbers, of which `label` gives the labels; `above` is the label above all of them.
+    Nodes are given by number. `label` returns the label of a node, and `above` is the label of the parent.
     """
     sisters = [child for child in children if child != node]
     if category(above) == "UCP":
@@ -103,16 +107,16 @@ def uncoordinated(above: str, node: int, children: Sequence[int], label: Callabl
 
 @lru_cache(maxsize=4096)
 def kind_of(label: str) -> str:
-    """VB, NN or JJ for all tags of verbs, nouns or adjectives, else the label without function tags."""
+    """Return VB, NN or JJ for the tag of a verb, noun or adjective, or else the label without function tags."""
     label = category(label)
     return next((kind for kind in ("VB", "NN", "JJ") if label.startswith(kind)), label)
 
 
-# --- of any tree of a forest ------------------------------------------------------------------------------------
+# --- forests ----------------------------------------------------------------------------------------------------
 
 
 class Candidate(NamedTuple):
-    """A constituent that may be an argument: its label, its words, and how probably a tree has it as a candidate."""
+    """An argument candidate: its label, its words, and the probability that it is a candidate in a tree."""
 
     label: str
     begin: int
@@ -121,36 +125,35 @@ class Candidate(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """First word, and first word behind."""
+        """First word, and the word after the last word."""
         return self.begin, self.end
 
 
 def forest_candidates(
     forest: Forest | ForestIndex, predicate: int, *, threshold: float = 0.0, by: str = "node"
 ) -> list[Candidate]:
-    """The constituents that may be arguments of a predicate, in any tree of a forest.
+    """Find the constituents that may be arguments of a predicate in any tree of a forest.
 
-    The pruning of Xue & Palmer (2004) as `candidates` does it, for all trees at once: sisters of
-    the nodes above the predicate, and the children of a PP among them; nothing that is coordinated with such a node,
-    and no punctuation.
+    This is the pruning of Xue & Palmer (2004), as in `candidates`, applied to all trees at once.
 
     Parameters
     ----------
     forest : Forest or ForestIndex
         The forest.
     predicate : int
-        The position of the predicate's word.
-    threshold : float in [0, 1]
-        Candidates with a smaller probability are left out. At 0 all of all trees are there.
-    by : {"node", "span"}
-        ``"node"``: labels and spans. ``"span"``: spans, each once with the label that is most probable, as Zhang, Zhang
-        & Li (2010) have it: a sub-forest with one or several roots.
+        Position of the predicate in the sentence, counted from 0.
+    threshold : float in [0, 1], default 0
+        Candidates with a smaller probability are dropped. 0 keeps the candidates of all trees.
+    by : {"node", "span"}, default "node"
+        ``"node"`` returns one candidate per label and span. ``"span"`` returns one candidate per
+        span, with its most probable label, as in Zhang, Zhang & Li (2010); such a candidate
+        corresponds to a subforest with one or several roots.
 
     Returns
     -------
     list of Candidate
-        Left to right, longer ones first, then by label. The probability is that of being a candidate: a node may be in
-        more trees than that.
+        The candidates from left to right, longer ones first, then by label. The probability is that
+        of being a candidate; the node itself may occur in more trees.
 
     Examples
     --------

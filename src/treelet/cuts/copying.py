@@ -1,4 +1,7 @@
-"""Parts of a forest in a draft of a new one: what is cut becomes equal, and what is marked in some trees becomes two."""
+"""Copying of parts of a forest to a draft of a new one.
+
+Nodes that become equal by a cut are merged. A node that is marked in some trees only becomes two nodes.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,10 @@ Variants = list[tuple[int, float]]
 
 
 class Copy:
-    """Nodes of an indexed forest in a draft, without the tails that are not copied.
+    """Copies nodes of an indexed forest to a draft. Tails that are not copied are dropped.
 
-    A node is one in the draft, or several, each with a probability: one that is right above the word at `tagged` in
-    some trees and not in others, where it has another label.
+    A node usually becomes one node of the draft. A node that is the parent of the word at `tagged` in
+    some trees only becomes two nodes with different labels, each with a probability.
     """
 
     __slots__ = ("draft", "index", "node_of", "tag", "tagged", "variants_of")
@@ -31,7 +34,7 @@ class Copy:
         self.variants_of: dict[int, Variants] = {}
 
     def add(self, nodes: NDArray[np.intp], window: Span, place: Span | None = None) -> None:
-        """Some nodes, cut to the window, or all of them put in one place."""
+        """Copy nodes, with their spans cut to the window, or all with the span `place`."""
         index, draft, node_of, variants_of = self.index, self.draft, self.node_of, self.variants_of
         spans, labels, all_ways = index.spans, index.labels, index.ways
         low, high = window
@@ -53,7 +56,7 @@ class Copy:
             node_of[number] = draft.node(labels[number], span, new)
 
     def tails(self, tails: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], float]]:
-        """What the tails of an edge are in the draft, and how probably."""
+        """Iterate over the copies of an edge's tails in the draft, with their probabilities."""
         node_of, variants_of = self.node_of, self.variants_of
         if not variants_of or variants_of.keys().isdisjoint(tails):
             yield tuple([node_of[below] for below in tails if below in node_of]), 1.0
@@ -61,11 +64,11 @@ class Copy:
             yield from choices([self.variants(below) for below in tails if below in node_of or below in variants_of])
 
     def variants(self, number: int) -> Variants:
-        """What a node is in the draft, and how probably."""
+        """Return the copies of a node in the draft, with their probabilities."""
         return self.variants_of[number] if number in self.variants_of else [(self.node_of[number], 1.0)]
 
     def is_tag(self, tails: tuple[int, ...]) -> bool:
-        """Whether the tagged word is among the tails of an edge."""
+        """Return whether the tagged word is among the tails of an edge."""
         spans, ways, tagged = self.index.spans, self.index.ways, self.tagged
         return tagged is not None and any(
             not ways[tail] and spans[tail][0] <= tagged < spans[tail][1] for tail in tails
@@ -90,7 +93,7 @@ class Copy:
 
 
 def choices(variants: Sequence[Variants]) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Every way to take one of each, with its probability."""
+    """Iterate over all combinations of one variant per position, with their probabilities."""
     for choice in product(*variants):
         weight = 1.0
         for _, chance in choice:

@@ -1,10 +1,11 @@
-"""Dependency parses as trees, so that tree kernels compare them."""
+"""Conversion of dependency parses to trees for tree kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import cast
 
+from treelet.checks import article
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.conllu import Heads
 from treelet.formats.dependency_forms import check_form, form_columns
@@ -23,31 +24,35 @@ def dependency_tree(
     letters: bool = False,
     prefixes: bool = False,
 ) -> Tree:
-    """A dependency parse as a tree, in one of four forms.
+    """Convert a dependency parse to a tree, in one of four forms.
 
-    With r a word's relation, t its tag, w the word itself, and its dependents as subtrees:
+    Let r be the relation of a word, t its tag and w the word itself. The dependents become subtrees:
 
-    - ``"grct"``, centered on grammatical relations: r over the dependents and, in the word's own place among them, t over w;
-    - ``"lct"``, on words: w over the dependents, then t and r as last children;
-    - ``"loct"``, on words only: w over the dependents;
-    - ``"pct"``, on tags: t over the dependents, then w and r as last children.
+    - ``"grct"``, centered on grammatical relations: r over the dependents and, at the position of the
+      word among them, t over w;
+    - ``"lct"``, centered on words: w over the dependents, then t and r as last children;
+    - ``"loct"``, words only: w over the dependents;
+    - ``"pct"``, centered on tags: t over the dependents, then w and r as last children.
 
-    Dependents are in the order of the sentence. Where there are several roots, a node ``ROOT`` is above them.
+    Dependents are in the order of the sentence. If there are several roots, a node ``ROOT`` is added
+    above them.
 
     Parameters
     ----------
     parse : Dependencies
-        With heads; direct undirected links by `Dependencies.rooted`.
-    form : {"grct", "lct", "loct", "pct"}
-        See above.
-    lemmas : bool
-        Lemmas instead of words, where there are any.
-    lowercase : bool
-        Words or lemmas in small letters.
-    letters : bool
-        Words with the first letter of their tags: ``run::v``. So words alike in form and other in kind differ.
-    prefixes : bool
-        Labels with their kinds: ``SYNT##nsubj``, ``POS##NN``, ``LEX##cat``. So a word never equals a tag.
+        A parse with heads. Use `Dependencies.rooted` to direct undirected links.
+    form : {"grct", "lct", "loct", "pct"}, default "grct"
+        The form of the tree.
+    lemmas : bool, default False
+        Use lemmas instead of words, if the parse has lemmas.
+    lowercase : bool, default False
+        Convert words or lemmas to lower case.
+    letters : bool, default False
+        Append the first letter of the tag to each word, as in ``run::v``. Equal words with different
+        parts of speech then differ.
+    prefixes : bool, default False
+        Prefix labels with their kind: ``SYNT##nsubj``, ``POS##NN``, ``LEX##cat``. A word then never
+        equals a tag.
 
     Returns
     -------
@@ -56,10 +61,13 @@ def dependency_tree(
 
     Notes
     -----
-    After Croce, Moschitti & Basili (2011), *Structured lexical similarity via convolution kernels on dependency trees*.
-    GRCT, LCT and LOCT are those of KeLP, with ``lemmas=True, lowercase=True, letters=True, prefixes=True`` to the letter.
-    KeLP has no PCT; here it is LCT with word and tag exchanged. `Smoothed` compares words that are leaves by their vectors:
-    all of them in GRCT and PCT, in LOCT those without dependents, in LCT none.
+    The forms follow Croce, Moschitti & Basili (2011), *Structured lexical similarity via convolution
+    kernels on dependency trees*. With ``lemmas=True, lowercase=True, letters=True, prefixes=True``,
+    GRCT, LCT and LOCT are identical to those of KeLP. KeLP does not have PCT, which is LCT with word and
+    tag exchanged.
+
+    `Smoothed` uses word vectors for words that are leaves: all words in GRCT and PCT, words without
+    dependents in LOCT, and no words in LCT.
 
     Examples
     --------
@@ -74,7 +82,7 @@ def dependency_tree(
     (VBZ (NN (DT the det) cat nsubj) runs root)
     """
     if not isinstance(parse, Dependencies):
-        raise InputTypeError(f"Dependencies are needed, got {type(parse).__name__}")
+        raise InputTypeError(f"dependency_tree needs Dependencies. Got {article(type(parse).__name__)} instead.")
     check_form(form)
     options = {"lemmas": lemmas, "lowercase": lowercase, "letters": letters, "prefixes": prefixes}
     return cast(Tree, trees_of(form_columns([_heads(parse)], form, **options))[0])
@@ -89,14 +97,18 @@ def dependency_trees(
     letters: bool = False,
     prefixes: bool = False,
 ) -> Treebank:
-    """Dependency parses as a Treebank; a missing parse stays a missing tree.
+    """Convert dependency parses to a Treebank. A missing parse becomes a missing tree.
 
     Parameters
     ----------
-    parses : iterable of Dependencies
-        Or a `DependencyBank`.
+    parses : DependencyBank or iterable
+        `Dependencies`, or parses of spaCy, stanza or conllu; see `DependencyBank`.
     form, lemmas, lowercase, letters, prefixes
         As in `dependency_tree`.
+
+    Returns
+    -------
+    Treebank
 
     Examples
     --------
@@ -121,6 +133,7 @@ def dependency_trees(
 def _heads(parse: Dependencies) -> Heads:
     if parse.heads is None or parse.relations is None:
         raise TreeError(
-            "a tree needs a head a word, and undirected links have none: direct them, as by parse.rooted(0)"
+            "A tree needs one head per word, but the links of this parse are undirected. Direct them, for example with "
+            "parse.rooted(0)."
         )
     return Heads(parse.words, parse.tags, parse.heads, parse.relations, parse.lemmas)

@@ -1,11 +1,11 @@
-"""Flat features of arguments and of entities, from a tree."""
+"""Flat features of arguments and entities, computed from a tree."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from numbers import Real
 
-from treelet.checks import wrong
+from treelet.checks import article, wrong
 from treelet.cuts.candidates import kind_of
 from treelet.cuts.heads import CONJUNCTIONS, PUNCTUATION, category
 from treelet.cuts.relations import around
@@ -22,33 +22,39 @@ GET = frozenset(["get", "gets", "got", "gotten", "getting"])
 
 
 def role_features(tree: AnyTree, predicate: int, span: Span, *, lemma: str | None = None) -> dict[str, str]:
-    """The features by which Gildea & Jurafsky (2002) and their followers describe an argument.
+    """Compute features of an argument, after Gildea & Jurafsky (2002) and later work.
 
     Parameters
     ----------
     tree, predicate, span
         As in `argument_tree`.
     lemma : str, optional
-        The predicate's dictionary form, if it is known.
+        Lemma of the predicate, if it is known.
 
     Returns
     -------
     dict of str
-        ``predicate``: its word in lower case, and its ``tag``, and ``lemma`` if given; ``voice``, see `voice`;
-        ``subcategorisation``: the rule above the predicate; ``path``: the labels from the predicate up and down to the
-        argument; ``phrase``: the argument's label; ``position``: before, after, or around the predicate; ``head`` and
-        ``head tag``: its head word (see `TreeIndex.head_child`); ``content``: for a PP, the head of what follows the
-        preposition; ``governor``: S or VP, whichever is met first above the argument; ``first``, ``last`` and their
-        tags: words at its ends; ``parent``, ``left``, ``right``: labels around it. Words are in lower case; what is not
-        there is left out.
+        The features below. Words are in lower case. Features without a value are omitted.
 
-        DictVectorizer of scikit-learn takes such dicts as they are; treelet's `Linear` takes their `indicators`.
+        - ``predicate``, ``tag``, ``lemma``: the predicate's word, its tag, and its lemma if given;
+        - ``voice``: see `voice`;
+        - ``subcategorisation``: the production above the predicate;
+        - ``path``: the labels from the predicate up and down to the argument;
+        - ``phrase``: the label of the argument;
+        - ``position``: before, after, or around the predicate;
+        - ``head``, ``head tag``: the head word of the argument, see `TreeIndex.head_child`;
+        - ``content``, ``content tag``: for a PP, the head of the phrase after the preposition;
+        - ``governor``: S or VP, the nearest of these above the argument;
+        - ``first``, ``last``, ``first tag``, ``last tag``: the first and the last word;
+        - ``parent``, ``left``, ``right``: the labels around the argument.
+
+        Pass the dicts to DictVectorizer of scikit-learn, or their `indicators` to `Linear`.
 
     Examples
     --------
     >>> from treelet.cuts import role_features
-    >>> found = role_features("(S (NP (PRP He)) (VP (VBD ate) (NP (DT some) (NNS pancakes))))", 1, (0, 1))
-    >>> found["path"], found["phrase"], found["governor"], found["position"], found["voice"]
+    >>> features = role_features("(S (NP (PRP He)) (VP (VBD ate) (NP (DT some) (NNS pancakes))))", 1, (0, 1))
+    >>> features["path"], features["phrase"], features["governor"], features["position"], features["voice"]
     ('VBD↑VP↑S↓NP', 'NP', 'S', 'before', 'active')
     """
     index, word, argument = as_instance(tree, predicate, span)
@@ -94,12 +100,13 @@ def _content(index: TreeIndex, phrase: int, head: int) -> int | None:
 
 
 def voice(tree: AnyTree, predicate: int) -> str:
-    """Whether a predicate is ``active`` or ``passive``, as far as a Penn Treebank tree shows.
+    """Return whether a predicate is ``active`` or ``passive``, judging from a Penn Treebank tree.
 
-    A participle (VBN) is passive if the nearest auxiliary above it is a form of *be* or *get*; a form of *have* makes
-    it active. Auxiliaries are looked for to the left of the way up, through VP and at last S, SQ or SINV. A participle
-    that has no auxiliary is passive within an NP, an ADJP or a PP ("the book given to her") and in an S that has no
-    subject ("asked about it, she left"), else active. All other tags are active.
+    A participle (VBN) is passive if the nearest auxiliary above it is a form of *be* or *get*, and active
+    if it is a form of *have*. Auxiliaries are searched to the left of the path to the root, through VP
+    nodes and a final S, SQ or SINV. A participle without an auxiliary is passive within an NP, an ADJP or
+    a PP ("the book given to her"). It is also passive in an S without a subject ("asked about it, she
+    left"). Other participles are active. Predicates with other tags are active.
 
     Examples
     --------
@@ -134,7 +141,7 @@ def voice(tree: AnyTree, predicate: int) -> str:
 
 
 def _conjoined(index: TreeIndex, left: int, right: int) -> bool:
-    """Whether a conjunction or a comma stands between two sisters: "was seen and heard"."""
+    """Return whether a conjunction or a comma is between two sisters, as in "was seen and heard"."""
     between = [child for child in index.children(index.parent[left]) if left < child < right]
     return any(category(index.label(child)) in CONJUNCTIONS | {","} for child in between)
 
@@ -150,32 +157,40 @@ def entity_features(
     types: tuple[str, str] | None = None,
     between: bool = True,
 ) -> dict[str, str | float | tuple[str, ...]]:
-    """Flat features of two entities, for the other half of a composite kernel (Zhang et al. 2006).
+    """Compute flat features of two entities, for the flat part of a composite kernel (Zhang et al. 2006).
 
     Parameters
     ----------
     tree, first, second
         As in `path_enclosed_tree`.
     types : (str, str), optional
-        What kinds of entities they are.
-    between : bool
-        Whether to add the words between them.
+        Types of the two entities.
+    between : bool, default True
+        Include the words between the entities.
 
     Returns
     -------
     dict
-        For each entity, by the number 1 or 2: ``text``, ``head`` and ``tag``: its words, its head word and the head's
-        tag; ``heads``: both head words; ``type 1``, ``type 2`` and ``types``, if given; ``order``: which one begins
-        first, or that they overlap; ``distance``: words between them; ``before`` and ``behind``: the words around both;
-        ``phrase``: the label of the lowest node that holds both; ``between``: the words there. All words are in lower
-        case. Each can be given to DictVectorizer of scikit-learn, and as `indicators` to `Linear`.
+        The features below. All words are in lower case.
+
+        - ``text 1``, ``head 1``, ``tag 1``: the words of the first entity, its head word, and the tag
+          of the head; the same for entity 2;
+        - ``heads``: both head words;
+        - ``type 1``, ``type 2``, ``types``: the types, if given;
+        - ``order``: the entity that begins first, or ``overlap``;
+        - ``distance``: the number of words between the entities;
+        - ``before``, ``behind``: the word before and the word after both entities;
+        - ``phrase``: the label of the lowest node that contains both entities;
+        - ``between``: the words between the entities.
+
+        Pass the dicts to DictVectorizer of scikit-learn, or their `indicators` to `Linear`.
 
     Examples
     --------
     >>> from treelet.cuts import entity_features
     >>> tree = "(S (NP (NNP John)) (VP (VBD saw) (NP (DT a) (NN man)) (PP (IN in) (NP (NNP Rome)))))"
-    >>> found = entity_features(tree, (2, 4), (5, 6), types=("PER", "LOC"))
-    >>> found["head 1"], found["tag 2"], found["types"], found["distance"], found["between"]
+    >>> features = entity_features(tree, (2, 4), (5, 6), types=("PER", "LOC"))
+    >>> features["head 1"], features["tag 2"], features["types"], features["distance"], features["between"]
     ('man', 'NNP', 'PER LOC', 1.0, ('in',))
     """
     index = as_tree_index(tree)
@@ -186,7 +201,7 @@ def entity_features(
     for number, span in enumerate((first, second), 1):
         begin, end = index.check_span(span)
         head = index.head(index.covering((begin, end)))
-        if not begin <= head < end:  # only some words of a phrase
+        if not begin <= head < end:  # the entity is only a part of a phrase
             head = end - 1
         heads.append(words[head])
         features[f"text {number}"] = "_".join(words[begin:end])
@@ -196,7 +211,7 @@ def entity_features(
     features["heads"] = " ".join(heads)
     if types is not None:
         if isinstance(types, str) or len(types) != 2:
-            raise wrong("types", "two words, one for each entity", types)
+            raise wrong("types", "two words, one per entity", types)
         features["type 1"], features["type 2"], features["types"] = types[0], types[1], " ".join(types)
     (left, middle), (right, last) = sorted([index.check_span(first), index.check_span(second)])
     features["order"] = "overlap" if right < middle else "1 2" if (left, middle) == tuple(first) else "2 1"
@@ -215,10 +230,19 @@ def entity_features(
 
 
 def indicators(features: Mapping[str, object]) -> dict[str, float]:
-    """Features by name as numbers: a word becomes the feature ``name=word`` with the value 1.
+    """Convert features to numbers: a word becomes the feature ``name=word`` with the value 1.
 
-    Numbers stay what they are; of several words each is a feature; what is None is left out. `Linear`, `Polynomial` and
-    `Gaussian` take lists of such dicts.
+    Numbers are not changed. Each of several words becomes one feature. None is dropped. `Linear`,
+    `Polynomial` and `Gaussian` accept lists of such dicts.
+
+    Parameters
+    ----------
+    features : mapping
+        For example the result of `role_features` or `entity_features`.
+
+    Returns
+    -------
+    dict of float
 
     Examples
     --------
@@ -236,6 +260,6 @@ def indicators(features: Mapping[str, object]) -> dict[str, float]:
             values.update({f"{name}={each}": 1.0 for each in value})
         elif value is not None:
             raise InputTypeError(
-                f"the feature {name!r} is a {type(value).__name__}: a word, words or a number is needed"
+                f"The feature {name!r} is {article(type(value).__name__)}, but a word, a list of words or a number is needed."
             )
     return values

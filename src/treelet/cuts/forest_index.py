@@ -1,6 +1,6 @@
-"""A forest by numbers: how each node is expanded, how probably a tree has it, and what stands over which words.
+"""An index of a forest: the expansions, probabilities and spans of its nodes.
 
-As `treelet.cuts.tree_index` is for a tree.
+`treelet.cuts.tree_index` does the same for trees.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import article, plural
 from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.printable import shortened
 from treelet.structures.forest import Forest
 from treelet.structures.spans import Span, as_span
 
@@ -19,27 +21,28 @@ NodeLike = int | Span | tuple[str, int, int] | tuple[str, int, int, float]
 
 
 class ForestIndex:
-    """A forest made ready for taking many parts of it: what all of them need is computed once.
+    """An index of a forest, for cutting the forest many times. Shared computations are done once.
 
     Parameters
     ----------
     forest : Forest
-        It must hold a tree.
+        A forest that contains at least one tree.
 
     Attributes
     ----------
     forest : Forest
         The forest.
     labels : list of str
-        Of each node; nodes are numbered as in ``forest.nodes``.
+        Label of each node. Nodes are numbered as in ``forest.nodes``.
     spans : list of (begin, end)
-        Of each node.
+        Span of each node.
     ways : list of lists of (tails, probability)
-        Of each node, how it is expanded, and how probably, given the node. A way of less than about 1e-300 is left out.
+        Expansions of each node, with their probabilities given the node. Expansions with a
+        probability below about 1e-300 are dropped.
     shares : list of float
-        Of each node, the probability that a tree has it.
+        Probability of each node that a tree contains the node.
     tops : dict of node to probability
-        The roots of the trees.
+        Roots of the trees, with their probabilities.
 
     Examples
     --------
@@ -70,15 +73,15 @@ class ForestIndex:
 
     def __init__(self, forest: Forest) -> None:
         if not isinstance(forest, Forest):
-            raise InputTypeError(f"a Forest is needed, got {type(forest).__name__}")
+            raise InputTypeError(f"A Forest is needed. Got {article(type(forest).__name__)} instead.")
         if not forest:
-            raise TreeError("the forest holds no tree")
+            raise TreeError("The forest contains no tree.")
         columns, native, inside = forest.columns, forest._native, forest.inside(log=True)
         start, logs = native.edge_start, columns.logp.copy()
         if len(logs):
             logs += np.add.reduceat(inside[columns.tail], columns.tail_start[:-1]) - inside[columns.head]
         self.forest = forest
-        self.columns = columns._replace(logp=logs)  # given the head
+        self.columns = columns._replace(logp=logs)  # conditional on the head
         self.begin, self.end = columns.begin, columns.end
         self.labels = [columns.labels[name] for name in columns.label.tolist()]
         self.spans: list[Span] = list(zip(self.begin.tolist(), self.end.tolist(), strict=True))
@@ -107,44 +110,46 @@ class ForestIndex:
 
     @property
     def root_span(self) -> Span:
-        """Of the words that the trees stand over."""
+        """Span of the words of the trees."""
         return self.spans[self.forest._native.root]
 
     def span(self, span: Span) -> Span:
-        """Two word positions, checked: the first, and the one after the last."""
+        """Return a span as two ints. A span outside the forest raises ParameterError."""
         begin, end = as_span(span)
         low, high = self.root_span
         if not low <= begin < end <= high:
-            raise ParameterError(f"the span {begin}-{end} is not within the forest's words {low}-{high}")
+            raise ParameterError(f"The span ({begin}, {end}) is not within the span ({low}, {high}) of the forest.")
         return begin, end
 
     def word_at(self, place: int) -> int:
-        """A word's position, checked."""
+        """Return the position of a word as an int. Other values raise ParameterError."""
         low, high = self.root_span
         if not is_int(place) or not low <= int(place) < high:
             raise ParameterError(
-                f"there is no word {place!r}: the forest has the words {low}-{high}, the last excluded"
+                f"The position of a word must be an int from {low} to {high - 1}. Got {place!r:.60} instead."
             )
         return int(place)
 
     def holding(self, word: int) -> NDArray[np.bool_]:
-        """Of each node, whether it stands over a word, itself included; a hidden root does not."""
+        """Return, for each node, whether the node contains the word or is the word. A hidden root does not."""
         holds: NDArray[np.bool_] = (self.begin <= word) & (self.end > word) & (self.inner | self.word)
         return holds
 
     def matching(self, node: NodeLike) -> tuple[list[int], Span]:
-        """The numbers of all nodes that are meant, and their span; an error if there are none.
+        """Return the numbers of all nodes that match, and their span. TreeError is raised if no node matches.
 
         Parameters
         ----------
         node : int, (begin, end) or (label, begin, end)
-            A number; all nodes over a span; all of one label over a span. What comes after the three is ignored, so
-            that a candidate with its probability may be given.
+            The number of a node, a span, or a label and a span. A fourth item is ignored, so a
+            `Candidate` is accepted, too.
         """
         if is_int(node):
             number = int(node)  # type: ignore[arg-type]  # is_int
             if not 0 <= number < len(self.labels) or not self.inner[number]:
-                raise ParameterError(f"there is no node {node!r} with children in a forest of {len(self.labels)} nodes")
+                raise ParameterError(
+                    f"There is no node {node!r} with children in this forest of {plural(len(self.labels), 'node')}."
+                )
             return [number], self.spans[number]
         if isinstance(node, tuple) and len(node) in (3, 4) and isinstance(node[0], str):
             span = self.span((node[1], node[2]))
@@ -156,13 +161,15 @@ class ForestIndex:
         matches = [number for number in matches if self.shares[number] > 0]
         if not matches:
             words = " ".join(self.forest.words[span[0] - self.root_span[0] : span[1] - self.root_span[0]])
-            raise TreeError(f"no tree of the forest has {what} over the words {span[0]}-{span[1]} ({words!r})")
+            raise TreeError(
+                f"No tree of the forest has {what} over the span ({span[0]}, {span[1]}), which is {shortened(words)}."
+            )
         return matches, span
 
-    def topmost(self, found: Sequence[int], span: Span) -> dict[int, float]:
-        """For each of some nodes over one span, the probability that it is the topmost of them in a tree."""
-        if len(found) == 1:
-            return {found[0]: self.shares[found[0]]}
+    def topmost(self, numbers: Sequence[int], span: Span) -> dict[int, float]:
+        """Return, for each of some nodes over one span, the probability that it is the topmost of them in a tree."""
+        if len(numbers) == 1:
+            return {numbers[0]: self.shares[numbers[0]]}
         _, _, begin, end, heads, tail_start, tail, logs, _ = self.columns
         here = np.flatnonzero((begin[tail] == span[0]) & (end[tail] == span[1]))
         edge = np.searchsorted(tail_start, here, side="right") - 1
@@ -177,26 +184,26 @@ class ForestIndex:
         for node, value in self.tops.items():
             if node in entering:
                 entering[node] += value
-        wanted = set(found)
+        wanted = set(numbers)
         for node in reversed(self.nodes[span]):  # heads before tails
             if node not in wanted and entering[node] > 0:
                 for tails, chance in self.ways[node]:
                     if len(tails) == 1 and tails[0] in entering:
                         entering[tails[0]] += entering[node] * chance
-        return {node: entering[node] for node in found if entering[node] > 0}
+        return {node: entering[node] for node in numbers if entering[node] > 0}
 
     def probability(self, node: NodeLike) -> float:
-        """That a tree has the node, or one of those that are meant; 0 if none has."""
+        """Return the probability that a tree contains the node, or one of the nodes that match; see `matching`."""
         try:
             matches, span = self.matching(node)
         except TreeError:
             return 0.0
         return min(1.0, sum(self.topmost(matches, span).values()))
 
-    def reach(self, found: Sequence[int], span: Span) -> dict[int, float]:
-        """For each node that stands over a span, the probability that one of some nodes of that span is in it."""
+    def reach(self, numbers: Sequence[int], span: Span) -> dict[int, float]:
+        """Return, for each node that contains a span, the probability that one of some nodes over the span is below it."""
         over = np.flatnonzero(self.inner & (self.begin <= span[0]) & (self.end >= span[1])).tolist()
-        reach = dict.fromkeys(found, 1.0)
+        reach = dict.fromkeys(numbers, 1.0)
         for node in over:
             if node not in reach:
                 total = 0.0
@@ -210,10 +217,10 @@ class ForestIndex:
 
 
 def as_forest_index(forest: Forest | ForestIndex) -> ForestIndex:
-    """The index of a forest; an index is returned as it is."""
+    """Return the index of a forest. An index is returned unchanged."""
     return forest if isinstance(forest, ForestIndex) else ForestIndex(forest)
 
 
 def is_int(value: object) -> bool:
-    """A whole number, NumPy's included, and no bool."""
+    """Return whether a value is an int or a NumPy integer, but not a bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Which child of a phrase is its head, by rules for the labels of the Penn Treebank."""
+"""Head rules for the phrases of the Penn Treebank."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from functools import lru_cache
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "?", "!", "-LRB-", "-RRB-", "-LCB-", "-RCB-", "-LSB-", "-RSB-"})
 CONJUNCTIONS = frozenset({"CC", "CONJP"})
 
-# The head child of a phrase: from which side to look, and for which labels, the first that is found winning. The facts
-# are those of the table in Collins (1999), appendix A; noun phrases have rules of their own, in NOUN_RULES.
+# Rules for the head child of a phrase: the side where the search begins, and labels in order of priority. The rules are
+# those of Collins (1999), appendix A. Noun phrases have separate rules, in NOUN_RULES.
 HEAD_RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     label: (side, tuple(wanted.split()))
     for label, side, wanted in (
@@ -37,7 +37,7 @@ HEAD_RULES: dict[str, tuple[str, tuple[str, ...]]] = {
     )
 }
 NOUN_PHRASES = frozenset({"NP", "NX", "NML"})
-NOUN_RULES = (  # from which side, any of these labels
+NOUN_RULES = (  # the side where the search begins, and labels of equal priority
     ("right", frozenset({"NN", "NNP", "NNPS", "NNS", "NX", "NML", "POS", "JJR"})),
     ("left", frozenset({"NP"})),
     ("right", frozenset({"$", "ADJP", "PRN"})),
@@ -48,7 +48,7 @@ NOUN_RULES = (  # from which side, any of these labels
 
 @lru_cache(maxsize=4096)
 def category(label: str) -> str:
-    """A label without its function tags.
+    """Return a label without its function tags.
 
     >>> category("NP-SBJ"), category("PP=2"), category("-LRB-")
     ('NP', 'PP', '-LRB-')
@@ -58,10 +58,10 @@ def category(label: str) -> str:
 
 
 def head_child(label: str, children: Sequence[str]) -> int:
-    """The place of the head among a node's children, by the rules of Collins (1999), appendix A.
+    """Return the position of the head among a node's children, by the rules of Collins (1999), appendix A.
 
-    Where no rule finds one, it is the first child from the side where the rules begin, punctuation left out. Function
-    tags of labels do not matter.
+    If no rule applies, the head is the first child, other than punctuation, from the side where the
+    search begins. Function tags are ignored.
 
     >>> head_child("VP", ["ADVP", "VBD", "NP"]), head_child("NP-SBJ", ["DT", "NN", "NN", ","])
     (1, 2)
@@ -70,7 +70,7 @@ def head_child(label: str, children: Sequence[str]) -> int:
     solid = [index for index, name in enumerate(names) if name not in PUNCTUATION] or list(range(len(names)))
     head = _noun_head(names, solid) if label in NOUN_PHRASES else _ruled_head(label, names, solid)
     before = [other for other in solid if other < head]
-    if len(before) > 1 and names[before[-1]] in CONJUNCTIONS:  # of things coordinated, the first of the two
+    if len(before) > 1 and names[before[-1]] in CONJUNCTIONS:  # the first conjunct is the head of a coordination
         return before[-2]
     return head
 

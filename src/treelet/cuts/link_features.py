@@ -1,4 +1,4 @@
-"""Seven feature sequences of a dependency parse, for kernels that compare it place by place."""
+"""Seven feature sequences of a dependency parse, for sequence kernels."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Hashable
 from itertools import combinations
 
+from treelet.checks import article
 from treelet.errors import InputTypeError
 from treelet.structures.bank import listed
 from treelet.structures.dependency import Dependencies
@@ -24,28 +25,29 @@ FEATURES = (
 
 
 def feature_sequences(parse: Dependencies) -> dict[str, list[Hashable]]:
-    """The seven sequences of Tsivtsivadze et al. (2006, section 3), each in the order of appearance.
+    """Compute the seven feature sequences of Tsivtsivadze et al. (2006, section 3).
 
     - ``"bigram"``: the two words of each link;
     - ``"word_tag"``: each word with its tag;
     - ``"link_type"``: the type of each link;
     - ``"word_link_type"``: each word with the type of each of its links;
-    - ``"link_length"``: how many words each link spans, 1 between neighbors;
-    - ``"link_length_type"``: that length with the type;
-    - ``"link_bigram"``: the types of each two links of each word, the leftmost link first.
+    - ``"link_length"``: the distance between the words of each link, 1 for neighbors;
+    - ``"link_length_type"``: the length of each link with its type;
+    - ``"link_bigram"``: the types of each pair of links of each word, the leftmost link first.
 
-    What belongs to a link is ordered by the link's left word, then by its right one. What belongs to a word is ordered by
-    the word, then by the other end of its link, or of its two links, the first one first.
+    Features of links are ordered by the left word of the link, then by the right word. Features of
+    words are ordered by the word, then by the other ends of its links.
 
     Parameters
     ----------
     parse : Dependencies
-        Links have no direction here: of a parse with heads, a link is a word with its head, and roots have none.
+        The direction of links is ignored. In a parse with heads, each word other than a root has one
+        link, to its head.
 
     Returns
     -------
     dict of str to list
-        The features are strings, numbers and pairs of them.
+        The sequences by name. The features are strings, numbers, and pairs of these.
 
     Examples
     --------
@@ -63,9 +65,9 @@ def feature_sequences(parse: Dependencies) -> dict[str, list[Hashable]]:
     link_bigram [('Sp', 'MVa')]
     """
     if not isinstance(parse, Dependencies):
-        raise InputTypeError(f"Dependencies are needed, got {type(parse).__name__}")
+        raise InputTypeError(f"feature_sequences needs Dependencies. Got {article(type(parse).__name__)} instead.")
     words, links = parse.words, parse.links
-    own: list[list[tuple[int, str]]] = [[] for _ in words]  # the other end and the type
+    own: list[list[tuple[int, str]]] = [[] for _ in words]  # the links of each word: the other end and the type
     for left, right, kind in links:
         own[left].append((right, kind))
         own[right].append((left, kind))
@@ -83,7 +85,9 @@ def feature_sequences(parse: Dependencies) -> dict[str, list[Hashable]]:
 
 
 def feature_words(parse: Dependencies) -> dict[str, list[tuple[int, ...]]]:
-    """Which words each feature of `feature_sequences` is about, by number: those of its link, or the one that it is of.
+    """Return the positions of the words that each feature of `feature_sequences` describes.
+
+    The feature of a link describes two words, the feature of a word describes one.
 
     >>> from treelet import Dependencies
     >>> parse = Dependencies(["dogs", "bark", "loudly"], ["n", "v", "e"], [(0, 1, "Sp"), (1, 2, "MVa")])
@@ -103,7 +107,7 @@ def feature_words(parse: Dependencies) -> dict[str, list[tuple[int, ...]]]:
 
 
 def as_sequencebank(examples: object) -> SequenceBank:
-    """A SequenceBank of whatever holds feature sequences; a dependency parse becomes its `feature_sequences`.
+    """Convert a collection to a SequenceBank. Dependency parses are replaced by their `feature_sequences`.
 
     >>> from treelet import Dependencies
     >>> as_sequencebank([["a", "b"], Dependencies(["dogs", "bark"], ["n", "v"], [(0, 1, "Sp")])])

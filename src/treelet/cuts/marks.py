@@ -1,6 +1,6 @@
 """Marks on the words of spans, in a tree and in all trees of a forest.
 
-As everywhere in `treelet.cuts`, the forest's form is the image of the tree's.
+As everywhere in `treelet.cuts`, marking a forest has the same result as marking all of its trees.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from itertools import groupby
 
 import numpy as np
 
-from treelet.checks import check_one_of, wrong
+from treelet.checks import check_one_of, plural, wrong
 from treelet.cuts.copying import Copy, Variants, choices
 from treelet.cuts.forest_index import ForestIndex, as_forest_index
 from treelet.cuts.tree_index import Group, TreeIndex, siblings
@@ -21,22 +21,40 @@ from treelet.structures.tree import check_label
 
 
 def check_marks(spans: Sequence[Span], labels: Sequence[str], mark: str | None) -> list[Group]:
-    """Spans with their marks, or an error."""
+    """Return the spans with their labels. Invalid parameters raise an error."""
     check_one_of("mark", mark, ("node", "tags", None))
     if isinstance(labels, str) or len(labels) != len(spans):
-        raise wrong("labels", f"{len(spans)} labels, one a span", labels)
+        raise wrong("labels", f"a list of {plural(len(spans), 'label')}, one per span", labels)
     return [(*span, check_label(label)) for span, label in zip(spans, labels, strict=True)]
 
 
-# --- in a tree --------------------------------------------------------------------------------------------------
+# --- trees ------------------------------------------------------------------------------------------------------
 
 
 def mark_tree(
     tree: Tree, spans: Sequence[Span], labels: Sequence[str], *, mark: str | None = "node", offset: int = 0
 ) -> Tree:
-    """A tree with the words of some spans marked, as `marked_forest` marks those of all its trees.
+    """Mark the words of some spans in a tree. See `marked_forest` for spans, labels and marks.
 
-    `offset` is the number of the tree's first word.
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    spans, labels, mark
+        As in `marked_forest`.
+    offset : int, default 0
+        Position of the first word of the tree, if the spans count from the beginning of a larger tree.
+
+    Returns
+    -------
+    Tree
+
+    Examples
+    --------
+    >>> from treelet import Tree
+    >>> from treelet.cuts import mark_tree
+    >>> print(mark_tree(Tree.parse("(S (NP (D the) (N man)) (V sleeps))"), [(0, 2)], ["E1"]))
+    (S (NP (E1 (D the) (N man))) (V sleeps))
     """
     entities = [(begin - offset, end - offset, label) for begin, end, label in check_marks(spans, labels, mark)]
     if mark == "tags":
@@ -47,7 +65,7 @@ def mark_tree(
 
 
 def _longest_first(entities: list[Group]) -> list[Group]:
-    return sorted(entities, key=lambda entity: entity[0] - entity[1])  # a longer one is further up
+    return sorted(entities, key=lambda entity: entity[0] - entity[1])  # the mark of a longer span is further up
 
 
 def _tree_tags(index: TreeIndex, entities: list[Group]) -> Tree:
@@ -57,7 +75,7 @@ def _tree_tags(index: TreeIndex, entities: list[Group]) -> Tree:
             marks.setdefault(number, []).append(label)
     rename: dict[int, str] = {}
     wrap: dict[int, list[Group]] = {}
-    positions: dict[int, dict[int, int]] = {}  # of the children of a node, among these
+    positions: dict[int, dict[int, int]] = {}  # per node, the position of each child among its children
     for number, names in marks.items():
         word = index.leaves[number]
         above = index.parent[word]
@@ -88,7 +106,7 @@ def _tree_node(index: TreeIndex, begin: int, end: int, label: str) -> Tree:
 
 
 def _largest_inside(index: TreeIndex, begin: int, end: int) -> list[int]:
-    """The largest nodes all of whose words lie in a span, left to right; together they have all its words."""
+    """Return the largest nodes that are within a span, from left to right. Together they contain all its words."""
     largest, word = [], begin
     while word < end:
         node = index.leaves[word]
@@ -99,30 +117,35 @@ def _largest_inside(index: TreeIndex, begin: int, end: int) -> list[int]:
     return largest
 
 
-# --- in all trees of a forest -----------------------------------------------------------------------------------
+# --- forests ----------------------------------------------------------------------------------------------------
 
 
 def marked_forest(
     forest: Forest | ForestIndex, spans: Sequence[Span], labels: Sequence[str], *, mark: str | None = "node"
 ) -> Forest:
-    """The forest with the words of some spans marked.
+    """Mark the words of some spans in all trees of a forest.
 
     Parameters
     ----------
     forest : Forest or ForestIndex
         The forest.
     spans : list of (begin, end)
-        Word positions; they may overlap.
+        First word of each span and the word after its last word. Spans may overlap.
     labels : list of str
-        The marks, one a span.
-    mark : {"node", "tags", None}
-        ``"node"``: a new node above the words of a span, right below the lowest constituent around them; above each
-        piece, where a tree has them in several constituents. ``"tags"``: the node right above each word gets the mark
-        before its label, as in E1-NN; a word that has no such node for itself gets one. None: no marks.
+        The marks, one per span.
+    mark : {"node", "tags", None}, default "node"
+        ``"node"`` adds a node above the words of a span, directly below the lowest constituent that
+        contains them. If the words are in several constituents, each part gets a node. ``"tags"``
+        puts the mark before the label of the node above each word, as in E1-NN. A word that is not
+        the only child of its parent gets a new node. None adds no marks.
+
+    Returns
+    -------
+    Forest
 
     Notes
     -----
-    A node to which a mark is put in some trees only becomes two nodes.
+    A node that is marked in some trees only becomes two nodes.
 
     Examples
     --------
@@ -145,7 +168,7 @@ def marked_forest(
 
 
 def mark_draft(draft: Draft, roots: Ways, entities: list[Group], mark: str | None) -> Ways:
-    """The roots of the same trees with marks; new nodes are added to the draft, and the old ones stay."""
+    """Add marked nodes to a draft and return the roots of the marked trees. The old nodes stay in the draft."""
     if mark == "tags":
         for begin, end, label in reversed(entities):
             roots = _with_tags(draft, roots, begin, end, label)
@@ -155,9 +178,9 @@ def mark_draft(draft: Draft, roots: Ways, entities: list[Group], mark: str | Non
     return roots
 
 
-# A marked node replaces an old one. Where a node is marked in some trees only, or in two ways, several new nodes replace it.
-# `Replacements` has for an old node the new ones, each with its probability given the old node. They are made in the order
-# of the draft, children before parents, so that a node's children are always replaced before the node.
+# A marked node replaces an old one. A node that is marked in some trees only, or in two ways, is replaced by several nodes.
+# `Replacements` maps an old node to the new ones, each with its probability given the old node. Nodes are replaced in the
+# order of the draft, so the children of a node are always replaced before the node.
 Replacements = dict[int, Variants]
 
 
@@ -170,7 +193,7 @@ def _replaced_roots(roots: Ways, replacements: Replacements) -> Ways:
 
 
 def _replaced_tails(tails: tuple[int, ...], replacements: Replacements) -> Iterator[tuple[tuple[int, ...], float]]:
-    """Every way to replace the tails of an edge, with its probability."""
+    """Iterate over all ways to replace the tails of an edge, with their probabilities."""
     positions = [position for position, below in enumerate(tails) if below in replacements]
     if len(positions) > 1:
         yield from choices([replacements.get(below, [(below, 1.0)]) for below in tails])
@@ -212,8 +235,8 @@ def _with_tags(draft: Draft, roots: Ways, begin: int, end: int, mark: str) -> Wa
 def _with_node(draft: Draft, roots: Ways, begin: int, end: int, mark: str) -> Ways:
     """Put a node with the mark above the words of a span: ``(NP (E1 (D the) (N man)))``.
 
-    A node inside the span is marked itself (`_marked_inside`). A node that has other words, too, keeps its label, and its
-    children are replaced. If an edge of it has several children to mark, then neighbors share one mark (`_marked_runs`).
+    A node inside the span is marked itself (`_marked_inside`). A node that also contains other words keeps its label, and
+    its children are replaced. If an edge has several children to mark, neighbors share one mark (`_marked_runs`).
     """
     replacements: Replacements = {}
     for number in range(len(draft.nodes)):
@@ -237,16 +260,16 @@ def _with_node(draft: Draft, roots: Ways, begin: int, end: int, mark: str) -> Wa
 
 
 def _marked_inside(draft: Draft, number: int, replacements: Replacements, mark: str) -> Variants:
-    """The replacements of a node all of whose words are in the span.
+    """Return the replacements of a node that is inside the span.
 
-    The mark goes down to the first node that branches, but not below the tag of a word. Where it goes depends on the expansion:
+    The mark is placed at the first branching node, but not below the tag of a word. Its position depends on the expansion:
 
-    - none, since the node is a word: above the word, ``(E1 man)``;
+    - no expansion, because the node is a word: above the word, ``(E1 man)``;
     - words only: above the node, ``(E1 (N man))``;
     - several children: between the node and its children, ``(NP (E1 (D the) (N man)))``;
-    - one child that is not a word: the child has been replaced already, ``(NP (NP (E1 (D the) (N man))))``.
+    - one child that is not a word: the child is already replaced, ``(NP (NP (E1 (D the) (N man))))``.
 
-    A node of a forest may have expansions of all these forms. Those over words become one new node, the others another.
+    A node of a forest may have expansions of all these forms. Expansions to words become one new node, the others another.
     """
     label, begin, end = draft.nodes[number]
     span = begin, end
@@ -277,9 +300,9 @@ def _marked_inside(draft: Draft, number: int, replacements: Replacements, mark: 
 def _marked_runs(
     draft: Draft, tails: tuple[int, ...], replacements: Replacements, begin: int, end: int, mark: str
 ) -> Iterator[Variants]:
-    """The tails of an edge, where each run of neighbors inside the span becomes one node with the mark.
+    """Iterate over the replacements of an edge's tails. Each run of neighbors inside the span becomes one marked node.
 
-    A child alone is replaced as it would be anywhere: its mark may lie further down.
+    A single child is replaced as usual, so its mark may be further down.
     """
     for inside, group in groupby(tails, lambda tail: begin <= draft.nodes[tail][1] and draft.nodes[tail][2] <= end):
         run = tuple(group)

@@ -1,4 +1,4 @@
-"""Relations between two entities: what of a tree, or of all trees of a forest, lies between them."""
+"""Cuts for relation extraction: the part of a tree or forest between two entities."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from treelet.errors import TreeError
 from treelet.structures import Forest, Tree
 from treelet.structures.spans import Span
 
-# --- of a tree --------------------------------------------------------------------------------------------------
+# --- trees ------------------------------------------------------------------------------------------------------
 
 
 def path_enclosed_tree(
@@ -23,22 +23,25 @@ def path_enclosed_tree(
     mark: str | None = "node",
     labels: tuple[str, str] = ("E1", "E2"),
 ) -> Tree:
-    """The part of a tree between two entities: PT or PET of Zhang et al. (2006).
+    """Cut the path-enclosed tree of two entities out of a tree (PT or PET of Zhang et al. 2006).
 
-    The subtree of the lowest node that holds both, without what lies left of the one that begins first and right of the
-    one that ends last. Its words are exactly those from there to there.
+    The result is the subtree of the lowest node that contains both entities, without the words before
+    the entity that begins first and after the entity that ends last.
 
     Parameters
     ----------
     tree : Tree, str or TreeIndex
+        The tree.
     first, second : (int, int)
-        Each entity's first word, and the first word behind it. They may stand in any order, and may overlap.
-    mark : {"node", "tags", None}
-        How the entities are shown. ``"node"``: a new node above each entity's words, right below the lowest constituent
-        around them; above each piece, if they are pieces of several constituents. ``"tags"``: the tags of the entities'
-        words get the label in front, as in E1-NN; a word that shares its tag or has none gets a new node.
-    labels : (str, str)
-        Of `first` and of `second`, whichever comes first in the sentence. They may hold the types of the entities:
+        First word of each entity and the word after its last word. The entities may be in any order
+        and may overlap.
+    mark : {"node", "tags", None}, default "node"
+        Marks on the entities. ``"node"`` adds a node above the words of each entity, directly below
+        the lowest constituent that contains them. If the words are in several constituents, each
+        part gets a node. ``"tags"`` puts the label before the tags of the entities' words, as in
+        E1-NN. A word that shares its tag or has none gets a new node. None adds no marks.
+    labels : (str, str), default ("E1", "E2")
+        Labels of `first` and `second`, in this order. They may contain the types of the entities:
         ``("E1-PER", "E2-ORG")``.
 
     Returns
@@ -68,7 +71,9 @@ def minimal_complete_tree(
     mark: str | None = "node",
     labels: tuple[str, str] = ("E1", "E2"),
 ) -> Tree:
-    """The whole subtree of the lowest node that holds two entities: MCT of Zhang et al. (2006).
+    """Cut the minimal complete tree of two entities out of a tree (MCT of Zhang et al. 2006).
+
+    The result is the complete subtree of the lowest node that contains both entities.
 
     Parameters and result are those of `path_enclosed_tree`.
 
@@ -85,13 +90,13 @@ def minimal_complete_tree(
 
 
 def around(index: TreeIndex, first: Span, second: Span) -> tuple[int, int, int]:
-    """The first word of two spans, the first word behind both, and the lowest node that holds them."""
+    """Return the first word of two spans, the word after both, and the lowest node that contains both."""
     (a, b), (c, d) = index.check_span(first), index.check_span(second)
     begin, end = min(a, c), max(b, d)
     return begin, end, index.covering((begin, end))
 
 
-# --- of all trees of a forest -----------------------------------------------------------------------------------
+# --- forests ----------------------------------------------------------------------------------------------------
 
 
 def enclosed_forest(
@@ -102,38 +107,39 @@ def enclosed_forest(
     mark: str | None = "node",
     labels: tuple[str, str] = ("E1", "E2"),
 ) -> Forest:
-    """What lies between two spans of words, they included: the path-enclosed trees of all trees.
+    """Cut the path-enclosed trees of two entities out of all trees of a forest.
 
-    The path-enclosed tree of a tree is what is below the lowest node over both spans, without the words before the
-    first and after the last of the two, and without the nodes that are left with no word.
+    See `path_enclosed_tree` for the cut of one tree.
 
     Parameters
     ----------
     forest : Forest or ForestIndex
-        What it is a part of.
+        The forest.
     first, second : (begin, end)
-        Word positions of the two, in any order. They may overlap.
-    mark : {"node", "tags", None}
-        How the two are shown, see `marked_forest`.
-    labels : (str, str)
-        The marks of `first` and of `second`.
+        First word of each entity and the word after its last word. The entities may be in any order
+        and may overlap.
+    mark : {"node", "tags", None}, default "node"
+        Marks on the entities, see `marked_forest`.
+    labels : (str, str), default ("E1", "E2")
+        Labels of `first` and `second`, in this order.
 
     Returns
     -------
     Forest
-        Of path-enclosed trees, each with the summed probability of the trees that it comes from. Words keep their
-        positions.
+        The path-enclosed trees. The probability of each is the sum of the probabilities of the trees
+        that it comes from. Words keep their positions.
 
     Notes
     -----
-    The lowest node over both may be another one in each tree. All have the same words once they are cut, so that those
-    of one label are one root; roots with several labels are joined by a hidden root, a choice that is in no tree. So
-    kernels see the path-enclosed trees and nothing else, no production that all examples would share.
+    The lowest node that contains both entities may differ between trees. All such nodes have the same
+    words after the cut, so nodes with the same label become one root. Roots with different labels are
+    joined by a hidden root, which is not part of any tree. Kernels therefore see only the
+    path-enclosed trees, without a production that all examples would share.
 
-    Where nodes are cut, edges that have become equal are one, with the sum of their probabilities, and so are nodes
-    that have become equal with all that is below them. Other nodes stay apart though they now have one label and one
-    span, since what is below them and around them goes together; a tree may therefore be there twice, with two
-    probabilities that add up. A node that a cut leaves with one child stays.
+    Edges that become equal by the cut are merged, and their probabilities are added. Nodes are merged
+    if they become equal including everything below them. Other nodes with the same label and span
+    stay separate, because their children depend on their context. The same tree may therefore occur
+    twice, with two probabilities that add up. Nodes that are left with one child are kept.
 
     References
     ----------
@@ -157,7 +163,7 @@ def enclosed_forest(
     window = low, high = min(span1[0], span2[0]), max(span1[1], span2[1])
     copy = Copy(index)
     over = ~index.word & (index.begin <= low) & (index.end >= high)
-    # All that meets the window and does not hold it is below the lowest node that does.
+    # A node that overlaps the window without containing it is below the lowest node that contains the window.
     copy.add(np.flatnonzero(~over & (index.end > low) & (index.begin < high)), window)
     higher = set(np.flatnonzero(over).tolist())
     collector = RootCollector()
@@ -170,5 +176,5 @@ def enclosed_forest(
                 )
     roots = collector.made(copy.draft, window)
     if not roots:
-        raise TreeError(f"no tree of the forest has a node over the words {low}-{high}")
+        raise TreeError(f"No tree of the forest has a node that contains the span ({low}, {high}).")
     return Forest.from_columns(copy.draft.columns(mark_draft(copy.draft, roots, entities, mark)))

@@ -1,4 +1,4 @@
-"""Semantic roles: what of a tree, or of all trees of a forest, says which role a constituent has for a predicate."""
+"""Cuts for semantic role labeling: the part of a tree or forest that links a predicate and an argument."""
 
 from __future__ import annotations
 
@@ -18,28 +18,29 @@ from treelet.structures.spans import Span
 ARGUMENT, PREDICATE = "-ARG", "-P"
 
 
-# --- of a tree --------------------------------------------------------------------------------------------------
+# --- trees ------------------------------------------------------------------------------------------------------
 
 
 def argument_tree(tree: AnyTree, predicate: int, span: Span, *, pruned: bool = True, mark: bool = True) -> Tree:
-    """The smallest part of a tree that holds a predicate and one of its arguments.
+    """Cut out the smallest part of a tree that contains a predicate and one of its arguments.
 
-    This is the structure that Moschitti (2004, 2006) calls PAF. It begins at the lowest common ancestor of both.
+    This is the PAF structure of Moschitti (2004, 2006). Its root is the lowest common ancestor of the
+    predicate and the argument.
 
     Parameters
     ----------
     tree : Tree, str or TreeIndex
-        An index saves time where many arguments of one tree are looked at.
+        The tree. An index saves time if the tree has many arguments.
     predicate : int
-        The predicate's place in the sentence, counted from 0.
+        Position of the predicate in the sentence, counted from 0.
     span : (int, int)
-        The argument's first word, and the first word behind it. Where several nodes have exactly these words, the
-        topmost is the argument.
-    pruned : bool
-        True for the paths down to the predicate's word and to the argument, and all that is below the argument. False
-        for the complete subtree.
-    mark : bool
-        True to end the label of the argument in ``-ARG``, and the label right above the predicate's word in ``-P``.
+        First word of the argument and the word after its last word. If several nodes have exactly
+        this span, the topmost node is the argument.
+    pruned : bool, default True
+        Keep only the paths to the predicate and to the argument, and everything below the argument.
+        If False, keep the complete subtree.
+    mark : bool, default True
+        Append ``-ARG`` to the label of the argument, and ``-P`` to the label above the predicate.
 
     Returns
     -------
@@ -48,7 +49,7 @@ def argument_tree(tree: AnyTree, predicate: int, span: Span, *, pruned: bool = T
     Raises
     ------
     TreeError
-        Where the span is no constituent.
+        If the span is not a constituent.
 
     Examples
     --------
@@ -69,15 +70,19 @@ def argument_tree(tree: AnyTree, predicate: int, span: Span, *, pruned: bool = T
 
 
 def path_tree(tree: AnyTree, predicate: int, span: Span, *, mark: bool = True) -> Tree:
-    """The path between a predicate and an argument: the first half of the hybrid kernel of Che et al. (2006).
+    """Cut out the path between a predicate and an argument, for the hybrid kernel of Che et al. (2006).
 
-    The nodes from the predicate's word up to the lowest common ancestor and down to the argument, which ends the path:
-    what is below it is for `constituent_tree`.
+    The path leads from the predicate up to the lowest common ancestor and down to the argument. The
+    words of the argument are not included; see `constituent_tree` for the other half of the kernel.
 
     Parameters
     ----------
     tree, predicate, span, mark
         As in `argument_tree`.
+
+    Returns
+    -------
+    Tree
 
     Examples
     --------
@@ -91,12 +96,17 @@ def path_tree(tree: AnyTree, predicate: int, span: Span, *, mark: bool = True) -
 
 
 def constituent_tree(tree: AnyTree, predicate: int, span: Span) -> Tree:
-    """All that an argument consists of: the second half of the hybrid kernel of Che et al. (2006).
+    """Cut out the subtree of an argument, for the hybrid kernel of Che et al. (2006).
 
     Parameters
     ----------
     tree, predicate, span
-        As in `argument_tree`. The predicate makes no difference, and is taken so that all three are called alike.
+        As in `argument_tree`. The predicate does not affect the result. The parameter exists because
+        `argument_tree` and `path_tree` have it, too.
+
+    Returns
+    -------
+    Tree
 
     Examples
     --------
@@ -117,39 +127,39 @@ def _marks(index: TreeIndex, word: int, argument: int, top: int) -> dict[int, st
 
 
 def as_instance(tree: AnyTree, predicate: int, span: Span) -> tuple[TreeIndex, int, int]:
-    """The index of a tree, the node of a predicate's word, and the node of an argument."""
+    """Return the index of a tree, the node of the predicate's word, and the node of the argument."""
     index = as_tree_index(tree)
     index.check_word(predicate, "predicate")
-    index.tag(predicate)  # an error where nothing is above it
+    index.tag(predicate)  # raises an error if the tree is a single word
     return index, index.word(predicate), index.node_of(span)
 
 
-# --- of all trees of a forest -----------------------------------------------------------------------------------
+# --- forests ----------------------------------------------------------------------------------------------------
 
 
 def path_forest(forest: Forest | ForestIndex, predicate: int, node: NodeLike, *, mark: bool = True) -> Forest:
-    """The paths from a predicate to an argument, in all trees that have the argument.
+    """Cut out the paths from a predicate to an argument, in all trees of a forest that contain the argument.
 
-    A path goes from the predicate's word up to the lowest node above both and down to the argument, which ends it. As a
-    tree it has these nodes and no others. If the argument is above the predicate, it is the top.
+    A path leads from the predicate up to the lowest common ancestor and down to the argument, and
+    contains no other nodes. If the argument contains the predicate, the argument is the root.
 
     Parameters
     ----------
     forest : Forest or ForestIndex
         The forest.
     predicate : int
-        The position of the predicate's word.
+        Position of the predicate in the sentence, counted from 0.
     node : (begin, end), (label, begin, end) or int
-        The argument: any node over these words, or any with this label, of several in one tree the topmost; or a node
-        by its number in ``forest.nodes``. A `Candidate` will do.
-    mark : bool
-        True to end the label of the argument in ``-ARG``, and the label right above the predicate's word in ``-P``.
+        The argument: a span, a label and a span, or the number of a node in ``forest.nodes``. If
+        several nodes of a tree match, the topmost one is the argument. A `Candidate` is accepted, too.
+    mark : bool, default True
+        Append ``-ARG`` to the label of the argument, and ``-P`` to the label above the predicate.
 
     Returns
     -------
     Forest
-        Of the paths, given that a tree has the argument. The argument keeps its span, and the predicate stands next to
-        it.
+        The paths, with their probabilities given that a tree contains the argument. The argument
+        keeps its span, and the predicate is placed next to it.
 
     Examples
     --------
@@ -166,7 +176,7 @@ def path_forest(forest: Forest | ForestIndex, predicate: int, node: NodeLike, *,
 
 
 def argument_forest(forest: Forest | ForestIndex, predicate: int, node: NodeLike, *, mark: bool = True) -> Forest:
-    """The paths from a predicate to an argument with all that is below it, in all trees that have it.
+    """Cut out the paths from a predicate to an argument, with the complete argument, in all trees of a forest.
 
     Parameters
     ----------
@@ -176,8 +186,8 @@ def argument_forest(forest: Forest | ForestIndex, predicate: int, node: NodeLike
     Returns
     -------
     Forest
-        Of paths and argument, given that a tree has the argument. Its words keep their positions, and the predicate
-        stands next to them.
+        The paths and the argument, with their probabilities given that a tree contains the argument.
+        The words of the argument keep their positions, and the predicate is placed next to them.
 
     References
     ----------
@@ -195,12 +205,17 @@ def argument_forest(forest: Forest | ForestIndex, predicate: int, node: NodeLike
 
 
 def constituent_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
-    """All that an argument may consist of: the part of the forest below it.
+    """Cut out the part of a forest below an argument.
 
     Parameters
     ----------
     forest, node
-        As in `path_forest`. With a span alone, its several possible labels are several roots.
+        As in `path_forest`. If `node` is a span, the result may have several roots with different
+        labels.
+
+    Returns
+    -------
+    Forest
 
     Examples
     --------
@@ -224,12 +239,14 @@ def _linked(index: ForestIndex, predicate: int, node: NodeLike, mark: bool, *, w
     else:
         roots = _path_between(copy, word, matches, span, mark, whole)
     if not roots:
-        raise TreeError(f"the node {node!r} is too improbable, or no node is above it and the word {word}")
+        raise TreeError(
+            f"The node {node!r:.80} has a probability of almost 0, or no node contains both it and word {word}."
+        )
     return Forest.from_columns(copy.draft.columns(roots))
 
 
-def _path_within(copy: Copy, word: int, found: list[int], span: Span, mark: bool, whole: bool) -> Ways:
-    """The argument is above the predicate."""
+def _path_within(copy: Copy, word: int, numbers: list[int], span: Span, mark: bool, whole: bool) -> Ways:
+    """Copy the paths of an argument that contains the predicate. Return the roots."""
     index, draft = copy.index, copy.draft
     below = (index.begin >= span[0]) & (index.end <= span[1]) & (index.inner | index.word)
     if whole:
@@ -237,7 +254,7 @@ def _path_within(copy: Copy, word: int, found: list[int], span: Span, mark: bool
     else:
         copy.add(np.flatnonzero(below & index.holding(word)), span, place=span)
     roots: Ways = {}
-    for number, weight in index.topmost(found, span).items():
+    for number, weight in index.topmost(numbers, span).items():
         label = index.labels[number]
         for variant, share in copy.variants(number):
             tag = draft.nodes[variant][0][len(label) :]
@@ -246,8 +263,8 @@ def _path_within(copy: Copy, word: int, found: list[int], span: Span, mark: bool
     return {root: weight for root, weight in roots.items() if weight > 0}
 
 
-def _path_between(copy: Copy, word: int, found: list[int], span: Span, mark: bool, whole: bool) -> Ways:
-    """The argument is beside the predicate: one way down to each."""
+def _path_between(copy: Copy, word: int, numbers: list[int], span: Span, mark: bool, whole: bool) -> Ways:
+    """Copy the paths of an argument that does not contain the predicate. Return the roots."""
     index, draft, labels, spans = copy.index, copy.draft, copy.index.labels, copy.index.spans
     beside = (span[0] - 1, span[0]) if word < span[0] else (span[1], span[1] + 1)
     apart = (index.end <= span[0]) | (index.begin >= span[1])
@@ -255,10 +272,10 @@ def _path_between(copy: Copy, word: int, found: list[int], span: Span, mark: boo
     if whole:
         copy.add(np.flatnonzero((index.begin >= span[0]) & (index.end <= span[1])), span)
     down: dict[int, int] = {}
-    for number in found:
+    for number in numbers:
         label = labels[number] + ARGUMENT if mark else labels[number]
         down[number] = draft.labeled(copy.node_of[number], label) if whole else draft.node(label, span, {})
-    reach = index.reach(found, span)
+    reach = index.reach(numbers, span)
     roots = RootCollector()
     for number in sorted(reach):
         if spans[number][0] <= word < spans[number][1]:
@@ -279,7 +296,7 @@ def _path_between(copy: Copy, word: int, found: list[int], span: Span, mark: boo
 def _branches(
     copy: Copy, word: int, tails: tuple[int, ...], down: dict[int, int], reach: dict[int, float]
 ) -> Iterator[tuple[tuple[int, int], float]]:
-    """Of an edge, the tail above the predicate and the one above the argument, if they are two; in their order."""
+    """Iterate over pairs of tails of an edge, in their order: one contains the predicate, the other the argument."""
     spans = copy.index.spans
     for below in tails:
         begin, end = spans[below]

@@ -1,8 +1,9 @@
-"""What stands over a span, below a node, or around it.
+"""Parts of a forest: over a span, below a node, or the trees that contain a node.
 
-Every function takes a `Forest`, or a `ForestIndex` where several parts of one forest are wanted, and returns a `Forest`
-whose probabilities sum to 1. Each is the image of a function on trees: take it of every tree of the forest and add up
-the probabilities of equal results. Nothing is unpacked for that, nothing is approximated, and nothing recurses.
+Each function accepts a `Forest`, or a `ForestIndex` if several parts of one forest are needed. The result
+is a `Forest` whose probabilities sum to 1. It is the same as applying a function to every tree of the
+forest and adding the probabilities of equal results. The results are exact, although the trees are not
+enumerated.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from treelet.structures.spans import Span
 
 
 def sub_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
-    """The part below a node.
+    """Cut out the part of a forest below a node.
 
     Parameters
     ----------
     forest : Forest or ForestIndex
-        What it is a part of.
+        The forest.
     node : int, (label, begin, end) or (begin, end)
-        The node's number in ``forest.nodes``; or its label and span, or its span alone, see `span_forest`.
+        The number of a node in ``forest.nodes``, its label and span, or its span; see `span_forest`.
 
     Returns
     -------
     Forest
-        Of each tree that has the node, what is below it. Words keep their positions.
+        The subtrees of the node in all trees that contain the node. Words keep their positions.
 
     Examples
     --------
@@ -44,7 +45,7 @@ def sub_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
     matches, span = index.matching(node)
     tops = index.topmost(matches, span)
     if not tops:
-        raise TreeError(f"the node {node!r} is too improbable")
+        raise TreeError(f"The node {node!r:.80} has a probability of almost 0.")
     columns, root = index.columns, next(iter(tops))
     if len(tops) > 1:
         root, chances = len(columns.label), np.array(list(tops.values()))
@@ -62,22 +63,22 @@ def sub_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
 
 
 def span_forest(forest: Forest | ForestIndex, span: Span, label: str | None = None) -> Forest:
-    """The part over a span: a sub-forest with one or several roots.
+    """Cut out the part of a forest over a span: a subforest with one or several roots.
 
     Parameters
     ----------
     forest : Forest or ForestIndex
-        What it is a part of.
+        The forest.
     span : (begin, end)
-        Word positions: the first, and the one after the last.
+        First word of the span and the word after its last word.
     label : str, optional
-        Only what has this label at the top.
+        Label of the root. Default: any label.
 
     Returns
     -------
     Forest
-        Of each tree that has a node over exactly the span (and with the label), what is below the topmost one. Several
-        roots are joined by a hidden root, a choice that is in no tree.
+        The subtrees of the topmost node with exactly this span (and label), in all trees that have
+        such a node. Several roots are joined by a hidden root, which is not part of any tree.
 
     Examples
     --------
@@ -95,19 +96,19 @@ def span_forest(forest: Forest | ForestIndex, span: Span, label: str | None = No
 
 
 def containing_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
-    """The trees that have a node, as a forest.
+    """Select the trees of a forest that contain a node.
 
     Parameters
     ----------
     forest : Forest or ForestIndex
         The forest.
     node : int, (label, begin, end) or (begin, end)
-        A node by its number in ``forest.nodes``, or any node with the label and the span, or with the span.
+        The number of a node in ``forest.nodes``, a label and a span, or a span.
 
     Returns
     -------
     Forest
-        Only those trees, with their probabilities given that a tree has the node.
+        The trees, with their probabilities given that a tree contains the node.
 
     Examples
     --------
@@ -122,7 +123,7 @@ def containing_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
     reach = index.reach(matches, span)
     copy = Copy(index)
     copy.add(np.flatnonzero(index.inner | index.word), index.root_span)
-    through = {number: copy.node_of[number] for number in matches}  # only what has the node; copy.node_of is all
+    through = {number: copy.node_of[number] for number in matches}  # copies that contain the node, unlike copy.node_of
     for number in sorted(reach.keys() - through.keys()):
         ways: Ways = {}
         for tails, chance in index.ways[number]:
@@ -138,5 +139,5 @@ def containing_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
         if number in reach:
             roots[through[number],] = roots.get((through[number],), 0.0) + weight * reach[number]
     if not roots:
-        raise TreeError(f"the node {node!r} is too improbable")
+        raise TreeError(f"The node {node!r:.80} has a probability of almost 0.")
     return Forest.from_columns(copy.draft.columns(roots))

@@ -1,4 +1,4 @@
-"""A tree by numbers: where each node begins and ends, what is above it, and which word is its head."""
+"""An index of a tree: the span, the parent and the head of each node."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import pairwise
 from operator import index as as_int
 from typing import NamedTuple
 
+from treelet.checks import article, plural
 from treelet.cuts.heads import head_child
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.structures.spans import Span, as_span
@@ -16,47 +17,48 @@ Group = tuple[int, int, str]  # children i to j - 1 of a node, and the label of 
 
 
 class SpanNode(NamedTuple):
-    """One node of a tree: its number, its label, its words from `start` to `end` - 1, what is above it."""
+    """A node of a tree: its number, its label, its words from `start` to `end` - 1, its parent and its depth."""
 
     number: int
     label: str
     start: int
     end: int
     parent: int
-    """The number of the node above, -1 for the root."""
+    """Number of the parent; -1 for the root."""
     depth: int
-    """0 for the root."""
+    """Distance from the root; 0 for the root."""
 
     @property
     def span(self) -> Span:
-        """First word, and first word behind."""
+        """First word, and the word after the last word."""
         return self.start, self.end
 
 
 class TreeIndex:
-    """The nodes of a tree, numbered in pre-order, with their spans and parents.
+    """An index of the nodes of a tree, numbered in preorder, with their spans and parents.
 
-    Words are nodes too; they are counted from 0 where spans are given. Any depth is fine. Finding a node costs a look
-    into a table; ancestors and paths cost as many steps as there are nodes on the way.
+    Words are nodes, too. In spans, words are counted from 0. Trees may be arbitrarily deep. Looking up a
+    node takes constant time; the time for ancestors and paths is proportional to their length.
 
     Parameters
     ----------
     tree : Tree or str
-        A string is read as brackets.
+        A tree, or a bracketed string.
 
     Attributes
     ----------
     nodes : list of Tree
+        The nodes in preorder.
     start, end : list of int
-        Of each node: its first word, and the first word behind it.
+        First word of each node, and the word after its last word.
     parent : list of int
-        Of each node; -1 for the root.
+        Number of each node's parent; -1 for the root.
     depth : list of int
-        Of each node; 0 for the root.
+        Distance of each node from the root; 0 for the root.
     after : list of int
-        The nodes below node n are those numbered n + 1 to after[n] - 1.
+        The nodes below node n are those with the numbers n + 1 to after[n] - 1.
     leaves : list of int
-        The nodes that are words, left to right.
+        Numbers of the nodes that are words, from left to right.
 
     Examples
     --------
@@ -75,7 +77,7 @@ class TreeIndex:
         if isinstance(tree, str):
             tree = Tree.parse(tree)
         if not isinstance(tree, Tree):
-            raise InputTypeError(f"a tree is needed, got {type(tree).__name__}")
+            raise InputTypeError(f"A Tree or a bracketed string is needed. Got {article(type(tree).__name__)} instead.")
         nodes, parent, start, leaves = list[Tree](), list[int](), list[int](), list[int]()
         stack = [(tree, -1)]
         while stack:
@@ -111,7 +113,7 @@ class TreeIndex:
         return len(self.nodes)
 
     def __getitem__(self, number: int) -> SpanNode:
-        """One node with all that is known of it."""
+        """Return a node with its label, span, parent and depth."""
         number = range(len(self.nodes))[number]
         return SpanNode(
             number,
@@ -135,15 +137,15 @@ class TreeIndex:
 
     @property
     def words(self) -> list[str]:
-        """The words, left to right."""
+        """The words, from left to right."""
         return [self.nodes[leaf].label for leaf in self.leaves]
 
     def label(self, node: int) -> str:
-        """Of a node."""
+        """Return the label of a node."""
         return self.nodes[node].label
 
     def children(self, node: int) -> list[int]:
-        """The nodes right below a node, left to right."""
+        """Return the children of a node, from left to right."""
         children, child = [], node + 1
         while child < self.after[node]:
             children.append(child)
@@ -151,45 +153,45 @@ class TreeIndex:
         return children
 
     def holds(self, above: int, node: int) -> bool:
-        """True if `node` is `above` or below it."""
+        """Return whether `node` is equal to `above` or below it."""
         return above <= node < self.after[above]
 
     def ancestors(self, node: int) -> Iterator[int]:
-        """What is above a node, from its parent to the root."""
+        """Iterate over the ancestors of a node, from its parent to the root."""
         while (node := self.parent[node]) >= 0:
             yield node
 
-    # --- by words -----------------------------------------------------------------------------------------------
+    # --- words and spans ----------------------------------------------------------------------------------------
 
     def word(self, place: int) -> int:
-        """The node of a word, by its place in the sentence."""
+        """Return the node of a word, given its position in the sentence."""
         return self.leaves[self.check_word(place)]
 
     def tag(self, place: int) -> int:
-        """The node right above a word."""
+        """Return the parent of a word."""
         above = self.parent[self.word(place)]
         if above < 0:
-            raise TreeError(f"the tree is the single word {self.tree.label!r}: nothing is above it")
+            raise TreeError(f"The tree is the single word {self.tree.label!r}, but a word with a parent is needed.")
         return above
 
     def tag_label(self, place: int) -> str:
-        """The label right above a word if only words are there, else an empty string: the word has no tag."""
+        """Return the label of a word's parent if all its children are words, or else an empty string."""
         above = self.parent[self.word(place)]
         return self.nodes[above].label if above >= 0 and self.nodes[above].is_preterminal else ""
 
     def find(self, span: Span, *, lowest: bool = False) -> int | None:
-        """The topmost (or the lowest) node that has exactly these words, None if there is none. Words do not count."""
+        """Return the topmost (or the lowest) node with exactly this span, or None. Words are not considered."""
         return (self._lowest if lowest else self._topmost).get(self.check_span(span))
 
     def node_of(self, span: Span, *, lowest: bool = False) -> int:
-        """As `find`, but an error where no node has exactly these words."""
+        """Return the same node as `find`. TreeError is raised if there is no such node."""
         node = self.find(span, lowest=lowest)
         if node is None:
             raise TreeError(self._no_constituent(self.check_span(span)))
         return node
 
     def covering(self, span: Span) -> int:
-        """The smallest node that holds all these words: a node of the tree, a word only where the tree is one."""
+        """Return the smallest node that contains a span. It is a word only if the tree is a single word."""
         begin, end = self.check_span(span)
         node = self.leaves[begin]
         if self.parent[node] >= 0:
@@ -199,24 +201,30 @@ class TreeIndex:
         return node
 
     def check_word(self, place: int, what: str = "word") -> int:
-        """The place of a word, or an error if there is no such word."""
+        """Return the position of a word as an int. Other values raise an error."""
         try:
             if isinstance(place, bool):
                 raise TypeError
             place = as_int(place)
         except TypeError:
-            raise InputTypeError(f"the {what} must be a number, got {place!r}: words are counted from 0") from None
+            raise InputTypeError(
+                f"The position of the {what} must be an int, counted from 0. Got {place!r:.60} instead."
+            ) from None
         if not 0 <= place < len(self.leaves):
             raise ParameterError(
-                f"the {what} is number {place} of a tree of {len(self.leaves)} words: words are counted from 0"
+                f"The position of the {what} must be an int from 0 to {len(self.leaves) - 1}, because the tree has "
+                f"{plural(len(self.leaves), 'word')}. Got {place} instead."
             )
         return place
 
     def check_span(self, span: Span) -> Span:
-        """Two ints in order, within the sentence, or an error."""
+        """Return a span as two ints. A span outside the sentence raises ParameterError."""
         begin, end = as_span(span)
         if end > len(self.leaves):
-            raise ParameterError(f"the span {begin}-{end} ends behind the last of the tree's {len(self.leaves)} words")
+            raise ParameterError(
+                f"The span ({begin}, {end}) ends after the last word, because the tree has only "
+                f"{plural(len(self.leaves), 'word')}."
+            )
         return begin, end
 
     def _no_constituent(self, span: Span) -> str:
@@ -225,16 +233,15 @@ class TreeIndex:
         text = " ".join(words) if len(words) <= 8 else " ".join([*words[:4], "...", *words[-3:]])
         around = self[self.covering(span)]
         return (
-            f"the words {begin}-{end} ({text!r}) are no constituent of this tree. The smallest one around them is "
-            f"{around.label} over {around.start}-{around.end}: use its span (covering_span(tree, {span})), or leave "
-            "this one out and count it as not found"
+            f"The span {span} ({text!r}) is not a constituent of this tree. The smallest constituent that contains it is "
+            f"{around.label} over {around.span}. Use covering_span(tree, {span}), or skip this instance."
         )
 
-    # --- between nodes ------------------------------------------------------------------------------------------
+    # --- paths --------------------------------------------------------------------------------------------------
 
     def common(self, a: int, b: int) -> int:
-        """The lowest node that is above both, or one of the two."""
-        while a != b:  # the later node in pre-order is never above the earlier one
+        """Return the lowest common ancestor of two nodes, which may be one of the two."""
+        while a != b:  # the later node in preorder is never above the earlier one
             if a > b:
                 a = self.parent[a]
             else:
@@ -242,7 +249,7 @@ class TreeIndex:
         return a
 
     def path(self, a: int, b: int) -> tuple[list[int], list[int]]:
-        """The nodes from `a` up to the lowest common ancestor, and those from below it down to `b`."""
+        """Return the nodes from `a` up to the lowest common ancestor, and the nodes from below it down to `b`."""
         top, up, down = self.common(a, b), [a], []
         while up[-1] != top:
             up.append(self.parent[up[-1]])
@@ -254,16 +261,16 @@ class TreeIndex:
     # --- heads --------------------------------------------------------------------------------------------------
 
     def head_child(self, node: int) -> int:
-        """The child that is the head, by the rules of Collins (1999), appendix A; a word is its own.
+        """Return the head child of a node, by the rules of Collins (1999), appendix A. A word is its own head.
 
-        Where no rule finds one, it is the first child from the side where the rules begin, punctuation left out.
-        Function tags of labels do not matter.
+        If no rule applies, the head is the first child, other than punctuation, from the side where
+        the search begins. Function tags are ignored.
         """
         kids = self.children(node)
         return kids[head_child(self.label(node), [self.label(kid) for kid in kids])] if kids else node
 
     def head(self, node: int) -> int:
-        """The place in the sentence of a node's head word."""
+        """Return the position of a node's head word in the sentence."""
         while self.nodes[node].children:
             node = self.head_child(node)
         return self.start[node]
@@ -278,19 +285,23 @@ class TreeIndex:
         rename: Mapping[int, str] | None = None,
         wrap: Mapping[int, Sequence[Group]] | None = None,
     ) -> Tree:
-        """A tree made of some of the nodes.
+        """Build a tree from some of the nodes.
 
         Parameters
         ----------
-        root : int
-            The node to begin with.
+        root : int, default 0
+            Root of the new tree.
         keep : iterable of int, optional
-            The nodes that stay; what is above a node that stays, up to the root, has to stay too. By default all.
+            Nodes to keep, including all their ancestors up to the root. Default: all nodes.
         rename : dict of int to str, optional
-            New labels.
+            New labels of nodes.
         wrap : dict of int to list of (int, int, str), optional
-            For a node, groups of children that get a node above them: first child, first child behind, label. They must
-            not overlap.
+            New nodes above groups of a node's children. A group is (first child, child after the
+            last one, label), with positions among the children. Groups must not overlap.
+
+        Returns
+        -------
+        Tree
         """
         rename, wrap = rename or {}, wrap or {}
         numbers = range(root, self.after[root]) if keep is None else sorted({*keep, root})
@@ -315,13 +326,16 @@ AnyTree = Tree | str | TreeIndex
 
 
 def as_tree_index(tree: AnyTree) -> TreeIndex:
-    """The index of a tree; an index is returned as it is."""
+    """Return the index of a tree. An index is returned unchanged."""
     return tree if isinstance(tree, TreeIndex) else TreeIndex(tree)
 
 
 def covering_span(tree: AnyTree, span: Span) -> Span:
-    """The span of the smallest constituent that holds all words of `span`.
+    """Return the span of the smallest constituent that contains all words of a span.
 
+    Examples
+    --------
+    >>> from treelet.cuts import covering_span
     >>> covering_span("(S (NP (N John)) (VP (V saw) (NP (N Mary))))", (0, 2))
     (0, 3)
     """
@@ -330,7 +344,7 @@ def covering_span(tree: AnyTree, span: Span) -> Span:
 
 
 def siblings(index: TreeIndex, nodes: Sequence[int]) -> list[list[int]]:
-    """Nodes in order, in runs of neighbors under one parent."""
+    """Group ordered nodes into runs of neighbors with the same parent."""
     runs = [[node] for node in nodes[:1]]
     for left, right in pairwise(nodes):
         if index.parent[left] == index.parent[right] and index.after[left] == right:

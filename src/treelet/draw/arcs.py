@@ -6,18 +6,19 @@ import itertools
 import math
 from dataclasses import dataclass, field
 
-from treelet.checks import check_integer
+from treelet.checks import article, check_integer, plural
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import shortened
 from treelet.draw.layout import shown, width_of
 from treelet.draw.svg import Caption, escaped
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies
+from treelet.vocabulary import keyword
 
 LIMIT = 200  # words
-WORD, SMALL = 15.0, 11.0  # sizes of letters
-LEVEL, STEP, CORNER = 25.0, 9.0, 6.0  # from one arc to the next above it, between two ends at a word, of an arc
-MARGIN, GAP, PAD = 16.0, 16.0, 16.0  # around, between words, beside a label
+WORD, SMALL = 15.0, 11.0  # font sizes of words, and of tags and labels
+LEVEL, STEP, CORNER = 25.0, 9.0, 6.0  # space between arcs and between ends at a word; radius of a corner
+MARGIN, GAP, PAD = 16.0, 16.0, 16.0  # space around the picture, between words and beside a label
 LINE, NAME, TAG, ROOT = "#5b6770", "#1f4e79", "#76818b", "#a33b20"
 
 
@@ -32,7 +33,7 @@ class _End:
 
 @dataclass
 class _Arc:
-    """A link to draw: between two words, or down to a root, where both ends are the same object."""
+    """A link between two words, or a line down to a root. The ends of a root line are the same object."""
 
     left: _End
     right: _End
@@ -40,7 +41,7 @@ class _Arc:
     level: int
     arrow: _End | None  # the dependent's end
     at: float = 0.0  # the middle of the label
-    crossed: list[float] = field(default_factory=list)  # lines of higher arcs that come down through this one
+    crossed: list[float] = field(default_factory=list)  # positions where lines of higher arcs cross this one
 
     @property
     def root(self) -> bool:
@@ -80,7 +81,7 @@ class ArcLayout:
                 arc.at = _label_middle(arc)
 
     def _spread_ends(self) -> None:
-        """Order the ends at each word from left to right: arcs from the left, the lowest first; the root's; arcs to the right."""
+        """Order the ends at each word: arcs to the left (the lowest first), then the root line, then arcs to the right."""
         ends: list[list[tuple[int, int, _End]]] = [[] for _ in self.parse.words]
         for arc in self.arcs:
             if arc.root:
@@ -99,7 +100,9 @@ class ArcLayout:
         apart = [math.ceil((left + right) / 2 + GAP) for left, right in itertools.pairwise(self.widths)]
         needs = []
         for arc in (arc for arc in self.arcs if not arc.root):
-            sections = 1 + len(self._crossing(arc))  # the widest section is at least as wide as their mean
+            sections = 1 + len(
+                self._crossing(arc)
+            )  # the widest section is at least as wide as their mean, so the label fits
             need = sections * (arc.label_width + PAD) + arc.left.aside - arc.right.aside
             needs.append((arc.left.word, arc.right.word, need))
         roots = sorted((arc for arc in self.arcs if arc.root), key=lambda arc: arc.left.word)
@@ -118,13 +121,13 @@ class ArcLayout:
         return [float(x) for x in itertools.accumulate(apart, initial=math.ceil(start))]
 
     def _crossing(self, arc: _Arc) -> list[_End]:
-        """Return the ends of higher arcs whose lines come down through this one."""
+        """Return the ends of higher arcs whose lines cross this one."""
         higher = {id(end): end for other in self.arcs if other.level > arc.level for end in (other.left, other.right)}
         return [end for end in higher.values() if arc.left.word < end.word < arc.right.word]
 
 
 def _label_middle(arc: _Arc) -> float:
-    """Return the middle of the arc, or the nearest position where no line comes down through the label."""
+    """Return the middle of the arc, or the nearest position where no line crosses the label."""
     half, middle = arc.label_width / 2, (arc.left.x + arc.right.x) / 2
     reach = int((arc.right.x - arc.left.x) / 2 - half)
     for offset in sorted(range(-reach, reach + 1), key=abs):
@@ -134,7 +137,7 @@ def _label_middle(arc: _Arc) -> float:
 
 
 def _arcs(parse: Dependencies) -> list[_Arc]:
-    """Return the arcs, shorter ones first, each on the lowest level above all that it spans or crosses."""
+    """Return the arcs, short ones first, each on the lowest level above all arcs that it spans or crosses."""
     arcs: list[_Arc] = []
     top = [0] * len(parse)  # the highest level between a word and the next
     for left, right, kind in sorted(parse.links, key=lambda link: (link.right - link.left, link)):
@@ -156,11 +159,11 @@ def _arcs(parse: Dependencies) -> list[_Arc]:
 
 def _check(parse: object, limit: int) -> Dependencies:
     if not isinstance(parse, Dependencies):
-        raise InputTypeError(f"Dependencies are needed, got {type(parse).__name__}")
+        raise InputTypeError(f"dependency_svg draws Dependencies. Got {article(type(parse).__name__)} instead.")
     check_integer("limit", limit)
     if len(parse) > limit:
         raise TreeError(
-            f"the parse has {len(parse):,} words, more than can be drawn ({limit:,}): print it, or raise limit"
+            f"The parse has {plural(len(parse), 'word')}, but the limit is {limit:,}. Pass a larger {keyword('limit')}, or print the parse."
         )
     return parse
 
@@ -169,23 +172,23 @@ def _check(parse: object, limit: int) -> Dependencies:
 
 
 def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "", limit: int = LIMIT) -> Drawing:
-    """A picture of a dependency parse: arcs over the words, their types on them.
+    """Draw a dependency parse as labeled arcs over the words.
 
     Parameters
     ----------
     parse : Dependencies
-        Where there are heads, an arrow points at each dependent, and a line comes down to each root.
-    tags : bool
-        Show the tags below the words, if there are any.
-    caption : str
-        A line of text below the picture.
-    limit : int
-        Words at most.
+        The parse. If it has heads, an arrow points at each dependent, and a vertical line marks each root.
+    tags : bool, default True
+        Show the tags, if any, below the words.
+    caption : str, default ""
+        Text below the picture.
+    limit : int, default 200
+        Maximum number of words. Longer parses raise `TreeError`.
 
     Returns
     -------
     Drawing
-        An SVG document, as a string that can be saved in other forms too.
+        An SVG document as a string. Its `save` method also writes PNG, PDF and LaTeX.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Pictures that notebooks display and that can be saved as SVG, PNG, PDF or LaTeX."""
+"""Drawings: pictures that notebooks display and that can be saved as SVG, PNG, PDF or LaTeX."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
-from treelet.checks import in_words
+from treelet.checks import article, in_words
 from treelet.errors import InputTypeError, ParameterError, TreeletError
 from treelet.formats.files import PathLike, open_whole
 from treelet.structures import Dependencies, Forest, Tree
@@ -16,12 +16,12 @@ SCALE = 2.0
 
 
 class Drawing(str):
-    """A picture: the text of an SVG document, which shows itself in notebooks and can be saved.
+    """A picture as the text of an SVG document. Notebooks display it, and `save` writes it to a file.
 
     Attributes
     ----------
     of : Tree, Dependencies, ... or None
-        What is drawn, if it can also be written in LaTeX.
+        The drawn structure, if it can also be written in LaTeX.
     """
 
     __slots__ = ("of",)
@@ -37,12 +37,12 @@ class Drawing(str):
 
     @property
     def width(self) -> float:
-        """In pixels."""
+        """Width in pixels."""
         return float(self.partition('width="')[2].partition('"')[0])
 
     @property
     def height(self) -> float:
-        """In pixels."""
+        """Height in pixels."""
         return float(self.partition('height="')[2].partition('"')[0])
 
     def __repr__(self) -> str:
@@ -52,14 +52,15 @@ class Drawing(str):
         return str(self)
 
     def save(self, file: PathLike, *, scale: float = SCALE) -> None:
-        """Write the picture; the file appears whole or not at all.
+        """Write the picture to a file. The file appears only when it is complete.
 
         Parameters
         ----------
         file : path
-            ``.svg``, ``.png`` and ``.pdf`` (both by matplotlib), or ``.tex``: see `treelet.draw.latex`.
-        scale : float
-            Dots of a PNG a pixel of the drawing.
+            Name that ends in ``.svg``, ``.png``, ``.pdf`` or ``.tex``. PNG and PDF need matplotlib; see
+            `treelet.draw.latex` for LaTeX.
+        scale : float, default 2
+            Pixels of a PNG per pixel of the drawing.
 
         Examples
         --------
@@ -85,7 +86,7 @@ class Drawing(str):
             from treelet.draw.tex import latex
 
             if self.of is None:
-                raise ParameterError("this picture has no LaTeX form: save it as .pdf, or draw the tree alone")
+                raise ParameterError("This picture has no LaTeX form. Save it as .pdf, or draw the tree alone.")
             return f"{latex(self.of)}\n".encode()
         from treelet.draw.raster import rendered
 
@@ -93,28 +94,30 @@ class Drawing(str):
 
 
 def check_kind(suffix: str, name: str = "") -> str:
-    """Return the extension of a file name. Raise TreeletError if it is not supported, or if a package for it is missing."""
+    """Return the extension in lower case. Raise TreeletError if it is not supported, or if a package is missing."""
     if (kind := suffix.lower()) not in KINDS:
-        raise ParameterError(f"{name or suffix}: the name of a picture must end in {in_words(list(KINDS))}")
+        raise ParameterError(f"{name or suffix}: the name of a picture must end in {in_words(list(KINDS))}.")
     if kind in (".png", ".pdf") and find_spec("matplotlib") is None:
-        raise TreeletError(f"a picture in {kind} needs matplotlib: pip install 'treelet[viz]', or choose .svg")
+        raise TreeletError(
+            f"Writing {kind} requires matplotlib. Install it with pip install 'treelet[viz]', or choose .svg."
+        )
     return kind
 
 
 def draw(thing: object, **options: Any) -> Drawing:
-    """A picture of a tree, a forest or a dependency parse, to be shown in a notebook or saved.
+    """Draw a tree, a forest or a dependency parse.
 
     Parameters
     ----------
     thing : Tree, str, Forest or Dependencies
-        A string is a tree in brackets.
+        Structure to draw. A string is a tree in brackets.
     **options
-        Of `tree_svg`, `forest_svg` or `dependency_svg`, which draw it.
+        Options of `tree_svg`, `forest_svg` or `dependency_svg`, depending on `thing`.
 
     Returns
     -------
     Drawing
-        A string, the SVG document, that has a ``save`` of its own.
+        An SVG document as a string. Notebooks display it, and its `save` method writes it to a file.
 
     Examples
     --------
@@ -131,4 +134,6 @@ def draw(thing: object, **options: Any) -> Drawing:
         return dependency_svg(thing, **options)
     if isinstance(thing, (Tree, str)):
         return tree_svg(thing, **options)
-    raise InputTypeError(f"a Tree, its brackets, a Forest or Dependencies can be drawn, not a {type(thing).__name__}")
+    raise InputTypeError(
+        f"draw takes a Tree, a bracketed string, a Forest or Dependencies. Got {article(type(thing).__name__)} instead."
+    )

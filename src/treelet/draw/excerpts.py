@@ -1,4 +1,4 @@
-"""Excerpts of structures that are too large to be shown whole."""
+"""Excerpts of structures that are too large to be shown completely."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import NamedTuple
 from treelet.structures import Dependencies, Tree
 from treelet.structures.dependency import Link
 
-LEAVES, LEVELS = 30, 20  # of a tree that is shown whole
-WORDS = 30  # of a sequence or a parse
-COUNTED = 100_000  # nodes: a tree with shared parts may have more than can be counted
-LETTERS = 1_000  # of a text
+LEAVES, LEVELS = 30, 20  # limits of a tree that is shown completely
+WORDS = 30  # limit of a sequence or a parse
+COUNTED = 100_000  # counting stops here, because a tree with shared parts may have exponentially many nodes
+LETTERS = 1_000  # characters of a text
 MORE = "…"
 
 
 class Excerpt(NamedTuple):
-    """A tree of limited size, and a note on what was left out; empty if nothing was."""
+    """A tree of limited size, and a note on the omitted nodes. The note is empty if the tree is complete."""
 
     tree: Tree
     note: str
@@ -25,7 +25,7 @@ class Excerpt(NamedTuple):
 
 @dataclass
 class _ExcerptNode:
-    """A node of the tree with the children that are kept; `cut` if there are others."""
+    """A node of the tree with the children that are kept. `cut` is true if others were left out."""
 
     tree: Tree
     kept: list[_ExcerptNode] = field(default_factory=list)
@@ -33,7 +33,7 @@ class _ExcerptNode:
 
 
 def excerpt(tree: Tree, leaves: int = LEAVES, levels: int = LEVELS) -> Excerpt:
-    """Return the upper part of a tree, at most so wide and so deep, and a note; ``…`` stands where something is left out.
+    """Return the upper part of a tree, and a note. ``…`` marks where nodes are left out.
 
     >>> from treelet import Tree
     >>> small, note = excerpt(Tree.parse("(S (A a b c d) (B (C (D d))))"), leaves=4, levels=3)
@@ -41,7 +41,7 @@ def excerpt(tree: Tree, leaves: int = LEAVES, levels: int = LEVELS) -> Excerpt:
     (S (A a b …) (B (C …))) | cut: 6 of 10 nodes
     """
     nodes = [_ExcerptNode(tree)]
-    level, room = [nodes[0]], leaves - 1  # one more at each place where a node is expanded
+    level, room = [nodes[0]], leaves - 1  # a node with n children adds n - 1 leaves
     for depth in range(levels):
         below: list[_ExcerptNode] = []
         for node in level:
@@ -63,7 +63,7 @@ def excerpt(tree: Tree, leaves: int = LEAVES, levels: int = LEVELS) -> Excerpt:
 
 
 def shortened(text: str, letters: int = LETTERS) -> str:
-    """Return a text, or its beginning if it is long.
+    """Return a text, shortened if it is long.
 
     >>> shortened("telescope", 5)
     'tele…'
@@ -72,7 +72,7 @@ def shortened(text: str, letters: int = LETTERS) -> str:
 
 
 def nodes_text(tree: Tree) -> str:
-    """Return the number of nodes of a tree as text, words included; very large trees are not counted to the end."""
+    """Return the number of nodes of a tree, including words, as text. Counting stops at a limit."""
     count = sum(1 for _ in islice(tree.nodes(), COUNTED + 1))
     return f"{count:,} node{'s' * (count != 1)}" if count <= COUNTED else f"more than {COUNTED:,} nodes"
 

@@ -1,7 +1,7 @@
 """The layout of a forest: positions of nodes, alternatives and lines.
 
-Nodes are in layers, each above all it may expand to, and in a layer over the middle of their words. A line that passes a
-layer takes room there like a node, so that it runs behind none; lines that end at one node run together.
+Nodes are in layers: each node is above all nodes that it may expand to, and centered over its words. A line that passes a layer
+takes room there like a node, so it does not run behind a node. Lines that end at the same node share their last part.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from treelet.draw.excerpts import shortened
 from treelet.structures import Forest
 
 FONT = 13.0
-HEIGHT, PAD, GAP = 30.0, 9.0, 14.0  # of a node, inside it, beside it
+HEIGHT, PAD, GAP = 30.0, 9.0, 14.0  # height of a node, space inside it and beside it
 DROP, CHANNEL = 21.0, 42.0  # from a node to its dots, from the dots to the next layer
 CLOSE = 30.0  # between layers without dots
 STEP = 42.0  # from one alternative's dot to the next
 TRUNK = 8.0  # room for a line that passes a layer
 MARGIN = 16.0
-LONGEST = 32  # letters of a label that are shown
+LONGEST = 32  # characters of a label that are shown
 
 
 class DrawnEdge(NamedTuple):
@@ -77,12 +77,12 @@ class ForestGraph:
             self.layer[edge.head] = max(self.layer[edge.head], 1 + max(self.layer[tail] for tail in edge.tails))
 
     def marked(self, edge: DrawnEdge) -> bool:
-        """Return whether an edge has a dot: not if a node has one child and no alternatives, nor in a single tree."""
+        """Return whether an edge has a dot. Edges of a single tree and of unary nodes without alternatives have none."""
         return len(self.own[edge.head]) > 1 or (len(edge.tails) > 1 and len(self.own) < len(self.edges))
 
 
 def width_of(text: str, size: float) -> float:
-    """Estimate the width of a text; rather too large than too small."""
+    """Estimate the width of a text. The estimate is rather too large than too small."""
     wide = sum(1.0 if unicodedata.east_asian_width(c) in "WF" else 0.85 if c in "MW@%mw" else 0.63 for c in text)
     return wide * size
 
@@ -93,7 +93,7 @@ def shown(label: str) -> str:
 
 @dataclass
 class _LayerItem:
-    """An item that takes room in a layer: a node with its dots, or a line on its way down to one."""
+    """An item that takes room in a layer: a node with its dots, or a line that passes the layer."""
 
     node: int
     width: float
@@ -104,8 +104,8 @@ class _LayerItem:
 
 
 def spread(items: list[_LayerItem], wanted: dict[int, float]) -> None:
-    """Place items without overlap, as near to the wanted positions as possible in the least squares sense; keep their order."""
-    blocks: list[list[float]] = []  # sum of wanted places, how many; places are those of a block's first item
+    """Place items in order and without overlap, as near to the wanted positions as possible (least squares)."""
+    blocks: list[list[float]] = []  # sum and number of the wanted positions of a block's first item
     offset, offsets = 0.0, []
     for before, item in zip([None, *items], items, strict=False):
         if before is not None:
@@ -122,7 +122,7 @@ def spread(items: list[_LayerItem], wanted: dict[int, float]) -> None:
 
 
 class ForestLayout:
-    """Positions of nodes, dots and passing lines. `least` is the minimum width of some nodes."""
+    """Positions of nodes, dots and passing lines. `least` contains minimum widths of nodes."""
 
     def __init__(self, graph: ForestGraph, least: Mapping[int, float] | None = None) -> None:
         self.graph = graph
@@ -180,7 +180,7 @@ class ForestLayout:
             spread(layer, wanted)
 
     def _slots(self) -> dict[int, float]:
-        """Return the position of each gap between words, so that the nodes over some words fit over them."""
+        """Return the position of each gap between words, such that the nodes over some words fit over them."""
         ends = sorted({position for node in self.graph.nodes for position in (node.begin, node.end)})
         slot = dict(zip(ends, range(len(ends)), strict=True))
         width = [0.0] * (len(ends) - 1)

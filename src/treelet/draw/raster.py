@@ -1,4 +1,4 @@
-"""Drawings as PNG and PDF, by matplotlib. Only the shapes that occur in treelet's own SVG are supported."""
+"""Drawings as PNG and PDF, rendered by matplotlib. Only the SVG elements that treelet writes are supported."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from treelet.checks import is_number, wrong
 from treelet.errors import TreeletError
 from treelet.printable import printable
 
-PIXELS = 96.0  # an inch
-LARGEST = 20_000  # dots along a side
+PIXELS = 96.0  # per inch
+LARGEST = 20_000  # pixels along a side
 FAMILIES = ("Helvetica", "Arial", "Liberation Sans", "DejaVu Sans")
 INHERITED = ("fill", "stroke", "stroke-width", "font-size", "text-anchor")
 SIDES = {"start": "left", "middle": "center", "end": "right"}
@@ -23,7 +23,7 @@ Style = dict[str, str]
 
 
 def rendered(svg: str, kind: str, scale: float) -> bytes:
-    """Return the picture as a PNG or PDF file. Raises `TreeletError` if there is no font for some letters."""
+    """Return the picture as the content of a PNG or PDF file. Raise `TreeletError` if no font has some character."""
     if not is_number(scale) or scale <= 0:
         raise wrong("scale", "a positive number", scale, of="save")
     from matplotlib.figure import Figure
@@ -42,7 +42,7 @@ def rendered(svg: str, kind: str, scale: float) -> bytes:
 
 
 def content_of(figure: Any, kind: str, dots: float) -> bytes:
-    """Return a matplotlib figure as a file. It is reproducible: it contains no dates and no random names."""
+    """Return a matplotlib figure as the content of a file. The content is reproducible: no dates, no random names."""
     from matplotlib import rc_context
 
     out = io.BytesIO()
@@ -53,7 +53,7 @@ def content_of(figure: Any, kind: str, dots: float) -> bytes:
 
 
 def _elements(root: Any) -> Iterator[tuple[Any, Style]]:
-    """Yield the elements in drawing order with their inherited styles; tags lose their namespace."""
+    """Yield the elements in drawing order with their inherited styles. The namespace of tags is removed."""
     stack: list[tuple[Any, Style]] = [(root, {"fill": "#000000", "stroke": "none", "stroke-width": "1"})]
     while stack:
         element, outer = stack.pop()
@@ -156,7 +156,7 @@ def _outline(data: str) -> Any:
 
 
 def _fonts(text: str, kind: str) -> list[str]:
-    """Return the fewest font families that have all the letters, the usual ones first."""
+    """Return as few font families as possible that contain all characters, the usual ones first."""
     from matplotlib import font_manager
 
     known = _families(font_manager.fontManager)
@@ -165,7 +165,9 @@ def _fonts(text: str, kind: str) -> list[str]:
     missing = _without(missing, families, known)[0]
     if missing:
         known_files = {entry.fname for entry in font_manager.fontManager.ttflist}
-        for file in sorted(set(font_manager.findSystemFonts()) - known_files):  # installed since matplotlib looked last
+        for file in sorted(
+            set(font_manager.findSystemFonts()) - known_files
+        ):  # fonts that were installed after matplotlib built its cache
             with suppress(RuntimeError, OSError):
                 font_manager.fontManager.addfont(file)
         known = _families(font_manager.fontManager)
@@ -175,14 +177,14 @@ def _fonts(text: str, kind: str) -> list[str]:
     if missing:
         lacking = printable(" ".join(sorted(map(chr, missing))[:10]))
         raise TreeletError(
-            f"no font that matplotlib finds has the letters {lacking}: install one, such as Noto Sans, or save the picture as "
-            f".svg instead of .{kind}"
+            f"No font that matplotlib finds has the characters {lacking}. Install a font such as Noto Sans, or save the picture as "
+            f".svg instead of .{kind}."
         )
     return families
 
 
 def _families(manager: Any) -> dict[str, str]:
-    """Return one regular font file per family. The Last Resort font, which has a box for every letter, is left out."""
+    """Return one regular font file per family, without the Last Resort font, which has a box for every character."""
     known: dict[str, str] = {}
     for entry in manager.ttflist:
         if entry.style == "normal" and entry.weight in (400, "normal", "regular") and "Last Resort" not in entry.name:
@@ -191,7 +193,7 @@ def _families(manager: Any) -> dict[str, str]:
 
 
 def _without(missing: set[int], names: list[str], known: dict[str, str]) -> tuple[set[int], list[str]]:
-    """Return the letters that these families lack, and the families that were needed."""
+    """Return the characters that these families lack, and the families that are needed."""
     used = []
     for name in names:
         if not missing:
@@ -203,7 +205,7 @@ def _without(missing: set[int], names: list[str], known: dict[str, str]) -> tupl
 
 
 def _letters(file: str) -> set[int]:
-    """Return the letters of a font; none if the font cannot be read."""
+    """Return the characters of a font; none if the font cannot be read."""
     from matplotlib.ft2font import FT2Font
 
     try:

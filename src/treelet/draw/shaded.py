@@ -1,10 +1,11 @@
-"""Pictures of trees with colored nodes: by a mark, or by a number per node."""
+"""Pictures of trees with colored nodes. The color shows a mark or a number."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from treelet.checks import plural
 from treelet.cuts import TreeIndex
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import excerpt
@@ -13,9 +14,9 @@ from treelet.draw.svg import SMALL, Picture, captioned_svg
 from treelet.errors import ParameterError
 from treelet.structures import Forest, Tree
 
-PLUS, MINUS = (0x00, 0x72, 0xB2), (0xE0, 0x7B, 0x00)  # blue and orange: told apart by everybody who sees colors at all
+PLUS, MINUS = (0x00, 0x72, 0xB2), (0xE0, 0x7B, 0x00)  # blue and orange, which most color-blind readers can distinguish
 FAINT, STRONG = 0.06, 0.62
-SEEN = 0.02  # of the largest: what is less has no number
+SEEN = 0.02  # fraction of the largest value below which a node has no number
 
 
 class Shade(NamedTuple):
@@ -66,22 +67,24 @@ class ShadedPicture(Picture):
 
 
 def heat_svg(tree: Tree, heat: Sequence[float], *, caption: str = "", scale: float = 0.0) -> Drawing:
-    """A tree as `tree_svg` draws it, each node in a blue for what is positive, an orange for what is negative.
+    """Draw a tree with colored nodes: blue for positive numbers, orange for negative ones.
 
     Parameters
     ----------
     tree : Tree
-        Of a large tree a part is drawn, without colors.
+        Tree to draw. Only the upper part of a large tree is drawn, without colors.
     heat : sequence of float
-        A number for each node, in pre-order, such as the shares of `Explanation.heat`.
-    caption : str
-        A line of text below.
-    scale : float
-        The number that has the strongest color; by default the largest of `heat`. For pictures that are to be compared.
+        One number per node in pre-order, such as the shares of `Explanation.heat`.
+    caption : str, default ""
+        Text below the picture.
+    scale : float, default 0
+        Number with the strongest color, for pictures that are compared with each other. The largest absolute value
+        of `heat` is used if it is larger.
 
     Returns
     -------
     Drawing
+        An SVG document as a string. Its `save` method also writes PNG, PDF and LaTeX.
 
     Examples
     --------
@@ -96,7 +99,7 @@ def heat_svg(tree: Tree, heat: Sequence[float], *, caption: str = "", scale: flo
         return captioned_svg(small, f"{note}; {caption}" if caption else note)
     if len(heat) != (number := sum(1 for _ in tree.nodes())):
         raise ParameterError(
-            f"The 'heat' parameter must be a number for each of {number} nodes. Got {len(heat)} instead."
+            f"The 'heat' parameter must have one number for each of {plural(number, 'node')}. Got {len(heat):,} instead."
         )
     most = max(scale, *map(abs, heat))
     shades = [_shade(value, most, leaf=not node.children) for value, node in zip(heat, tree.nodes(), strict=True)]
@@ -111,13 +114,13 @@ def _shade(value: float, most: float, *, leaf: bool) -> Shade | None:
 
 
 def tint(strength: float) -> str:
-    """Return a color from orange (-1) over white to blue (1)."""
+    """Return a color between orange (-1), white (0) and blue (1)."""
     full, share = PLUS if strength > 0 else MINUS, FAINT + STRONG * min(1.0, abs(strength))
     return "#" + "".join(f"{round(255 + (channel - 255) * share):02x}" for channel in full)
 
 
 def signed(value: float) -> str:
-    """Return a number with few digits and its sign, as tree-view.js writes it.
+    """Return a number with two significant digits and its sign, in the same format as tree-view.js.
 
     >>> [signed(value) for value in (0.104, -0.063, 12.34, -123.4, 0.0, 1e-9)]
     ['+0.10', '\u22120.063', '+12', '\u2212123', '0', '+1.0e-9']

@@ -7,16 +7,16 @@ import re
 from collections.abc import Mapping
 from html import escape
 
-from treelet.checks import check_integer
+from treelet.checks import article, check_integer, plural
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import shortened
 from treelet.draw.layout import FONT, HEIGHT, MARGIN, DrawnEdge, ForestGraph, ForestLayout, shown, width_of
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Forest, Tree
 
-LIMIT = 400  # nodes and edges that a person may still make out
-SMALL, CAPTION = 9.5, 11.0
-PAGE = 900.0  # a wider picture is made smaller where it is shown
+LIMIT = 400  # nodes and edges of a readable picture
+SMALL, CAPTION = 9.5, 11.0  # font sizes
+PAGE = 900.0  # wider pictures are usually displayed smaller
 BEST = "#1b1b1b"
 ONLY = "#9aa3ad"
 ALTERNATIVES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56a0d9", "#7a4fb5")
@@ -25,31 +25,31 @@ _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 
 
 def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> Drawing:
-    """A picture of a packed forest.
+    """Draw a packed forest.
 
-    Words are at the bottom, and a node stands over the middle of its words. A node that can be expanded in several ways
-    has a dot for each, in a color of its own, with P(expansion | node) beside it; lines lead from a dot to what it
-    expands to. The number in a node, and its shade, is the probability that a tree of the forest has it; where there is
-    none, every tree does. The most probable tree is drawn in bold black. A small circle is a hidden root.
+    Words are at the bottom, and each node is centered over its words. A node with several expansions has a colored dot for
+    each of them, with P(expansion | node) beside it. Lines lead from a dot to the nodes of the expansion. The number in a node
+    and its shade show the probability that a tree of the forest contains this node. Nodes without a number are in every tree.
+    The most probable tree has bold black lines. A small circle is a hidden root.
 
     Parameters
     ----------
     forest : Forest
-        Up to about 60 nodes are easily read.
-    caption : bool
-        Say below the picture how many trees there are.
-    limit : int
-        Nodes and edges, together, at most.
+        Forest to draw. Pictures of more than about 60 nodes are hard to read.
+    caption : bool, default True
+        Show the number of trees below the picture.
+    limit : int, default 400
+        Maximum number of nodes and edges together.
 
     Returns
     -------
     Drawing
-        An SVG document, as a string that can be saved in other forms too.
+        An SVG document as a string. Its `save` method also writes PNG and PDF.
 
     Raises
     ------
     TreeError
-        The forest is empty, or has more than `limit` nodes and edges: prune it.
+        If the forest is empty, or has more than `limit` nodes and edges. Prune large forests first.
 
     Examples
     --------
@@ -61,35 +61,35 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> D
     (True, True)
     """
     if not isinstance(forest, Forest):
-        raise InputTypeError(f"a Forest is needed, got {type(forest).__name__}")
+        raise InputTypeError(f"forest_svg draws a Forest. Got {article(type(forest).__name__)} instead.")
     _check_limit(limit)
     if not forest:
-        raise TreeError("the forest holds no tree: there is nothing to draw")
+        raise TreeError("The forest is empty: there is nothing to draw.")
     nodes, edges = len(forest.nodes), len(forest.edges)
     if nodes + edges > limit:
         raise TreeError(
-            f"the forest has {nodes:,} nodes and {edges:,} edges, together more than can be drawn ({limit:,}): prune it "
-            "closer, for example to 2"
+            f"The forest has {plural(nodes, 'node')} and {plural(edges, 'edge')}, but the limit is {limit:,} together. "
+            "Prune the forest to a smaller log-probability range, for example 2."
         )
     count = forest.count_trees()
-    said = f"{count:,} tree{'s' * (count > 1)}" if count < 10**12 else f"{float(min(count, 10**300)):.1e} trees"
-    return Drawing(Picture(ForestGraph(forest), f"{said}, the most probable one in bold" if caption else "").svg())
+    trees = plural(count, "tree") if count < 10**12 else f"{float(min(count, 10**300)):.1e} trees"
+    return Drawing(Picture(ForestGraph(forest), f"{trees}, the most probable one in bold" if caption else "").svg())
 
 
 def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
-    """A picture of a tree, its words in a row at the bottom.
+    """Draw a tree, with all words in a row at the bottom.
 
     Parameters
     ----------
     tree : Tree or str
-        A tree, or its brackets.
-    limit : int
-        Nodes at most.
+        Tree to draw. A string is a tree in brackets.
+    limit : int, default 800
+        Maximum number of nodes. Larger trees raise `TreeError`.
 
     Returns
     -------
     Drawing
-        An SVG document, as a string that can be saved in other forms too.
+        An SVG document as a string. Its `save` method also writes PNG, PDF and LaTeX.
 
     Examples
     --------
@@ -100,15 +100,19 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
     if isinstance(tree, str):
         tree = Tree.parse(tree)
     if not isinstance(tree, Tree):
-        raise InputTypeError(f"a Tree or its brackets are needed, got {type(tree).__name__}")
+        raise InputTypeError(
+            f"tree_svg draws a Tree or a bracketed string. Got {article(type(tree).__name__)} instead."
+        )
     _check_limit(limit)
     if sum(1 for _ in itertools.islice(tree.nodes(), limit + 1)) > limit:
-        raise TreeError(f"the tree has more than {limit:,} nodes, too many to draw: draw a part of it, or print it")
+        raise TreeError(
+            f"The tree has more than {plural(limit, 'node')}, which is too many to draw. Draw a subtree, or print the tree."
+        )
     return captioned_svg(tree)
 
 
 def captioned_svg(tree: Tree, caption: str = "") -> Drawing:
-    """Draw a tree of any size, with a line of text below it."""
+    """Draw a tree of any size, with a caption below."""
     return Drawing(Picture(ForestGraph(Forest.from_tree(tree)), caption).svg(), of=tree)
 
 
@@ -117,6 +121,8 @@ def _check_limit(limit: object) -> None:
 
 
 class Picture:
+    """The SVG elements of a forest or a tree."""
+
     def __init__(self, graph: ForestGraph, caption: str, room: Mapping[int, float] | None = None) -> None:
         self.graph, self.caption = graph, caption
         self.layout = ForestLayout(graph, room)
@@ -179,7 +185,9 @@ class Picture:
         lines = [f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{3.2 if edge.best else 2.8:g}" fill="{color}"/>']
         if len(self.graph.own[edge.head]) > 1:
             head = self.layout.at[edge.head, self.graph.layer[edge.head]].x
-            aside, anchor = (-5, "end") if x < head - 1 else (5, "start")  # away from the line that comes from the head
+            aside, anchor = (
+                (-5, "end") if x < head - 1 else (5, "start")
+            )  # on the side that is away from the line to the head
             lines.append(
                 f'<text x="{x + aside:.1f}" y="{y + 3:.1f}" text-anchor="{anchor}" font-size="{SMALL:g}" fill="{color}" '
                 f'stroke="#ffffff" stroke-width="2.5" paint-order="stroke">{_number(edge.chance) or "1.00"}</text>'
@@ -191,8 +199,8 @@ class Picture:
         x, y = self.layout.at[node, self.graph.layer[node]].x, self.layout.top[self.graph.layer[node]]
         chance, best = self.graph.posterior[node], node in self.graph.best_nodes
         number = _number(chance)
-        said = f"{shortened(label) or 'hidden root'} over words {begin} to {end}, probability {chance:.4g}"
-        lines = ["<g>", f"<title>{escaped(said)}</title>"]
+        description = f"{shortened(label) or 'hidden root'} over words {begin} to {end}, probability {chance:.4g}"
+        lines = ["<g>", f"<title>{escaped(description)}</title>"]
         line = f'stroke="{BEST if best else ONLY}" stroke-width="{1.8 if best else 1:g}"'
         if not label:
             lines.append(f'<circle cx="{x:.1f}" cy="{y + HEIGHT / 2:.1f}" r="6" fill="#ffffff" {line}/>')
@@ -216,12 +224,12 @@ class Picture:
 
 
 def _shade(chance: float) -> str:
-    """Return a color from white (0) to light blue (1)."""
+    """Return a color between white (0) and light blue (1)."""
     return "#" + "".join(f"{round(255 + (full - 255) * chance):02x}" for full in (0xC9, 0xDD, 0xF2))
 
 
 class Caption:
-    """A line of text at the bottom of a picture, or nothing. Wide pictures are displayed smaller, so their text is larger."""
+    """A caption at the bottom of a picture, or nothing. Wide pictures are displayed smaller, so their caption is larger."""
 
     def __init__(self, text: str, beside: float) -> None:
         self.text, self.size = text, CAPTION * max(1.0, beside / PAGE)
@@ -241,7 +249,7 @@ def escaped(text: str) -> str:
 
 
 def _number(chance: float) -> str:
-    """Return a probability with few digits, or an empty text for 1."""
+    """Return a probability with few digits, or an empty string for 1."""
     if chance > 0.9995:
         return ""
     if chance >= 0.995:

@@ -1,9 +1,10 @@
-r"""Trees and dependency parses in LaTeX: by the packages ``forest`` and ``tikz-dependency``."""
+r"""Trees and dependency parses in LaTeX, for the packages ``forest`` and ``tikz-dependency``."""
 
 from __future__ import annotations
 
 import re
 
+from treelet.checks import article
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies, Forest, Tree
 
@@ -18,25 +19,24 @@ SPECIAL = {
     "`": r"\textasciigrave{}",
     **{letter: f"\\{letter}" for letter in "$&%#_{}"},
 }
-SYNTAX = re.compile(r"[\[\],=!;()/@:']|--|''")  # means something to forest, or to its options
-DEEPEST = 500  # levels: TeX itself recurses
-LINE = 100  # letters, up to which a subtree stays on one line
+SYNTAX = re.compile(r"[\[\],=!;()/@:']|--|''")  # has a meaning in the syntax or in the options of forest
+DEEPEST = 500  # levels, because TeX recurses
+LINE = 100  # characters of a subtree on one line
 
 
 def latex(thing: object) -> str:
-    r"""A tree, or a dependency parse, for a LaTeX document.
+    r"""Return a tree or a dependency parse as LaTeX source.
 
     Parameters
     ----------
     thing : Tree, str or Dependencies
-        A string is a tree in brackets.
+        Structure to write. A string is a tree in brackets.
 
     Returns
     -------
     str
-        An environment of the package ``forest`` (``\usepackage{forest}``) or ``tikz-dependency``, with a comment that
-        says so. Characters that LaTeX or the package would take for something else are escaped; for letters outside of
-        Latin use LuaLaTeX or XeLaTeX with a font that has them.
+        An environment of the package ``forest`` or ``tikz-dependency``. A comment names the package. Special characters of
+        LaTeX are escaped. For non-Latin scripts, use LuaLaTeX or XeLaTeX with a suitable font.
 
     Examples
     --------
@@ -55,8 +55,10 @@ def latex(thing: object) -> str:
     if isinstance(thing, Tree):
         return _tree(thing)
     if isinstance(thing, Forest):
-        raise InputTypeError("LaTeX is written of one tree, not of a Forest: take forest.best()[0]")
-    raise InputTypeError(f"a Tree, its brackets or Dependencies are needed, got {type(thing).__name__}")
+        raise InputTypeError("A Forest has no LaTeX form. Pass its most probable tree, forest.best()[0].")
+    raise InputTypeError(
+        f"latex takes a Tree, a bracketed string or Dependencies. Got {article(type(thing).__name__)} instead."
+    )
 
 
 def escaped(text: str) -> str:
@@ -66,7 +68,7 @@ def escaped(text: str) -> str:
     a\_b\{\} {-{}-} {[x,y]}
     """
     out = "".join(SPECIAL.get(letter, letter) for letter in text)
-    for letter in "-',":  # no ligatures
+    for letter in "-',":  # prevents ligatures
         while letter * 2 in out:
             out = out.replace(letter * 2, f"{letter}{{}}{letter}")
     return f"{{{out}}}" if SYNTAX.search(text) else out
@@ -74,13 +76,13 @@ def escaped(text: str) -> str:
 
 def _tree(tree: Tree) -> str:
     if tree.height() > DEEPEST:
-        raise TreeError(f"the tree is {tree.height():,} levels deep, and can be drawn up to {DEEPEST:,}")
+        raise TreeError(f"The tree is {tree.height():,} levels deep, but LaTeX can draw at most {DEEPEST:,} levels.")
     lines = [r"% \usepackage{forest}", r"\begin{forest}", "  where n children=0{tier=word}{}"]
     return "\n".join([*lines, *_bracketed(tree), r"\end{forest}"])
 
 
 def _bracketed(tree: Tree) -> list[str]:
-    """Return the lines of a subtree: one line if it is short, else its label and then its children."""
+    """Return the lines of a subtree: a single line if it is short, otherwise its label followed by its children."""
     lines: list[str] = []
     stack: list[tuple[Tree | None, int]] = [(tree, 1)]
     while stack:
@@ -117,7 +119,7 @@ def _line(tree: Tree, most: int) -> str | None:
 def _dependencies(parse: Dependencies) -> str:
     rows = [parse.words, parse.tags] if any(tag != "_" for tag in parse.tags) else [parse.words]
     lines = [r"% \usepackage{tikz-dependency}", r"\begin{dependency}", r"  \begin{deptext}[column sep=1em]"]
-    for row in rows:  # in which \& ends a column
+    for row in rows:  # \& separates columns, so an ampersand needs another form
         words = [escaped(word).replace(r"\&", r"\symbol{38}") for word in row]
         lines.append("    " + r" \& ".join(words) + r" \\")
     lines.append(r"  \end{deptext}")

@@ -25,7 +25,7 @@ LOG = logging.getLogger("uvicorn.error")
 
 
 def application(workspace: Workspace, port: int) -> Starlette:
-    """The web application.
+    """Return the web application of a workspace.
 
     Parameters
     ----------
@@ -39,25 +39,25 @@ def application(workspace: Workspace, port: int) -> Starlette:
     async def file(http: HttpRequest) -> Response:
         name = http.path_params.get("name", PAGE)
         if name not in known:
-            return refusal(404, "there is no such file here")
+            return refusal(404, "This server has no such file.")
         content, kind = known[name]
         return Response(content, media_type=kind)
 
     async def ask(http: HttpRequest) -> Response:
         handle = HANDLERS.get(http.path_params["what"])
         if handle is None:
-            return refusal(404, "there is no such question here")
+            return refusal(404, "This server has no such address under /ask.")
         try:
             request = Request.parse(await body_of(http))
             return await workers.do(lambda: JSONResponse(handle(workspace, request)), http.is_disconnected)
         except RefusedError as error:
             return refusal(error.status, str(error))
         except TreeletError as error:
-            # This is a normal response: brackets that are being typed are seldom complete.
+            # This is a normal response: brackets are rarely complete while they are being typed.
             return JSONResponse({"error": error_fields(error)})
         except Exception as error:
-            LOG.exception("a question could not be answered")
-            return refusal(500, f"internal error: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
+            LOG.exception("A request failed.")
+            return refusal(500, f"Internal error: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
 
     app = Starlette(
         routes=[
@@ -72,7 +72,7 @@ def application(workspace: Workspace, port: int) -> Starlette:
 
 
 def error_fields(error: TreeletError) -> dict[str, Any]:
-    """Return the message of an error in one line and, if it is known, the field and position it is about."""
+    """Return the message of an error on one line and, where known, the field and the position of the error."""
     fields: dict[str, Any] = {"message": " ".join(str(error).split())}
     if isinstance(error, RequestError):
         fields |= {"field": error.field, "line": error.line, "column": error.column}
@@ -80,7 +80,7 @@ def error_fields(error: TreeletError) -> dict[str, Any]:
 
 
 def page_files() -> dict[str, tuple[bytes, str]]:
-    """Return all files that are served, by name, each with its media type. No other path is ever opened."""
+    """Return the content and media type of each served file, by name. No other path is ever opened."""
     served = {}
     for package, folder in FOLDERS:
         for item in files(package).joinpath(folder).iterdir():

@@ -18,10 +18,10 @@ from treelet.kernels.tree import TreeKernel
 from treelet.learn.model import CompressedModel
 from treelet.structures import Tree
 
-PAIRS = 20e6  # steps of a kernel's value: about a tenth of a second
-CURVE_PAIRS = 2e6  # the same, for a value at every point of a curve
-POINTS = 24  # of the curve
-LISTED = 40  # fragments
+PAIRS = 20e6  # node pairs of one kernel value: about a tenth of a second
+CURVE_PAIRS = 2e6  # node pairs per point of a curve
+POINTS = 24  # points of a curve
+LISTED = 40  # fragments that are listed
 
 
 def compare(request: Request) -> dict[str, Any]:
@@ -64,18 +64,18 @@ def curve(request: Request) -> dict[str, Any]:
 
 def _trees_and_kernel(request: Request, most: float = PAIRS) -> tuple[tuple[Tree, Tree], TreeKernel]:
     trees, kernel = (request.tree("a"), request.tree("b")), request.kernel()
-    steps = kernel.normalized().cost([trees[0]], [trees[1]]).pairs  # and of each with itself
+    steps = kernel.normalized().cost([trees[0]], [trees[1]]).pairs  # includes the value of each tree with itself
     if steps > most:
         raise RequestError(
             "kernel",
-            f"about {steps:.1g} pairs of nodes would have to be compared, more than a page should wait for: "
-            "take smaller trees, or treelet compare",
+            f"Comparing these trees takes about {steps:.1g} pairs of nodes. The limit of this page is {most:.1g}. "
+            "Enter smaller trees, or use the command treelet compare.",
         )
     return trees, kernel
 
 
 def _values(kernel: TreeKernel, trees: tuple[Tree, Tree]) -> tuple[float | None, float]:
-    """Return the value, or None if it overflows, and the cosine, which never does."""
+    """Return the kernel value, or None if it overflows, and the cosine, which never overflows."""
     cosine = float(kernel.normalized()([trees[0]], [trees[1]])[0, 0])
     try:
         value = float(kernel([trees[0]], [trees[1]])[0, 0])
@@ -85,7 +85,7 @@ def _values(kernel: TreeKernel, trees: tuple[Tree, Tree]) -> tuple[float | None,
 
 
 def _shares(kernel: Kernel, tree: Tree, other: Tree) -> list[float] | None:
-    """Return each node's share of the value: the other tree acts as a model with one support tree."""
+    """Return the share of the value per node. The other tree acts as a model with one support tree."""
     if not (can_be_attributed(tree) and can_be_attributed(other)):
         return None
     try:

@@ -1,4 +1,4 @@
-"""The requests that the page can send: one pure function per request, from the workspace and its fields to JSON."""
+"""The requests of the page: one function per request, which maps the workspace and the request's fields to JSON."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from treelet.explorer.workspace import Workspace
 
 Response = dict[str, Any]
 EXAMPLES = 4
-SEARCHED = 500  # trees that the examples are taken from
-ORDINARY = range(12, 45)  # number of nodes of a tree that is easy to look at
+SEARCHED = 500  # number of trees that examples are chosen from
+ORDINARY = range(12, 45)  # number of nodes of a tree that is easy to read
 
 
 def about(workspace: Workspace, request: Request) -> Response:
-    """Describe the workspace. An embedded ranker is not created for this, only when it is needed."""
+    """Describe the workspace, without creating the embedded ranker."""
     view = workspace.model_view
     return {
         "model": None if view is None else {"name": view.name, "task": view.task, "kernel": repr(view.kernel)},
@@ -28,13 +28,13 @@ def about(workspace: Workspace, request: Request) -> Response:
 
 
 def examples(workspace: Workspace, request: Request) -> Response:
-    """Return some trees of the model's training data to start from."""
+    """Return a few training or support trees of the model as examples."""
     view = model_requests.model_of(workspace)
     terms = [term for term in getattr(view.model.model_, "terms", ()) if hasattr(term, "graph")]
     trees = workspace.trees if workspace.trees is not None else terms[0].graph if terms else []
     known = [tree for tree in trees[:SEARCHED] if tree is not None]
     ordinary = [tree for tree in known if sum(1 for _ in tree.nodes()) in ORDINARY] or known
-    by_words: dict[str, str] = {}  # one tree per sentence: the data may contain many parses of it
+    by_words: dict[str, str] = {}  # one tree per sentence, because the data may contain many parses of a sentence
     for tree in ordinary:
         if len(by_words) < EXAMPLES:
             by_words.setdefault(" ".join(tree.words()), str(tree))

@@ -1,4 +1,4 @@
-"""Highlights in a picture: the nodes that fragments cover, and the shares of nodes, as far as they are found quickly."""
+"""Highlights in a picture: the nodes that fragments cover and the shares of nodes, within a limit on work."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from treelet.kernels import Kernel
 from treelet.kernels.wrapped import Normalized
 from treelet.structures import Tree
 
-OCCURRENCES = 20  # of a fragment in a tree that are highlighted
-PAIRS = 100_000  # of a node of a fragment and one of a tree with the same label, in all: about a tenth of a second
-CACHED = 2_000  # pairs of a fragment and a tree whose occurrences are cached
-CACHED_LETTERS = 5_000  # of such a pair, so that the cache stays small
-ATTRIBUTED = 200_000  # nodes, each counted once per node above it: larger trees have no shares of nodes
+OCCURRENCES = 20  # highlighted occurrences of a fragment in a tree
+PAIRS = 100_000  # pairs of equally labeled nodes of fragment and tree, in total: about a tenth of a second
+CACHED = 2_000  # cached pairs of a fragment and a tree
+CACHED_LETTERS = 5_000  # characters of a cached pair, which bounds the size of the cache
+ATTRIBUTED = 200_000  # sum of the depths of all nodes; larger trees have no shares of nodes
 
 
 class Highlights:
-    """The occurrences of fragments in some trees. After too much work, further fragments are not highlighted."""
+    """Finds the occurrences of fragments in trees. Beyond a limit on work, fragments are not highlighted."""
 
     def __init__(self, trees: Iterable[Tree]) -> None:
         self.trees = list(trees)
@@ -30,7 +30,7 @@ class Highlights:
         self._left = PAIRS
 
     def of(self, fragment: Tree, kernel: Kernel) -> list[list[int]]:
-        """Return for each tree the nodes that a fragment covers, in all its occurrences."""
+        """Return, per tree, the nodes that all occurrences of a fragment cover."""
         own, text = Counter(node.label for node in fragment.nodes()), str(fragment)
         nodes: list[list[int]] = []
         for tree, labels in zip(self._texts, self._labels, strict=True):
@@ -45,7 +45,7 @@ class Highlights:
 
 
 def explanation_fields(explanation: Explanation, trees: Iterable[Tree]) -> dict[str, Any]:
-    """Return an explanation as JSON, with the nodes of some trees that each fragment covers."""
+    """Return an explanation as JSON, with the nodes that each fragment covers in the given trees."""
     highlights = Highlights(trees)
     return {
         "score": explanation.score,
@@ -81,12 +81,12 @@ def _covered(fragment: str, tree: str, family: Family) -> list[int]:
 
 
 def shares_of(attribution: Iterable[NodeShare]) -> list[float] | None:
-    """Return the share of each node, or None if there are none."""
+    """Return the share of each node, or None if there are no shares."""
     return [node.share for node in attribution] or None
 
 
 def can_be_attributed(tree: Tree) -> bool:
-    """Return whether the shares of all nodes are computed quickly: each node counts with all nodes below it."""
+    """Return whether the tree is small enough for the shares of all its nodes. The cost is the sum of the depths."""
     below = 0
     stack = [(tree, 1)]
     while stack and below <= ATTRIBUTED:

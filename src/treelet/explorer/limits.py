@@ -1,9 +1,9 @@
 """Limits on requests: their origin, size, duration and number.
 
-The server listens to this machine alone, but every page that a browser shows on this machine can send requests to it. So the name that
-it was called by is checked (a page elsewhere may give itself our address under its own name), and so is the page that asks.
-Work is done in threads: every answer first says what it would cost, and refuses what is too much. Long loops end when nobody waits for
-them any longer.
+The server listens on this machine only, but every page in a browser on this machine can send requests to the server. Therefore
+the host name of a request is checked, because a foreign page may map its own name to our address. The origin is checked too.
+Requests are handled in threads. Each handler first estimates its cost and refuses requests that are too expensive. Long loops
+end when the client has disconnected.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from treelet import _core
 from treelet.errors import TreeletError
 
 BODY = 256 * 1024  # bytes of a request
-BODY_SECONDS = 5.0  # in which it must have come
-ANSWER_SECONDS = 20.0
-AT_ONCE = 2  # questions that are worked on
-WAITING = 64  # questions that wait for their turn
-GLANCE = 0.2  # seconds from one look to the next, whether anybody still waits for an answer
+BODY_SECONDS = 5.0  # time limit for the arrival of a request
+ANSWER_SECONDS = 20.0  # time limit for waiting, and for the work
+AT_ONCE = 2  # requests that are handled at the same time
+WAITING = 64  # requests in the queue
+GLANCE = 0.2  # seconds between two checks that the client is still connected
 
 Done = TypeVar("Done")
 
@@ -42,7 +42,7 @@ HEADERS = {
 
 
 class RefusedError(TreeletError):
-    """A request is refused, with this HTTP status."""
+    """A request was refused with an HTTP status."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ class Guard:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self.app(scope, receive, send)
-            return  # there are no sockets here
+            return  # web sockets are not supported
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -83,11 +83,11 @@ class Guard:
 
     def _problem(self, headers: Headers, method: str) -> str | None:
         if not headers.getlist("host") or not self.hosts.issuperset(headers.getlist("host")):
-            return "this server answers to 127.0.0.1 and localhost only"
+            return "This server accepts requests to 127.0.0.1 and localhost only."
         if not self.origins.issuperset(headers.getlist("origin")):
-            return "this server answers its own page only"
+            return "This server accepts requests from its own page only."
         if method == "POST" and not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
-            return "this server answers its own page only"
+            return "This server accepts requests from its own page only."
         return None
 
 
@@ -95,7 +95,7 @@ async def body_of(request: Request) -> bytes:
     """Return the body of a request. Raise RefusedError if it is too large or arrives too slowly."""
     kinds = {kind.partition(";")[0].strip().lower() for kind in request.headers.getlist("content-type")}
     if kinds != {"application/json"}:
-        raise RefusedError(415, "a question is sent as application/json")
+        raise RefusedError(415, "The content type of a request must be application/json.")
     length = request.headers.get("content-length", "0")
     body = bytearray()
     try:
@@ -107,22 +107,22 @@ async def body_of(request: Request) -> bytes:
                 if len(body) > BODY:
                     raise RefusedError(413, _too_large())
     except TimeoutError:
-        raise RefusedError(408, f"the question did not arrive within {BODY_SECONDS:g} seconds") from None
+        raise RefusedError(408, f"The request did not arrive within {BODY_SECONDS:g} seconds.") from None
     except ClientDisconnect:
         raise _nobody() from None
     return bytes(body)
 
 
 def _nobody() -> RefusedError:
-    return RefusedError(499, "nobody waits for this answer any longer")
+    return RefusedError(499, "The client has disconnected.")
 
 
 def _too_large() -> str:
-    return f"a question of more than {BODY // 1024} KiB is not read: take smaller trees, or the command line"
+    return f"The request is larger than {BODY // 1024} KiB. Enter smaller trees, or use the command line."
 
 
 class WorkerPool:
-    """A few threads that handle requests. Waiting requests take turns; those whose client has left are abandoned."""
+    """A few threads that handle requests in order. Requests of clients that have disconnected are abandoned."""
 
     def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING, seconds: float = ANSWER_SECONDS) -> None:
         self._threads = ThreadPoolExecutor(at_once, "treelet-explorer")
@@ -135,14 +135,14 @@ class WorkerPool:
         self._closed = True
 
     async def do(self, work: Callable[[], Done], gone: Callable[[], Awaitable[bool]]) -> Done:
-        """Return the result of some work. The work is abandoned when `gone` reports that the client has left."""
+        """Return the result of `work`. The work is abandoned when `gone` reports that the client has disconnected."""
         if self._room <= 0:
-            raise RefusedError(503, "too many questions at once: wait a moment and ask again")
+            raise RefusedError(503, "Too many requests are waiting. Try again in a moment.")
         self._room -= 1
         turn = asyncio.ensure_future(self._free.acquire())
         try:
-            await self._attended(turn, gone, "earlier questions still take all the time: wait a moment and ask again")
-            await self._look(gone)  # the client may have left since the last look: then the work is not even begun
+            await self._attended(turn, gone, "The server is busy with earlier requests. Try again in a moment.")
+            await self._look(gone)  # the client may have disconnected meanwhile; then the work is not even begun
         except BaseException:
             if not turn.cancel():
                 self._free.release()
@@ -152,7 +152,7 @@ class WorkerPool:
         stop = _core.Stop()
         done = asyncio.get_running_loop().run_in_executor(self._threads, _watched, work, stop)
         done.add_done_callback(self._finished)
-        late = f"this took more than {self._seconds:g} seconds: take smaller trees, or the command line"
+        late = f"The request took more than {self._seconds:g} seconds. Enter smaller trees, or use the command line."
         try:
             await self._attended(done, gone, late)
         finally:
@@ -160,7 +160,7 @@ class WorkerPool:
         return done.result()
 
     async def _attended(self, future: asyncio.Future[Any], gone: Callable[[], Awaitable[bool]], late: str) -> None:
-        """Wait for a future as long as the client waits."""
+        """Wait for a future until it is done, the time is over, or the client has disconnected."""
         try:
             async with asyncio.timeout(self._seconds):
                 await self._look(gone)
@@ -171,17 +171,17 @@ class WorkerPool:
 
     async def _look(self, gone: Callable[[], Awaitable[bool]]) -> None:
         if self._closed:
-            raise RefusedError(503, "the server stops")
+            raise RefusedError(503, "The server is stopping.")
         if await gone():
             raise _nobody()
 
     def _finished(self, done: asyncio.Future[Done]) -> None:
         self._free.release()
         if not done.cancelled():
-            done.exception()  # was told, if anybody still waited
+            done.exception()  # marks the exception as retrieved: a waiting client has received it already
 
 
 def _watched(work: Callable[[], Done], stop: _core.Stop) -> Done:
-    """Run some work in a thread; its native loops end when `stop` is set."""
+    """Run `work` in a thread. Its native loops end when `stop` is set."""
     _core.watch(stop)
     return work()

@@ -1,4 +1,4 @@
-"""Requests about a model and a tree: the prediction, its explanation, and the nearest training trees."""
+"""Requests about a model and a tree: the prediction, its explanation and the nearest training trees."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from treelet.checks import suggestion
 from treelet.draw.web.pictures import picture
 from treelet.errors import InputTypeError
 from treelet.explorer.comparing import LISTED, PAIRS
@@ -24,7 +25,7 @@ NEAREST = 5
 
 
 def predict(workspace: Workspace, request: Request) -> dict[str, Any]:
-    """Return the model's prediction for a tree, the fragments and nodes behind it, and the nearest training trees."""
+    """Return the prediction for a tree, its attribution to fragments and nodes, and the nearest training trees."""
     view = model_of(workspace)
     tree = request.tree("tree")
     bank = Treebank([tree])
@@ -33,14 +34,14 @@ def predict(workspace: Workspace, request: Request) -> dict[str, Any]:
     response = {"task": view.task, "name": view.name, "label": None}
     try:
         model = compressed_model(view.model)
-    except InputTypeError as error:  # the model has scores, but no weights that could be explained
+    except InputTypeError as error:  # the model has scores, but no fragment weights
         return {**response, "scores": _one_score(view.scores(bank)), "unexplained": str(error), "tree": picture(tree)}
     X = model.kernel.coerce(view.examples(bank))
     values = model.score(X)
     response |= _prediction(view, values)
     try:
         linear = resolve_output(view.model, output, X, values)
-    except InputTypeError as error:  # the kernel has no fragments that could be listed
+    except InputTypeError as error:  # the kernel has no fragments to list
         return {**response, "unexplained": str(error), "tree": picture(tree)}
     explanation = explain_output(linear, [view.example(tree)], X, values, LISTED)
     return {
@@ -56,13 +57,15 @@ def predict(workspace: Workspace, request: Request) -> dict[str, Any]:
 def model_of(workspace: Workspace) -> ModelView:
     view = workspace.model()
     if view is None:
-        raise RequestError("tree", "there is no model: start with treelet explore m.treelet")
+        raise RequestError("tree", "There is no model. Start the explorer with one: treelet explore m.treelet.")
     return view
 
 
 def _check_cost(view: ModelView, tree: Tree, bank: Treebank) -> None:
     if not can_be_attributed(tree):
-        raise RequestError("tree", "the tree is too large for its nodes to be explained here; use treelet explain")
+        raise RequestError(
+            "tree", "The tree is too large to be explained on this page. Use the command treelet explain."
+        )
     steps = 0.0
     for term in getattr(view.model.model_, "terms", ()):
         if isinstance(term, GraphTerm):
@@ -71,11 +74,14 @@ def _check_cost(view: ModelView, tree: Tree, bank: Treebank) -> None:
             needless = most < PAIRS and getattr(kernel, "max_depth", None) is None
             steps += most if needless else kernel.cost(bank, term.graph).pairs
     if steps > 10 * PAIRS:
-        raise RequestError("tree", f"about {steps:.1g} pairs of nodes would have to be compared: take a smaller tree")
+        raise RequestError(
+            "tree",
+            f"Scoring this tree takes about {steps:.1g} pairs of nodes. The limit is {10 * PAIRS:.1g}. Enter a smaller tree.",
+        )
 
 
 def _size(bank: Any) -> int:
-    """Return an upper bound of the distinct parts that are compared: nodes, and children of nodes."""
+    """Return an upper bound of the number of distinct nodes and child lists that are compared."""
     store = bank.columns.store
     return len(store) + len(store.child)
 
@@ -97,17 +103,18 @@ def _one_score(values: Any) -> list[dict[str, Any]]:
 
 
 def _output(view: ModelView, name: Any) -> Any:
-    """Return the class whose text is `name`."""
+    """Return the class of the model whose text is `name`."""
     if name is None or view.task != "classify":
         return None
     known = {str(label): label for label in view.model.classes_.tolist()}
     if not isinstance(name, str) or name not in known:
-        raise RequestError("output", f"the model has no class {name!r:.40}")
+        hint = suggestion(name[:40], known) if isinstance(name, str) else ""
+        raise RequestError("output", f"The model has no class {name!r:.40}.{hint}")
     return known[name]
 
 
 def _nearest(workspace: Workspace, view: ModelView, linear: LinearOutput, bank: Treebank) -> dict[str, Any] | None:
-    """Return the nearest trees, by the cosine of the model's first tree kernel."""
+    """Return the nearest trees by the cosine of the first tree kernel of the model."""
     if not linear.listed:
         return None
     term = linear.listed[0]
@@ -129,7 +136,7 @@ def _nearest(workspace: Workspace, view: ModelView, linear: LinearOutput, bank: 
 
 
 def _support(view: ModelView, term: GraphTerm, mix: Vector) -> tuple[list[str | None] | None, Vector]:
-    """Return the class that each support tree counts for, if any, and its weight in the explained function."""
+    """Return the class that each support tree favors, if any, and its weight in the explained function."""
     roots = term.at_roots
     rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(term.graph)))
     weights: Vector = rows.T @ mix

@@ -1,4 +1,4 @@
-"""Requests about a sentence: its best parses, its forest, and why the ranker prefers one parse to another."""
+"""Requests about a sentence: its best parses, its forest, and the attribution of the difference of two parses."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from treelet.structures import Tree, Treebank
 K = 10
 MOST_K = 50
 WORDS = 60
-STEPS = 2e9  # of a chart, words cubed times rules: about two seconds
+STEPS = 2e9  # steps of a chart, words cubed times rules: about two seconds
 PRUNE = 3.0
-DRAWN = 400  # nodes of the largest forest that is drawn
+DRAWN = 400  # number of nodes of the largest forest that is drawn
 
 
 class Parses(NamedTuple):
-    """The parses of a sentence, the parser's first choice first."""
+    """The parses of a sentence, the most probable one first."""
 
     words: list[str]
     trees: list[Tree]
@@ -40,7 +40,7 @@ class Parses(NamedTuple):
         return relative_logp(self.logp, np.zeros(len(self.logp), np.int64))
 
     def order(self) -> list[int]:
-        """Return the indices of the parses, the ranker's first choice first; ties keep the parser's order."""
+        """Return the indices of the parses by decreasing score of the ranker. Ties keep the order of the parser."""
         if self.scores is None:
             return list(range(len(self.trees)))
         order: list[int] = np.argsort(-self.scores, kind="stable").tolist()
@@ -48,7 +48,7 @@ class Parses(NamedTuple):
 
 
 def sentence(workspace: Workspace, request: Request) -> dict[str, Any]:
-    """Return the best parses of a sentence, in the ranker's order, and the forest of all parses near the best."""
+    """Return the best parses of a sentence in the order of the ranker, and the forest of parses near the best one."""
     parses = _parsed(workspace, request)
     forest = workspace.parsing.grammar().forest(parses.words, request.number("prune", 0, 20, PRUNE))
     small = len(forest.nodes) <= DRAWN
@@ -75,14 +75,16 @@ def sentence(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 
 def why(workspace: Workspace, request: Request) -> dict[str, Any]:
-    """Explain why the ranker prefers one parse: the fragments behind the difference of two scores."""
+    """Attribute the difference of the scores of two parses, A and B, to fragments and nodes."""
     parses = _parsed(workspace, request)
     if parses.ranker is None:
-        raise RequestError("sentence", "there is no ranker that could say why")
+        raise RequestError(
+            "sentence", "There is no ranker to explain. Start the explorer with one: treelet explore ranker.treelet."
+        )
     last = len(parses.trees) - 1
     if last < 1:
-        raise RequestError("sentence", "there is one parse only, and nothing to compare it with")
-    numbers = request.integer("this", 0, last, 0), request.integer("that", 0, last, 1)
+        raise RequestError("sentence", "This sentence has only one parse. Comparing needs two.")
+    numbers = request.integer("a", 0, last, 0), request.integer("b", 0, last, 1)
     trees, logp = [parses.trees[number] for number in numbers], parses.relative()
     examples = tuple(
         parses.ranker.example(tree, float(logp[number])) for tree, number in zip(trees, numbers, strict=True)
@@ -103,12 +105,17 @@ def _parsed(workspace: Workspace, request: Request) -> Parses:
     except (TreeletError, InputTypeError) as error:
         raise RequestError("sentence", str(error)) from None
     if len(words) > WORDS:
-        raise RequestError("sentence", f"a sentence of {len(words):,} words: up to {WORDS} are parsed here")
+        raise RequestError(
+            "sentence",
+            f"The sentence has {len(words):,} words. This page parses up to {WORDS}; the command treelet parse takes more.",
+        )
     grammar = workspace.parsing.grammar()
     _check_cost(grammar, len(words))
     parses = grammar.parse(words, request.integer("k", 1, MOST_K, K))
     if not parses:
-        raise RequestError("sentence", "this sentence has no parse under the grammar: it may not know a word of it")
+        raise RequestError(
+            "sentence", "The grammar has no parse of this sentence. Perhaps it does not contain one of the words."
+        )
     trees = [tree for tree, _ in parses]
     logp = np.array([float(number) for _, number in parses])
     ranker = workspace.ranker()
@@ -123,7 +130,7 @@ def _check_cost(grammar: PCFG, words: int) -> None:
         most = int((6 * STEPS / len(grammar.rules)) ** (1 / 3))
         raise RequestError(
             "sentence",
-            f"with {len(grammar.rules):,} rules, up to {most} words are parsed here; treelet parse takes more",
+            f"The grammar has {len(grammar.rules):,} rules, so this page parses up to {most} words. Use the command treelet parse.",
         )
 
 
@@ -132,5 +139,5 @@ def _finite(number: Any) -> float | None:
 
 
 def _count(trees: int) -> str:
-    """Return a number as text: it may exceed the range of JavaScript's numbers."""
+    """Return a count as text, because it may exceed the range of numbers in JavaScript."""
     return f"{trees:,}" if trees < 10**12 else f"10^{len(str(trees)) - 1}"

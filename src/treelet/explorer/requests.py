@@ -1,4 +1,4 @@
-"""Requests of the page: fields of a JSON object, none of which is trusted."""
+"""Requests of the page: the fields of a JSON object. Every field is checked."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import json
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from treelet.checks import in_words, is_integer, is_number
+from treelet.checks import article, in_words, is_integer, is_number
 from treelet.errors import FormatError, ParameterError, TreeletError
 from treelet.kernels import PartialTree, SubsetTree, Subtree
 from treelet.kernels.tree import TreeKernel
 from treelet.structures import Tree
 
-NODES = 5_000  # of a tree
-LETTERS = 200_000  # of a text
+NODES = 5_000  # number of nodes of a tree
+LETTERS = 200_000  # number of characters of a text
 KERNELS: dict[str, type[TreeKernel]] = {"st": Subtree, "sst": SubsetTree, "pt": PartialTree}
 
 
@@ -38,58 +38,68 @@ class Request:
     def parse(cls, text: bytes) -> Request:
         """Parse the body of a request."""
         try:
-            fields = json.loads(text, parse_constant=_no_number)
+            fields = json.loads(text, parse_constant=_not_a_number)
         except (ValueError, RecursionError) as error:
-            raise RequestError("", f"the question is no JSON ({error})") from None
+            raise RequestError("", f"The request is not valid JSON: {error}.") from None
         if not isinstance(fields, dict):
-            raise RequestError("", f"a question is a JSON object, got {type(fields).__name__}")
+            raise RequestError("", f"The request must be a JSON object. Got {article(type(fields).__name__)} instead.")
         return cls(fields)
 
     def text(self, field: str) -> str:
         value = self.fields.get(field)
         if not isinstance(value, str):
-            raise RequestError(field, f"{field!r} must be a text, got {type(value).__name__}")
+            raise RequestError(
+                field, f"The {field!r} field must be a string. Got {article(type(value).__name__)} instead."
+            )
         if len(value) > LETTERS:
-            raise RequestError(field, f"{len(value):,} letters are more than the {LETTERS:,} that are shown here")
+            raise RequestError(field, f"The text has {len(value):,} characters. The limit of this page is {LETTERS:,}.")
         return value
 
     def tree(self, field: str) -> Tree:
-        """Return the tree of a field in brackets; errors report the position."""
+        """Return the tree in a field. Errors report the position in the text."""
         text = self.text(field)
         if not text.strip():
-            raise RequestError(field, "there is no tree yet: write one in brackets, (NP (D the) (N apple))", 1, 1)
+            raise RequestError(
+                field, "There is no tree yet. Enter one in brackets, for example (NP (D the) (N apple))."
+            )
         try:
             tree = Tree.parse(text)
         except FormatError as error:
             raise RequestError(field, error.message, error.line, error.column) from None
         size = sum(1 for _ in tree.nodes())
         if size > NODES:
-            raise RequestError(field, f"a tree of {size:,} nodes: up to {NODES:,} are shown here; use treelet compare")
+            raise RequestError(
+                field,
+                f"The tree has {size:,} nodes. This page shows up to {NODES:,}; the command treelet compare takes more.",
+            )
         return tree
 
     def integer(self, field: str, least: int, most: int, default: int) -> int:
         value = self.fields.get(field, default)
         if not is_integer(value, least, most):
-            raise RequestError(field, f"{field!r} must be an int from {least} to {most}, got {value!r:.40}")
+            raise _wrong_field(field, f"an int from {least} to {most}", value)
         return int(value)
 
     def number(self, field: str, least: float, most: float, default: float) -> float:
         value = self.fields.get(field, default)
         if not is_number(value, least, most):
-            raise RequestError(field, f"{field!r} must be a number from {least:g} to {most:g}, got {value!r:.40}")
+            raise _wrong_field(field, f"a number from {least:g} to {most:g}", value)
         return float(value)
 
     def flag(self, field: str) -> bool:
         value = self.fields.get(field, False)
         if not isinstance(value, bool):
-            raise RequestError(field, f"{field!r} must be true or false, got {value!r:.40}")
+            raise _wrong_field(field, "true or false", value)
         return value
 
     def kernel(self) -> TreeKernel:
-        """Return the kernel of the fields "kernel", "lam", "mu", "depth" and "leaves"; parameters that it does not have are ignored."""
+        """Return the kernel of the fields "kernel", "lam", "mu", "depth" and "leaves".
+
+        Fields for parameters that the kernel does not have are ignored.
+        """
         name = self.fields.get("kernel", "sst")
         if not isinstance(name, str) or name not in KERNELS:
-            raise RequestError("kernel", f"the kernel must be {in_words(list(KERNELS))}, got {name!r:.40}")
+            raise _wrong_field("kernel", in_words(map(repr, KERNELS)), name)
         chosen = KERNELS[name]
         names = {"lam": "lam", "mu": "mu", "max_depth": "depth", "leaves": "leaves"}
         known = chosen().get_params()
@@ -104,5 +114,10 @@ class Request:
             raise RequestError("kernel", str(error)) from None
 
 
-def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number")
+def _wrong_field(field: str, wanted: str, value: object) -> RequestError:
+    """Return the error for a field with a wrong value."""
+    return RequestError(field, f"The {field!r} field must be {wanted}. Got {value!r:.40} instead.")
+
+
+def _not_a_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a number")

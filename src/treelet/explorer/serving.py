@@ -1,8 +1,8 @@
-"""The explorer's server, from the first free port to Ctrl-C.
+"""The server of the explorer: finding a free port, serving, and stopping on Ctrl-C.
 
-uvicorn waits without limit for the head of a request, and refuses new connections when all slots are taken: a few dozen silent
-connections would lock everybody out. Here every connection has a time limit, and when there are too many, the one that has
-waited longest is closed.
+uvicorn waits for the head of a request without a time limit and refuses new connections when all slots are taken, so a few dozen
+silent connections would block the server. Here every connection has a time limit. When there are too many connections, the one
+that has been idle longest is closed.
 """
 
 from __future__ import annotations
@@ -19,19 +19,21 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from treelet.errors import ParameterError, TreeletError, TreeletWarning
+from treelet.checks import wrong
+from treelet.errors import TreeletError, TreeletWarning
 from treelet.explorer.app import application
 from treelet.explorer.workspace import Workspace
+from treelet.vocabulary import current, keyword
 
-HOST = "127.0.0.1"  # this machine alone
+HOST = "127.0.0.1"  # reachable from this machine only
 PORT = 8377
-TRIED = 20  # ports, where none is asked for
-SECONDS = 5.0  # for the head of a request to arrive, and for a response to be taken
-CONNECTIONS = 256  # at once
+TRIED = 20  # number of ports that are tried by default
+SECONDS = 5.0  # time limit for the head of a request to arrive, and for a response to be received
+CONNECTIONS = 256  # open connections
 
 
 class Connection(H11Protocol):
-    """One connection, from its first request to its last. h11 reads heads of at most 64 KiB."""
+    """A connection with a time limit. h11 reads request heads of at most 64 KiB."""
 
     seconds, most = SECONDS, CONNECTIONS
     _timer: asyncio.TimerHandle | None = None
@@ -54,16 +56,16 @@ class Connection(H11Protocol):
             self._stop_waiting()
 
     def on_response_complete(self) -> None:
-        super().on_response_complete()  # and perhaps the next request, which has come already
+        super().on_response_complete()  # may start the next request, if it has arrived already
         if not self._is_handling():
             self._wait()
 
     def is_waiting(self) -> bool:
-        """Return whether the connection waits for its client: for a request, the rest of one, or a response to be taken."""
+        """Return whether the connection waits for its client to send a request or to receive a response."""
         return not self._is_handling() or self.cycle.more_body
 
     def drop(self) -> None:
-        """Close the connection now, even if a response is not sent completely."""
+        """Close the connection now, even if a response has not been sent completely."""
         self._stop_waiting()
         self.connections.discard(self)
         if self.transport.get_write_buffer_size():
@@ -72,7 +74,7 @@ class Connection(H11Protocol):
             self.transport.close()
 
     def _is_handling(self) -> bool:
-        """Return whether a request is being handled; requests have limits of their own."""
+        """Return whether a request is being handled. Handling has a time limit of its own."""
         return self.cycle is not None and not self.cycle.response_complete
 
     def _wait(self) -> None:
@@ -87,7 +89,7 @@ class Connection(H11Protocol):
 
 
 class Server(uvicorn.Server):
-    """Abandons the requests in progress when it stops."""
+    """A server that abandons the requests in progress when it stops."""
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.config.app.state.workers.close()  # type: ignore[union-attr]
@@ -102,24 +104,24 @@ def serve(workspace: Workspace, port: int | None = None, ready: Callable[[str], 
     workspace : Workspace
         The model, trees and grammar that requests are about.
     port : int, optional
-        By default 8377, or the next one that is free.
+        Port to listen on. Default: 8377, or the next free port.
     ready : callable
-        Is told the link, when there is somebody to answer it.
+        Called with the link as soon as the server accepts connections.
     """
     with listen(port) as listening:
         server = server_of(workspace, listening)
-        warnings.filterwarnings("ignore", category=TreeletWarning)  # the page says what there is to say
+        warnings.filterwarnings("ignore", category=TreeletWarning)  # the page shows the same information
         ready(f"http://{HOST}:{listening.getsockname()[1]}/")
-        with suppress(KeyboardInterrupt):  # it has stopped by then, and only passes the signal on
+        with suppress(KeyboardInterrupt):  # uvicorn raises the signal again after it has stopped
             server.run(sockets=[listening])
 
 
 def server_of(workspace: Workspace, listening: socket.socket) -> Server:
-    """Return the server of a socket; it is not running yet."""
+    """Return a server for a listening socket. The server is not running yet."""
     config = uvicorn.Config(
         application(workspace, listening.getsockname()[1]),
         http=Connection,
-        log_level="error",  # what others send is not worth a line: a page elsewhere could fill the terminal
+        log_level="error",  # a foreign page could fill the terminal with lines about bad requests
         access_log=False,
         ws="none",
         lifespan="off",
@@ -131,14 +133,14 @@ def server_of(workspace: Workspace, listening: socket.socket) -> Server:
 
 
 def listen(port: int | None = None) -> socket.socket:
-    """Return a socket that listens at a port, by default at the first free one."""
+    """Return a socket that listens on a port, by default on the first free one."""
     if port is not None and not 0 <= port <= 65535:
-        raise ParameterError(f"--port must be from 0 to 65535, got {port}")
+        raise wrong("port", f"{current().integer} from 0 to 65535", port)
     ports = range(PORT, PORT + TRIED) if port is None else [port]
     for number in ports:
-        # The protocol is named, or asyncio would not switch off that small answers wait for company, 40 ms each.
+        # With an explicit protocol, asyncio sets TCP_NODELAY. Otherwise each small response is delayed by 40 ms.
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        if os.name == "posix":  # elsewhere it would let two processes listen at one port
+        if os.name == "posix":  # on Windows, this option would let two processes listen on one port
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, number))
@@ -147,7 +149,9 @@ def listen(port: int | None = None) -> socket.socket:
             listening.close()
             if error.errno == errno.EADDRINUSE and port is None:
                 continue
-            why = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror
-            raise TreeletError(f"port {number} cannot be listened at ({why}): choose another one with --port") from None
+            reason = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror
+            raise TreeletError(
+                f"Cannot listen on port {number}: {reason}. Choose another one with {keyword('port')}."
+            ) from None
         return listening
-    raise TreeletError(f"all ports from {PORT} to {ports[-1]} are in use: choose one with --port")
+    raise TreeletError(f"All ports from {PORT} to {ports[-1]} are in use. Choose another one with {keyword('port')}.")

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import article
 from treelet.errors import InputTypeError
 from treelet.kernels.tree import TreeKernel
 from treelet.learn import Nearest
@@ -25,7 +26,7 @@ TREE, LOGP = "tree", "logp"  # the columns of a list of parses
 
 
 class LazyValue(Generic[Value]):
-    """A value that the first thread to need it computes."""
+    """A value that is computed once, by the first thread that needs it."""
 
     def __init__(self, compute: Callable[[], Value]) -> None:
         self._compute, self._lock = compute, threading.Lock()
@@ -45,9 +46,10 @@ class ModelView:
     Parameters
     ----------
     model : estimator
-        A classifier, regressor or ranker, of trees or of lists of parses: a column of trees, and perhaps their log probabilities.
+        A classifier, regressor or ranker whose examples are trees or parses. Parses are rows with a column of trees and,
+        optionally, a column of log probabilities.
     name : str
-        The name that the page shows.
+        Name that the page displays.
     """
 
     model: Any
@@ -55,8 +57,10 @@ class ModelView:
 
     def __post_init__(self) -> None:
         if self.task is None:
-            raise InputTypeError(f"{self.name}: a {type(self.model).__name__} says nothing of trees; give a classifier")
-        self.column  # noqa: B018  # raises an error if the kernel does not fit
+            raise InputTypeError(
+                f"{self.name}: {article(type(self.model).__name__)} does not predict from trees. Pass a classifier, regressor or ranker."
+            )
+        self.column  # noqa: B018  # raises an error if the kernel is not supported
 
     @property
     def task(self) -> str | None:
@@ -82,23 +86,24 @@ class ModelView:
         }
         if len(trees) != 1 or len(path := trees.pop()) > 1 or others - {(LOGP,)}:
             raise InputTypeError(
-                f"{self.name}: the explorer shows models of one tree an example, not of {kernel!r:.200}; treelet explain takes others"
+                f"{self.name}: the explorer needs a model with one tree per example. The kernel is {kernel!r:.200}. "
+                "For other models, use the command treelet explain."
             )
         return path[0] if path else None
 
     def examples(self, trees: Treebank, logp: NDArray[np.float64] | None = None) -> Treebank | Table:
-        """Return trees in the form that the model takes. Without log probabilities, each counts as the best parse."""
+        """Return trees as examples of the model. Without log probabilities, every tree counts as the best parse."""
         if self.column is None:
             return trees
         logp = np.zeros(len(trees)) if logp is None else logp
         return Table({self.column: trees, LOGP: logp[:, None]})
 
     def example(self, tree: Tree, logp: float = 0.0) -> Any:
-        """Return one tree in the form that `treelet.explain` takes."""
+        """Return one tree as an example for `treelet.explain`."""
         return tree if self.column is None else {self.column: tree, LOGP: np.array([logp])}
 
     def scores(self, trees: Treebank, logp: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
-        """Return the values of a regressor, or the scores of a ranker for one list of parses."""
+        """Return the predictions of a regressor, or the scores of a ranker for one list of parses."""
         examples = self.examples(trees, logp)
         if self.task == "rank":
             return np.asarray(self.model.predict(examples, np.zeros(len(trees), np.int64)), dtype=np.float64)
@@ -107,7 +112,7 @@ class ModelView:
 
 @dataclass(frozen=True)
 class NearestTrees:
-    """Trees among which the nearest are searched, with their labels if these are known."""
+    """Trees to search for the nearest ones, with their labels where known."""
 
     trees: Treebank
     kernel: TreeKernel
@@ -120,14 +125,14 @@ class NearestTrees:
 
 @dataclass(frozen=True)
 class Parsing:
-    """A grammar, and a ranker of its parses.
+    """A grammar and, optionally, a ranker of its parses.
 
     Parameters
     ----------
     name : str
         Origin of the grammar.
     grammar : callable
-        Returns the grammar; called when it is first needed.
+        Returns the grammar. Called when the grammar is first needed.
     ranker : callable, optional
         Returns the model that ranks parses.
     """
@@ -139,7 +144,7 @@ class Parsing:
 
 @dataclass(frozen=True)
 class Workspace:
-    """Everything that a request to the explorer can be about.
+    """The model, trees and grammar that requests refer to.
 
     Parameters
     ----------
@@ -147,7 +152,7 @@ class Workspace:
     model_view : ModelView, optional
         The model. Without one, the ranker of `parsing` is used.
     trees : Treebank, optional
-        Training trees of the model, among which the nearest are searched.
+        Training trees of the model, which are searched for the nearest trees.
     labels : list of str, optional
         Labels of these trees.
     """
@@ -160,19 +165,19 @@ class Workspace:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def model(self) -> ModelView | None:
-        """Return the model that the model's page is about."""
+        """Return the model of the model view."""
         if self.model_view is not None or self.parsing.ranker is None:
             return self.model_view
         return self.parsing.ranker()
 
     def ranker(self) -> ModelView | None:
-        """Return the model that ranks parses: the explored model, if it is a ranker."""
+        """Return the model that ranks parses: the model of the workspace, if it is a ranker."""
         if self.model_view is not None and self.model_view.task == "rank":
             return self.model_view
         return None if self.parsing.ranker is None else self.parsing.ranker()
 
     def nearest_trees(self, term: GraphTerm) -> NearestTrees:
-        """Return the training trees or, without them, the support trees, which are part of the model."""
+        """Return the training trees or, without these, the support trees of the model."""
         with self._lock:
             nearest = self._cache.setdefault("nearest", LazyValue(lambda: self._nearest_trees(term)))
         return nearest()

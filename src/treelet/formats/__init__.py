@@ -17,7 +17,7 @@ from treelet.formats.base import (
 from treelet.formats.files import Source, open_source, open_target
 from treelet.formats.located import Located
 from treelet.formats.markup import html_trees, xml_trees
-from treelet.formats.nodes import Place
+from treelet.formats.nodes import Place, escape, unescape
 from treelet.formats.python_source import python_trees
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "Source",
     "brackets",
     "dependency_forms",
+    "escape",
     "find_format",
     "find_target",
     "html_trees",
@@ -45,6 +46,7 @@ __all__ = [
     "register",
     "svmlight_tk",
     "tabular",
+    "unescape",
     "write_document",
     "xml_trees",
 ]

@@ -24,11 +24,53 @@ _ESCAPED = re.compile("[() \t\n\r\v\f\0\\\\\ud800-\udfff]")
 EMPTY = "\\e"
 
 
-@lru_cache(KNOWN)
-def safe_label(text: str) -> str:
-    """Any text as a label: white space becomes ``_``, brackets ``-LRB-`` and ``-RRB-``; an empty text ``''``."""
+def escape(text: str) -> str:
+    """Make a label of any text, as treebanks do.
+
+    Round brackets become ``-LRB-`` and ``-RRB-``. White space becomes ``_``, and an empty text becomes ``''``.
+
+    Parameters
+    ----------
+    text : str
+        For example a token of a sentence.
+
+    Returns
+    -------
+    str
+        A label that `treelet.Tree` accepts.
+
+    See Also
+    --------
+    unescape : turns ``-LRB-`` and ``-RRB-`` back into brackets.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> print(tl.Tree("-LRB-", [tl.formats.escape("(")]))
+    (-LRB- -LRB-)
+    >>> print(tl.formats.escape("f(x) = 1"))
+    f-LRB-x-RRB-_=_1
+    """
     clean = text.translate(_PENN) or "''"
     return clean if clean.isascii() else clean.encode("utf-8", "replace").decode()
+
+
+def unescape(label: str) -> str:
+    """Replace ``-LRB-`` and ``-RRB-`` in a label with brackets.
+
+    Underscores stay, because they may have been part of the text that was passed to `escape`.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> tree = tl.Tree.parse("(NP (N f) (-LRB- -LRB-) (N x) (-RRB- -RRB-))")
+    >>> [tl.formats.unescape(word) for word in tree.words()]
+    ['f', '(', 'x', ')']
+    """
+    return label.replace("-LRB-", "(").replace("-RRB-", ")")
+
+
+safe_label = lru_cache(KNOWN)(escape)  # cached, because most words occur again and again
 
 
 @lru_cache(KNOWN)

@@ -1,4 +1,4 @@
-"""Fragments of examples and models: the fragments that two examples share, and those behind a model's scores."""
+"""Fragments of examples and models: shared fragments of two examples, and explanations of scores."""
 
 from treelet.fragments.explanation import (
     Explanation,

@@ -22,12 +22,12 @@ from treelet.learn.model import ROOT_LARGE
 from treelet.learn.terms import GraphTerm
 from treelet.structures import Dependencies, Forest, ForestBank, SequenceBank, Tagged, Tree
 
-LARGEST_TREE = 5_000  # distinct subtrees of an example: in larger ones, scoring each of them would take too long
-LARGEST_SEQUENCE = 1_000  # features of an example, for the same reason
+LARGEST_TREE = 5_000  # maximal number of distinct subtrees of an example; scoring more would take too long
+LARGEST_SEQUENCE = 1_000  # maximal number of features of an example, for the same reason
 
 
 class TermExamples(NamedTuple):
-    """A term of a model, and the examples in the form that it takes."""
+    """A term of a model, and the examples as coerced by its kernel."""
 
     term: GraphTerm
     data: Any
@@ -41,7 +41,7 @@ class TermExamples(NamedTuple):
 
 
 class NodeAttribution:
-    """The shares of the nodes, words and features of examples, added up over the terms of a model."""
+    """The shares of the nodes, words and features of examples, summed over the terms of a model."""
 
     def __init__(self, examples: Sequence[Any], signs: Vector, mix: Vector) -> None:
         self.examples, self.signs, self.mix = examples, signs, mix
@@ -120,7 +120,7 @@ class NodeAttribution:
         return parts, np.concatenate([np.zeros(0), *(values[name] for name, features in sequences.items() if features)])
 
     def _at_features(self, view: TermExamples, row: int, sequences: dict[str, tuple[Any, ...]]) -> dict[str, Vector]:
-        """Return the share of each feature: of the window around it, or of the subsequences that begin with it."""
+        """Return the share of each feature: that of its window, or of the subsequences that start with it."""
         kernel = view.term.kernel_term.inner.kernel
         if isinstance(kernel, Locality):
             store, root = view.data.columns.store, int(view.data.columns.roots[row])
@@ -143,7 +143,7 @@ def _words(example: Any) -> list[TaggedWord]:
 
 
 def _in_column(example: Any, path: Sequence[Any]) -> Any:
-    """Return the value of an example, as the caller passed it, in the column that a kernel uses; None if it is not a mapping."""
+    """Return the uncoerced value of an example in the column of a kernel, or None if there is no such column."""
     for name in path:
         if not isinstance(example, Mapping) or name not in example:
             return None
@@ -162,7 +162,7 @@ def _pre_order(store: Any, root: int) -> list[int]:
 
 
 def _values(view: TermExamples, row: int, nodes: NDArray[Any]) -> Matrix:
-    """Return how much each subtree root alone adds to an example's score, as a matrix of nodes x outputs."""
+    """Return the contribution of each subtree root to the score of an example, as nodes x outputs."""
     store, nodes = view.data.columns.store, nodes.astype(np.int32)
     below = _core.NodeWeights.count(store, nodes)
     itself = below.node == np.repeat(nodes, np.diff(below.start))
@@ -171,7 +171,7 @@ def _values(view: TermExamples, row: int, nodes: NDArray[Any]) -> Matrix:
 
 
 def _scores(view: TermExamples, row: int, parts: Any) -> Matrix:
-    """Return a term's scores of parts of an example, with the example's own normalization, as parts x outputs."""
+    """Return the scores of parts of an example, with the normalization of the example, as parts x outputs."""
     term = view.term
     out = np.zeros((len(parts), term.outputs))
     if view.logs is None:

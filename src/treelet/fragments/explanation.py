@@ -1,4 +1,4 @@
-"""Values that explanations consist of: the shares of a score, and the heaviest fragments of a model."""
+"""Results of explanations: the shares of a score, and the heaviest fragments of a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from treelet.kernels import Kernel
 from treelet.shown import Tabled
 
-LINES = 10  # of an explanation that is printed
+LINES = 10  # number of fragments that are printed
 
 
 class FragmentShare(NamedTuple):
@@ -19,15 +19,16 @@ class FragmentShare(NamedTuple):
     Attributes
     ----------
     tree : Tree, TagRun, FeatureSubsequence or Window
-        The fragment. Of trees and forests, a tree: a node without children is a word, or a node that the fragment does not expand.
-        Of `Tagging` a run of tags, of `Subsequence` features with others between them, of `Locality` what is equal in a window: these
-        are small values that print as one would write them.
+        The fragment. For trees and forests, this is a tree; a node without children is a word or a
+        node that the fragment does not expand. For `Tagging` it is a run of tags, for `Subsequence`
+        a subsequence of features, and for `Locality` the equal features of two windows. All of them
+        have a readable string form.
     share : float
-        What it adds to the score.
+        Contribution of the fragment to the score.
     kernel : Kernel
-        The summand of the model's kernel that sees it.
+        Term of the model's kernel that the fragment belongs to.
     column : str, int, tuple or None
-        The column that it is in, where examples have several; None where they have none.
+        Column of the fragment; None if the examples have no columns.
     """
 
     tree: Any
@@ -37,17 +38,19 @@ class FragmentShare(NamedTuple):
 
 
 class NodeShare(NamedTuple):
-    """A place of an example, and its share of the score: that of all fragments rooted there.
+    """A node, word or feature of an example, and its share of the score.
 
     Attributes
     ----------
     tree : Tree, ForestNode, TaggedWord or Feature
-        Of a tree, the node with what is below it. Of a forest, the node. Of a tagged sequence, the word: its runs are those that begin
-        with it. Of sequences of features, the feature: its window, or the subsequences that begin with it. Of a dependency parse,
-        the word, with what its features come to: those of a link belong to both its words, half to each.
+        The node of a tree (with its subtree) or of a forest, the word of a tagged sequence or a
+        dependency parse, or the feature of a sequence.
     share : float
+        Sum of the shares of all fragments that start here: fragments rooted at the node, tag runs
+        and subsequences that start with the word or feature, or the window of the feature. In a
+        dependency parse, the features of a link count half for each of its two words.
     column : str, int, tuple or None
-        As for `FragmentShare`.
+        Column of the node; None if the examples have no columns.
     """
 
     tree: Any
@@ -56,7 +59,15 @@ class NodeShare(NamedTuple):
 
 
 class OtherShare(NamedTuple):
-    """The share of a summand whose fragments cannot be listed, such as a vector kernel or a constant."""
+    """The share of a term whose fragments cannot be listed, such as a vector kernel or a constant.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        Term of the model's kernel.
+    share : float
+        Contribution of the term to the score.
+    """
 
     kernel: Kernel
     share: float
@@ -64,30 +75,31 @@ class OtherShare(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Tabled):
-    """Where a score comes from.
+    """Explanation of a score: the shares of fragments and of nodes.
 
     Attributes
     ----------
     output : object
-        The class, or the number of the output, that the score is of.
+        Class or number of the output that is explained.
     score : float
-        The model's value, the intercept included. Of a pair, the difference.
+        Score of the example, including the intercept. For a pair, the difference of the two scores.
     fragments : list of FragmentShare
-        The largest absolute shares first.
+        Fragments in descending order of their absolute shares.
     rest : float
-        What is left: the score is the sum of the shares and this. The intercept, `others`, and all fragments that are not listed.
+        Score minus the shares of `fragments`: the intercept, `others`, and all unlisted fragments.
     intercept : float
-        The model's intercept. Of a pair, 0.
+        Intercept of the model; 0 for a pair.
     others : list of OtherShare
-        The shares of summands without fragments.
+        Shares of terms without fragments.
     heat : list of NodeShare
-        Every node's share, in pre-order; of forests, in their own order, of sequences from the first place to the last. Of a pair, those
-        of the first example and then those of the second. The score is their sum, the intercept and `others`. Examples with more than 5,000 distinct parts
-        (sequences of features: 1,000) are left out.
+        Share of each node: in pre-order for trees, from left to right for sequences, and in the
+        order of `Forest.nodes` for forests. For a pair, the nodes of the second example follow those
+        of the first. The score is the sum of these shares, the intercept and `others`. Examples with
+        more than 5,000 distinct subtrees, or 1,000 features, are omitted.
     complete : bool
-        No fragment is missing: the rest is the intercept and `others`.
+        True if no fragment is missing, so `rest` consists of the intercept and `others`.
     exact : bool
-        No fragment that is missing has a larger share.
+        True if no unlisted fragment has a larger share.
     """
 
     output: Any
@@ -117,18 +129,18 @@ class Explanation(Tabled):
 
 
 class WeightedFragment(NamedTuple):
-    """A fragment and what it weighs in a model.
+    """A fragment and its weight in a model.
 
     Attributes
     ----------
     tree : Tree, TagRun, FeatureSubsequence or Window
-        As for `FragmentShare`; a window is whole.
+        The fragment, as in `FragmentShare`. A window is complete.
     weight : float
-        Its coordinate of the model's weight vector, in the space of all fragments: see `top_fragments`.
+        Entry of the fragment in the weight vector of the model; see `top_fragments`.
     kernel : Kernel
-        The summand of the model's kernel that sees it.
+        Term of the model's kernel that the fragment belongs to.
     column : str, int, tuple or None
-        As for `FragmentShare`.
+        Column of the fragment; None if the examples have no columns.
     """
 
     tree: Any
@@ -138,16 +150,16 @@ class WeightedFragment(NamedTuple):
 
 
 class TopFragments(Tabled, list[WeightedFragment]):
-    """The heaviest fragments of a model, the largest absolute weight first.
+    """The heaviest fragments of a model, in descending order of their absolute weights.
 
     Attributes
     ----------
     output : object
-        The class, or the number of the output, whose weights these are.
+        Class or number of the output that the weights belong to.
     complete : bool
-        The model has no others.
+        True if the model has no other fragments.
     exact : bool
-        It has none that are heavier.
+        True if no unlisted fragment is heavier.
     """
 
     def __init__(

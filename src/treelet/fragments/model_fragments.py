@@ -1,9 +1,10 @@
-"""The fragments of a model: those behind its score of one example, and the heaviest altogether.
+"""The fragments of a model: those that explain the score of an example, and the heaviest of all.
 
-A model is one weight per distinct subtree of its support trees (`treelet.learn.model`). The weight of a fragment is the
-sum over support trees of coefficient times count, and this equals the sum of the weights of the subtrees at whose root
-the fragment occurs. A model is therefore one `NodeWeighting` of the fragment search. Together with the weighting of an
-example, the search finds the largest shares of that example's score; alone, it finds the heaviest fragments.
+A model has one weight per distinct subtree of its support trees (`treelet.learn.model`). The weight
+of a fragment is the sum over support trees of coefficient times count. This equals the sum of the
+weights of the subtrees at whose root the fragment occurs. A model is therefore a `NodeWeighting` for
+the fragment search. Together with the weighting of an example, the search finds the largest shares
+of the example's score. Without an example, it finds the heaviest fragments.
 """
 
 from __future__ import annotations
@@ -32,33 +33,40 @@ from treelet.learn.terms import GraphTerm, Roots, Term
 
 
 def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> Explanation:
-    r"""Where a model's score of a tree comes from: the fragments with the largest shares, and the share of every node.
+    r"""Explain a score: list the fragments with the largest shares, and the share of every node.
 
     Parameters
     ----------
     model : fitted estimator or CompressedModel
-        A classifier, regressor or ranker whose kernel is `Subtree`, `SubsetTree`, `PartialTree`, `ForestKernel`, `Tagging`, `Subsequence` or `Locality`, or made
-        of these by sums, multiples, `On` and ``.normalized()``. The shares of other summands are told apart from the fragments.
+        Classifier, regressor or ranker. Its kernel must contain `Subtree`, `SubsetTree`,
+        `PartialTree`, `ForestKernel`, `Tagging`, `Subsequence` or `Locality`, combined by sums,
+        multiples, `On` and ``.normalized()``. The shares of other terms are listed separately.
     tree : Tree, Forest, Tagged, Dependencies, str, ...
-        An example, in any form that the model takes. A tuple of two: why the first and not the second; shares are those of the
-        difference of their scores, as for two parses of a sentence and a ranker.
-    output : object
-        Of a classifier, the class; the one that is predicted, if not given; a tuple of two classes: why the first and not the second. With ``multi_class="ovo"`` the score of a class is the sum of
-        its machines, against each other class. Of a model with several outputs, the number of one.
-    limit : int
-        Fragments at most: there can be exponentially many.
+        Example to explain, in any form that the model accepts. A tuple of two examples explains the
+        difference of their scores, for example of two parses that a ranker compares.
+    output : object, optional
+        Class of a classifier, or number of an output. A tuple of two classes explains the difference
+        of their scores. With ``multi_class="ovo"``, the score of a class is the sum of its machines
+        against all other classes. Default: the predicted class.
+    limit : int, default 100
+        Maximal number of fragments, at least 1. There can be exponentially many.
 
     Returns
     -------
     Explanation
+        Fragments and nodes with their shares.
 
     Notes
     -----
-    The share of a fragment :math:`f` under SST is :math:`\lambda^{\mathrm{size}(f)} h_f(T) w(f)`, with :math:`w(f) = \sum_k \alpha_k h_f(T_k)` over
-    the support trees; where the kernel is normalized, each of these trees is divided by its norm. In forests, :math:`h_f` is an expected count; runs
-    of tags and subsequences are counted likewise, with their kernels' decays. The windows of `Locality` are compared pair by pair: the fragment is what is equal in a pair, seen from the example, and
-    its share that of all pairs in which it is. The shares that are listed are the largest ones, unless the search was ended after about a second of work, as on trees of many thousands of nodes;
-    ``exact`` says so.
+    The share of a fragment :math:`f` under the subset-tree kernel is
+    :math:`\lambda^{\mathrm{size}(f)} h_f(T) w(f)`, with :math:`w(f) = \sum_k \alpha_k h_f(T_k)` over
+    the support trees. If the kernel is normalized, the counts of each tree are divided by the norm of
+    the tree. In forests, :math:`h_f` is an expected count. Runs of tags and subsequences are counted
+    in the same way, with the decays of their kernels. `Locality` compares pairs of windows: a
+    fragment consists of the equal features of a pair, and its share is the sum over all such pairs.
+
+    The listed fragments have the largest shares, unless the search stops after about one second of
+    work, as on trees with many thousands of nodes. Then ``exact`` is False.
 
     Examples
     --------
@@ -68,7 +76,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     >>> explanation = tl.explain(model, "(NP (D an) (N apple))")
     >>> print(explanation.fragments[0].tree)
     (N apple)
-    >>> abs(sum(one.share for one in explanation.fragments) + explanation.rest - explanation.score) < 1e-12
+    >>> abs(sum(fragment.share for fragment in explanation.fragments) + explanation.rest - explanation.score) < 1e-12
     True
     """
     check_integer("limit", limit)
@@ -83,15 +91,16 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
 def explain_output(
     linear: LinearOutput, examples: Sequence[Any], X: Any, values: Matrix, limit: int = 100
 ) -> Explanation:
-    """Explain one linear function of a model, for callers that have resolved the output and scored the examples.
+    """Explain one output of a model for examples that are already scored.
 
     Parameters
     ----------
     linear : LinearOutput
+        The output to explain.
     examples : sequence of length 1 or 2
-        The example, or the two whose difference is explained, as they were given.
+        The uncoerced example, or the two examples whose difference is explained.
     X : bank or Table
-        The examples in the kernel's form.
+        The examples, coerced by the kernel.
     values : ndarray of shape (examples, outputs)
         The values of `CompressedModel.score` for the examples.
     limit : int
@@ -127,28 +136,38 @@ def explain_output(
 
 
 def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
-    r"""The heaviest fragments of a model.
+    r"""Return the fragments of a model with the largest absolute weights.
 
     Parameters
     ----------
     model : fitted estimator or CompressedModel
-        As for `explain`.
+        Same models as for `explain`.
     n : int
-        How many at most.
-    output : object
-        As for `explain`. Of two classes the second, if not given; of several, one must be given.
+        Maximal number of fragments, at least 1.
+    output : object, optional
+        Class or number of the output, as for `explain`. Default: the second of two classes. Required
+        for more than two classes.
 
     Returns
     -------
     TopFragments
+        List of fragments in descending order of their absolute weights.
 
     Notes
     -----
-    A kernel is a product of two vectors with an entry a fragment; SST's vector of a tree has :math:`\lambda^{\mathrm{size}(f)/2} h_f(T)`, and the model is the vector
-    :math:`\sum_k \alpha_k \phi(T_k)`. The weight of a fragment is its entry there, :math:`\lambda^{\mathrm{size}(f)/2} \sum_k \alpha_k h_f(T_k)`; for ST the same, for PT with
-    :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`, and skipped children discounted in each tree. Where the kernel is normalized, the support trees' vectors have
-    the length 1. The heaviest are those of the largest absolute weight, unless there is too much to look at (about a second of work): ``exact`` says what holds. `Locality` has no such
-    entries: its windows are those of the model, and a weight is what one such window adds to a score.
+    A kernel is an inner product of two vectors with one entry per fragment. The entry of a tree
+    under the subset-tree kernel is :math:`\lambda^{\mathrm{size}(f)/2} h_f(T)`, and the model is the
+    vector :math:`\sum_k \alpha_k \phi(T_k)`. The weight of a fragment is its entry in this vector,
+    :math:`\lambda^{\mathrm{size}(f)/2} \sum_k \alpha_k h_f(T_k)`. The subtree kernel has the same
+    weights. The factor of the partial-tree kernel is
+    :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`, with a discount for skipped children in
+    each tree. If the kernel is normalized, the vectors of the support trees have length 1.
+
+    `Locality` has no such entries. Its fragments are the windows of the model, and the weight of a
+    window is its contribution to a score.
+
+    The search stops after about one second of work. ``exact`` is False if heavier fragments may then
+    be missing.
 
     Examples
     --------
@@ -176,14 +195,14 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
 
 
 def _scores(linear: LinearOutput, term: Term, X: Any) -> Vector:
-    """Return the values of one term alone."""
+    """Return the scores of a single term."""
     model = CompressedModel(linear.model.kernel, linear.model.outputs, [term], support=0, nodes=0, loose_bytes=0)
     scores: Vector = model.score(X) @ linear.mix
     return scores
 
 
 def _factors(term: GraphTerm, logs: Vector | None, n: int) -> Vector:
-    """Return the factor of a term's values for each example; 0 where a self-value is 0."""
+    """Return the factor of a term for each example, which is 0 if the self-value is 0."""
     if logs is None:
         return np.ones(n)
     return np.exp(np.where(np.isfinite(logs), -logs - term.shift, -np.inf))

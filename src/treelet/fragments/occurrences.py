@@ -1,4 +1,4 @@
-"""The occurrences of a fragment in a tree, node by node."""
+"""The occurrences of a fragment in a tree."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Occurrences(list[tuple[int, ...]]):
     Attributes
     ----------
     complete : bool
-        True if there are no others.
+        True if the list contains all occurrences.
     """
 
     def __init__(self, places: Iterable[tuple[int, ...]] = (), complete: bool = True) -> None:
@@ -30,32 +30,36 @@ class Occurrences(list[tuple[int, ...]]):
 
 
 def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -> Occurrences:
-    """Where a fragment occurs in a tree.
+    """Find the occurrences of a fragment in a tree.
 
     Parameters
     ----------
     fragment : Tree or str
-        A fragment, as `shared_fragments`, `explain` and `top_fragments` give them.
+        A fragment, as returned by `shared_fragments`, `explain` and `top_fragments`.
     tree : Tree, str, ...
-        A tree, in any form that a Treebank takes.
+        A tree, in any form that a Treebank accepts.
     kernel : Subtree, SubsetTree or PartialTree
-        What counts as an occurrence; normalized or not.
-    limit : int
-        How many at most: a partial tree can have exponentially many.
+        Kernel that defines the occurrences, normalized or not.
+    limit : int, default 1000
+        Maximal number of occurrences, at least 1. A partial tree can have exponentially many.
 
     Returns
     -------
     Occurrences
-        A list with one tuple an occurrence: the numbers, in pre-order from 0, of the tree's nodes that the fragment covers, in
-        the order of the fragment's own nodes. Its ``complete`` says whether these are all. By the first number, then the second, and so on.
+        Sorted list with one tuple per occurrence: the covered nodes of the tree, in the order of the
+        nodes of the fragment. Nodes are numbered in pre-order from 0. The attribute ``complete`` is
+        True if the list contains all occurrences.
 
     Notes
     -----
-    ST's fragments are nodes with all that is below them. SST's have whole productions; a node that the fragment does not expand covers
-    the tree's node, whatever is below it. PT's keep some of a node's children, in order. With ``SubsetTree(leaves=True)`` the child
-    "\u2022" of a word covers nothing. What is no fragment of the kernel, such as a single node under SST, occurs nowhere.
+    A fragment of `Subtree` is a node with its whole subtree. A fragment of `SubsetTree` consists of
+    whole productions; a node that the fragment does not expand matches any subtree with the same
+    label. A fragment of `PartialTree` keeps some of the children of a node, in order. With
+    ``SubsetTree(leaves=True)``, the child "\u2022" of a word covers no node. A tree that is not a
+    fragment of the kernel, such as a single node for `SubsetTree`, has no occurrences.
 
-    Costs the pairs of a node of the tree and one of the fragment with the same label, and what is listed.
+    The cost is proportional to the number of node pairs with the same label, plus the size of the
+    result.
 
     Examples
     --------
@@ -72,7 +76,9 @@ def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -
     check_has_fragments(inner)
     pattern, whole = Treebank([fragment, tree])
     if pattern is None:
-        raise InputTypeError("a fragment is needed, a Tree or its brackets, got None")
+        raise InputTypeError(
+            "The 'fragment' parameter of places must be a Tree or a bracketed string such as '(NP D N)'. Got None instead."
+        )
     if whole is None:
         return Occurrences()
     if isinstance(inner, SubsetTree) and inner.max_depth is not None and pattern.height() > inner.max_depth:
@@ -104,7 +110,7 @@ class _PreorderTree(NamedTuple):
 
 
 class _FragmentMatch:
-    """The pairs of a fragment's node and a tree's node at which the part of the fragment below the node matches."""
+    """The pairs of a fragment node and a tree node at which the fragment below the node matches."""
 
     def __init__(self, pattern: _PreorderTree, tree: _PreorderTree, kernel: Kernel) -> None:
         self.pattern, self.tree = pattern, tree
@@ -128,7 +134,7 @@ class _FragmentMatch:
         return (node, at) in self._pairs
 
     def expands_word(self, node: int, at: int) -> bool:
-        """Return whether the child of the fragment's node stands for the word itself."""
+        """Return whether the child of the fragment node represents the word itself."""
         below = self.pattern.children[node]
         return (
             self._words
@@ -149,7 +155,7 @@ class _FragmentMatch:
         return len(below) == len(children) and all(map(self.at, below, children))
 
     def latest(self, node: int, at: int) -> list[int]:
-        """Return the right-most children of a tree's node that match those of the fragment's node, the last one first."""
+        """Return the rightmost children of a tree node that match those of a fragment node, from right to left."""
         children: list[int] = []
         left = iter(reversed(self.tree.children[at]))
         for child in reversed(self.pattern.children[node]):
@@ -166,7 +172,7 @@ def _listed(match: _FragmentMatch) -> Iterator[tuple[int, ...]]:
 
 
 def _only(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
-    """Yield the only occurrence at a root: whole productions match in one way at most."""
+    """Yield the only occurrence at a root. Whole productions match in at most one way."""
     covered: list[int] = []
     stack = [(0, root)]
     while stack:
@@ -179,7 +185,10 @@ def _only(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
 
 
 def _partial(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
-    """Yield every occurrence of a partial tree at a root. No search path fails, because each child leaves room for those to its right."""
+    """Yield every occurrence of a partial tree at a root.
+
+    The search has no dead ends, because each child leaves enough nodes for those to its right.
+    """
     children = match.pattern.children
     above = {child: (parent, k) for parent, below in enumerate(children) for k, child in enumerate(below)}
     last = len(children) - 1

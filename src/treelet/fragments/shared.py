@@ -1,4 +1,4 @@
-"""The fragments that two examples share, and the contribution of each to the kernel's value."""
+"""The fragments that two examples share, and their contributions to the kernel value."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class SharedFragment(NamedTuple):
     Attributes
     ----------
     tree : Tree, TagRun, FeatureSubsequence or Window
-        The fragment, as for `FragmentShare`.
+        The fragment, as in `FragmentShare`.
     counts : (int, int)
-        How often it occurs in each of the two examples; in forests, how often it is expected to, which is no whole number. Of a
-        window, how many in each take part.
+        Number of occurrences in each of the two examples. In forests, the expected number, a float.
+        For `Locality`, the number of windows that contain the fragment.
     contribution : float
-        What it adds to the kernel's value.
+        Contribution of the fragment to the kernel value.
     """
 
     tree: Any
@@ -37,12 +37,13 @@ class SharedFragment(NamedTuple):
 
 
 class SharedFragments(Tabled, list[SharedFragment]):
-    """Shared fragments, the largest contribution first.
+    """Shared fragments in descending order of their contributions.
 
     Attributes
     ----------
     complete : bool
-        True if there are no others: then the contributions add up to the kernel's value.
+        True if the list contains all shared fragments. The contributions then add up to the kernel
+        value.
     """
 
     def __init__(self, fragments: Iterable[SharedFragment] = (), complete: bool = True) -> None:
@@ -50,33 +51,36 @@ class SharedFragments(Tabled, list[SharedFragment]):
         self.complete = complete
 
     def total(self) -> float:
-        """The sum of the contributions."""
+        """Return the sum of the contributions."""
         return math.fsum(fragment.contribution for fragment in self)
 
 
 def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -> SharedFragments:
-    """The fragments that two examples share, the largest contribution to ``kernel([a], [b])`` first.
+    """List the fragments that two examples share, by their contributions to the kernel value.
 
     Parameters
     ----------
     a, b : Tree, str, Forest, ...
-        Two trees, forests, tagged sequences, sequences of features or dependency parses, in any form that the kernel takes.
+        Two trees, forests, tagged sequences, sequences of features or dependency parses, in any form
+        that the kernel accepts.
     kernel : Subtree, SubsetTree, PartialTree, ForestKernel, Tagging, Subsequence or Locality
-        Which fragments, and what they are worth; normalized or not.
-    limit : int
-        How many at most: there can be exponentially many.
+        Kernel that defines the fragments and their contributions, normalized or not.
+    limit : int, default 2000
+        Maximal number of fragments, at least 1. There can be exponentially many.
 
     Returns
     -------
     SharedFragments
-        A list; its ``complete`` says whether these are all.
+        List of fragments in descending order of their contributions to ``kernel([a], [b])``. The
+        attribute ``complete`` is True if the list contains all shared fragments.
 
     Notes
     -----
-    These are the `limit` largest. On large trees the search may end after a second or two of work, with the largest of those that were
-    found.
+    The listed fragments have the largest contributions. On large trees the search may stop after one
+    or two seconds, and returns the largest fragments found so far.
 
-    With ``SubsetTree(leaves=True)`` a word may be expanded or not; one that is has the child "\u2022", as in ``(N (apple \u2022))``.
+    With ``SubsetTree(leaves=True)``, fragments with and without expanded words are distinguished. An
+    expanded word has the child "\u2022", as in ``(N (apple \u2022))``.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from treelet.device.launching import functions_of, on_host
 from treelet.kernels.pairwise import Matrix
 
 Numbers = NDArray[np.int64]
-Found = tuple[Numbers, Numbers, NDArray[np.float64]]
+Matches = tuple[Numbers, Numbers, NDArray[np.float64]]
 """Rows, indices and values."""
 CHUNK = 1024  # columns per chunk whose maximum is found first, on a device
 MOST = 1 << 22  # values of a tile that may be copied from a device; rows with very many equal values are copied whole
@@ -44,15 +44,15 @@ class Best:
         values, numbers = largest(tile if len(wanted) == len(tile) else tile[wanted], k, self._close)
         self.add((wanted + rows.start, numbers + columns.start, values))
 
-    def add(self, found: Found) -> None:
+    def add(self, matches: Matches) -> None:
         """Add candidates per row, which were chosen from a tile here or elsewhere."""
-        there, numbers, values = found
+        rows, numbers, values = matches
         k = self.values.shape[1]
         with self._lock:
-            values = np.concatenate([self.values[there], values], axis=1)
-            numbers = np.concatenate([self.numbers[there], numbers], axis=1)
+            values = np.concatenate([self.values[rows], values], axis=1)
+            numbers = np.concatenate([self.numbers[rows], numbers], axis=1)
             values, numbers = ranked(values, numbers, self._close)
-            self.values[there], self.numbers[there] = values[:, :k], numbers[:, :k]
+            self.values[rows], self.numbers[rows] = values[:, :k], numbers[:, :k]
 
     def result(self, threshold: float | None) -> tuple[Matrix, Numbers]:
         """Return values and indices, with absent entries where too few values reach the threshold."""
@@ -67,22 +67,22 @@ class Above:
 
     def __init__(self, threshold: float, close: float = ROUNDING) -> None:
         self._threshold, self._close, self._lock = threshold, close, Lock()
-        self._found: list[Found] = []
+        self._matches: list[Matches] = []
 
     def take(self, rows: slice, columns: slice, tile: Matrix) -> None:
         """Add a tile of the matrix, from any thread."""
         self.add(those_above(rows, columns, tile, self._threshold, self._close))
 
-    def add(self, found: Found) -> None:
+    def add(self, matches: Matches) -> None:
         """Add rows, indices and values, which were chosen from a tile here or elsewhere."""
         with self._lock:
-            self._found.append(found)
+            self._matches.append(matches)
 
     def result(self) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
         """Return rows, indices and values: by row, then by descending value, then by index."""
-        if not self._found:
+        if not self._matches:
             return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-        row, number, value = (np.concatenate(parts) for parts in zip(*self._found, strict=True))
+        row, number, value = (np.concatenate(parts) for parts in zip(*self._matches, strict=True))
         order = np.lexsort((number, -value, row))
         row, number, value = row[order], number[order], value[order]
         head = np.ones(len(row), bool)
@@ -92,13 +92,13 @@ class Above:
         return row, number[order], value[np.flatnonzero(head)[run - 1]]
 
 
-def the_best(rows: slice, columns: slice, tile: Matrix, k: int, close: float) -> Found:
+def the_best(rows: slice, columns: slice, tile: Matrix, k: int, close: float) -> Matches:
     """Return the k largest values of each row of a tile."""
     values, numbers = (largest if isinstance(tile, np.ndarray) else largest_elsewhere)(tile, k, close)
     return np.arange(rows.start, rows.stop), numbers + columns.start, values
 
 
-def those_above(rows: slice, columns: slice, tile: Matrix, threshold: float, close: float) -> Found:
+def those_above(rows: slice, columns: slice, tile: Matrix, threshold: float, close: float) -> Matches:
     """Return all values of a tile that reach a threshold."""
     row, column = np.nonzero(reached(tile, threshold, close))
     value = on_host(tile[row, column])
@@ -115,10 +115,10 @@ def largest(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:
         return tile.copy(), np.tile(np.arange(width), (rows, 1))
     least = np.partition(tile, width - k, axis=1)[:, width - k]
     near = tile >= _below(least, close)[:, None]
-    for row in np.flatnonzero(near.sum(axis=1) > k):  # more equal values than places
-        there = np.flatnonzero(near[row])
-        surely = _apart(tile[row, there], least[row], close)
-        near[row, there[~surely][k - int(surely.sum()) :]] = False
+    for row in np.flatnonzero(near.sum(axis=1) > k):  # more equal values than fit
+        candidates = np.flatnonzero(near[row])
+        surely = _apart(tile[row, candidates], least[row], close)
+        near[row, candidates[~surely][k - int(surely.sum()) :]] = False
     columns = np.nonzero(near)[1].reshape(rows, k)
     return np.take_along_axis(tile, columns, axis=1), columns
 
@@ -141,12 +141,11 @@ def largest_elsewhere(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]
     many = on_host(near.sum(axis=1)) > max(16 * k, MOST // rows)
     near[xp.asarray(many)] = False
     row, column = xp.nonzero(near)
-    found = on_host(row), on_host(column), on_host(tile[row, column])
-    values, numbers = _padded(*found, rows, k)
-    places = largest(values, k, close)[1]
-    values, numbers = np.take_along_axis(values, places, axis=1), np.take_along_axis(numbers, places, axis=1)
-    for one in np.flatnonzero(many):  # rows with very many equal values
-        values[one], numbers[one] = (part[0] for part in largest(on_host(tile[one : one + 1]), k, close))
+    values, numbers = _padded(on_host(row), on_host(column), on_host(tile[row, column]), rows, k)
+    chosen = largest(values, k, close)[1]
+    values, numbers = np.take_along_axis(values, chosen, axis=1), np.take_along_axis(numbers, chosen, axis=1)
+    for index in np.flatnonzero(many):  # rows with very many equal values
+        values[index], numbers[index] = (array[0] for array in largest(on_host(tile[index : index + 1]), k, close))
     return values, numbers
 
 
@@ -155,8 +154,8 @@ def _padded(row: Numbers, column: Numbers, value: Matrix, rows: int, k: int) -> 
     start = np.searchsorted(row, np.arange(rows + 1))
     width = max(k, int(np.diff(start).max(initial=0)))
     values, numbers = np.full((rows, width), -np.inf), np.full((rows, width), ABSENT, np.int64)
-    place = np.arange(len(row)) - start[row]
-    values[row, place], numbers[row, place] = value, column
+    position = np.arange(len(row)) - start[row]
+    values[row, position], numbers[row, position] = value, column
     return values, numbers
 
 

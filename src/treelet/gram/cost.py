@@ -11,6 +11,7 @@ from treelet.errors import CostError
 from treelet.gram.tiles import Job, plan_matrix
 from treelet.memory import in_bytes
 from treelet.resources import Resources, parse_memory
+from treelet.vocabulary import keyword
 
 Limit = int | float | str | Mapping[str, int | float | str]
 """A number of pairs, a string of bytes such as ``"2GiB"``, or a dict with both."""
@@ -55,7 +56,7 @@ def cost_of(job: Job, resources: Resources) -> Cost:
 
 
 def _bytes(job: Job, resources: Resources) -> int:
-    """Return the bytes of the index that exists at one time, of the threads, and of their strips."""
+    """Return the maximal number of bytes of the index, the threads and their strips at one time."""
     threads, columns = resources.threads, job.columns
     needs = job.kernel.needs(columns)
     plan = plan_matrix(job, threads=threads, memory=resources.memory, needs=needs)
@@ -76,10 +77,10 @@ def check_limit(limit: Limit, job: Job, resources: Resources) -> None:
         needed = getattr(cost, name)
         if needed > value:
             shown = in_bytes if name == "bytes" else lambda number: f"{number:,.0f} pairs of parts"
-            matrix = f"the matrix of {cost.shape[0]:,} x {cost.shape[1]:,} values of {job.kernel!r}"
+            matrix = f"The matrix of {cost.shape[0]:,} x {cost.shape[1]:,} values of {job.kernel!r}"
             raise CostError(
-                f"{matrix} takes about {shown(needed)}, more than the {shown(value)} of limit=: take fewer or smaller examples, or "
-                "a larger limit",
+                f"{matrix} needs about {shown(needed)}, more than the {shown(value)} of {keyword('limit')}. "
+                f"Use fewer or smaller examples, or increase {keyword('limit')}.",
                 cost,
             )
 
@@ -91,6 +92,8 @@ def limits(limit: Any) -> dict[str, float]:
     else:
         pairs, size = (None, limit) if isinstance(limit, str) else (limit, None)
     if (pairs is None and size is None) or (pairs is not None and not is_number(pairs, 0)):
-        raise wrong("limit", "a number of pairs, a text like '2GiB', or a dict with 'pairs', 'bytes' or both", limit)
-    found = {} if pairs is None else {"pairs": float(pairs)}
-    return found if size is None else {**found, "bytes": float(parse_memory(size, "limit") or 0)}
+        raise wrong(
+            "limit", "a number of pairs, a string such as '2GiB', or a dict with 'pairs', 'bytes' or both", limit
+        )
+    checked = {} if pairs is None else {"pairs": float(pairs)}
+    return checked if size is None else {**checked, "bytes": float(parse_memory(size, "limit") or 0)}

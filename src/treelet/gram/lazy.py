@@ -76,7 +76,9 @@ def lazy_gram(
 
         from treelet.gram.executors.shipment import Shipment
     except ImportError as error:
-        raise TreeletError(f"lazy_gram needs Dask: pip install 'treelet[dask]' ({error})") from None
+        raise TreeletError(
+            f"lazy_gram needs Dask, which cannot be imported ({error}). Install it with pip install 'treelet[dask]'."
+        ) from None
     check_pairwise(kernel, "lazy_gram")
     numbers, room = checked_dtype(dtype), Resources.of(memory=memory).memory
     X = kernel.coerce(X)
@@ -85,9 +87,9 @@ def lazy_gram(
     try:
         cut = normalize_chunks(chunks, shape, dtype=numbers)
     except (ValueError, TypeError) as error:
-        raise wrong("chunks", f"what dask.array can cut {shape} by ({error})", chunks) from None
+        raise wrong("chunks", f"chunk sizes of dask.array for the shape {shape} ({error})", chunks) from None
     if Y is None and cut[0] != cut[1]:
-        raise wrong("chunks", "the same for rows and columns: without Y they are the same examples", chunks)
+        raise wrong("chunks", "the same for rows and columns, because Y is omitted", chunks)
     shipment = Shipment(kernel, X, Y, room)
     name, held = f"kernel-values-{shipment.token}", f"examples-{shipment.token}"
     tasks: dict[Any, Any] = {held: shipment}
@@ -110,6 +112,6 @@ def _chunk(shipment: Shipment, tile: Tile, symmetric: bool, dtype: str) -> Value
     out = np.zeros(tile.shape, dtype)
     if out.size:
         fill_tile(shipment.kernel, shipment.evaluator(tile.columns), tile, out)
-    if symmetric and tile.rows == tile.columns:  # both sides of the diagonal must be equal to the bit
+    if symmetric and tile.rows == tile.columns:  # both sides of the diagonal must be equal, bit for bit
         _core.mirror(out, 0, len(out), 0, len(out))
     return out

@@ -22,6 +22,7 @@ from treelet.gram.stored.matrix_file import SUFFIXES
 from treelet.gram.stored.resuming import finish_renaming, into_file, resumed
 from treelet.gram.tiles import FLOAT, Job, check_pairwise
 from treelet.kernels.pairwise import Matrix, Pairwise
+from treelet.printable import shortened
 from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
 from treelet.vocabulary import keyword
@@ -162,8 +163,8 @@ def gram(
             matrix: Matrix = (resumed if resume else into_file)(job, executor, out)  # type: ignore[arg-type]
             return matrix
         if resume:
-            files = in_words([f"*{suffix}" for suffix in SUFFIXES])
-            raise wrong("out", f"the name of a file, {files}, with {keyword('resume', True)}", out)
+            wanted = f"a path ending in {in_words(SUFFIXES)}, because of {keyword('resume', True)}"
+            raise wrong("out", wanted, out, got=None if out is None else shortened(out))
         if out is None:
             matrix = executor.new_matrix(job)
             return matrix  # noqa: RET504  # a CuPy array on a device
@@ -203,7 +204,7 @@ def _extending(job: Job, extend: str | os.PathLike[str] | None) -> Iterator[Job]
         return
     if job.Y is not None:
         raise ParameterError(
-            f"only the matrix of a collection with itself can be extended: leave Y out, or {keyword('extend')}"
+            f"Only the matrix of a collection with itself can be extended. Omit either Y or {keyword('extend')}."
         )
     existing = ExistingMatrix(extend, job.kernel, job.X, job.dtype)
     try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_boolean, check_integer, is_number, wrong
+from treelet.checks import check_boolean, check_integer, is_number, plural, wrong
 from treelet.device.launching import functions_of
 from treelet.errors import ParameterError
 from treelet.gram.best import (
@@ -17,7 +17,7 @@ from treelet.gram.best import (
     ROUNDING,
     Above,
     Best,
-    Found,
+    Matches,
     Numbers,
     ranked,
     reached,
@@ -224,7 +224,11 @@ class Index:
         return self.sign * ordered, numbers
 
     def _search(
-        self, Q: Any | None, matches: Best | Above, choose: Callable[[slice, slice, Matrix], Found], itself: bool = True
+        self,
+        Q: Any | None,
+        matches: Best | Above,
+        choose: Callable[[slice, slice, Matrix], Matches],
+        itself: bool = True,
     ) -> None:
         """Search all values of the queries with the collection. Distances are searched with the sign changed."""
         job = Job(self.kernel, self.data) if Q is None else Job(self.kernel, Q, self.data)
@@ -238,18 +242,18 @@ class Index:
     def _queries(self, Q: Any | None) -> Any | None:
         """Return the coerced queries, or raise an error if there are no examples to search."""
         if len(self) - (Q is None) < 1:
-            needed = "two examples or more, or Q" if Q is None else "examples in X"
-            raise ParameterError(f"there is nothing to look in: {self.name} needs {needed}, got {len(self)} in X")
+            needed = "at least 2 examples in X, or Q" if Q is None else "at least one example in X"
+            raise ParameterError(f"X has {plural(len(self), 'example')}, but {self.name} needs {needed}.")
         return None if Q is None else self.kernel.coerce(Q)
 
     def _count(self, Q: Any | None, k: int | None) -> int:
-        there = len(self) - (Q is None)
+        searched = len(self) - (Q is None)
         if k is None:
-            return min(DEFAULT_K, there)
+            return min(DEFAULT_K, searched)
         check_integer(self.count, k)
-        if k > there:
-            but = " (each but itself)" if Q is None else ""
-            raise wrong(self.count, f"at most {there}, the number of examples to look in{but}", k)
+        if k > searched:
+            other = "other " if Q is None else ""
+            raise wrong(self.count, f"at most {searched}, the number of {other}examples to search", k)
         return int(k)
 
     @staticmethod

@@ -102,7 +102,9 @@ class Products:
 
     def _product(self, vectors: Any, transposed: bool) -> Matrix:
         if np.iscomplexobj(vectors):
-            raise ParameterError("an operator of kernel values is multiplied by real numbers, not by complex ones")
+            raise ParameterError(
+                "A kernel matrix cannot be multiplied by complex vectors. Multiply the real and imaginary parts separately."
+            )
         vectors = np.asarray(vectors, np.float64)
         height = self.plan.shape[0] if transposed else self.plan.shape[1]
         columns = vectors.reshape(height, vectors.shape[1] if vectors.ndim > 1 else 1)

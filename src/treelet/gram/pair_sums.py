@@ -1,4 +1,4 @@
-"""Sums of kernel values over the pairs within groups, for many groupings at once, without the matrix."""
+"""Sums of kernel values over pairs within groups, for many groupings, without storing the matrix."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from treelet.kernels.pairwise import Matrix, Pairwise, Vector
 from treelet.resources import PLAIN, Resources
 from treelet.work import one_blas_thread
 
-PLANNED = 8  # tiles at once for any number of threads, so the sums are equal to the bit
-ROWS = 256  # per tile; with fewer rows, converting the groups takes longer than multiplying
+PLANNED = 8  # simultaneous tiles for any number of threads, so the sums are equal, bit for bit
+ROWS = 256  # rows per tile; with fewer rows, converting the groups takes longer than multiplying
 GROUPINGS = 256  # groupings per multiplication
 
 
@@ -28,18 +28,19 @@ def pair_sums(
     groups: NDArray[np.int8],
     resources: Resources = PLAIN,
 ) -> tuple[Vector, Vector, float]:
-    r"""Sums of a kernel's values over pairs of two different examples.
+    r"""Return sums of kernel values over pairs of two different examples.
 
     Parameters
     ----------
     kernel : Kernel
+        Kernel that compares the examples.
     X : collection
         n examples.
     groups : array of int8 of shape (n, groupings)
-        One grouping per column: 1 where an example is in its group, else 0.
+        One grouping per column: 1 if an example is in the group, else 0.
     resources : Resources
-        At most 8 threads are used; the sums do not depend on their number. The groups and 2 KB per example and thread come on
-        top of the memory limit.
+        At most 8 threads are used; the sums do not depend on their number. The groups and 2 KB per
+        example and thread come on top of the memory limit.
 
     Returns
     -------
@@ -52,7 +53,8 @@ def pair_sums(
 
     Notes
     -----
-    Each value is computed once, and multiplied once by each grouping: n²/2 · groupings multiplications by BLAS.
+    Each value is computed once and multiplied once per grouping. BLAS does these n²/2 · groupings
+    multiplications.
 
     Examples
     --------
@@ -72,11 +74,11 @@ def pair_sums(
 
 
 class _PairSums:
-    """Adds up tiles that are computed in parallel, always in the order of the tiles."""
+    """Adds tiles that are computed in parallel, always in the order of the plan."""
 
     def __init__(self, plan: Plan, groups: NDArray[np.int8]) -> None:
         self._groups, self.within, self.rows = groups, np.zeros(groups.shape[1]), np.zeros(len(groups))
-        self._places = {tile: place for place, tile in enumerate(plan.tiles)}
+        self._order = {tile: number for number, tile in enumerate(plan.tiles)}
         self._lock, self._next = Lock(), 0
         self._ready: dict[int, tuple[Tile, Vector, Vector, Vector]] = {}
 
@@ -91,16 +93,16 @@ class _PairSums:
             some = slice(begin, begin + GROUPINGS)
             product = values @ columns[:, some].astype(np.float64)
             within[some] = np.einsum("ij,ij->j", product, rows[:, some].astype(np.float64))
-        found = tile, within, values.sum(axis=1), values.sum(axis=0)
+        sums = tile, within, values.sum(axis=1), values.sum(axis=0)
         with self._lock:
-            self._ready[self._places[tile]] = found
+            self._ready[self._order[tile]] = sums
             while self._next in self._ready:
                 self._add(*self._ready.pop(self._next))
                 self._next += 1
 
     @staticmethod
     def _cut(tile: Tile, values: Matrix) -> None:
-        """Keep the pairs whose column precedes the row: each pair once, and no example with itself."""
+        """Set all pairs to 0 except those below the diagonal, so each pair counts once."""
         before = tile.rows.begin - tile.columns.begin
         square = values[:, before:]
         square[...] = np.tril(square, -1)

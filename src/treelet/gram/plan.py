@@ -99,7 +99,7 @@ class Plan:
 def _span(ends: Any, most: int) -> Span:
     begin, end = map(int, ends)
     if not 0 <= begin < end <= most:
-        raise ValueError(f"{begin} to {end} are no rows or columns of a matrix that has {most}")
+        raise ValueError(f"{begin} to {end} is not a range within 0 to {most}")
     return Span(begin, end)
 
 

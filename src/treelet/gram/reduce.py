@@ -11,6 +11,7 @@ from treelet.gram.plan import Tile
 from treelet.gram.sinks import FunctionSink, Take, pieces
 from treelet.gram.tiles import Job, Values, check_pairwise
 from treelet.kernels.pairwise import Pairwise
+from treelet.printable import shortened
 from treelet.resources import Resources
 
 
@@ -74,7 +75,10 @@ def reduce(
     """
     check_pairwise(kernel, "reduce")
     if not callable(function):
-        raise InputTypeError(f"reduce needs a function of rows, columns and values, got {type(function).__name__}")
+        raise InputTypeError(
+            "The 'function' parameter of reduce must be callable as function(rows, columns, values). "
+            f"Got {shortened(function)} instead."
+        )
     resources = Resources.of(n_jobs, memory, device, device_memory, progress=progress)
     job = Job(kernel, kernel.coerce(X), None if Y is None else kernel.coerce(Y))
     executor = executor_for(resources)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from treelet import _core
-from treelet.checks import wrong
+from treelet.checks import article, in_words, plural, wrong
 from treelet.errors import NotEnoughMemoryError, ParameterError
 from treelet.gram.plan import Plan, Span, Tile
 from treelet.gram.stored.matrix_file import DTYPES, SUFFIXES, RowsInFile
@@ -24,7 +24,7 @@ from treelet.vocabulary import keyword
 
 Shape = tuple[int, int]
 Take = Callable[[slice, slice, Matrix], object]
-"""Receives rows, columns and the values at these."""
+"""Receives rows, columns and the values of these cells."""
 
 
 def checked_dtype(dtype: DTypeLike, out: Any = None) -> np.dtype[Any]:
@@ -36,7 +36,7 @@ def checked_dtype(dtype: DTypeLike, out: Any = None) -> np.dtype[Any]:
     if dtype is None or wanted not in DTYPES:
         raise wrong("dtype", "'float64' or 'float32'", dtype)
     if isinstance(out, np.ndarray) and wanted != DTYPES[0] and wanted != out.dtype:
-        raise wrong("dtype", f"that of 'out', {out.dtype}", dtype)
+        raise wrong("dtype", f"{out.dtype}, the dtype of 'out'", dtype)
     return out.dtype if isinstance(out, np.ndarray) and out.dtype in DTYPES else wanted
 
 
@@ -49,50 +49,60 @@ def allocated(shape: Shape, dtype: np.dtype[Any], limit: int | None) -> Values:
     """Return a new array, or raise an error if its size exceeds the limit."""
     needed = dtype.itemsize * shape[0] * shape[1]
     if limit is not None and needed > limit:
-        raise ParameterError(_too_large(shape, dtype, f"the {limit:,} of {keyword('memory')}:"))
+        raise ParameterError(_too_large(shape, dtype, f"the {plural(limit, 'byte')} of {keyword('memory')}"))
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):  # ValueError: more than any machine can address
-        raise NotEnoughMemoryError(_too_large(shape, dtype, "there is memory for: take fewer examples;")) from None
+        raise NotEnoughMemoryError(_too_large(shape, dtype, "the available memory", "fewer examples")) from None
 
 
-def _too_large(shape: Shape, dtype: np.dtype[Any], limit: str) -> str:
+def _too_large(shape: Shape, dtype: np.dtype[Any], limit: str, *remedies: str) -> str:
+    """Return the message about a result of more bytes than the limit, with all remedies."""
     needed = dtype.itemsize * shape[0] * shape[1]
-    half = f" {keyword('dtype', 'float32', of='treelet.gram')} takes half of it;" if dtype == DTYPES[0] else ""
-    ways = f"{half} a file needs none of it: {keyword('out', 'K.npy')}, or an array of yours"
-    return f"the result, {shape[0]} x {shape[1]}, takes {needed:,} bytes, more than {limit}{ways}"
+    half = [f"{keyword('dtype', 'float32', of='treelet.gram')} for half the size"] if dtype == DTYPES[0] else []
+    remedy = in_words([*remedies, *half, f"{keyword('out', 'K.npy')} for a file"])
+    return f"The result of {shape[0]:,} x {shape[1]:,} values takes {needed:,} bytes, more than {limit}. Use {remedy}."
 
 
-def checked_out(out: Any, shape: Shape, given: Iterable[Any]) -> Values:
-    """Return an array that can hold the matrix: its cells do not overlap each other or the examples in `given`."""
+def checked_out(out: Any, shape: Shape, examples: Iterable[Any]) -> Values:
+    """Return `out` if it can hold the matrix, or raise `ParameterError`.
+
+    The cells of `out` must not overlap each other or the memory of the examples.
+    """
     problem = _problem(out, shape)
-    if problem is None and any(isinstance(data, np.ndarray) and np.may_share_memory(out, data) for data in given):
-        problem = "the memory of the examples"
+    if problem is None and any(isinstance(data, np.ndarray) and np.may_share_memory(out, data) for data in examples):
+        problem = "an array that shares memory with the examples"
     if problem is not None:
-        raise ParameterError(
-            f"The 'out' parameter must be a writable float64 or float32 array of shape {shape}, rows contiguous and apart, or "
-            f"the name of a .npy or .zarr file. Got {problem} instead."
+        wanted = (
+            f"a writable float64 or float32 array of shape {shape} with contiguous, non-overlapping rows, "
+            f"or a path ending in {in_words(SUFFIXES)}"
         )
+        raise wrong("out", wanted, out, got=problem)
     checked: Values = out
     return checked
 
 
 def _problem(out: Any, shape: Shape) -> str | None:
     if not isinstance(out, np.ndarray):
-        return repr(out) if isinstance(out, str | Path) else type(out).__name__
-    described = f"{out.dtype} {out.shape}"
+        return repr(str(out)) if isinstance(out, str | Path) else article(type(out).__name__)
+    described = described_array(out)
     if out.dtype not in DTYPES or not out.dtype.isnative or out.shape != shape:
         return described
     if not out.flags.writeable:
-        return f"{described}, which is read-only"
+        return f"{described} that is read-only"
     if not out.flags.aligned:
-        return f"{described}, which is not aligned"
+        return f"{described} that is not aligned"
     layout = layout_problem(out)
-    return layout and f"{described}, {layout}"
+    return layout and f"{described} {layout}"
+
+
+def described_array(out: Any) -> str:
+    """Return the type and shape of an array of NumPy or CuPy, for messages."""
+    return f"{article(str(out.dtype))} array of shape {out.shape}"
 
 
 def layout_problem(out: Any) -> str | None:
-    """Return what is wrong with how an array, of NumPy's or a device's, lies in memory; None if nothing is."""
+    """Return the problem with the memory layout of a NumPy or CuPy array, or None if it is valid."""
     rows, columns = out.shape
     if columns > 1 and out.strides[1] != out.itemsize:
         return "whose rows are not contiguous"
@@ -102,28 +112,31 @@ def layout_problem(out: Any) -> str | None:
 
 
 class MappedFile(RowsInFile):
-    """A matrix in a file that is mapped for reading and writing. Written pages are released, so that they take no memory."""
+    """A matrix in a file that is mapped for reading and writing. Written pages are released from memory."""
 
     def __init__(self, out: np.memmap[Any, Any]) -> None:
-        self._map: mmap.mmap = out._mmap  # type: ignore[attr-defined]  # NumPy has no other name for it
+        self._map: mmap.mmap = out._mmap  # type: ignore[attr-defined]  # NumPy has no public name for the map
         start = out.offset - out.offset % mmap.ALLOCATIONGRANULARITY
         begin = start + out.ctypes.data - np.frombuffer(self._map, np.uint8).ctypes.data
         super().__init__(os.open(str(out.filename), os.O_RDWR), int(begin), out.strides[0], out.dtype)
 
     @staticmethod
     def of(out: NDArray[Any]) -> MappedFile | None:
-        """Return None where the result is in memory. A private map is: releasing its pages would lose what was written."""
+        """Return the mapped file of an array, or None if the array is in memory.
+
+        A private map counts as memory, because releasing its pages would lose the written values.
+        """
         able = hasattr(mmap, "MADV_DONTNEED")
         if not able or not isinstance(out, np.memmap) or out.mode not in ("r+", "w+") or out.filename is None:
             return None
         return MappedFile(out)
 
     def release(self) -> None:
-        """Release the pages that were written: they stay in the file, not in this process."""
+        """Release written pages. Their values remain in the file, not in this process."""
         self._map.madvise(mmap.MADV_DONTNEED)
 
     def close(self) -> None:
-        """Close the file; the map stays."""
+        """Close the file. The map stays open."""
         os.close(self._file)
 
 
@@ -160,7 +173,7 @@ class ArraySink:
 
 
 class FunctionSink:
-    """Gives every cell of the matrix to a function once; called by several threads at once."""
+    """Passes every tile to a function, which several threads call at once."""
 
     def __init__(self, take: Callable[[Tile, Values], object]) -> None:
         self._take = take
@@ -200,7 +213,7 @@ class ProductSink:
 def tile_products(
     tile: Tile, values: Any, symmetric: bool, vectors: Any, transposed: bool
 ) -> Iterator[tuple[Span, Any]]:
-    """Yield what a tile adds to a product, and to which of its rows."""
+    """Yield the rows of a product to which a tile contributes, and the summands."""
     for rows, columns, cells in pieces(tile, values, symmetric):
         if transposed:
             yield columns, cells.T @ vectors[rows.slice]
@@ -209,9 +222,10 @@ def tile_products(
 
 
 def pieces(tile: Tile, values: Matrix, symmetric: bool) -> Iterator[tuple[Span, Span, Matrix]]:
-    """Yield rows, columns and values of the cells that a tile determines: in a symmetric matrix also its mirror image.
+    """Yield rows, columns and values of the cells that a tile determines.
 
-    All tiles of a plan together yield every cell once.
+    In a symmetric matrix these include the mirror image of the tile. All tiles of a plan together
+    yield every cell once.
     """
     rows, columns = tile.rows, tile.columns
     if not symmetric:

@@ -1,4 +1,4 @@
-"""A matrix to compute, and the computation of one tile of it: the same for threads, files, Dask workers and devices."""
+"""A matrix to compute, and the computation of one tile, which all executors share."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from treelet.errors import InputTypeError
 from treelet.gram.plan import Block, Plan, Tile, planned
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, overflow
 from treelet.kernels.values import first_place
+from treelet.printable import shortened
 
 if TYPE_CHECKING:
     from treelet.gram.stored.existing import ExistingMatrix
@@ -20,14 +21,14 @@ if TYPE_CHECKING:
 Values = NDArray[Any]
 """float64 or float32."""
 FLOAT = np.dtype(np.float64)
-STRIP = 1 << 24  # bytes of float64 that are computed before they are rounded to smaller numbers
-ROWS = 64  # of such a strip: neighboring rows that share much are worked on together
-STRIPS = 4  # in a tile, at least
+STRIP = 1 << 24  # maximal bytes of float64 values that are computed before they are rounded to float32
+ROWS = 64  # minimal number of rows per strip, because computing similar rows together is faster
+STRIPS = 4  # minimal number of strips per tile
 
 
 @dataclass(frozen=True)
 class Job:
-    """A matrix to compute: kernel, rows, columns, and the type of its numbers."""
+    """A matrix to compute: kernel, rows, columns and dtype."""
 
     kernel: Pairwise
     X: Any
@@ -47,7 +48,7 @@ class Job:
         return len(self.X), len(self.columns)
 
     def known(self, grid: int) -> int:
-        """Return how many rows and columns are copied from the existing matrix, a multiple of the grid."""
+        """Return the number of rows and columns to copy from the existing matrix, a multiple of the grid."""
         return 0 if self.existing is None else self.existing.size // grid * grid
 
 
@@ -55,18 +56,19 @@ class Sink(Protocol):
     """Receives the tiles of a matrix."""
 
     def tile(self, tile: Tile) -> AbstractContextManager[Values]:
-        """Return an array of the tile's shape to fill. At the end of the context the sink takes the values."""
+        """Return an array of the tile's shape to fill. The sink takes the values when the context ends."""
 
 
 def plan_matrix(job: Job, *, memory: int, buffers: int = 0, needs: Needs | None = None, **options: Any) -> Plan:
-    """Divide a matrix into tiles. All parameters that are not described here are those of `planned`.
+    """Divide a matrix into tiles. The other options are those of `planned`.
 
     Parameters
     ----------
     buffers : int
-        Number of arrays of a tile's size, of float64, that each thread allocates besides those of the kernel.
+        Number of float64 arrays of the size of a tile that each thread allocates, besides those of
+        the kernel.
     needs : Needs, optional
-        The memory that the kernel needs for these columns, if it is known.
+        Memory needs of the kernel for these columns. Default: computed.
     """
     if needs is None:
         needs = job.kernel.needs(job.columns, memory // 2)
@@ -86,11 +88,20 @@ def plan_matrix(job: Job, *, memory: int, buffers: int = 0, needs: Needs | None 
 def check_pairwise(kernel: Any, function: str) -> None:
     """Raise `InputTypeError` if the first argument of a function is not a kernel or a distance."""
     if not issubclass(type(kernel), Pairwise):  # isinstance would first register the kernel with scikit-learn
-        raise InputTypeError(f"{function} needs a kernel first, got {type(kernel).__name__}")
+        raise not_a_kernel(kernel, function, "a kernel or a distance")
+
+
+def not_a_kernel(kernel: Any, function: str, wanted: str = "a kernel") -> InputTypeError:
+    """Return the error for a first argument that is not a kernel."""
+    if isinstance(kernel, type) and issubclass(kernel, Pairwise):
+        got, remedy = f"the class {kernel.__name__}", f"Pass an instance, such as {kernel.__name__}()."
+    else:
+        got, remedy = shortened(kernel), "Pass the kernel first, then the examples."
+    return InputTypeError(f"The 'kernel' parameter of {function} must be {wanted}. Got {got} instead. {remedy}")
 
 
 def bind(job: Job, block: Block, threads: int = 1) -> Evaluator:
-    """Bind the kernel to all rows and a block of columns. Threads share the prepared data."""
+    """Bind the kernel to all rows and a block of columns. All threads share the prepared data."""
     whole = len(block.columns) == job.shape[1]
     columns = job.Y if whole else job.columns[block.columns.slice]
     if threads > 1:
@@ -101,7 +112,7 @@ def bind(job: Job, block: Block, threads: int = 1) -> Evaluator:
 
 
 def fill_tile(kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values) -> None:
-    """Compute a tile by the evaluator of its block, into an array of its shape."""
+    """Compute a tile into an array of the same shape, with the evaluator of its block."""
     if out.dtype == np.float64 or evaluator.rounds:
         evaluator.fill(tile.rows.begin, tile.rows.end, out, tile.halves)
         return
@@ -118,7 +129,7 @@ def fill_tile(kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values) -
 
 
 def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int], halves: bool) -> None:
-    """Round a strip to the numbers of `out`; `corner` is where the strip begins in the whole matrix."""
+    """Round a strip to the dtype of `out`. `corner` is the position of the strip in the whole matrix."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         out[...] = values
     infinite = first_place(~np.isfinite(out), corner[0], halves)

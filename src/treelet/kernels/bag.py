@@ -110,7 +110,7 @@ def _coerce_one(number: int, bag: list[Any], kernel: Kernel) -> None:
         if bag:
             kernel.coerce(bag)
     except FormatError as error:
-        raise FormatError(error.message, f"bag {number}, {error.source}", error.line, error.column) from None
+        raise type(error)(error.message, f"bag {number}, {error.source}", error.line, error.column) from None
     except TreeletError as error:
         raise type(error)(f"bag {number}: {error}") from None
 

@@ -1,7 +1,8 @@
-"""Learning with kernels, the scikit-learn way; models that need no support trees, and files to keep them in.
+"""Learning with kernels: estimators in the style of scikit-learn, compressed models, and model files.
 
-Names are listed in ``__init__.pyi`` and imported when they are first used. Estimators need scikit-learn, and so does
-`treelet.load`, which returns one. The commands ``predict``, ``evaluate`` and ``explain`` read models without it.
+Names are listed in ``__init__.pyi`` and imported when they are first used. Estimators need
+scikit-learn, and so does `treelet.load`, which returns an estimator. The commands ``predict``,
+``evaluate`` and ``explain`` read models without scikit-learn.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Learning with kernels, the scikit-learn way; models that need no support trees, and files to keep them in."""
+"""Learning with kernels: estimators in the style of scikit-learn, compressed models, and model files."""
 
 from treelet.learn.approximate import KernelMatrix as KernelMatrix
 from treelet.learn.approximate import Nystroem as Nystroem

@@ -1,4 +1,4 @@
-"""Vectors in place of kernels: by landmarks (`Nystroem`), or kernel values with all training examples (`KernelMatrix`)."""
+"""Transformers to vectors: `Nystroem` uses landmarks, `KernelMatrix` all training examples."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from treelet.work import generator
 
 Rows = NDArray[np.intp]
 SAMPLINGS = ("uniform", "kmeans++", "leverage")
-TINY = 1e-300  # in place of 0, by which nothing can be divided
+TINY = 1e-300  # replaces 0 in divisors
 
 
 class Values(NamedTuple):
-    """Kernel values of the examples among which landmarks are chosen."""
+    """Access to kernel values of the examples among which landmarks are chosen."""
 
     diagonal: Vector
     between: Callable[[Rows, Rows], Matrix]
@@ -39,7 +39,7 @@ class Values(NamedTuple):
 
 
 def landmarks(values: Values, wanted: int, sampling: str, rng: np.random.Generator) -> Rows:
-    """The rows of so many landmarks, ascending; fewer where the others add nothing."""
+    """Return the rows of the landmarks, ascending. There are fewer than `wanted` if the others add nothing."""
     n = len(values.diagonal)
     if wanted >= n:
         return np.arange(n)
@@ -51,56 +51,59 @@ def landmarks(values: Values, wanted: int, sampling: str, rng: np.random.Generat
 
 
 def pivots(values: Values, wanted: int, rng: np.random.Generator, at_once: int | None = None) -> Rows:
-    """Each next one with a probability that grows with its squared distance from all that those before it span.
+    """Choose landmarks by randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2025).
 
-    Randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2025). Candidates are drawn some at a time and each is taken with the
-    probability by which its distance has shrunk meanwhile, which gives the same distribution (Epperly, Tropp & Webber 2024).
+    The probability of an example is proportional to its squared distance to the span of the earlier
+    landmarks. Candidates are drawn in batches. Each is accepted with the ratio of its current
+    distance to its distance at the time of the draw, which gives the same distribution (Epperly,
+    Tropp & Webber 2024).
     """
     n = len(values.diagonal)
     everyone = np.arange(n)
     left = values.diagonal.astype(np.float64).copy()
     nothing = left.max(initial=0) * n * np.finfo(float).eps
     factor = np.empty((n, wanted))
-    found: list[int] = []
-    while len(found) < wanted and left.sum() > nothing:
-        size = min(at_once or max(1, wanted // 10), wanted - len(found))
+    chosen: list[int] = []
+    while len(chosen) < wanted and left.sum() > nothing:
+        size = min(at_once or max(1, wanted // 10), wanted - len(chosen))
         drawn = rng.choice(n, size, p=left / left.sum())
-        done = factor[:, : len(found)]
+        done = factor[:, : len(chosen)]
         residual = values.between(drawn, drawn) - done[drawn] @ done[drawn].T
         taken: list[int] = []
-        for place, candidate in enumerate(drawn):
-            if rng.random() * left[candidate] < residual[place, place] and residual[place, place] > nothing:
-                column = residual[:, place].copy() / math.sqrt(residual[place, place])
+        for number, candidate in enumerate(drawn):
+            if rng.random() * left[candidate] < residual[number, number] and residual[number, number] > nothing:
+                column = residual[:, number].copy() / math.sqrt(residual[number, number])
                 residual -= np.outer(column, column)
                 taken.append(int(candidate))
         if not taken:
             left[drawn] = np.minimum(left[drawn], np.maximum(residual.diagonal(), 0))
             continue
-        begin = len(found)
+        begin = len(chosen)
         columns = values.between(everyone, np.array(taken)) - done @ done[taken].T
         factor[:, begin : begin + len(taken)] = columns @ inverse_root(columns[taken], keep=True)
-        found += taken
-        left = np.maximum(left - np.square(factor[:, begin : len(found)]).sum(axis=1), 0)
+        chosen += taken
+        left = np.maximum(left - np.square(factor[:, begin : len(chosen)]).sum(axis=1), 0)
         left[taken] = 0
-    return np.array(found, dtype=np.intp)
+    return np.array(chosen, dtype=np.intp)
 
 
 def inverse_root(K: Matrix, *, keep: bool = False) -> Matrix:
-    """A matrix W with W W' the inverse of K, on all directions but those in which K is nothing but rounding.
+    """Return a matrix W such that W W' is the pseudoinverse of K.
 
-    These have no column; or, to `keep` the number of columns, one of zeros.
+    Directions whose eigenvalue is only rounding error have no column in W. If `keep` is true, they
+    have a column of zeros.
     """
     values, vectors = np.linalg.eigh((K + K.T) / 2)
-    there = values > values.max(initial=0) * len(K) * np.finfo(float).eps * 10
-    root: Matrix = np.where(there, vectors / np.sqrt(np.where(there, values, 1)), 0)
-    return np.ascontiguousarray((root if keep else root[:, there])[:, ::-1])
+    nonzero = values > values.max(initial=0) * len(K) * np.finfo(float).eps * 10
+    root: Matrix = np.where(nonzero, vectors / np.sqrt(np.where(nonzero, values, 1)), 0)
+    return np.ascontiguousarray((root if keep else root[:, nonzero])[:, ::-1])
 
 
 def by_leverage(values: Values, wanted: int, rng: np.random.Generator) -> Rows:
-    """Each with a probability that grows with its ridge leverage score: how badly the others would do without it.
+    """Choose landmarks with probabilities that grow with their ridge leverage scores.
 
-    Scores are estimated from a sample of half the examples, theirs from half of these, and so on (recursive sampling, Musco &
-    Musco 2017).
+    Scores are estimated from a sample of half the examples, whose scores are estimated from half of
+    these, and so on (recursive sampling, Musco & Musco 2017).
     """
     n = len(values.diagonal)
     more = math.log(max(wanted, 3))
@@ -124,39 +127,44 @@ def by_leverage(values: Values, wanted: int, rng: np.random.Generator) -> Rows:
         if len(taken) == 0:
             taken = rng.choice(size, min(wanted, size), replace=False)
         sample, weight = rows[taken], 1 / np.sqrt(np.maximum(chance[taken], 1e-12))
-    scores = np.minimum(scores, 1.0) + 1e-12  # none is impossible
+    scores = np.minimum(scores, 1.0) + 1e-12  # No example has probability 0.
     chosen = rng.choice(n, wanted, replace=False, p=scores / scores.sum())
     return np.asarray(order[chosen], dtype=np.intp)
 
 
 def _ridge(inner: Matrix, rank: int) -> float:
-    """What is left of a matrix by its best approximation of some rank, shared out to that rank."""
+    """Return the trace of the error of the best approximation of that rank, divided by the rank."""
     eigenvalues = np.linalg.eigvalsh(inner)
     total = float(np.abs(eigenvalues).sum())
     return max(float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum()) / rank, total * 1e-10, TINY)
 
 
-BLOCK = 1 << 22  # kernel values that are held at once
-POOL = 1 << 27  # numbers of a factor over the examples among which landmarks are chosen
+BLOCK = 1 << 22  # maximum number of kernel values in memory during transform
+POOL = 1 << 27  # maximum size of the factor (examples x landmarks) while landmarks are chosen
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """A transformer to vectors whose inner products are near a kernel's values."""
+    """Base of transformers to vectors whose inner products approximate a kernel."""
 
     n_components_: int
     kernel_: Kernel
     transform: Callable[[Any], NDArray[Any]]
 
     def blocks(self, X: Iterable[Any], size: int = 4096) -> Iterator[NDArray[Any]]:
-        """`transform`, block by block, of examples that need not be in memory all at once.
+        """Transform examples block by block, without all of them in memory.
 
         Parameters
         ----------
         X : iterable
-            A collection, or an iterator that reads examples as they are asked for; or reads banks of them, as `iter_trees` does,
-            each of which is then a block.
-        size : int
-            Examples of a block, where X is not in blocks itself.
+            A collection, or an iterator of examples, or an iterator of banks such as `iter_trees`.
+            Each bank is one block.
+        size : int, default 4096
+            Number of examples per block, unless X is an iterator of banks.
+
+        Yields
+        ------
+        ndarray of shape (number of examples in the block, n_components_)
+            The result of `transform` for each block.
 
         Examples
         --------
@@ -183,51 +191,61 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
 
     @property
     def _n_features_out(self) -> int:
-        """How many columns there are, for scikit-learn to name them."""
+        """Number of columns, which scikit-learn needs for their names."""
         return self.n_components_
 
 
 @register
 class Nystroem(FeatureMap):
-    r"""Turns examples into vectors by their kernel values with some of the training examples, the landmarks.
+    r"""Approximate feature map of any kernel by the Nyström method.
 
-    With :math:`K_{LL}` the values among landmarks, an example becomes :math:`K_{LL}^{-1/2} K_{L}(x)`, so that the inner products of vectors
-    are :math:`K_{XL} K_{LL}^{-1} K_{LX}`: exact between landmarks, and never too large for an example with itself. Any kernel
-    will do, on whatever it takes; scikit-learn's class of this name takes arrays only.
+    An example becomes the vector :math:`K_{LL}^{-1/2} K_{L}(x)`, where L are the landmarks, a
+    sample of the training examples. The inner products of vectors are :math:`K_{XL} K_{LL}^{-1}
+    K_{LX}`. They are exact between landmarks, and never too large for an example with itself. A
+    linear model on these vectors approximates a kernel machine. Any kernel and its examples can be
+    used, while scikit-learn's class of the same name accepts only arrays.
 
     Parameters
     ----------
     kernel : Kernel, optional
-        By default ``SubsetTree().normalized()``.
-    n_components : int
-        How many landmarks, at most.
-    sampling : {"uniform", "kmeans++", "leverage"}
-        How they are chosen. ``"kmeans++"``: one after the other, with a probability that grows with the squared distance in the kernel's
-        space, as in k-means++, but from all that the earlier ones span: randomly pivoted Cholesky. ``"leverage"``: by
-        ridge leverage scores, estimated by recursive sampling. Both cost as many kernel values as the vectors of all training examples.
+        Default: ``SubsetTree().normalized()``.
+    n_components : int, default 100
+        Maximum number of landmarks, at least 1. More landmarks give a better approximation.
+    sampling : {"uniform", "kmeans++", "leverage"}, default "uniform"
+        How to choose landmarks. ``"uniform"`` draws them at random. ``"kmeans++"`` draws them one
+        after the other, with probabilities that grow with the squared distance to the span of the
+        earlier landmarks in feature space (randomly pivoted Cholesky). ``"leverage"`` draws them by
+        ridge leverage scores, estimated by recursive sampling. Both ``"kmeans++"`` and
+        ``"leverage"`` compute as many kernel values as the transformation of all training examples.
     random_state : int, RandomState or Generator, optional
-        For the choice of landmarks.
-    n_jobs : int
-        Threads; -1 for one a core. The result does not depend on it.
-    device : "cpu" or "cuda"
-        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+        Seed for the choice of landmarks.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
+        setting.
     device_memory : int or str, optional
-        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
-    progress : bool
-        Show a progress bar.
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error.
 
     Attributes
     ----------
-    components_ : collection
-        The landmarks, as the kernel takes them.
+    components_ : collection of examples
+        The landmarks, in the form that the kernel computes with.
     component_indices_ : ndarray of int
-        Which training examples they are.
-    normalization_ : ndarray of shape (landmarks, components)
-        What kernel values with the landmarks are multiplied by.
+        Indices of the landmarks among the training examples.
+    normalization_ : ndarray of shape (n_landmarks, n_components_)
+        The matrix :math:`K_{LL}^{-1/2}`.
     n_components_ : int
-        How many numbers a vector has: directions in which landmarks differ by nothing but rounding are left out.
+        Number of columns of the result. It is smaller than the number of landmarks if these are
+        linearly dependent in feature space, up to rounding.
     kernel_ : Kernel
-        A copy of the kernel as it was when fitted.
+        A copy of the kernel, made by `fit`.
+
+    See Also
+    --------
+    TreeSketch : random features of tree kernels, without landmarks.
 
     References
     ----------
@@ -275,13 +293,26 @@ class Nystroem(FeatureMap):
 
     @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose landmarks."""
+        """Choose the landmarks.
+
+        Parameters
+        ----------
+        X : collection of examples
+            Any form that the kernel accepts.
+        y : ignored
+
+        Returns
+        -------
+        Nystroem
+            The fitted estimator.
+        """
         self._check_parameters()
         kernel = self._own_kernel()
         data = self._examples(kernel, X)
         if len(data) < self.n_components:
             warnings.warn(
-                f"n_components={self.n_components} landmarks are wanted of {len(data)} examples: all are taken",
+                f"n_components={self.n_components} exceeds the number of training examples, {len(data):,}, so all "
+                "examples become landmarks.",
                 TreeletWarning,
                 stacklevel=3,
             )
@@ -310,7 +341,16 @@ class Nystroem(FeatureMap):
         self._check_resources()
 
     def transform(self, X: Any) -> Matrix:
-        """One vector an example. Kernel values with the landmarks are made block by block."""
+        """Return one vector per example. Kernel values with the landmarks are computed block by block.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        ndarray of shape (len(X), n_components_)
+        """
         check_is_fitted(self)
         data = self.kernel_.coerce(X)
         out = np.empty((len(data), self.n_components_))
@@ -328,39 +368,41 @@ class Nystroem(FeatureMap):
         self.components_ = self._examples(self.kernel_, self.components_)
         n = len(self.components_)
         if whole_numbers(self.component_indices_, 1).shape != (n,) or not are_floats(self.normalization_, 2):
-            raise ValueError("the landmarks are not all there")
+            raise ValueError("some landmarks are missing")
         if self.normalization_.shape != (n, self.n_components_):
-            raise ValueError("landmarks and components do not fit")
+            raise ValueError("landmarks and components do not match")
 
 
 @register
 class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Turns examples into their kernel values with the training examples.
+    """Transformer to the kernel values with all training examples.
 
-    As the first step of a pipeline it feeds whatever takes ``kernel="precomputed"`` or ``affinity="precomputed"``.
-    Cross-validation then splits the examples themselves, not the matrix, so nothing about test rows leaks. Columns are
-    called ``kernelmatrix0``, ``kernelmatrix1``, ... after the training examples (``get_feature_names_out``), also in a
-    DataFrame (``set_output(transform="pandas")``).
+    Use this transformer as the first step of a pipeline, before any estimator of scikit-learn that
+    supports ``kernel="precomputed"`` or ``affinity="precomputed"``. Cross-validation then splits
+    the examples instead of the matrix, so no information about test examples leaks. The columns are
+    named ``kernelmatrix0``, ``kernelmatrix1``, ..., one per training example
+    (``get_feature_names_out``), also in a DataFrame (``set_output(transform="pandas")``).
 
     Parameters
     ----------
     kernel : Kernel, optional
-        By default ``SubsetTree().normalized()``.
-    n_jobs : int
-        Threads; -1 for one a core. The result does not depend on it.
-    device : "cpu" or "cuda"
-        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+        Default: ``SubsetTree().normalized()``.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
+        setting.
     device_memory : int or str, optional
-        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
-    progress : bool
-        Show a progress bar.
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error.
 
     Attributes
     ----------
-    X_fit_ : collection
-        The training examples, as the kernel coerces them.
+    X_fit_ : collection of examples
+        The training examples, in the form that the kernel computes with.
     kernel_ : Kernel
-        A copy of the kernel as it was when fitted.
+        A copy of the kernel, made by `fit`.
 
     Examples
     --------
@@ -373,7 +415,7 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
     """
 
     _fitted: ClassVar[tuple[str, ...]] = ("X_fit_", "kernel_")
-    _smaller = "take fewer examples; treelet.gram(..., out='K.npy') makes such a matrix in a file"
+    _smaller = "use fewer examples, or compute the matrix in a file with treelet.gram(..., out='K.npy')"
 
     def __init__(
         self,
@@ -392,23 +434,44 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
 
     @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Remember the training examples."""
+        """Store the training examples.
+
+        Parameters
+        ----------
+        X : collection of examples
+            Any form that the kernel accepts.
+        y : ignored
+
+        Returns
+        -------
+        KernelMatrix
+            The fitted estimator.
+        """
         self._check_resources()
         kernel = self._own_kernel()
         self.X_fit_, self.kernel_ = self._kept_examples(kernel, X), kernel
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Matrix:
-        """The matrix of the training examples, of which only half is computed."""
+        """Fit to X and return the square kernel matrix of X, computing only half of the values."""
         self.fit(X, y)
         return self._gram(self.kernel_, self.X_fit_)
 
     def transform(self, X: Any) -> Matrix:
-        """The matrix of examples x training examples."""
+        """Return the kernel matrix of X with the training examples.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        ndarray of shape (len(X), len(X_fit_))
+        """
         check_is_fitted(self)
         return self._gram(self.kernel_, self.kernel_.coerce(X), self.X_fit_)
 
     @property
     def _n_features_out(self) -> int:
-        """How many columns there are, for scikit-learn to name them."""
+        """Number of columns, which scikit-learn needs for their names."""
         return len(self.X_fit_)

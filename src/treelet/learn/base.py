@@ -1,27 +1,33 @@
-"""What estimators that learn with a kernel have in common: the kernel, or a matrix of its values, and the model."""
+"""Base classes of the estimators: the kernel or a precomputed matrix, fitting, and the model."""
 
 from __future__ import annotations
 
 import copy
 import inspect
 import warnings
-from collections.abc import Callable
-from functools import wraps
+from collections.abc import Callable, Iterable
+from functools import cache, wraps
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_boolean, wrong
-from treelet.errors import DeviceMemoryError, NotEnoughMemoryError, ParameterError, TreeletWarning
+from treelet.checks import check_boolean, plural, some_of, suggestion, wrong
+from treelet.errors import (
+    DeviceMemoryError,
+    InputTypeError,
+    NotEnoughMemoryError,
+    ParameterError,
+    TreeletWarning,
+)
 from treelet.gram import parse_memory
 from treelet.gram.executors import executor_for, host_matrix
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix
 from treelet.kernels.tuning import unchanged_on_error
-from treelet.learn.encoding import are_floats, whole_numbers
+from treelet.learn.encoding import are_floats, known_kernels, whole_numbers
 from treelet.learn.matrices import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
 from treelet.learn.model import CompressedModel
 from treelet.learn.persist import fitted_kernel, fitted_parameters, training
@@ -31,28 +37,33 @@ from treelet.shown import learnt
 from treelet.vocabulary import keyword
 
 EXECUTION = ("device", "device_memory")
-"""Parameters that no file keeps: it may be read on a machine that has no such device."""
+"""Parameters that model files do not store, because another machine may not have the device."""
+
+SHORT_NAMES = {"st": "Subtree", "sst": "SubsetTree", "pt": "PartialTree"}
+"""Kernel classes by their names on the command line, for suggestions."""
 
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 
 
 def atomic_fit(*, forget: bool = True) -> Callable[[Fit], Fit]:
-    """Decorate a method that fits, so that it changes the estimator completely or not at all.
+    """Decorate a fitting method to change the estimator completely or not at all.
 
-    The method runs on a working copy of the estimator. At the very end, the attributes that the method set replace those of
-    the earlier fit. That replacement is one assignment: no exception and no signal can come in between. If the method
-    fails or is interrupted at any line, the estimator keeps its earlier fit, or remains not fitted. Attributes that
-    the new fit does not set, such as the probabilities of an earlier fit, disappear in the same assignment. Attributes that
+    The method runs on a working copy of the estimator. At the very end, the attributes that the
+    method set replace those of the earlier fit. The replacement is a single assignment, which no
+    exception and no signal can interrupt. If the method fails or is interrupted at any line, the
+    estimator keeps its earlier fit, or stays unfitted. Attributes that the new fit does not set,
+    such as the probabilities of an earlier fit, disappear in the same assignment. Attributes that
     users or subclasses set themselves stay.
 
-    The working copy is shallow. A method must therefore replace fitted attributes, never change them in place. Attributes
-    in ``__slots__`` are not supported.
+    The working copy is shallow. A method must therefore replace fitted attributes, never change
+    them in place. Attributes in ``__slots__`` are not supported.
 
     Parameters
     ----------
     forget : bool, default True
-        Start without the fitted attributes, as `fit` does. `partial_fit` continues from them and passes False.
+        Start without the fitted attributes, as `fit` does. `partial_fit` continues from them and
+        passes False.
     """
 
     def decorate(method: Fit) -> Fit:
@@ -76,12 +87,38 @@ def atomic_fit(*, forget: bool = True) -> Callable[[Fit], Fit]:
 
 
 def default_kernel() -> Kernel:
-    """The kernel of an estimator that was given none: normalized subset trees."""
+    """Return the default kernel of the estimators: normalized subset trees."""
     return SubsetTree().normalized()
 
 
+@cache
+def _keywords(init: Callable[..., Any]) -> frozenset[str] | None:
+    """Return the names that a constructor accepts as keywords, or None if it accepts any name."""
+    parameters = inspect.signature(init).parameters.values()
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters):
+        return None
+    return frozenset(parameter.name for parameter in parameters)
+
+
+def _kernel_suggestion(kernel: Any, *others: str) -> str:
+    """Return a question with the kernel object, or one of the `others`, that a wrong value stands for, or nothing."""
+    if isinstance(kernel, type) and issubclass(kernel, Kernel):
+        return f" Did you mean {kernel.__name__}(), with parentheses?"
+    if not isinstance(kernel, str):
+        return ""
+    if kernel.lower() in SHORT_NAMES:
+        return f" Did you mean {SHORT_NAMES[kernel.lower()]}()?"
+    complete = {
+        name: cls
+        for name, cls in known_kernels().items()
+        if all(p.default is not p.empty for p in inspect.signature(cls).parameters.values())
+    }
+    hint = suggestion(kernel, [*(f"{name}()" for name in complete), *others])
+    return hint.replace("'", "") if "()" in hint else hint
+
+
 class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """An estimator with a ``kernel``, whose examples are whatever that kernel takes."""
+    """An estimator with a ``kernel`` parameter. The kernel determines the accepted examples."""
 
     kernel: Kernel | str | None
     n_jobs: int | None
@@ -90,22 +127,50 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     progress: bool
     X_fit_: Any
     _kernels = "a kernel or None"
-    """What `kernel` may be."""
+    """Allowed values of `kernel`, for messages."""
 
     _fitted: ClassVar[tuple[str, ...]] = ()
-    """Attributes that a fit sets, and a model file keeps."""
+    """Attributes that a fit sets and a model file stores."""
     _fitted_private: ClassVar[tuple[str, ...]] = ()
-    """Private attributes that a fit sets, or a fitted estimator when it is used."""
+    """Private attributes that are set by a fit, or later by a fitted estimator."""
     _set_by_fit: frozenset[str] = frozenset()
     """Names of all attributes that the latest fits have set; see `atomic_fit`."""
 
+    def __new__(cls, *args: Any, **params: Any) -> Self:
+        """Report an unknown keyword with a suggestion. The constructor itself is unchanged."""
+        known = _keywords(cls.__init__)
+        for name in params:
+            if known is not None and name not in known:
+                raise InputTypeError(cls._unknown_parameter(name, known - {"self"}, default_kernel(), in_call=True))
+        return super().__new__(cls)
+
+    @classmethod
+    def _unknown_parameter(cls, name: str, known: Iterable[str], kernel: Any, *, in_call: bool = False) -> str:
+        fact = f"{cls.__name__} does not have a parameter {name!r}."
+        if isinstance(kernel, Kernel) and kernel._takes(name.partition("__")[0]):
+            remedy = f"{cls.__name__}(SubsetTree({name}=...))" if in_call else f"kernel__{name}"
+            return f"{fact} It is a parameter of the kernel: use {remedy}."
+        return f"{fact}{suggestion(name, known) or f' The parameters are {some_of(sorted(known))}.'}"
+
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, also the kernel's: ``kernel__lam=0.4``. If one of them is refused, none is changed."""
+        """Set parameters of the estimator and of its kernel.
+
+        If any value is invalid, no parameter changes.
+
+        Parameters
+        ----------
+        **params
+            Values by name. Names such as ``kernel__lam`` set parameters of the kernel.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+        """
         kernel, own = default_kernel() if self.kernel is None else self.kernel, self.get_params(deep=False)
         for name in params:
-            first = name.partition("__")[0]
-            if first not in own and isinstance(kernel, Kernel) and kernel._takes(first):
-                raise ParameterError(f"{type(self).__name__} has no parameter {name!r}, its kernel has: kernel__{name}")
+            if name.partition("__")[0] not in own:
+                raise ParameterError(self._unknown_parameter(name, own, kernel))
         with unchanged_on_error(self, *params.values()):
             if self.kernel is None and any(name.startswith("kernel__") for name in params):
                 self.kernel = kernel
@@ -113,12 +178,10 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return self
 
     def _own_kernel(self) -> Kernel:
-        """A checked copy of the kernel: what is done to the parameters after a fit does not touch the fit."""
+        """Return a validated copy of the kernel, because the parameter may change after the fit."""
         kernel = default_kernel() if self.kernel is None else self.kernel
-        if isinstance(kernel, type) and issubclass(kernel, Kernel):
-            raise self._refuse("kernel", f"{self._kernels}, such as {kernel.__name__}(), with brackets")
         if not isinstance(kernel, Kernel):
-            raise self._refuse("kernel", self._kernels)
+            raise self._wrong_kernel()
         kernel.validate()
         return copy.deepcopy(kernel)
 
@@ -129,45 +192,49 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return data
 
     def _kept_examples(self, kernel: Kernel, X: Any) -> Any:
-        """A copy of the examples with nothing that the kernel does not look at."""
+        """Return a copy of the examples, reduced to the parts that the kernel uses."""
         examples = self._examples(kernel, X)
-        return compact_examples(
-            kernel, examples[np.arange(len(examples))]
-        )  # an array of the caller's may change after the fit
+        # The indexing copies the examples, because the caller may change an array after the fit.
+        return compact_examples(kernel, examples[np.arange(len(examples))])
 
     _smaller = "train on fewer examples"
-    """What to do where there is not enough memory."""
+    """The remedy if memory is too small, for messages."""
 
     @property
     def _resources(self) -> Resources:
-        """The validated resources of this estimator, without progress."""
+        """Return the validated resources of this estimator, without progress."""
         return Resources.of(self.n_jobs, None, self.device, self.device_memory, owner=self)
 
     def _check_resources(self) -> None:
-        """Check the execution options, and that the device exists, before anything is computed."""
+        """Check the execution options and the presence of the device before any computation."""
         check_boolean("progress", self.progress, of=self)
         resources = self._resources
         if not isinstance(self.kernel, str):  # a precomputed matrix needs no device
             executor_for(resources)
 
     def _gram(self, kernel: Kernel, X: Any, Y: Any = None, *, progress: bool | None = None) -> Matrix:
-        """Kernel values of examples in the kernel's form."""
+        """Return the kernel matrix of examples that are already in the kernel's form."""
         try:
             shown = self.progress if progress is None else progress
             return host_matrix(kernel, X, Y, self._resources._replace(progress=bool(shown)))
         except DeviceMemoryError:
             raise
-        except NotEnoughMemoryError:  # gram's ways out are not an estimator's
+        except NotEnoughMemoryError:  # The remedies in the message of `gram` do not apply here.
             n, m = len(X), len(X if Y is None else Y)
             raise NotEnoughMemoryError(
-                f"the matrix of {n:,} x {m:,} kernel values takes {8 * n * m:,} bytes, more than there is memory for: {self._smaller}"
+                f"The matrix of {n:,} x {m:,} kernel values takes {8 * n * m:,} bytes and does not fit in memory. "
+                f"{_sentence(self._smaller)}"
             ) from None
 
     def _no_examples(self) -> ParameterError:
-        return ParameterError(f"{type(self).__name__} cannot be fitted to no examples: X is empty")
+        return ParameterError(f"X is empty: {type(self).__name__} needs at least one example.")
 
     def _refuse(self, name: str, wanted: str) -> ParameterError:
         return wrong(name, wanted, getattr(self, name), of=self)
+
+    def _wrong_kernel(self) -> ParameterError:
+        others = ["precomputed"] if "'precomputed'" in self._kernels else []
+        return ParameterError(f"{self._refuse('kernel', self._kernels)}{_kernel_suggestion(self.kernel, *others)}")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -180,7 +247,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     # --- in a notebook ------------------------------------------------------------------------------------------
 
-    # scikit-learn's diagram, and below it what was learned. By either way, since its versions differ in which they take.
+    # scikit-learn's diagram, with a summary of the fit below. Versions of scikit-learn differ in
+    # which of these two methods they call.
     def _repr_html_inner(self) -> str:
         return f"{super()._repr_html_inner()}{learnt(self)}"
 
@@ -193,7 +261,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _to_state(self) -> dict[str, Any]:
         check_is_fitted(self)
         params = {name: _plain(value) for name, value in fitted_parameters(self).items() if name not in EXECUTION}
-        if params["kernel"] is not None:  # what is done to it after a fit does not touch the fit, nor its file
+        if params["kernel"] is not None:  # The parameter may have changed since the fit.
             params["kernel"] = fitted_kernel(self)
         return {"params": params, "fitted": {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}}
 
@@ -201,9 +269,11 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     def _from_state(cls, state: dict[str, Any]) -> Self:
         params, fitted = state["params"], state["fitted"]
         if not params.keys() <= inspect.signature(cls).parameters.keys():
-            raise ValueError(f"{cls.__name__} has no such parameters: {', '.join(params)}")
+            unknown = params.keys() - inspect.signature(cls).parameters.keys()
+            raise ValueError(f"{cls.__name__} does not have the parameters {some_of(sorted(unknown))}")
         if not fitted.keys() <= set(cls._fitted):
-            raise ValueError(f"{cls.__name__} has no such attributes: {', '.join(fitted)}")
+            unknown = fitted.keys() - set(cls._fitted)
+            raise ValueError(f"{cls.__name__} does not have the attributes {some_of(sorted(unknown))}")
         estimator = cls(**params)
         for name, value in fitted.items():
             setattr(estimator, name, value)
@@ -214,11 +284,11 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return estimator
 
     def _check_parameters(self) -> None:
-        """ParameterError if a parameter makes no sense."""
+        """Raise ParameterError if a parameter is invalid."""
         self._check_resources()
 
     def _check_fitted_state(self) -> None:
-        """Raise ValueError if what was loaded does not fit together. Here: the kernel and the examples that are kept."""
+        """Raise ValueError if loaded attributes are inconsistent. Here: the kernel and the stored examples."""
         if not isinstance(getattr(self, "kernel_", None), Kernel):
             raise ValueError("the kernel is missing")
         if "X_fit_" in self._fitted:
@@ -226,15 +296,19 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as it goes into a file: a random generator has no lasting value."""
+    """Return a parameter as a model file stores it. A random generator is replaced by None."""
     return None if hasattr(value, "random_sample") or hasattr(value, "integers") else value
 
 
-class KernelLearner(KernelEstimator):
-    """An estimator whose fit gives coefficients to training examples, which become a model.
+def _sentence(clause: str) -> str:
+    return f"{clause[0].upper()}{clause[1:]}."
 
-    With ``kernel="precomputed"``, `fit` takes the matrix of the training examples with themselves, and predictions that of
-    examples x training examples.
+
+class KernelLearner(KernelEstimator):
+    """An estimator that fits coefficients of training examples and merges these into a model.
+
+    With ``kernel="precomputed"``, `fit` accepts the square kernel matrix of the training examples,
+    and predictions accept a matrix of examples x training examples.
     """
 
     _kernels = "a kernel, 'precomputed' or None"
@@ -243,12 +317,12 @@ class KernelLearner(KernelEstimator):
     _models: ClassVar[tuple[type, ...]] = (CompressedModel, MatrixModel)
 
     def _kernel_and_data(self, X: Any) -> tuple[Kernel | None, Any]:
-        """The kernel and the examples in its form; or None and the matrix that was given."""
+        """Return the kernel and the examples in its form, or None and the precomputed matrix."""
         if not isinstance(self.kernel, str):
             kernel = self._own_kernel()
             return kernel, self._examples(kernel, X)
         if self.kernel != "precomputed":
-            raise self._refuse("kernel", self._kernels)
+            raise self._wrong_kernel()
         K = given_square(X)
         if not len(K):
             raise self._no_examples()
@@ -257,7 +331,7 @@ class KernelLearner(KernelEstimator):
         return None, K
 
     def _matrix(self, kernel: Kernel | None, data: Any, rows: Any = None) -> Matrix:
-        """Kernel values of the examples, or of some of them, with themselves; it may be the matrix that was given."""
+        """Return the square kernel matrix of the examples or of some rows. It may be the precomputed matrix."""
         K: Matrix
         if kernel is None:
             K = data if rows is None else data[np.ix_(rows, rows)]
@@ -266,22 +340,24 @@ class KernelLearner(KernelEstimator):
         K = self._gram(kernel, chosen)
         if not K.diagonal().any():
             warnings.warn(
-                f"there is nothing to learn from: the kernel is 0 for all {len(chosen):,} examples. Are all of them missing?",
+                f"There is nothing to learn: the kernel is 0 for all of {plural(len(chosen), 'example')}. "
+                "Check that the examples are not all missing or empty.",
                 TreeletWarning,
                 stacklevel=5,
             )
         return K
 
     def _check_memory(self, what: str, needed: int) -> None:
-        """`memory` is as for `gram`: a number of bytes, a text, or None for as much as it takes."""
-        budget = parse_memory(self.memory)  # those that ask have one
+        """Raise ParameterError if a step needs more bytes than the `memory` parameter allows."""
+        budget = parse_memory(self.memory)  # All callers have this parameter.
         if budget is not None and needed > budget:
             raise ParameterError(
-                f"{what} takes {needed:,} bytes, more than the {budget:,} of {keyword('memory')}: give more {keyword('memory')}, or {self._smaller}"
+                f"{what} takes {needed:,} bytes, more than the {budget:,} of {keyword('memory')}. "
+                f"Increase {keyword('memory')}, or {self._smaller}."
             )
 
     def _keep(self, kernel: Kernel | None, data: Any, support: Any, coefficients: Any) -> None:
-        """Keep the support examples and their coefficients, outputs x support examples, and collapse them into a model."""
+        """Store the coefficients, outputs x support vectors, and merge the support vectors into a model."""
         self.support_ = np.asarray(support, np.int64)
         self.dual_coef_ = np.ascontiguousarray(coefficients)
         self.model_: Any = (
@@ -291,14 +367,17 @@ class KernelLearner(KernelEstimator):
         )
 
     def _remember(self, kernel: Kernel | None, data: Any, targets: Any, groups: Any = None) -> None:
-        """Keep what it was fitted to and with, for the model's file and its card; a matrix says nothing of examples."""
+        """Record the parameters and the training data for the model file and its card.
+
+        A precomputed matrix contains no examples, so only the parameters are recorded.
+        """
         self._fitted_with = self.get_params(deep=False)
         if kernel is not None:
             self.training_ = training(compact_examples(kernel, data), targets, groups, classes=is_classifier(self))
 
     def _values(self, X: Any) -> Matrix:
         """Return the values of the model's outputs, examples x outputs."""
-        if not hasattr(self, "model_"):  # scikit-learn's own check takes as long as a small prediction
+        if not hasattr(self, "model_"):  # scikit-learn's own check takes as long as a small prediction.
             check_is_fitted(self)
         if isinstance(self.model_, MatrixModel):
             check_columns(X, getattr(self, "feature_names_in_", None))
@@ -310,11 +389,11 @@ class KernelLearner(KernelEstimator):
             raise ValueError("the model is missing")
         whole_numbers(self.support_, 1)
         if not are_floats(self.dual_coef_, 2) or self.dual_coef_.shape != (self.model_.outputs, len(self.support_)):
-            raise ValueError("coefficients, support examples and outputs do not fit")
+            raise ValueError("coefficients, support vectors and outputs do not match")
         if not isinstance(self.fit_seconds_, dict):
-            raise ValueError("the times are missing")
+            raise ValueError("the fit times are missing")
         names = getattr(self, "feature_names_in_", None)
         if names is not None and not (
             isinstance(self.model_, MatrixModel) and is_names(names, self.model_.support.total)
         ):
-            raise ValueError("names and examples do not fit")
+            raise ValueError("column names and training examples do not match")

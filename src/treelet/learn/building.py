@@ -1,4 +1,4 @@
-"""A model from support examples and their coefficients: each summand of the kernel becomes a term."""
+"""Building a model from support vectors and their coefficients, one term per summand of the kernel."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
+from treelet.checks import plural
 from treelet.errors import ParameterError
 from treelet.formats.base import Columns
 from treelet.kernels.algebra import Constant
@@ -33,23 +34,26 @@ from treelet.learn.terms import (
 )
 from treelet.structures.vectors import Vectors
 
-SPREAD = 600.0  # logarithms that fit a float64 on either side of 1, with room for coefficients and counts
+SPREAD = 600.0  # Largest logarithm whose exponential fits a float64, with room for coefficients and counts.
 
 
 def built(kernel: Kernel, X: Any, coefficients: Any) -> tuple[int, list[Term], dict[str, int]]:
-    """How many outputs there are, the terms, and counts of what went in."""
+    """Return the number of outputs, the terms, and counts of the input."""
     dense = None if sp.issparse(coefficients) else np.atleast_2d(coefficients)
     alpha = sp.csr_array(coefficients if dense is None else dense, dtype=float)
     if alpha.shape[1] != len(X):
-        raise ParameterError(f"there are {alpha.shape[1]} coefficients an output for {len(X)} examples")
+        raise ParameterError(
+            f"There are {plural(alpha.shape[1], 'coefficient')} per output for {plural(len(X), 'example')}. "
+            "Pass one coefficient per example and output."
+        )
     if not np.isfinite(alpha.data).all():
-        raise ParameterError("the coefficients of a model must be finite numbers")
+        raise ParameterError("The coefficients of a model must be finite numbers. Check for NaN and infinite values.")
     alpha.eliminate_zeros()
     support = np.unique(alpha.indices)
     X, alpha = X[support], alpha[:, support]
     builder = _Builder(X, alpha)
     terms = builder.terms(linear_parts(kernel))
-    if terms is None:  # self-values too far apart for one graph
+    if terms is None:  # The self-values are too far apart for one graph.
         builder = _Builder(X, alpha)
         terms = [
             SupportSum(KernelTerm(1.0, ColumnKernel(kernel)), 0.0, False, compact_examples(kernel, X), alpha.toarray())
@@ -59,7 +63,7 @@ def built(kernel: Kernel, X: Any, coefficients: Any) -> tuple[int, list[Term], d
 
 
 class _Builder:
-    """Makes the terms of a model; trees in one column share one graph."""
+    """Builder of the terms of a model. The trees of one column share one graph."""
 
     def __init__(self, X: Any, alpha: Any) -> None:
         self.X, self.alpha, self.roots = X, alpha, Roots(X)
@@ -67,24 +71,24 @@ class _Builder:
         self._graphs: list[tuple[Path, Graph, Any]] = []
 
     def terms(self, kernel_terms: Sequence[KernelTerm]) -> list[Term] | None:
-        found = []
+        terms = []
         for kernel_term in kernel_terms:
             if kernel_term.factor == 0:
                 continue
             term = self._term(kernel_term)
             if term is None:
                 return None
-            found.append(term)
-        return found
+            terms.append(term)
+        return terms
 
     def _term(self, kernel_term: KernelTerm) -> Term | None:
         shift, needs_scaling, factors = 0.0, False, np.full(len(self.X), kernel_term.factor)
         logs = self.roots.logs(kernel_term.roots)
         if logs is not None:
-            there = logs[np.isfinite(logs)]
-            if len(there) and np.abs(there).max() > ROOT_LARGE:
-                needs_scaling, shift = True, float(there.max() + there.min()) / 2
-                if there.max() - shift > SPREAD:
+            finite = logs[np.isfinite(logs)]
+            if len(finite) and np.abs(finite).max() > ROOT_LARGE:
+                needs_scaling, shift = True, float(finite.max() + finite.min()) / 2
+                if finite.max() - shift > SPREAD:
                     return None
             factors *= np.exp(np.where(np.isfinite(logs), shift - logs, -np.inf))
         coefficients = self.alpha @ sp.diags_array(factors)
@@ -96,7 +100,9 @@ class _Builder:
             )
         if not collapses(kernel):
             data = compact_examples(kernel, kernel_term.inner.data(self.X))
-            if isinstance(kernel, Linear) and len(data) > coefficients.shape[0]:  # vectors add up to one an output
+            if (
+                isinstance(kernel, Linear) and len(data) > coefficients.shape[0]
+            ):  # One summed vector per output suffices.
                 sums = Vectors._of(_summed(coefficients, data.values), data.names)
                 return SupportSum(rest, shift, needs_scaling, sums, np.eye(len(sums)))
             return SupportSum(rest, shift, needs_scaling, data, coefficients.toarray())
@@ -104,20 +110,20 @@ class _Builder:
         return GraphTerm(rest, shift, needs_scaling, graph, node_weights(coefficients @ which))
 
     def _graph(self, inner: ColumnKernel) -> tuple[Graph, Any]:
-        """The distinct trees of a column, and the matrix that says which example has which."""
+        """Return the distinct trees of a column, and the incidence matrix of examples and trees."""
         for path, graph, which in self._graphs:
             if path == inner.path and type(graph) is cast(StoreKernel, inner.kernel).bank:
                 return graph, which
         bank: Graph = inner.data(self.X).compact()
         store, roots = bank.columns
-        there = np.flatnonzero(roots >= 0)
-        distinct, number = np.unique(roots[there], return_inverse=True)
+        present = np.flatnonzero(roots >= 0)
+        distinct, number = np.unique(roots[present], return_inverse=True)
         graph = type(bank).from_columns(Columns(store, distinct))
-        which = sp.csr_array((np.ones(len(there)), (there, number)), shape=(len(bank), len(distinct)))
+        which = sp.csr_array((np.ones(len(present)), (present, number)), shape=(len(bank), len(distinct)))
         nodes = int(bank.weights().weight.sum())
         texts = sum(len(text.encode("utf-8", "surrogatepass")) for text in store.labels)
         self.nodes += nodes
-        self.loose_bytes += 4 * nodes + 4 * (nodes - len(there)) + 8 * self.alpha.nnz + texts
+        self.loose_bytes += 4 * nodes + 4 * (nodes - len(present)) + 8 * self.alpha.nnz + texts
         self._graphs.append((inner.path, graph, which))
         return graph, which
 
@@ -125,5 +131,5 @@ class _Builder:
 def _summed(coefficients: Any, values: Any) -> Any:
     total = np.asarray(coefficients @ values) if isinstance(values, np.ndarray) else sp.csr_array(coefficients @ values)
     if not isinstance(total, np.ndarray):
-        total.sort_indices()  # as they are loaded: saved again, the file is the same
+        total.sort_indices()  # Loaded indices are sorted too, so a model that is saved again gives the same file.
     return total

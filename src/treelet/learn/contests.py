@@ -1,4 +1,4 @@
-"""The comparisons of a voted perceptron, group by group, and its weight vectors that vote (Freund & Schapire 1999)."""
+"""The comparisons of a perceptron within groups, and voting weight vectors (Freund & Schapire 1999)."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from treelet.progress import Advance
 from treelet.resources import PLAIN, Resources
 from treelet.structures.table import stacked
 
-VOTES = 1 << 22  # scores under all weight vectors that voting holds at once
+VOTES = 1 << 22  # maximum number of scores under all weight vectors in memory
 
 
 @register
 class VotingModel:
-    """Weight vectors that vote, each as often as the comparisons it survived.
+    """Weight vectors that vote, each once per comparison that it survived.
 
-    A vector is the sum of the updates up to it, so that all of them are kept as the updates in order, and their scores
-    are cumulated sums.
+    A weight vector is the sum of all updates up to it. Only the updates are stored, in order, and
+    the scores of all vectors are computed as cumulative sums.
 
     Parameters
     ----------
     kernel : Kernel or None
-        None for values that are given.
+        None for a precomputed matrix.
     examples : collection or MatrixColumns
-        The support examples.
-    updates : ndarray of shape (updates, 2)
-        The example that was added, and the one that was taken away.
-    survived : ndarray of shape (updates,)
-        How many comparisons the vector after each update survived.
+        The support vectors.
+    updates : ndarray of shape (n_updates, 2)
+        The example that was added and the example that was subtracted, per update.
+    survived : ndarray of shape (n_updates,)
+        Number of comparisons that the vector after each update survived.
     """
 
     outputs = 1
@@ -59,12 +59,12 @@ class VotingModel:
         updates: NDArray[np.int64],
         survived: NDArray[np.int64],
     ) -> VotingModel:
-        """The model of training examples, of which `support` are used, and updates that name them by their rows."""
+        """Create a model from training examples, the rows of the support vectors, and updates in terms of rows."""
         examples = MatrixColumns(len(data), support) if kernel is None else compact_examples(kernel, data[support])
         return cls(kernel, examples, np.searchsorted(support, updates), survived)
 
     def votes(self, X: Any, qid: Any, resources: Resources = PLAIN) -> Vector:
-        """The share of votes that each example has in its group; candidates that tie share a vote."""
+        """Return the share of votes of each example in its group. Candidates that tie share a vote."""
         X = given_values(X, self.examples.total) if self.kernel is None else self.kernel.coerce(X)
         groups = checked_groups(qid, len(X))
         shares = np.zeros(len(X))
@@ -82,7 +82,7 @@ class VotingModel:
         return shares
 
     def _shares(self, values: Matrix) -> Vector:
-        """Votes for the candidates of one group, from their kernel values with the support examples."""
+        """Return the shares of votes in one group from the kernel values with the support vectors."""
         shares, scores, size = np.zeros(len(values)), np.zeros(len(values)), 0.0
         step = max(1, VOTES // len(values))
         for begin in range(0, len(self.updates), step):
@@ -107,16 +107,16 @@ class VotingModel:
         if isinstance(kernel, Kernel):
             examples = kernel.coerce(examples)
         elif kernel is not None or not isinstance(examples, MatrixColumns):
-            raise ValueError("votes need a kernel and support examples")
+            raise ValueError("a voting model needs a kernel and support vectors")
         if updates.shape != (len(survived), 2) or not len(survived) or updates.max() >= len(examples):
-            raise ValueError("updates and support examples do not fit")
+            raise ValueError("updates and support vectors do not match")
         if survived.min() < 1 or survived.max() > 1 << 53:
-            raise ValueError("a vector survived its own making")
+            raise ValueError("a number of survived comparisons is out of range")
         return cls(kernel, examples, updates, survived)
 
 
 def group_blocks(order: Any, groups: Sequence[Rows], width: int) -> list[list[int]]:
-    """The numbers of groups, cut into runs of at most `width` rows, or of one group."""
+    """Divide the numbers of groups into blocks of at most `width` rows, or of a single group."""
     blocks: list[list[int]] = []
     rows = 0
     for number in order:
@@ -130,18 +130,18 @@ def group_blocks(order: Any, groups: Sequence[Rows], width: int) -> list[list[in
 
 
 class History(NamedTuple):
-    """What a perceptron went through.
+    """The updates of a perceptron in order.
 
     Attributes
     ----------
-    updates : ndarray of shape (updates, 2)
-        The row that was added, and the one that was taken away.
-    steps : ndarray of shape (updates,)
-        The number, from 1, of the comparison that led to each.
+    updates : ndarray of shape (n_updates, 2)
+        The row that was added and the row that was subtracted, per update.
+    steps : ndarray of shape (n_updates,)
+        The number of the comparison that caused each update, counted from 1.
     comparisons : int
-        How many there were in all.
+        Total number of comparisons.
     errors : list of int
-        Updates in each epoch.
+        Number of updates per epoch.
     """
 
     updates: NDArray[np.int64]
@@ -151,16 +151,16 @@ class History(NamedTuple):
 
     @property
     def survived(self) -> NDArray[np.int64]:
-        """For each weight vector after the first, 0: comparisons from the one that made it to the next update."""
+        """Number of comparisons from each update, which creates a weight vector, to the next update."""
         return np.diff(self.steps, append=self.comparisons + 1)
 
     @staticmethod
     def nothing() -> History:
-        """Before the first comparison."""
+        """Return the empty history."""
         return History(np.empty((0, 2), np.int64), np.empty(0, np.int64), 0, [])
 
     def then(self, more: History, *, same_epoch: bool = False) -> History:
-        """Both, one after the other; the steps of the second are counted on from the first already."""
+        """Return this history followed by another, whose steps already continue the count of this one."""
         errors = self.errors + more.errors
         return History(
             np.concatenate([self.updates, more.updates]),
@@ -171,19 +171,20 @@ class History(NamedTuple):
 
 
 class StreamState(NamedTuple):
-    """What a perceptron keeps of the parts of a file that it has been through.
+    """State of a perceptron between two calls of `partial_fit`.
 
     Attributes
     ----------
     kernel : Kernel
+        The kernel of the first call.
     examples : collection
-        Those that are part of a weight vector, in the kernel's form; None if there are none yet.
+        Examples that are part of a weight vector, in the kernel's form; None if there are none yet.
     rows : ndarray of int
         Their numbers among all rows, ascending.
     history : History
-        With these numbers.
+        All updates, with these row numbers.
     seen : int
-        How many rows there were.
+        Number of rows so far.
     """
 
     kernel: Kernel
@@ -192,8 +193,8 @@ class StreamState(NamedTuple):
     history: History
     seen: int
 
-    def tell(self, function: Growing) -> None:
-        """Let a function, whose first rows are these examples, grow by all that was learned from them."""
+    def add_to(self, function: Growing) -> None:
+        """Add all earlier updates to a function whose first rows are the stored examples."""
         added, taken = np.searchsorted(self.rows, self.history.updates).T
         weights = signed_sums(added, taken, np.ones(len(added)), len(self.rows))
         for begin in range(0, len(self.rows), min(function.width, max(1, len(self.rows)))):
@@ -204,17 +205,18 @@ class StreamState(NamedTuple):
 
 
 def whole_groups(parts: Iterable[tuple[Any, Any, Any]]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
-    """Parts of a file in which groups are cut, cut between groups instead: for `VotedPerceptron.partial_fit`.
+    """Regroup the parts of a file so that no group is split, for `VotedPerceptron.partial_fit`.
 
     Parameters
     ----------
     parts : iterable of (X, y, qid)
-        Examples in order, those of a group one after the other; X as banks, tables, arrays or lists.
+        Examples in order, with adjacent candidates of a group. X can be a bank, a table, an array
+        or a list.
 
     Yields
     ------
     X, y, qid
-        The same examples; what belongs to the last group of a part comes with the next one.
+        The same examples. The last group of a part is moved to the next part.
 
     Examples
     --------
@@ -239,7 +241,7 @@ def whole_groups(parts: Iterable[tuple[Any, Any, Any]]) -> Iterator[tuple[Any, l
 
 
 def one_pass(function: Growing, contests: list[Rows], order: Any, comparisons: int, advance: Advance) -> History:
-    """All contests in turn, after so many comparisons."""
+    """Make one pass over the contests in the given order; `comparisons` counts the earlier comparisons."""
     updates: list[tuple[int, int]] = []
     steps: list[int] = []
     for block in group_blocks(order, contests, function.width):
@@ -255,7 +257,7 @@ def one_pass(function: Growing, contests: list[Rows], order: Any, comparisons: i
 
 
 def contest(rows: Rows, goodness: Vector) -> Rows:
-    """The correct candidate of a group, and after it those that are worse, in their order."""
+    """Return the row of the correct candidate of a group, followed by the rows of all worse candidates."""
     best = goodness.max()
     first = np.flatnonzero(goodness == best)[:1]
     chosen: Rows = rows[np.concatenate([first, np.flatnonzero(goodness < best)])]
@@ -263,10 +265,11 @@ def contest(rows: Rows, goodness: Vector) -> Rows:
 
 
 def compared(function: Growing, rows: Rows) -> list[int]:
-    """One group's turn (Collins & Duffy 2001, Fig. 3): the places of those that the first row did not beat.
+    """Compare the first row of a group with the others (Collins & Duffy 2001, Fig. 3).
 
-    The function grows by each of them as soon as it is found. For the other candidates of the group that adds
-    differences of two rows of the group's own matrix, so that the function itself is asked and changed once.
+    Returns the positions of the rows that the first row did not beat. Each such row updates the
+    scores of the group at once. These updates are differences of two rows of the group's own
+    matrix, so the function itself is evaluated and changed only once per group.
     """
     scores = function.scores(rows)
     lost: list[int] = []

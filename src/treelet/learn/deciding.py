@@ -1,4 +1,4 @@
-"""From the scores of a model to classes and probabilities, without scikit-learn."""
+"""Classes and probabilities from the scores of a model, without scikit-learn."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import plural, some_of
 from treelet.errors import InputTypeError
 from treelet.kernels.pairwise import Matrix
 from treelet.learn.encoding import check_intercepts
-from treelet.learn.model import CompressedModel, warn_of_strangers
+from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.vocabulary import keyword
 
 Floats = NDArray[np.float64]
 
 
 def sigmoid_parameters(scores: Floats, positive: NDArray[np.bool_]) -> tuple[float, float]:
-    r"""A and B of :math:`P(y = 1 | f) = 1 / (1 + \exp(A f + B))`, by Newton's method with backtracking.
+    r"""Fit A and B of :math:`P(y = 1 | f) = 1 / (1 + \exp(A f + B))` by Newton's method with backtracking.
 
-    Targets are smoothed as Platt proposed, so that separable scores do not run away. Lin, Lin & Weng, "A note on
-    Platt's probabilistic outputs for support vector machines", Machine Learning 68 (2007), algorithm 1.
+    Targets are smoothed as Platt proposed, so the parameters stay finite for separable scores. Lin,
+    Lin & Weng, "A note on Platt's probabilistic outputs for support vector machines", Machine
+    Learning 68 (2007), algorithm 1.
     """
     n_positive, n_negative = int(positive.sum()), int((~positive).sum())
     target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
@@ -47,8 +49,8 @@ def sigmoid_parameters(scores: Floats, positive: NDArray[np.bool_]) -> tuple[flo
         length = 1.0
         while length >= 1e-10:
             trial = (a + length * step[0], b + length * step[1])
-            if (there := loss(*trial)) < value + 1e-4 * length * float(gradient @ step):
-                (a, b), value = (float(trial[0]), float(trial[1])), there
+            if (trial_loss := loss(*trial)) < value + 1e-4 * length * float(gradient @ step):
+                (a, b), value = (float(trial[0]), float(trial[1])), trial_loss
                 break
             length /= 2
         else:
@@ -57,16 +59,17 @@ def sigmoid_parameters(scores: Floats, positive: NDArray[np.bool_]) -> tuple[flo
 
 
 def sigmoid(scores: Floats, parameters: Floats) -> Floats:
-    """The probability of the first side of each machine, examples x machines, never quite 0 or 1."""
+    """Return the probability of the positive side, examples x binary classifiers, strictly between 0 and 1."""
     p = _logistic(-(scores * parameters[:, 0] + parameters[:, 1]))
     return np.clip(p, 1e-7, 1 - 1e-7)
 
 
 def coupled(first: Floats, n_classes: int) -> Floats:
-    r"""Probabilities of classes from those of pairs: minimize :math:`\sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2`.
+    r"""Combine the probabilities of pairs of classes into probabilities of classes.
 
-    With :math:`r_{ij}` the probability of class i among i and j. Wu, Lin & Weng, JMLR 5 (2004), section 4.2: a linear
-    system for each example.
+    They minimize :math:`\sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2`, where :math:`r_{ij}` is
+    the probability of class i among i and j. This takes one linear system per example. Wu, Lin &
+    Weng, JMLR 5 (2004), section 4.2.
     """
     n = len(first)
     r = np.zeros((n, n_classes, n_classes))
@@ -90,28 +93,28 @@ def _logistic(z: Any) -> Floats:
     return result
 
 
-SHOWN = 10  # labels, in a message
+SHOWN = 10  # maximum number of labels in a message
 
 
 def votes(scores: Matrix, n_classes: int) -> Matrix:
-    """One score a class from one a pair of classes: votes, and a share of the summed scores to break ties."""
-    found = np.zeros((len(scores), n_classes))
+    """Return one score per class from one score per pair: the votes, plus a part of the summed scores for ties."""
+    totals = np.zeros((len(scores), n_classes))
     sums = np.zeros((len(scores), n_classes))
     for column, (i, j) in zip(scores.T, combinations(range(n_classes), 2), strict=True):
-        found[:, i] += column > 0
-        found[:, j] += column <= 0
+        totals[:, i] += column > 0
+        totals[:, j] += column <= 0
         sums[:, i] += column
         sums[:, j] -= column
-    found += sums / (3 * (np.abs(sums) + 1))
-    return found
+    totals += sums / (3 * (np.abs(sums) + 1))
+    return totals
 
 
 @dataclass(frozen=True)
 class Unseen:
-    """Labels that a classifier never saw when it was fitted, and how many examples have each.
+    """Labels that did not occur in the training data, with the number of examples of each.
 
     >>> print(Unseen.of(["a", "b", "b", "c"], ["a", "d"]))
-    3 of 4 examples have labels that were never seen in training, and count as errors: 'b' (2), 'c' (1)
+    3 of 4 examples have labels that do not occur in the training data, and count as errors: 'b' (2), 'c' (1).
     """
 
     counts: dict[Any, int]
@@ -120,9 +123,9 @@ class Unseen:
 
     @classmethod
     def of(cls, labels: Iterable[Any], classes: Iterable[Any]) -> Unseen:
-        found, known = Counter(labels), list(classes)
-        counts = {label: count for label, count in found.items() if label not in set(known)}
-        return cls(dict(sorted(counts.items(), key=lambda item: str(item[0]))), found.total(), known)
+        tally, known = Counter(labels), list(classes)
+        counts = {label: count for label, count in tally.items() if label not in set(known)}
+        return cls(dict(sorted(counts.items(), key=lambda item: str(item[0]))), tally.total(), known)
 
     @property
     def all(self) -> bool:
@@ -131,11 +134,17 @@ class Unseen:
     def __str__(self) -> str:
         named = _few([f"{label!r} ({count:,})" for label, count in self.counts.items()])
         if self.all:
-            known = _few(list(map(repr, self.classes)))
-            return f"none of the labels was seen in training: there are {named} here, there were {known}"
+            known = some_of(self.classes, SHOWN)
+            return (
+                f"None of the labels occur in the training data. Labels here: {named}; in the training data: {known}."
+            )
         number = sum(self.counts.values())
-        few = f"{number:,} of {self.examples:,} examples have labels that were"
-        return f"{few} never seen in training, and count as errors: {named}"
+        verb = "has a label that does" if number == 1 else "have labels that do"
+        errors = "counts as an error" if number == 1 else "count as errors"
+        return (
+            f"{number:,} of {plural(self.examples, 'example')} {verb} not occur in the training data, "
+            f"and {errors}: {named}."
+        )
 
 
 def _few(names: list[str]) -> str:
@@ -144,7 +153,7 @@ def _few(names: list[str]) -> str:
 
 
 class Decides:
-    """A classifier's predictions, from one value a machine: of one class against the others, or of one pair of classes."""
+    """Predictions of a classifier from the values of its binary classifiers, one-vs-rest or one-vs-one."""
 
     classes_: NDArray[Any]
     multi_class_: str
@@ -153,18 +162,35 @@ class Decides:
     _values: Callable[[Any], Matrix]
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Scores: of the second class (two classes), or one a class.
+        """Return the score of the second class, or one score per class if there are more than two.
 
-        For ``"ovo"`` a class's score is its number of votes, plus less than a half for how clear they were.
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        ndarray of shape (len(X),) or (len(X), len(classes_))
+            For ``"ovo"``, the score of a class is its number of votes. A summand of less than 0.5
+            that grows with the summed scores breaks ties.
         """
         return self.decisions(self._values(X))
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of each example."""
+        """Return the predicted class of each example.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        ndarray of shape (len(X),)
+        """
         return self.labels(self.decision_function(X))
 
     def decisions(self, values: Matrix) -> NDArray[np.float64]:
-        """Return the scores of `decision_function` from the values of the machines, intercepts included."""
+        """Return the scores of `decision_function` from the values of the binary classifiers, with intercepts."""
         if len(self.classes_) == 2:
             return values.ravel()
         return votes(values, len(self.classes_)) if self.multi_class_ == "ovo" else values
@@ -176,29 +202,29 @@ class Decides:
         return labels
 
     def _probabilities(self, X: Any) -> Matrix:
-        """The probability of each class by Platt's sigmoids, whose parameters are ``platt_``."""
+        """Return the probability of each class by Platt's sigmoids, whose parameters are ``platt_``."""
         first = sigmoid(self._values(X), self.platt_)
         if len(self.classes_) == 2:
             return np.column_stack([1 - first, first])
         if self.multi_class_ == "ovo":
             return coupled(first, len(self.classes_))
-        first /= first.sum(axis=1, keepdims=True)  # a sigmoid is never 0
+        first /= first.sum(axis=1, keepdims=True)  # No division by 0, because a sigmoid is never 0.
         return first
 
     def _check_decisions(self) -> int:
-        """How many machines there are; ValueError if what came from a file does not fit together."""
+        """Return the number of binary classifiers; raise ValueError if attributes from a file are inconsistent."""
         k = len(self.classes_) if isinstance(self.classes_, np.ndarray) and self.classes_.ndim == 1 else 0
         machines = {"ovr": 1 if k == 2 else k, "ovo": k * (k - 1) // 2}.get(self.multi_class_)
         if k < 2 or machines is None or machines != self.model_.outputs:
-            raise ValueError("classes and machines do not fit")
+            raise ValueError("classes and binary classifiers do not match")
         platt = getattr(self, "platt_", np.zeros((machines, 2)))
         if not isinstance(platt, np.ndarray) or platt.shape != (machines, 2) or not np.isfinite(platt).all():
-            raise ValueError("the probabilities' parameters do not fit")
+            raise ValueError("the parameters of the probabilities do not match the classifiers")
         return machines
 
 
 class NoPredictorError(InputTypeError):
-    """A model is of another kind than one that predicts something of examples."""
+    """A model cannot compute the requested predictions for examples."""
 
 
 TASKS = {
@@ -209,14 +235,14 @@ TASKS = {
     "RankRLS": "rank",
     "VotedPerceptron": "rank",
 }
-"""What each estimator does."""
+"""The task of each estimator."""
 
 KEPT = ("model_", "intercept_", "classes_", "multi_class_", "platt_")
-"""What predicting needs of a fitted estimator."""
+"""Fitted attributes that predictions need."""
 
 
 class SavedPredictor:
-    """A fitted estimator as a file has it, without scikit-learn: it predicts the same, and no more.
+    """A fitted estimator from a model file, for predictions only, without scikit-learn.
 
     Its `task` is ``"classify"``, ``"regress"`` or ``"rank"``.
     """
@@ -225,30 +251,31 @@ class SavedPredictor:
         self.task = TASKS[kind]
         self.model_, self.means = fitted["model_"], means  # of `CompressedModel.score`
         if not isinstance(self.model_, CompressedModel):
-            from treelet.learn.matrices import MatrixModel  # which needs more than predicting does
+            from treelet.learn.matrices import MatrixModel  # Its imports are slow and rarely needed.
 
             if isinstance(self.model_, MatrixModel):
                 raise NoPredictorError(
-                    "this model was fitted to a matrix of kernel values, and takes no examples: train with a kernel"
+                    "the model was fitted to a precomputed kernel matrix, so it cannot predict from examples. "
+                    "Train it with a kernel."
                 )
         self.intercept_ = fitted.get("intercept_", np.zeros(self.model_.outputs))
         check_intercepts(self.intercept_, self.model_.outputs)
 
     def _values(self, X: Any) -> Matrix:
         values: Matrix = self.model_.score(X, **self.means)
-        if self.task != "rank":  # where 0 is a score as any other
-            warn_of_strangers(self.model_.kernel, X, values)
+        if self.task != "rank":  # For a ranker, 0 is an ordinary score.
+            warn_if_unrelated(self.model_, X, values)
         values += self.intercept_
         return values
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The value or score of each example; of an estimator with several outputs, the values."""
+        """Return the value or score of each example, or one row of values if there are several outputs."""
         values = self._values(X)
         return values[:, 0] if self.model_.outputs == 1 else values
 
 
 class SavedClassifier(Decides, SavedPredictor):
-    """A fitted `KernelSVC` as a file has it."""
+    """A fitted `KernelSVC` from a model file."""
 
     def __init__(self, kind: str, fitted: dict[str, Any], **means: Any) -> None:
         super().__init__(kind, fitted, **means)
@@ -258,7 +285,9 @@ class SavedClassifier(Decides, SavedPredictor):
         self._check_decisions()
 
     def predict_proba(self, X: Any) -> Matrix:
-        """The probability of each class."""
+        """Return the probability of each class."""
         if not hasattr(self, "platt_"):
-            raise NoPredictorError(f"this model has no probabilities: train it with {keyword('probability', True)}")
+            raise NoPredictorError(
+                f"the model was trained without probabilities. Train it with {keyword('probability', True)}."
+            )
         return self._probabilities(X)

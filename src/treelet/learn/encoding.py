@@ -1,4 +1,4 @@
-"""Values as JSON and raw arrays, and back, and checks of arrays: a model file is made of these, and none is trusted."""
+"""Conversion of values to JSON and raw arrays for model files, and back, with checks of untrusted input."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core, kernels
+from treelet.checks import article, some_of
 from treelet.errors import InputTypeError
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
@@ -34,14 +35,14 @@ Array = NDArray[Any]
 
 
 class Saved(Protocol):
-    """A class that can be part of a model file."""
+    """A class whose objects can be stored in a model file."""
 
     def _to_state(self) -> dict[str, Any]:
-        """What must be kept: a dict of values that can be saved themselves."""
+        """Return a dict of values that can be stored."""
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Any:
-        """The object again; ValueError if the state makes no sense. It must trust nothing in there."""
+        """Restore the object; raise ValueError if the state is invalid. The state is untrusted input."""
 
 
 Class = TypeVar("Class", bound=type)
@@ -49,17 +50,17 @@ CLASSES: dict[str, type[Saved]] = {}
 BANKS: dict[str, type[Bank[Any]]] = {
     cls.__name__.lower(): cls for cls in (Treebank, ForestBank, TaggedBank, SequenceBank, DependencyBank)
 }
-"""Banks, by their names in a file."""
+"""Bank classes by their names in a file."""
 
 
 def register(cls: Class) -> Class:
-    """Let objects of a class with the methods of `Saved` be saved and loaded; for use as a decorator."""
+    """Class decorator: allow objects of a class with the methods of `Saved` to be saved and loaded."""
     CLASSES[cls.__name__] = cls
     return cls
 
 
 def known_class(name: str) -> type[Saved]:
-    """A class by its name in a file; those that need scikit-learn are only imported when they are asked for."""
+    """Return a class by its name in a file. Classes that need scikit-learn are imported on demand."""
     if name not in CLASSES:
         from treelet import learn
 
@@ -69,16 +70,16 @@ def known_class(name: str) -> type[Saved]:
 
 
 def known_kernels() -> dict[str, type[Kernel]]:
-    """The kernels that a file may name."""
-    found = ((name, getattr(kernels, name)) for name in kernels.__all__)
-    return {name: cls for name, cls in found if isinstance(cls, type) and issubclass(cls, Kernel)}
+    """Return the kernel classes of treelet by name."""
+    public = ((name, getattr(kernels, name)) for name in kernels.__all__)
+    return {name: cls for name, cls in public if isinstance(cls, type) and issubclass(cls, Kernel)}
 
 
 # --- values to JSON and arrays, and back --------------------------------------------------------------------------
 
 
 class Encoder:
-    """Turns values into JSON; what is an array goes to `pieces`, and Treebanks, each once, to `banks`."""
+    """Converter of values to JSON. Arrays are collected in `pieces` and banks, each once, in `banks`."""
 
     def __init__(self) -> None:
         self.pieces: list[bytes] = []
@@ -106,7 +107,7 @@ class Encoder:
             rows = value.tocsr()
             parts = [self.array(part) for part in (rows.data, rows.indices, rows.indptr)]
             return {"sparse": [*parts, [int(size) for size in rows.shape]]}
-        if isinstance(value, ForestBank) and value.has_forests:  # whose spans the columns do not hold
+        if isinstance(value, ForestBank) and value.has_forests:  # The columns do not contain the spans of forests.
             return {"forests": value.lines()}
         if isinstance(value, Bank) and BANKS.get(type(value).__name__.lower()) is type(value):
             return {type(value).__name__.lower(): self.bank(value)}
@@ -124,29 +125,33 @@ class Encoder:
             return {"words": self.words(value)}
         if isinstance(value, Kernel):
             params = {name: self.value(item) for name, item in value.get_params(deep=False).items()}
-            if isinstance(value, Smoothed):  # not the name of a file that may be elsewhere, or another, by then
+            if isinstance(value, Smoothed):  # Store the vectors, because a file of that name may change or move.
                 params["vectors"] = self.value(value._word_vectors())
             return {"kernel": type(value).__name__, "params": params}
         if CLASSES.get(type(value).__name__) is type(value):
             state = {name: self.value(item) for name, item in value._to_state().items()}
             return {"object": type(value).__name__, "state": state}
         raise InputTypeError(
-            f"an object of the type {type(value).__name__} cannot be saved in a model file: {str(value)[:60]!r}"
+            f"A model file cannot store {article(type(value).__name__)}: {str(value)[:60]!r}. "
+            "Numbers, strings, arrays, kernels and collections of trees can be stored."
         )
 
     def array(self, array: Array) -> Any:
         if array.dtype.kind in "UO":
             kind = "text" if array.dtype.kind == "U" else "items"
             if array.ndim != 1:
-                raise InputTypeError("an array of texts or objects can be saved only if it has one dimension")
+                raise InputTypeError(
+                    f"A model file cannot store an array of strings or objects with {array.ndim} dimensions. "
+                    "Use an array with one dimension."
+                )
             return {kind: [self.value(item) for item in array.tolist()]}
         array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
         if array.dtype.str not in DTYPES:
-            raise InputTypeError(f"an array of {array.dtype} cannot be saved in a model file")
-        kept = _narrow(array)
-        place = {"dtype": kept.dtype.str, "shape": list(kept.shape), "offset": self.size}
-        self.places.append(place if kept.dtype == array.dtype else place | {"as": array.dtype.str})
-        piece = kept.tobytes()
+            raise InputTypeError(f"A model file cannot store an array of {array.dtype}. Use float64, int64 or bool.")
+        narrow = _narrow(array)
+        entry = {"dtype": narrow.dtype.str, "shape": list(narrow.shape), "offset": self.size}
+        self.places.append(entry if narrow.dtype == array.dtype else entry | {"as": array.dtype.str})
+        piece = narrow.tobytes()
         piece += bytes(-len(piece) % 8)
         self.pieces.append(piece)
         self.size += len(piece)
@@ -161,7 +166,7 @@ class Encoder:
         return len(self.banks) - 1
 
     def words(self, vectors: WordVectors) -> int:
-        for number, seen in enumerate(self._seen_vectors):  # kernels are copied, and their vectors with them
+        for number, seen in enumerate(self._seen_vectors):  # Compare by value: a copied kernel has copied vectors.
             if seen is vectors or (seen.index == vectors.index and np.array_equal(seen.unit, vectors.unit)):
                 return number
         self._seen_vectors.append(vectors)
@@ -170,7 +175,11 @@ class Encoder:
 
 
 class Decoder:
-    """The way back. Arrays are views of the file's bytes, and each may be used once: no file unfolds to much more."""
+    """Converter of JSON and arrays back to values.
+
+    Arrays are views of the bytes of the file. Each may be used only once, so that a small file
+    cannot expand to a large object.
+    """
 
     def __init__(self, header: Any, data: memoryview, known: dict[str, type[Kernel]]) -> None:
         self.header, self.data, self.kernels = header, data, known
@@ -182,14 +191,14 @@ class Decoder:
     def model(self) -> Any:
         model = self.value(self.header["model"])
         if CLASSES.get(type(model).__name__) is not type(model) and not isinstance(model, Bank):
-            raise ValueError("there is no model in it")
+            raise ValueError("the file does not contain a model")
         return model
 
     def value(self, value: Any) -> Any:
         if value is None or isinstance(value, bool | int | float | str):
             return value
         if not isinstance(value, dict):
-            raise ValueError("a value has no kind")
+            raise ValueError("a value does not have a kind")
         kind, *more = value
         inner = value[kind]
         if kind == "kernel" and more == ["params"]:
@@ -197,7 +206,7 @@ class Decoder:
         if kind == "object" and more == ["state"]:
             return known_class(inner)._from_state({name: self.value(item) for name, item in value["state"].items()})
         if more:
-            raise ValueError(f"a value is {kind} and {more[0]}")
+            raise ValueError(f"a value has two kinds, {kind!r} and {more[0]!r}")
         return self.simple(kind, inner)
 
     def simple(self, kind: str, inner: Any) -> Any:
@@ -212,7 +221,7 @@ class Decoder:
                 return {self.value(key): self.value(item) for key, item in inner}
             case "text":
                 if not all(isinstance(item, str) for item in inner):
-                    raise ValueError("a text is none")
+                    raise ValueError("an item of an array of strings is not a string")
                 return np.array(inner, dtype=np.str_)
             case "items":
                 array = np.empty(len(inner), dtype=object)
@@ -244,23 +253,25 @@ class Decoder:
                 return _bags(*(self.value(part) for part in inner))
             case "table":
                 return Table({name: self.value(column) for name, column in inner})
-        raise ValueError(f"a value is of an unknown kind, {kind!r}")
+        raise ValueError(f"a value has the unknown kind {kind!r}")
 
     def bank(self, kind: str, number: int) -> Bank[Any]:
-        """One object for all that share it."""
+        """Return the bank of that number. Values with the same number share one object."""
         if (kind, number) not in self._banks:
             self._banks[kind, number] = BANKS[kind].unpacked(self._arrays[number])
         return self._banks[kind, number]
 
     def kernel(self, name: str, params: Any) -> Kernel:
         if name not in self.kernels:
-            raise ValueError(f"its kernel {name!r} is unknown; if it is one of yours, give load(..., kernels=[{name}])")
+            raise ValueError(
+                f"the kernel {name!r} is unknown; for a class of your own, pass load(..., kernels=[{name}])"
+            )
         cls = self.kernels[name]
         values = {key: self.value(item) for key, item in params.items()}
         if cls._unknown(values):
-            raise ValueError(f"{name} has no such parameters: {', '.join(values)}")
+            raise ValueError(f"{name} does not have the parameters {some_of(sorted(cls._unknown(values)))}")
         if issubclass(cls, Smoothed) and not isinstance(values.get("vectors"), WordVectors):
-            raise ValueError("word vectors are missing")  # a text would be the name of a file to read
+            raise ValueError("word vectors are missing")  # A string would be opened as a file name.
         kernel = cls(**values)
         kernel.validate()
         return kernel
@@ -269,21 +280,21 @@ class Decoder:
         if _index(number) in self._used:
             raise ValueError(f"array {number} is used twice")
         self._used.add(number)
-        place = self.header["arrays"][number]
-        if place["dtype"] not in DTYPES:
-            raise ValueError(f"array {number} has the unknown type {place['dtype']!r}")
-        dtype, shape, offset = np.dtype(place["dtype"]), _shape(place["shape"], len(self.data)), _index(place["offset"])
+        entry = self.header["arrays"][number]
+        if entry["dtype"] not in DTYPES:
+            raise ValueError(f"array {number} has the unknown type {entry['dtype']!r}")
+        dtype, shape, offset = np.dtype(entry["dtype"]), _shape(entry["shape"], len(self.data)), _index(entry["offset"])
         size = math.prod(shape)
         if offset + size * dtype.itemsize > len(self.data):
-            raise ValueError(f"array {number} reaches beyond the file")
+            raise ValueError(f"array {number} ends after the end of the file")
         array = np.frombuffer(self.data, dtype, size, offset).reshape(shape)
         if dtype.kind == "b" and size and array.view(np.uint8).max() > 1:
-            raise ValueError(f"array {number} has truth values that are none")
-        return _widened(array, place["as"]) if "as" in place else array
+            raise ValueError(f"array {number} contains booleans other than 0 and 1")
+        return _widened(array, entry["as"]) if "as" in entry else array
 
 
 def _narrow(array: Array) -> Array:
-    """Whole numbers in the smallest type that holds them."""
+    """Return integers in the smallest sufficient type. Other arrays are returned unchanged."""
     if array.dtype.kind not in "iu" or not array.size:
         return array
     low, high = int(array.min()), int(array.max())
@@ -296,51 +307,51 @@ def _narrow(array: Array) -> Array:
 
 def _widened(array: Array, name: Any) -> Array:
     if name not in DTYPES or array.dtype.kind not in "iu" or np.dtype(name).kind not in "iu":
-        raise ValueError(f"an array of {array.dtype} cannot become one of {name!r}")
+        raise ValueError(f"an array of {array.dtype} cannot be converted to {name!r}")
     wide = array.astype(name)
     if not np.array_equal(wide, array):
-        raise ValueError(f"an array of {array.dtype} holds what {name} cannot")
+        raise ValueError(f"an array of {array.dtype} contains values that do not fit {name}")
     return wide
 
 
 def _vectors(values: Any, names: Any) -> Vectors:
-    made = Vectors(values)
+    vectors = Vectors(values)
     if names is None:
-        return made
+        return vectors
     if not isinstance(names, tuple) or not all(isinstance(name, str | int) for name in names):
-        raise ValueError("features have no names")
-    if len(set(names)) != made.shape[1] or len(names) != made.shape[1]:
-        raise ValueError("features and their names do not fit")
-    return Vectors._of(made.values, names)
+        raise ValueError("a feature name is neither a string nor an integer")
+    if len(set(names)) != vectors.shape[1] or len(names) != vectors.shape[1]:
+        raise ValueError("features and their names do not match")
+    return Vectors._of(vectors.values, names)
 
 
 def _word_vectors(words: Any, unit: Any) -> WordVectors:
     if not all(isinstance(word, str) for word in words):
-        raise ValueError("a word is none")
-    made = WordVectors(words, unit)
-    if not np.allclose(made.unit, unit):
-        raise ValueError("word vectors are not of length 1")
-    made.unit = np.array(unit, dtype=np.float64)  # to the last bit
-    return made
+        raise ValueError("a word is not a string")
+    vectors = WordVectors(words, unit)
+    if not np.allclose(vectors.unit, unit):
+        raise ValueError("word vectors do not have length 1")
+    vectors.unit = np.array(unit, dtype=np.float64)  # Normalizing again would change the last bits.
+    return vectors
 
 
 def _bags(members: Any, start: Any) -> Bags:
     if start.ndim != 1 or start.dtype != np.int64 or not len(start) or start[0] != 0 or start[-1] != len(members):
-        raise ValueError("bags and their members do not fit")
+        raise ValueError("bags and their members do not match")
     if (np.diff(start) < 0).any():
-        raise ValueError("bags are out of order")
+        raise ValueError("the bags are not in ascending order")
     return Bags(members, start)
 
 
 def _index(value: Any) -> int:
     if type(value) is not int or value < 0:
-        raise ValueError(f"{value!r} is no index")
+        raise ValueError(f"{value!r} is not an index")
     return value
 
 
 def _shape(shape: Any, largest: int) -> tuple[int, ...]:
     if not isinstance(shape, list) or len(shape) > 2 or any(_index(size) > largest for size in shape):
-        raise ValueError(f"{shape!r} is no shape")
+        raise ValueError(f"{shape!r} is not the shape of an array")
     return tuple(shape)
 
 
@@ -348,7 +359,7 @@ def _shape(shape: Any, largest: int) -> tuple[int, ...]:
 
 
 def packed_weights(weights: _core.NodeWeights, columns: int) -> dict[str, Array]:
-    """Rows of weights, written in full or as they are, whichever is smaller."""
+    """Return rows of weights as arrays, dense or sparse, whichever is smaller."""
     if 8 * len(weights) * columns <= 12 * len(weights.node):
         full = np.zeros((len(weights), columns))
         full[np.repeat(np.arange(len(weights)), np.diff(weights.start)), weights.node] = weights.weight
@@ -357,11 +368,11 @@ def packed_weights(weights: _core.NodeWeights, columns: int) -> dict[str, Array]
 
 
 def unpacked_weights(state: Any, columns: int) -> _core.NodeWeights:
-    """The weights again."""
+    """Restore the weights from the arrays of `packed_weights`."""
     if "full" in state:
         full = state["full"]
         if full.dtype != np.float64 or full.ndim != 2 or full.shape[1] != columns:
-            raise ValueError("weights and examples do not fit")
+            raise ValueError("weights and examples do not match")
         row, column = np.nonzero(full)
         start, weight = np.searchsorted(row, np.arange(len(full) + 1)), full[row, column]
     else:
@@ -375,9 +386,9 @@ def unpacked_weights(state: Any, columns: int) -> _core.NodeWeights:
         ):
             raise ValueError("weights have the wrong type")
         later = np.ones(len(column), bool)
-        later[start[:-1][np.diff(start) > 0] % max(1, len(column))] = False  # the first of each row
+        later[start[:-1][np.diff(start) > 0] % max(1, len(column))] = False  # the first entry of each row
         if column.max(initial=-1) >= columns or (np.diff(column)[later[1:]] <= 0).any():
-            raise ValueError("weights are not in order, or of examples that are not there")
+            raise ValueError("weights are out of order, or belong to examples that do not exist")
     if not np.isfinite(weight).all():
         raise ValueError("weights are not finite")
     columns_32 = np.ascontiguousarray(column, np.int32)
@@ -385,27 +396,27 @@ def unpacked_weights(state: Any, columns: int) -> _core.NodeWeights:
 
 
 def array_bytes(arrays: dict[str, Array]) -> int:
-    """Bytes that some arrays take in a file."""
+    """Return the size of arrays in a file, in bytes."""
     return sum(array.nbytes for array in arrays.values())
 
 
 def whole_numbers(values: Any, dimensions: int) -> NDArray[np.int64]:
-    """The values, if they are whole numbers of at least 0; else ValueError."""
+    """Return the values if they are nonnegative integers; otherwise raise ValueError."""
     if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != dimensions:
-        raise ValueError("whole numbers are missing")
+        raise ValueError("an array of integers is missing")
     if values.size and values.min() < 0:
-        raise ValueError("a number is negative")
+        raise ValueError("an index or count is negative")
     return values
 
 
 def are_floats(values: Any, dimensions: int) -> bool:
-    """Whether the values are finite numbers in so many dimensions."""
+    """Return whether the values are finite float64 numbers with that number of dimensions."""
     if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.ndim != dimensions:
         return False
     return bool(np.isfinite(values).all())
 
 
 def check_intercepts(values: Any, outputs: int) -> None:
-    """ValueError unless there is one number an output."""
+    """Raise ValueError unless there is one finite intercept per output."""
     if not are_floats(values, 1) or values.shape != (outputs,):
-        raise ValueError("intercepts and outputs do not fit")
+        raise ValueError("intercepts and outputs do not match")

@@ -13,7 +13,7 @@ from sklearn.base import TransformerMixin, clone
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_boolean, check_integer, check_one_of
+from treelet.checks import check_boolean, check_integer, check_one_of, plural
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.kernels import Kernel
 from treelet.kernels.fragments.weighting import FRAGMENTS, check_has_fragments
@@ -39,63 +39,82 @@ from treelet.learn.terms import Roots
 from treelet.resources import count_threads
 from treelet.structures import Tree, Treebank
 
-NOTHING = "FragmentFeatures finds no fragment with a weight other than 0: there are no columns, and nothing can be learned on them"
+NOTHING = (
+    "FragmentFeatures found no fragment with a nonzero weight, so the result has no columns. "
+    "Check the model or the trees, and the values of n= and depth=."
+)
 
 
 @register
 class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    r"""Turns trees into sparse vectors of fragments: each column is one, and is named by its brackets.
+    r"""Transformer of trees to sparse vectors with one column per fragment.
 
-    The values are the kernel's own, :math:`\lambda^{\mathrm{size}(f)/2} h_f(T)` for SST, divided by the tree's norm where the kernel is normalized. So a
-    linear machine on them is a kernel machine cut to these fragments: small, fast, and open to inspection.
+    Columns are named by their fragments in bracket notation. The values are those of the kernel's
+    feature map, :math:`\lambda^{\mathrm{size}(f)/2} h_f(T)` for `SubsetTree`, divided by the norm
+    of the tree if the kernel is normalized. A linear model on these vectors is a kernel machine
+    restricted to the selected fragments: small, fast and interpretable.
 
-    - ``FragmentFeatures(model)``: the heaviest fragments of a kernel machine, each class's in turn. `linear` is the machine cut to them.
-    - ``FragmentFeatures(kernel=...)``: those that weigh most in the trees that it is fitted to.
-    - ``FragmentFeatures(kernel=..., n_features=2**20)``: all fragments up to a size, in columns that a hash gives. Nothing is fitted or
-      kept, so that trees may come for ever.
+    There are three ways to select fragments:
+
+    - ``FragmentFeatures(model)`` selects the fragments with the largest weights in a kernel
+      machine, for each class in turn. `linear` returns the machine restricted to these fragments.
+    - ``FragmentFeatures(kernel=...)`` selects the fragments with the largest weights in the fitted
+      trees.
+    - ``FragmentFeatures(kernel=..., n_features=2**20)`` hashes all fragments up to a size into
+      columns. Nothing is fitted or stored, so the number of trees is unlimited.
 
     Parameters
     ----------
     model : estimator or CompressedModel, optional
-        A classifier, regressor or ranker whose kernel is `Subtree`, `SubsetTree` or `PartialTree`, or made of these by sums, multiples, `On`
-        and ``.normalized()``. One that is fitted is taken as it is; otherwise a copy is fitted when this is. (A clone of this is not fitted, nor is
-        the model in it.)
-    n : int
-        How many fragments, at most; with `n_features` it means nothing.
+        A classifier, regressor or ranker whose kernel is `Subtree`, `SubsetTree` or `PartialTree`,
+        or is composed of these by sums, multiples, `On` and ``.normalized()``. A fitted model is
+        used as it is. Otherwise `fit` fits a copy. A clone of this transformer contains an unfitted
+        model.
+    n : int, default 5000
+        Maximum number of fragments. Ignored with `n_features`.
     depth : int, optional
-        Only fragments of at most this depth: productions on the longest path.
+        Maximum depth of fragments: the number of productions on the longest path. Default: no
+        limit.
     kernel : Kernel, optional
-        Without a model: which fragments, and what they are worth. By default ``SubsetTree().normalized()``.
-    norm : {"kernel", "l2"}
-        ``"kernel"``: rows are divided by the tree's norm under the kernel, if that is normalized. ``"l2"``: rows get the length 1, by the fragments
-        that are columns alone. That is faster than everything else here together, as no self-value is needed, and as good for a machine
-        that is trained on the rows; but `linear` has then no meaning.
+        Determines the fragments and their weights if there is no model. Default:
+        ``SubsetTree().normalized()``.
+    norm : {"kernel", "l2"}, default "kernel"
+        ``"kernel"`` divides rows by the norm of the tree under the kernel, if the kernel is
+        normalized. ``"l2"`` scales rows to length 1 over the selected columns. This is faster,
+        because self-values, which take most of the time, are not needed, and equally good for
+        training a model on the rows. `linear` is not available with ``"l2"``.
     n_features : int, optional
-        Hash all fragments into so many columns, with a sign by the hash, too. A normalized kernel gives rows of length 1.
-    size : int
-        With `n_features`: productions of a fragment, at most; for PT nodes. At a node with more than 50,000 such fragments only smaller ones count, and a warning says
-        so.
-    n_jobs : int
-        Threads; -1 for one a core. The result does not depend on it.
-    progress : bool
-        As for the other estimators; there is little to wait for.
+        Number of columns for hashing. The hash also determines the sign of a fragment. With a
+        normalized kernel, rows have length 1. Default: no hashing.
+    size : int, default 4
+        With `n_features`, the maximum size of a fragment in productions, or in nodes for
+        `PartialTree`. At a node with more than 50,000 such fragments, only smaller ones are counted
+        and a warning is issued.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
+    progress : bool, default False
+        Has no effect. For consistency with the other estimators.
 
     Attributes
     ----------
     fragments_ : Treebank
-        The fragments, in the order of the columns. A node without children is a word, or a node that the fragment does not expand. With
-        ``SubsetTree(leaves=True)`` a word that is part of the fragment has the child "\u2022".
+        The fragments, in the order of the columns. A node without children is a word, or a node
+        that the fragment does not expand. With ``SubsetTree(leaves=True)``, a word that is part of
+        the fragment has the child "\u2022".
     part_ : ndarray of int
-        Of a kernel with several summands, which of them sees a column's fragment.
+        For each column, the index of the kernel's summand that contains the fragment.
     exact_ : bool
-        No heavier fragments were missed: so for ST and SST, unless there was too much to look at.
-    coef_ : ndarray of shape (outputs, n)
-        What the columns weigh in the model; a row a class, of two classes one, the second's.
-    intercept_ : ndarray of shape (outputs,)
+        True if no fragment with a larger weight was missed. This holds for `Subtree` and
+        `SubsetTree` unless the search was stopped early.
+    coef_ : ndarray of shape (n_outputs, n_columns)
+        The weights of the columns in the model: one row per class, or only that of the second of
+        two classes.
+    intercept_ : ndarray of shape (n_outputs,)
+        The intercepts of the model.
     classes_ : ndarray
-        The model's, if it has any.
+        The classes of the model, if it is a classifier.
     kernel_ : Kernel
-        A copy of the kernel as it was when fitted.
+        A copy of the kernel, made by `fit`.
 
     Examples
     --------
@@ -112,7 +131,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     (4, 1048576)
     """
 
-    _kernels = f"one of {FRAGMENTS}, or made of these by sums, multiples, On and .normalized(), or None"
+    _kernels = f"one of {FRAGMENTS}, a kernel composed of these by sums, multiples, On and .normalized(), or None"
     _fitted: ClassVar[tuple[str, ...]] = (
         "kernel_",
         "fragments_",
@@ -149,9 +168,22 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
 
     @atomic_fit()
     def fit(self, X: Any = None, y: Any = None, **fit_params: Any) -> Self:
-        """Choose the fragments.
+        """Select the fragments.
 
-        A fitted model needs no `X`; what else is given goes to the `fit` of one that is not, as a ranker's ``qid=``.
+        Parameters
+        ----------
+        X : collection of examples, optional
+            Not needed if the model is fitted or columns are hashed.
+        y : array-like, optional
+            Targets for a model that is not fitted.
+        **fit_params
+            Other arguments for the `fit` method of a model that is not fitted, such as ``qid`` of a
+            ranker.
+
+        Returns
+        -------
+        FragmentFeatures
+            The fitted transformer.
         """
         self._check_parameters()
         if self.n_features is not None:
@@ -163,7 +195,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
             return self
         kernel = self._own_kernel()
         if not listed_parts(kernel):
-            raise self._refuse("kernel", self._kernels)
+            raise self._wrong_kernel()
         data = self._examples(kernel, X)
         self._keep(kernel, select_from_trees(kernel, data, int(self.n), self.depth))
         return self
@@ -178,13 +210,13 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         count_threads(self.n_jobs)
         for name in ("kernel", "n_features"):
             if self.model is not None and getattr(self, name) is not None:
-                raise self._refuse(name, "None where there is a model")
+                raise self._refuse(name, "None if there is a model")
 
     def _fitted_copy(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
         if not hasattr(self.model, "fit") or not hasattr(self.model, "get_params"):
             raise self._refuse("model", "an estimator, a CompressedModel or None")
         if X is None:
-            raise ParameterError("the model of FragmentFeatures is not fitted: give fit the examples X, and y")
+            raise ParameterError("The model of FragmentFeatures is not fitted. Pass the examples X and y to fit.")
         return clone(self.model).fit(X, y, **fit_params)
 
     def _choose_from(self, model: Any) -> None:
@@ -204,7 +236,16 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
             warnings.warn(NOTHING, TreeletWarning, stacklevel=5)
 
     def transform(self, X: Any) -> Rows:
-        """A row a tree, as a sparse matrix; a missing one has zeros."""
+        """Return one sparse row per tree. The row of a missing tree is zero.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        scipy.sparse.csr_matrix of shape (len(X), n_columns)
+        """
         if self.n_features is not None:
             return self._hashed_rows(X)
         check_is_fitted(self)
@@ -235,38 +276,50 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
     # --- columns ------------------------------------------------------------------------------------------------
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The fragments in brackets. Where the kernel has several summands, each with its column and kernel before it."""
+        """Return the fragments in bracket notation.
+
+        If the kernel has several summands, the column and the kernel of the summand come first.
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        ndarray of str
+        """
         if self.n_features is not None:
             raise ParameterError(
-                "hashed columns have no names: names_of(columns, trees) looks for fragments that are in them"
+                "Hashed columns do not have names. Use names_of(columns, trees) to find their fragments."
             )
         check_is_fitted(self)
         names = [text or str(tree) for text, tree in zip(self.fragments_.strings(), self.fragments_, strict=True)]
         kernel_terms = listed_parts(self.kernel_)
         if len(kernel_terms) > 1:
-            said = [
+            prefixes = [
                 " ".join([*map(str, kernel_term.inner.path), repr(kernel_term.inner.kernel)])
                 for kernel_term in kernel_terms
             ]
-            names = [f"{said[number]}: {name}" for number, name in zip(self.part_.tolist(), names, strict=True)]
+            names = [f"{prefixes[number]}: {name}" for number, name in zip(self.part_.tolist(), names, strict=True)]
         return np.array(names, dtype=object)
 
     def names_of(self, columns: int | Iterable[int], trees: Any) -> dict[int, list[Tree]]:
-        """Fragments of some trees that the hash puts into some columns.
+        """Find fragments that are hashed into some columns.
 
-        Looks through the 20,000 fragments that weigh most in the trees.
+        The search covers the 20,000 fragments with the largest weights in the trees.
 
         Parameters
         ----------
         columns : int or iterable of int
-            Such as those with the largest coefficients of a linear machine.
-        trees : collection
-            Trees in which to look.
+            Column indices, for example those with the largest coefficients of a linear model.
+        trees : collection of trees
+            The trees to search.
 
         Returns
         -------
         dict
-            For each column, its fragments, those first that weigh most. Several have met in one column, or none of the trees has what is in it.
+            For each column, a list of its fragments, in descending order of weight. Several
+            fragments may share a column. The list is empty if no fragment is found in the trees.
 
         Examples
         --------
@@ -278,24 +331,28 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         ['(N apple)']
         """
         if self.n_features is None:
-            raise ParameterError("names_of is for hashed columns; get_feature_names_out names these")
+            raise ParameterError("names_of needs hashed columns (n_features=). Use get_feature_names_out instead.")
         counter, inner, _ = self._hashed()
         return counter.named(columns, inner.coerce(trees))
 
     # --- the machine --------------------------------------------------------------------------------------------
 
     def linear(self) -> Any:
-        """The model cut to these fragments, as scikit-learn's linear model: its own weights, nothing is trained.
+        """Return the model restricted to the selected fragments, as a linear model of scikit-learn.
+
+        The weights are those of the kernel machine. Nothing is trained.
 
         Returns
         -------
         LinearSVC or LinearRegression
-            Of a classifier, a LinearSVC with its classes; otherwise a LinearRegression. It takes what `transform` gives.
+            A LinearSVC for a classifier, otherwise a LinearRegression. Pass the result of
+            `transform` to its `predict` method.
 
         Notes
         -----
-        With all fragments it is the model itself. What is cut away is missing from the scores: a linear machine trained on the
-        same columns makes up for that, and is often better.
+        With all fragments, the predictions are those of the model. Otherwise, scores lack the
+        contributions of the other fragments. A linear model that is trained on the same columns
+        compensates for this and is often better.
 
         Examples
         --------
@@ -312,10 +369,11 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if not hasattr(self, "coef_"):
             raise ParameterError(
-                "these fragments are not those of a model, and have no weights: train a linear machine on them"
+                "The fragments were not selected from a model, so they have no weights. "
+                "Pass a model to FragmentFeatures, or train a linear model on the columns."
             )
         if self.norm != "kernel":
-            raise self._refuse("norm", "'kernel' for the model's own weights")
+            raise self._refuse("norm", "'kernel' for linear()")
         machine = LinearSVC() if hasattr(self, "classes_") else LinearRegression()
         machine.coef_, machine.intercept_ = self.coef_.copy(), self.intercept_.copy()
         machine.n_features_in_ = self.coef_.shape[1]
@@ -334,9 +392,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         try:
             check_has_fragments(inner)
         except (InputTypeError, ParameterError):
-            raise self._refuse(
-                "kernel", f"one of {FRAGMENTS}, .normalized() or not, where columns are hashed"
-            ) from None
+            raise self._refuse("kernel", f"one of {FRAGMENTS}, normalized or not, with n_features=") from None
         assert self.n_features is not None
         return HashedCounter(inner, int(self.size), self.depth, int(self.n_features)), inner, inner is not kernel
 
@@ -348,8 +404,8 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         )
         if crowded:
             warnings.warn(
-                f"{crowded:,} distinct subtrees have more than 50,000 fragments of at most {self.size} "
-                "productions or nodes: there only smaller ones count. Take a smaller size= or depth=",
+                f"{plural(crowded, 'distinct subtree')} {'has' if crowded == 1 else 'have'} more than 50,000 fragments of "
+                f"size {self.size} or less. Only smaller fragments are counted there. Use a smaller size= or depth=.",
                 TreeletWarning,
                 stacklevel=3,
             )
@@ -359,7 +415,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
 
     def _to_state(self) -> dict[str, Any]:
         state = super()._to_state()
-        if self.model is not None:  # what it was made by; its weights of the columns are there
+        if self.model is not None:  # Only the parameters of the model; the weights of the columns are stored anyway.
             params = None if isinstance(self.model, CompressedModel) else self.model.get_params(deep=False)
             state["params"]["model"] = (
                 None if params is None else {"made_by": type(self.model).__name__, "params": params}
@@ -372,7 +428,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if isinstance(recipe, dict):
             estimator_class = known_class(recipe["made_by"])
             if not issubclass(estimator_class, KernelEstimator) or estimator_class is cls:
-                raise ValueError("a model is made by no estimator")
+                raise ValueError("the class of the model is not an estimator")
             state = {**state, "params": {**state["params"], "model": estimator_class(**recipe["params"])}}
         return super()._from_state(state)
 
@@ -387,14 +443,14 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if not isinstance(trees, Treebank) or bool((trees.columns.roots < 0).any()):
             raise ValueError("the fragments are missing")
         if whole_numbers(self.part_, 1).shape != (len(trees),) or self.part_.max(initial=-1) >= len(kernel_terms):
-            raise ValueError("fragments and parts of the kernel do not fit")
+            raise ValueError("fragments and terms of the kernel do not match")
         check_boolean("exact_", self.exact_)
         if hasattr(self, "coef_"):
             if not are_floats(self.coef_, 2) or self.coef_.shape[1] != len(trees):
-                raise ValueError("fragments and weights do not fit")
+                raise ValueError("fragments and weights do not match")
             check_intercepts(self.intercept_, len(self.coef_))
             if hasattr(self, "classes_") and len(self.classes_) != max(2, len(self.coef_)):
-                raise ValueError("classes and weights do not fit")
+                raise ValueError("classes and weights do not match")
 
 
 def _is_fitted(model: Any) -> bool:

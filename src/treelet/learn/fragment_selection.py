@@ -26,16 +26,16 @@ from treelet.structures import Tree, Treebank
 from treelet.vocabulary import keyword
 from treelet.work import run
 
-ROWS = 1 << 15  # trees of which a thread makes rows at once
-MOST = 50_000  # fragments at one node that are hashed
-LOOKED_AT = 20_000  # fragments of which names are looked for
+ROWS = 1 << 15  # maximum number of trees per task of a thread
+MOST = 50_000  # maximum number of fragments per node that are hashed
+SEARCHED = 20_000  # number of fragments in the search for names of columns
 
 Rows = Any  # a csr_matrix: SciPy has no types
 Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 
 
 class NativeKernel(NamedTuple):
-    """The parameters of a kernel in the form that the native core takes."""
+    """The parameters of a kernel in the form of the native core."""
 
     name: str
     leaves: bool
@@ -53,7 +53,11 @@ class NativeKernel(NamedTuple):
 
 
 def decays(kernel: Kernel, fragments: Treebank) -> Vector:
-    r"""The weight of one occurrence of each fragment: :math:`\lambda^{\mathrm{size}/2}`, PT :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`."""
+    r"""Return the weight of one occurrence of each fragment.
+
+    The weight is :math:`\lambda^{\mathrm{size}/2}`, or :math:`\mu^{\mathrm{nodes}/2}
+    \lambda^{\mathrm{edge}}` for `PartialTree`.
+    """
     store, roots = fragments.columns
     kind = NativeKernel.of(kernel)
     factors: Vector
@@ -135,7 +139,7 @@ class HashedCounter:
         weighting = NodeWeighting.of(bank.weights())
         trees = [
             fragment.tree
-            for fragment in search_fragments(self._kernel, bank.columns.store, (weighting,), LOOKED_AT).fragments
+            for fragment in search_fragments(self._kernel, bank.columns.store, (weighting,), SEARCHED).fragments
         ]
         by_column: dict[int, list[Tree]] = {int(column): [] for column in wanted}
         if trees:
@@ -180,13 +184,13 @@ def check_finite(rows: Rows) -> Rows:
     if not np.isfinite(rows.data).all():
         bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
         raise KernelOverflowError(
-            f"the fragments of example {bad} are too many to count in a float64: use a smaller {keyword('lam')}"
+            f"The number of fragments of example {bad} does not fit a float64. Use a smaller {keyword('lam')}."
         )
     return rows
 
 
 def _sparse(start: Any, column: Any, value: Any, shape: tuple[int, int]) -> Rows:
-    if len(column) < 2**31:  # what linear machines take
+    if len(column) < 2**31:  # Linear models of scikit-learn need 32-bit indices.
         start = start.astype(np.int32)
     return sp.csr_matrix((value, column, start), shape=shape)
 
@@ -197,16 +201,16 @@ class SelectedFragments(NamedTuple):
     trees: list[Tree]
     parts: list[int]
     exact: bool
-    """No heavier ones were missed."""
+    """True if no fragment with a larger weight was missed."""
 
 
 def listed_parts(kernel: Kernel) -> list[KernelTerm]:
-    """The terms of a kernel whose fragments can be listed."""
+    """Return the terms of a kernel whose fragments can be listed."""
     return [kernel_term for kernel_term in linear_parts(kernel) if has_fragments(kernel_term.inner.kernel)]
 
 
 def linear_outputs(model: Any) -> list[LinearOutput]:
-    """Return the linear functions of a model: one per class, of two classes only the second's; else one per output."""
+    """Return the linear functions of a model: one per class or output, or only that of the second of two classes."""
     classes = getattr(model, "classes_", None)
     if classes is not None:
         names = classes.tolist()
@@ -220,13 +224,13 @@ def _terms(function: LinearOutput) -> list[GraphTerm]:
 
 
 def select_from_model(functions: list[LinearOutput], n: int, depth: int | None) -> SelectedFragments:
-    """Select the heaviest fragments of each function in turn, until there are `n` different ones."""
+    """Select the fragments with the largest weights in each function in turn, until there are `n` different ones."""
     kernel = functions[0].model.kernel
     kernel_terms = listed_parts(kernel)
     if not kernel_terms:
         raise InputTypeError(
-            f"fragments of trees are features for models of {FRAGMENTS}, of their sums, multiples and normalized forms, also on "
-            f"columns; not for {kernel!r}"
+            f"The fragments of {kernel!r} cannot be features. Use a model with {FRAGMENTS}, or with sums, multiples and "
+            "normalized forms of these kernels, also on columns."
         )
     limit = n if len(functions) == 1 else min(n, 16 + 2 * n // len(functions))
     while True:
@@ -292,7 +296,7 @@ def term_number(kernel_terms: list[KernelTerm], wanted: KernelTerm) -> int:
 
 
 def row_factors(roots: Roots, kernel_term: KernelTerm) -> Vector | None:
-    """Return the factor of a term's vector for each example, 0 where a self-value is 0; None stands for 1."""
+    """Return the factor of a term's vector per example, 0 if a self-value is 0. None means that all factors are 1."""
     logs = roots.logs(kernel_term.roots)
     return None if logs is None else np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
 

@@ -1,10 +1,10 @@
-"""Linear functions in a kernel's space that grow by one example at a time, as online learners need them.
+"""Linear functions in the feature space of a kernel that grow by one example at a time, for online learning.
 
-There are several ways to the same scores. One, for sums of tree kernels, linear kernels and constants, keeps the
-function itself: one weighted graph of distinct subtrees (Collins & Duffy 2001, section 5), to which a tree is added
-in place. Where rows are many and sparse, a linear kernel keeps a weight for each feature. Any other kernel works through values
-among the training rows: all of them where they are few, otherwise those of the rows that come next, with what was learned before
-as a `CompressedModel`.
+There are several implementations with the same scores. For sums of tree kernels, linear kernels and
+constants, the function is one weighted graph of distinct subtrees (Collins & Duffy 2001, section
+5), to which trees are added in place. For a linear kernel on many sparse rows, it is one weight per
+feature. Any other kernel uses the kernel matrix of the training rows, if they are few. Otherwise it
+uses the matrix of the next block of rows, and a `CompressedModel` of the earlier ones.
 """
 
 from __future__ import annotations
@@ -32,31 +32,31 @@ from treelet.structures.vectors import Vectors
 from treelet.vocabulary import current
 
 Rows = NDArray[np.intp]
-WHOLE = 1 << 25  # cells of a matrix of all training rows that is still held at once
-WIDTH = 1024  # rows of a block, where it is not
+WHOLE = 1 << 25  # maximum number of cells of a matrix of all training rows
+WIDTH = 1024  # rows per block if the whole matrix would be larger
 
 
 class Growing(Protocol):
-    """The function f(x) = sum of weight * K(row, x) over what was added, on the training rows."""
+    """The function f(x) = sum of weight * K(row, x) over the added rows, evaluated on the training rows."""
 
     width: int
-    """At most so many rows it wants to be told of at a time."""
+    """Maximum number of rows per call of `expect`."""
 
     def expect(self, rows: Rows) -> None:
-        """The rows that are asked for and added from now on, until the next call."""
+        """Announce the rows that are used by the other methods until the next call."""
 
     def scores(self, rows: Rows) -> Vector:
-        """Values of the function; the caller may change them."""
+        """Return the values of the function. The caller may change the array."""
 
     def values(self, rows: Rows) -> Matrix:
-        """Kernel values among some rows."""
+        """Return the square kernel matrix of some rows."""
 
     def add(self, row: int, weight: float) -> None:
         """Add weight * K(row, .) to the function."""
 
 
 def growing(kernel: Kernel | None, data: Any, resources: Resources = PLAIN) -> Growing:
-    """The fastest way there is for a kernel; without one, `data` is the matrix."""
+    """Return the fastest implementation for a kernel. If `kernel` is None, `data` is a precomputed matrix."""
     if kernel is None:
         return GrowingMatrix(data)
     in_terms = GrowingSum.of(kernel, data)
@@ -71,7 +71,7 @@ def growing(kernel: Kernel | None, data: Any, resources: Resources = PLAIN) -> G
 
 
 class GrowingMatrix:
-    """Through the matrix of all rows: scores of all are kept, and an addition adds a row of the matrix to them."""
+    """Implementation with the matrix of all rows. Adding an example adds a row of the matrix to all scores."""
 
     width = sys.maxsize
 
@@ -93,9 +93,9 @@ class GrowingMatrix:
 
 
 class GrowingBlocks:
-    """Through the matrix of the rows that come next; what was added before them is a `CompressedModel`.
+    """Implementation with the matrix of one block of rows. Earlier additions form a `CompressedModel`.
 
-    Memory is that of a block's matrix, whatever the number of rows.
+    Memory use is that of the matrix of a block, regardless of the number of rows.
     """
 
     def __init__(self, kernel: Kernel, data: Any, resources: Resources = PLAIN, width: int = WIDTH) -> None:
@@ -126,7 +126,7 @@ class GrowingBlocks:
 
 
 class GrowingSparse:
-    """A linear kernel's function on sparse rows: one weight for each feature, and nothing costs more than what is not 0."""
+    """Implementation for a linear kernel on sparse rows: one weight per feature. Only nonzero values take time."""
 
     width = sys.maxsize
 
@@ -136,7 +136,7 @@ class GrowingSparse:
 
     @classmethod
     def of(cls, kernel: Kernel, data: Any) -> GrowingSparse | None:
-        """None where the kernel is not a linear one, or the rows are not sparse."""
+        """Return the function, or None if the kernel is not linear or the rows are not sparse."""
         kernel_terms = [kernel_term for kernel_term in linear_parts(kernel) if kernel_term.factor != 0]
         if len(kernel_terms) != 1 or type(kernel_terms[0].inner.kernel) is not Linear:
             return None
@@ -167,7 +167,7 @@ class GrowingSparse:
         self.weights[self.feature[here]] += weight * self.value[here]
 
     def _places(self, rows: Rows) -> tuple[Rows, Rows]:
-        """Which of the rows each of their features belongs to, and where it is."""
+        """Return, for all nonzero values of some rows, the position of the row and of the value."""
         sizes = self.start[rows + 1] - self.start[rows]
         of = np.repeat(np.arange(len(rows)), sizes)
         return of, np.arange(len(of)) + np.repeat(self.start[rows] - np.cumsum(sizes) + sizes, sizes)
@@ -177,7 +177,7 @@ class GrowingSparse:
 
 
 class GrowingTerm(Protocol):
-    """A term of a function that is kept as weights of features, not of examples."""
+    """A term of a function that is stored as weights of features instead of examples."""
 
     def expect(self, rows: Rows) -> None: ...
 
@@ -187,11 +187,12 @@ class GrowingTerm(Protocol):
 
 
 class GrowingGraph:
-    """A convolution kernel's function: one weight for each distinct part of a bank.
+    """The function of a convolution kernel: one weight per distinct part of a bank.
 
-    Adding an example costs its nodes; scoring one costs the pairs that match between it and those added so far. The
-    weights of the rows at hand grow in place. Those of earlier rows lie in graphs of their own, of which two of equal
-    age are made one, so that there are only as many as the logarithm of the blocks.
+    The time to add an example grows with its number of nodes. The time to score an example grows
+    with the number of its matching pairs with the added examples. Weights of the current block of
+    rows grow in place. Earlier blocks have separate graphs. Two graphs of equal age are merged, so
+    the number of graphs is at most the logarithm of the number of blocks.
     """
 
     def __init__(self, kernel: StoreKernel, bank: Any) -> None:
@@ -236,7 +237,7 @@ class GrowingGraph:
 
 
 def _weighted_nodes(trees: _core.NodeWeights, weights: Vector) -> tuple[NDArray[np.int32], Vector]:
-    """The nodes of several trees and the sums of their weighted counts."""
+    """Return the distinct nodes of several trees and the sums of their weighted counts."""
     counts = trees.weight * np.repeat(weights, np.diff(trees.start))
     nodes, where = np.unique(trees.node, return_inverse=True)
     return nodes, _sums(where, counts, len(nodes))
@@ -247,7 +248,7 @@ def _sums(where: NDArray[np.intp], values: Vector, n: int) -> Vector:
 
 
 class GrowingVector:
-    """A linear kernel's function: one weight for each feature."""
+    """The function of a linear kernel: one weight per feature."""
 
     def __init__(self, data: Vectors) -> None:
         self.values = data.values
@@ -268,7 +269,7 @@ class GrowingVector:
 
 
 class GrowingConstant:
-    """A constant kernel's function: a number."""
+    """The function of a constant kernel: a number."""
 
     def __init__(self, value: float) -> None:
         self.value, self.total = value, 0.0
@@ -284,7 +285,7 @@ class GrowingConstant:
 
 
 class GrowingSum:
-    """A sum of functions, one for each of a kernel's `linear_parts`, normalized where the term is."""
+    """A sum of functions, one per term of `linear_parts`, each normalized if its term is normalized."""
 
     width = WIDTH
 
@@ -295,7 +296,7 @@ class GrowingSum:
 
     @classmethod
     def of(cls, kernel: Kernel, data: Any) -> GrowingSum | None:
-        """None where a term is of another kind, or its self-values are too large for plain arithmetic."""
+        """Return the function, or None if a term has another kind of kernel or too large self-values."""
         kernel_terms = [kernel_term for kernel_term in linear_parts(kernel) if kernel_term.factor != 0]
         kinds = [kernel_term.inner.kernel for kernel_term in kernel_terms]
         if not any(collapses(kind) for kind in kinds):
@@ -316,7 +317,7 @@ class GrowingSum:
     def expect(self, rows: Rows) -> None:
         for _, _, term in self.terms:
             term.expect(rows)
-        # Kernel values are asked for group by group: in a store of their own, so that each costs its own trees only.
+        # `values` is called group by group. With a separate store for the block, its time does not depend on other trees.
         self._block = _compacted(self.data[rows])
         self._place[rows] = np.arange(len(rows))
 
@@ -328,8 +329,9 @@ class GrowingSum:
         bad = np.flatnonzero(~np.isfinite(total))
         if len(bad):
             raise KernelOverflowError(
-                f"the score of example {rows[bad[0]]} does not fit a float64: values of {self.kernel!r} grow "
-                f"exponentially with the size of the example. Use a smaller lam, or {current().normalized}, which stays right"
+                f"The score of example {rows[bad[0]]} does not fit a float64: values of {self.kernel!r} grow "
+                f"exponentially with the size of an example. Use a smaller lam, or {current().normalized}, which does not "
+                "overflow."
             )
         return total
 

@@ -1,4 +1,4 @@
-"""What `RLS` and `RankRLS` share: one decomposition, from which all strengths and all examples held out follow."""
+"""Base of `RLS` and `RankRLS`: one eigendecomposition serves all strengths and all held-out examples."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_number
+from treelet.checks import check_number, plural
 from treelet.errors import ParameterError
 from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
@@ -22,11 +22,15 @@ from treelet.learn.encoding import are_floats
 from treelet.learn.rls_path import Problem, RLSPath, check_strength, checked_alphas, found_path, left_out
 from treelet.learn.targets import Rows, checked_groups
 
-NOT_BY_PRODUCTS = "which solver='cg' does not make: fit with solver='eigen', if 32 n^2 bytes for n examples can be had"
+EIGEN_ONLY = (
+    "the eigendecomposition, which solver='cg' does not compute. "
+    "Fit with solver='eigen', which needs 32 n^2 bytes for n examples."
+)
+"""The end of a message about a feature that conjugate gradients do not support."""
 
 
 class Fitted(NamedTuple):
-    """What a fit keeps in memory for other strengths and other groups; no file has it."""
+    """Data that a fit keeps in memory for other strengths and groups. Model files do not contain it."""
 
     kernel: Kernel | None
     data: Any
@@ -35,7 +39,7 @@ class Fitted(NamedTuple):
 
 
 class LeastSquares(KernelLearner):
-    """What `RLS` and `RankRLS` share: one decomposition, the path, the basis, the model."""
+    """Base of `RLS` and `RankRLS`: the decomposition, the path, the basis and the model."""
 
     alpha: float
     alphas: Any
@@ -58,11 +62,11 @@ class LeastSquares(KernelLearner):
     def _fit(self, kernel: Kernel | None, data: Any, y: Matrix, groups: list[Rows] | None, single: bool) -> Self:
         alphas = np.array([float(self.alpha)])
         if self.alphas is not None:
-            alphas = checked_alphas(self.alphas, f"The 'alphas' parameter of {self._name}")
+            alphas = checked_alphas(self.alphas, self._name)
         basis = self._basis(len(data))
         started = time.perf_counter()
         K = self._columns(kernel, data, basis, max((len(rows) for rows in groups or []), default=1))
-        made = time.perf_counter()
+        computed = time.perf_counter()
         problem = self._problem(K, y, groups, basis)
         del K
         done = time.perf_counter()
@@ -80,8 +84,8 @@ class LeastSquares(KernelLearner):
         solved = time.perf_counter()
         self._make_model(coefficients)
         self.fit_seconds_ = {
-            "gram": made - started,
-            "decompose": done - made,
+            "gram": computed - started,
+            "decompose": done - computed,
             "solve": solved - done,
             "compress": time.perf_counter() - solved,
         }
@@ -89,7 +93,7 @@ class LeastSquares(KernelLearner):
 
     @abstractmethod
     def _problem(self, K: Matrix, y: Matrix, groups: list[Rows] | None, basis: Rows | None) -> Problem:
-        """Decompose the matrix, which is overwritten; its columns are those of the basis."""
+        """Decompose the matrix, which is overwritten. With a basis, it has one column per basis example."""
 
     def _make_model(self, coefficients: Matrix) -> None:
         kernel, data, basis, _ = self._kept
@@ -106,7 +110,7 @@ class LeastSquares(KernelLearner):
         parse_memory(self.memory)
 
     def _basis(self, n: int) -> Rows | None:
-        """The rows of the basis, ascending."""
+        """Return the rows of the basis, ascending."""
         if self.basis is None:
             return None
         chosen = np.asarray(self.basis)
@@ -117,19 +121,19 @@ class LeastSquares(KernelLearner):
             rows = np.unique(chosen).astype(np.intp)
             if len(rows) == len(chosen):
                 return rows
-        raise self._refuse("basis", f"None, a number of examples from 1 to {n}, or distinct rows of them")
+        raise self._refuse("basis", f"None, an int from 1 to {n}, or a list of distinct rows from 0 to {n - 1}")
 
-    _smaller = "give a smaller basis= of examples that make up the function"
+    _smaller = "use a smaller basis= of examples"
 
     @staticmethod
     def _needed(n: int, b: int | None, largest: int = 1) -> int:
-        """Bytes that a fit takes: n examples, a basis of b, and the largest group."""
+        """Return the bytes that a fit needs for n examples, a basis of b examples, and the largest group."""
         return (32 * n * n if b is None else 8 * b * (5 * n + 4 * b)) + 40 * largest * largest
 
     def _columns(self, kernel: Kernel | None, data: Any, basis: Rows | None, largest: int) -> Matrix:
-        """Kernel values of the examples with themselves or with the basis, ours to overwrite."""
+        """Return the matrix of the examples with themselves or with the basis. It may be overwritten."""
         needed = self._needed(len(data), None if basis is None else len(basis), largest)
-        self._check_memory(f"a fit to {len(data):,} examples", needed)
+        self._check_memory(f"A fit to {plural(len(data), 'example')}", needed)
         if kernel is None:
             return np.array(data if basis is None else data[:, basis], order="C")
         if basis is None:
@@ -139,24 +143,37 @@ class LeastSquares(KernelLearner):
     # --- after the fit ------------------------------------------------------------------------------------------
 
     def path(self, alphas: Any) -> RLSPath:
-        """What other strengths of regularization would give, from the decomposition of the fit.
+        """Compare regularization strengths, without another decomposition.
 
         Parameters
         ----------
         alphas : sequence of numbers
+            Positive regularization strengths.
 
         Returns
         -------
         RLSPath
-            Errors and predictions for held-out examples under each; its `best_alpha` is for `with_alpha`.
+            Errors and predictions for held-out examples per strength. Pass its `best_alpha` to
+            `with_alpha`.
         """
         self._need_kept("path")
-        alphas = checked_alphas(alphas, "alphas")
+        alphas = checked_alphas(alphas, f"{self._name}.path")
         check_strength(alphas, self._kept.problem.spectrum, self._name)
         return found_path(self._kept.problem, alphas, self.loo_predictions_.ndim == 1)
 
     def with_alpha(self, alpha: float) -> Self:
-        """A fitted copy with another strength of regularization, from the decomposition of the fit."""
+        """Return a fitted copy with another regularization strength, without another decomposition.
+
+        Parameters
+        ----------
+        alpha : float
+            Regularization strength, in (0, inf).
+
+        Returns
+        -------
+        estimator
+            A new fitted estimator.
+        """
         self._need_kept("with_alpha")
         other: Self = clone(self).set_params(alpha=alpha, alphas=None)
         check_number(other, "alpha", 0, np.inf)
@@ -174,36 +191,41 @@ class LeastSquares(KernelLearner):
         return other
 
     def held_out(self, groups: Any, alphas: Any = None) -> NDArray[np.float64]:
-        """Predictions for the training examples of each group by what is fitted without it: cross-validation, exactly.
+        """Return exact cross-validation predictions, without fitting again.
+
+        Each training example is predicted by the model that is fitted without its group.
 
         Parameters
         ----------
         groups : array-like
-            The group of each training example, as the folds of a cross-validation. For `RankRLS`, candidates of one
-            query are in one group.
+            The group of each training example, for example its fold. For `RankRLS`, all candidates
+            of a query must be in the same group.
         alphas : sequence of numbers, optional
-            Strengths of regularization; by default that of the fit, and the result has no axis for them.
+            Regularization strengths. By default, only the strength of the fit is used, and the
+            result has no axis for strengths.
 
         Returns
         -------
-        ndarray of shape (examples,), or (alphas, examples); with one more axis for several outputs
+        ndarray of shape (n_examples,) or (n_alphas, n_examples)
+            The predictions, with one more axis if there are several outputs.
         """
         self._need_kept("held_out")
         problem = self._kept.problem
         rows = checked_groups(groups, len(problem.y), "groups")
-        strengths = np.array([self.alpha_]) if alphas is None else checked_alphas(alphas, "alphas")
-        with np.errstate(all="ignore"):  # what comes out is checked
-            found = left_out(problem, strengths, rows)
-        found = found[:, :, 0] if self.loo_predictions_.ndim == 1 else found
-        return found[0] if alphas is None else found
+        strengths = np.array([self.alpha_]) if alphas is None else checked_alphas(alphas, f"{self._name}.held_out")
+        with np.errstate(all="ignore"):  # The result is checked.
+            predictions = left_out(problem, strengths, rows)
+        predictions = predictions[:, :, 0] if self.loo_predictions_.ndim == 1 else predictions
+        return predictions[0] if alphas is None else predictions
 
     def _need_kept(self, method: str) -> None:
         check_is_fitted(self)
         if getattr(self, "solver_", "eigen") == "cg":
-            raise ParameterError(f"{method} needs the decomposition, {NOT_BY_PRODUCTS}")
+            raise ParameterError(f"{method} needs {EIGEN_ONLY}")
         if not hasattr(self, "_kept"):
             raise ParameterError(
-                f"{method} needs the decomposition, which copies, pickles and files do not keep: fit again"
+                f"{method} needs the eigendecomposition, which copies, pickles and model files do not contain. "
+                "Fit the estimator again."
             )
 
     def __getstate__(self) -> Any:
@@ -216,11 +238,11 @@ class LeastSquares(KernelLearner):
             raise ValueError("the leave-one-out predictions are missing")
         left_out = getattr(self, "leave_group_out_predictions_", predictions)
         if not are_floats(left_out, predictions.ndim) or left_out.shape != predictions.shape or not predictions.size:
-            raise ValueError("the leave-group-out predictions do not fit")
+            raise ValueError("the leave-group-out and leave-one-out predictions do not match")
         if self.model_.outputs != (1 if predictions.ndim == 1 else predictions.shape[1]):
-            raise ValueError("the model has other outputs")
+            raise ValueError("the model has the wrong number of outputs")
         if not isinstance(getattr(self, "path_", None), RLSPath | None):
-            raise ValueError("the path is not what it should be")
+            raise ValueError("the path has the wrong type")
         for value in (self.alpha_, self.smallest_eigenvalue_):
             if not isinstance(value, float) or not np.isfinite(value):
-                raise ValueError("the strength is no number")
+                raise ValueError("the strength or the eigenvalue is not a finite number")

@@ -1,4 +1,4 @@
-"""What is asked of a model: one linear function, whatever the estimator makes of its outputs."""
+"""Linear functions of a model: a class, an output, or the difference of two classes."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from treelet import _core
+from treelet.checks import article, some_of, suggestion
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.fragments.weighting import LISTED, is_listed
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.model import CompressedModel, warn_of_strangers
+from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.terms import GraphTerm, Term, node_weights
 
-SHOWN = 10  # classes, in a message
+SHOWN = 10  # maximum number of classes in a message
 
 
 @dataclass(frozen=True)
@@ -69,17 +70,17 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
     ----------
     model : fitted estimator or CompressedModel
     output : object, optional
-        A class, or the index of one of several outputs. A tuple of two classes names the difference of their
-        functions. By default the class that is predicted for the first example; without an example, the second of
-        two classes.
+        A class, or the index of an output. A tuple of two classes means the difference of their
+        functions. Default: the predicted class of the first example; without an example, the second
+        of two classes.
     X, values : optional
         Examples in the kernel's form and the values of `CompressedModel.score` for them.
     """
     compressed = compressed_model(model)
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
         raise InputTypeError(
-            f"fragments are listed for models of {LISTED}, of their sums, multiples and normalized forms, also on columns; "
-            f"not for {compressed.kernel!r}"
+            f"The fragments of {compressed.kernel!r} cannot be listed. Use a model with {LISTED}, or with sums, multiples "
+            "and normalized forms of these kernels, also on columns."
         )
     intercepts = getattr(model, "intercept_", np.zeros(compressed.outputs))
     if (classes := getattr(model, "classes_", None)) is None:
@@ -88,7 +89,7 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
         return LinearOutput(compressed, mix, float(mix @ intercepts), label)
     names = classes.tolist()
     if output is None and values is not None:
-        warn_of_strangers(compressed.kernel, X[:1], values[:1])
+        warn_if_unrelated(compressed, X[:1], values[:1])
         output = model.labels(model.decisions(values + intercepts)).tolist()[0]
     mixes = class_mixes(model)
     if isinstance(output, tuple) and len(output) == 2 and output not in names:
@@ -101,24 +102,25 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
 
 
 def compressed_model(model: Any) -> CompressedModel:
-    """Return the compressed model of a fitted estimator; raise an error that says why there is none."""
+    """Return the compressed model of a fitted estimator; raise InputTypeError with a reason if there is none."""
     if isinstance(model, CompressedModel):
         return model
     kind = type(model).__name__
     inner = getattr(model, "model_", None)
     if inner is None:
-        hint = ": call its fit first" if hasattr(model, "fit") else ""
-        raise InputTypeError(f"a fitted estimator or a CompressedModel is needed, got {kind}, which is neither{hint}")
+        if hasattr(model, "fit"):
+            raise InputTypeError(f"This {kind} is not fitted. Call its fit method first.")
+        raise InputTypeError(f"A fitted estimator or a CompressedModel is needed. Got {article(kind)}.")
     if not isinstance(inner, CompressedModel):
-        why = "it was fitted to a matrix of kernel values, and knows no trees"
+        why = "was fitted to a precomputed kernel matrix, which contains no trees. Fit it with a kernel."
         if getattr(inner, "kernel", None) is not None:
-            why = 'weight vectors that vote have no weights in common: fit it with prediction="averaged"'
-        raise InputTypeError(f"this {kind} cannot be explained: {why}")
+            why = "predicts by votes of many weight vectors. Fit it with prediction='averaged'."
+        raise InputTypeError(f"This {kind} cannot be explained, because it {why}")
     return inner
 
 
 def class_mixes(classifier: Any) -> Matrix:
-    """Return for each class how often each machine of a classifier counts for it, or with -1 against it."""
+    """Return the weight of each binary classifier for each class: 1 for it, -1 against it, or 0."""
     count = len(classifier.classes_)
     if count == 2:
         return np.array([[-1.0], [1.0]])
@@ -132,10 +134,13 @@ def _label(names: list[Any], output: Any) -> Any:
     if output is None:
         if len(names) == 2:
             return names[1]
-        raise ParameterError(f"there are {len(names)} classes: say of which, for example output={names[0]!r}")
+        raise ParameterError(
+            f"The model has {len(names):,} classes. Choose one of them, for example output={names[0]!r}."
+        )
     if output not in names:
-        few = ", ".join(map(repr, names[:SHOWN])) + (", ..." if len(names) > SHOWN else "")
-        raise ParameterError(f"the 'output' parameter must be one of the classes {few}. Got {output!r} instead.")
+        raise _wrong_output(
+            f"one of the classes {some_of(names, SHOWN)}", output, suggestion(str(output), map(str, names))
+        )
     return output
 
 
@@ -143,7 +148,10 @@ def _index(outputs: int, output: Any) -> int:
     if output is None and outputs == 1:
         return 0
     if isinstance(output, bool) or not isinstance(output, int | np.integer) or not 0 <= output < outputs:
-        raise ParameterError(
-            f"the 'output' parameter must be the number of an output, from 0 to {outputs - 1}. Got {output!r} instead."
-        )
+        raise _wrong_output(f"the index of an output, from 0 to {outputs - 1}", output)
     return int(output)
+
+
+def _wrong_output(wanted: str, output: Any, hint: str = "") -> ParameterError:
+    # Not by `checks.wrong`: the option --output of the command line has another meaning.
+    return ParameterError(f"The 'output' parameter must be {wanted}. Got {output!r} instead.{hint}")

@@ -1,4 +1,4 @@
-"""The base of support vector machines: calls of libsvm, the parameters of its solver, and a model with intercepts."""
+"""Base of the support vector machines: calls of libsvm, solver parameters, and a model with intercepts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from treelet.checks import check_boolean, check_number
+from treelet.checks import check_boolean, check_number, plural
 from treelet.errors import TreeletWarning
 from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import check_intercepts
-from treelet.learn.model import CompressedModel, warn_of_strangers
+from treelet.learn.model import CompressedModel, warn_if_unrelated
+from treelet.learn.targets import Rows
 from treelet.vocabulary import keyword
 from treelet.work import check_room
 
@@ -28,14 +29,17 @@ Codes = NDArray[np.intp]
 
 
 class DualSolution(NamedTuple):
-    """Linear functions on the training examples: coefficients, outputs x examples, sparse, and intercepts."""
+    """Sparse coefficients, outputs x training examples, and the intercept of each output."""
 
     alpha: Any
     intercept: Vector
 
 
 def _solved(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any) -> Any:
-    """scikit-learn's machine of that name, fitted to a matrix that was checked; loaded by those who fit only."""
+    """Fit scikit-learn's estimator of that name to a validated matrix.
+
+    The import is local because predictions do not need it.
+    """
     from sklearn import config_context, svm
 
     with config_context(assume_finite=True):
@@ -47,7 +51,7 @@ def _row(coefficients: Vector, support: NDArray[Any], n: int) -> Any:
 
 
 def regression(K: Matrix, targets: Vector, solver: Mapping[str, Any]) -> DualSolution:
-    """One function, near the targets."""
+    """Fit one function to numeric targets."""
     svr = _solved("SVR", K, targets, solver)
     return DualSolution(_row(svr.dual_coef_, svr.support_, len(targets)), svr.intercept_.copy())
 
@@ -55,7 +59,7 @@ def regression(K: Matrix, targets: Vector, solver: Mapping[str, Any]) -> DualSol
 def against_rest(
     K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any], *, balanced: bool, threads: int
 ) -> DualSolution:
-    """One function a class, positive for its examples; a single one, for the second, if there are two."""
+    """Fit one function per class, positive for its examples; for two classes, only that of the second class."""
     n_classes = int(codes.max()) + 1
     positives = [1] if n_classes == 2 else list(range(n_classes))
 
@@ -67,7 +71,7 @@ def against_rest(
 
     if threads == 1 or len(positives) == 1:
         rows, intercepts = zip(*map(machine, positives), strict=True)
-    else:  # libsvm lets go of the interpreter; all machines read one matrix
+    else:  # libsvm releases the GIL, and all classifiers share one matrix.
         check_room(min(threads, len(positives)))
         with ThreadPoolExecutor(min(threads, len(positives)), thread_name_prefix="treelet") as pool:
             rows, intercepts = zip(*pool.map(machine, positives), strict=True)
@@ -75,12 +79,12 @@ def against_rest(
 
 
 def between_pairs(K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any]) -> DualSolution:
-    """One function a pair of classes, positive for the first of the two."""
+    """Fit one function per pair of classes, positive for the first class of the pair."""
     svc = _solved("SVC", K, codes, solver, sample_weight=weights)
     support, rows = svc.support_, []
     own = codes[support]
     for i, j in combinations(range(len(svc.classes_)), 2):
-        # libsvm keeps, for a support example of class i, its coefficient against class j in row j - 1 (j > i) or j
+        # libsvm stores the coefficient of a support vector of class i against class j in row j - 1 if j > i, else j.
         coefficients = np.where(own == i, svc.dual_coef_[j - 1], np.where(own == j, svc.dual_coef_[i], 0.0))
         rows.append(_row(coefficients, support, len(codes)))
     alpha = sp.csr_array(sp.vstack(rows, format="csr"))
@@ -89,38 +93,41 @@ def between_pairs(K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str,
 
 
 def balanced_weights(codes: Codes) -> Vector:
-    """A weight for each example, so that all classes weigh the same and the sum stays."""
+    """Return weights per example that give all classes the same total weight without changing the sum."""
     counts = np.bincount(codes)
     weights: Vector = (len(codes) / (len(counts) * counts))[codes]
     return weights
 
 
-FEW = 20  # examples, of which nothing can be said
-LOOKED_AT = 200
-ALONE = 0.05  # the cosine of an example with the one most like it
+FEWEST_CHECKED = 20  # With fewer examples, the check would not be reliable.
+SAMPLE_SIZE = 200
+LEAST_SIMILARITY = 0.05  # cosine of an example with its nearest neighbor
 
 
-def warn_if_alone(K: Matrix) -> None:
-    """Warn where hardly any example is like another one, as large trees are under a kernel that counts large fragments."""
-    if len(K) < FEW or not K.diagonal().any():  # of which `KernelLearner` warns
+def warn_if_dissimilar(K: Matrix) -> None:
+    """Warn if hardly any training examples are similar.
+
+    Large trees are dissimilar under a kernel in which large fragments dominate.
+    """
+    if len(K) < FEWEST_CHECKED or not K.diagonal().any():  # `KernelLearner` warns of a zero diagonal.
         return
-    rows = np.linspace(0, len(K) - 1, min(len(K), LOOKED_AT)).astype(int)
+    rows = np.linspace(0, len(K) - 1, min(len(K), SAMPLE_SIZE)).astype(int)
     sizes = np.sqrt(np.abs(np.diag(K)))
-    sizes[sizes == 0] = np.inf  # what has nothing is like nothing
+    sizes[sizes == 0] = np.inf  # An example without fragments has similarity 0 to all others.
     cosines = np.abs(K[rows]) / sizes[rows][:, None] / sizes
     cosines[np.arange(len(rows)), rows] = 0
-    if np.median(cosines.max(axis=1)) < ALONE:
+    if np.median(cosines.max(axis=1)) < LEAST_SIMILARITY:
         warnings.warn(
-            "hardly any training example is like another: under this kernel half of them have no cosine of "
-            f"{ALONE} or more with any, and the model can do little but remember them. Large trees need smaller "
-            f"fragments: try a smaller {keyword('lam')}, a small {keyword('max_depth')}, or the kernel of subtrees",
+            f"Hardly any training examples are similar: at least half have no neighbor with a normalized kernel value "
+            f"of {LEAST_SIMILARITY} or more, so the model can only memorize them. Give large fragments less weight: "
+            f"try a smaller {keyword('lam')}, a small {keyword('max_depth')}, or the subtree kernel.",
             TreeletWarning,
             stacklevel=5,
         )
 
 
 class KernelMachine(KernelLearner):
-    """What `KernelSVC` and `KernelSVR` share."""
+    """Base of `KernelSVC` and `KernelSVR`."""
 
     C: float
     tol: float
@@ -138,30 +145,30 @@ class KernelMachine(KernelLearner):
         check_boolean("shrinking", self.shrinking, of=self)
         parse_memory(self.memory)
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < -1:
-            raise self._refuse("max_iter", "an int, -1 for no bound")
+            raise self._refuse("max_iter", "an int of at least -1, where -1 means no limit")
 
     @property
     def _solver(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("C", "tol", "cache_size", "shrinking", "max_iter")}
 
-    def _fit(self, kernel: Kernel | None, data: Any, solve: Callable[[Matrix], DualSolution]) -> Matrix:
-        """Make the matrix, solve, keep the support examples' coefficients and collapse them into a model."""
+    def _fit(self, kernel: Kernel | None, data: Any, rows: Rows, solve: Callable[[Matrix], DualSolution]) -> Matrix:
+        """Compute the matrix of the rows, solve the dual problem, and merge the support vectors into a model."""
         started = time.perf_counter()
         if kernel is not None:
-            what = f"the matrix of {len(data):,} training examples"
-            self._check_memory(what, 8 * len(data) ** 2)
-        K = self._matrix(kernel, data)
+            what = f"The matrix of {plural(len(rows), 'training example')}"
+            self._check_memory(what, 8 * len(rows) ** 2)
+        K = self._matrix(kernel, data, None if len(rows) == len(data) else rows)
         if kernel is not None:
-            warn_if_alone(K)
-        made = time.perf_counter()
+            warn_if_dissimilar(K)
+        computed = time.perf_counter()
         solution = solve(K)
         solved = time.perf_counter()
         support = np.unique(solution.alpha.indices)
         self.intercept_ = solution.intercept
-        self._keep(kernel, data, support, solution.alpha[:, support].toarray())
+        self._keep(kernel, data, rows[support], solution.alpha[:, support].toarray())
         self.fit_seconds_ = {
-            "gram": made - started,
-            "solve": solved - made,
+            "gram": computed - started,
+            "solve": solved - computed,
             "compress": time.perf_counter() - solved,
         }
         return K
@@ -169,7 +176,7 @@ class KernelMachine(KernelLearner):
     def _values(self, X: Any) -> Matrix:
         values = super()._values(X)
         if isinstance(self.model_, CompressedModel):
-            warn_of_strangers(self.model_.kernel, X, values)
+            warn_if_unrelated(self.model_, X, values)
         return values + self.intercept_
 
     def _check_fitted_state(self) -> None:

@@ -1,4 +1,4 @@
-"""Kernel matrices: those that a user gives, those of many kernels on one collection, and their parts per fold."""
+"""Kernel matrices for training: precomputed ones, those of many kernels, and their blocks per fold."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import is_integer, wrong
+from treelet.checks import is_integer, plural, wrong
 from treelet.errors import KernelOverflowError, ParameterError
 from treelet.gram.executors import host_matrix
 from treelet.kernels.algebra import Constant, Product, Scale, Sum
@@ -23,34 +23,37 @@ from treelet.learn.targets import Rows
 from treelet.resources import PLAIN, Resources
 from treelet.vocabulary import keyword
 
-BLOCK = 256  # rows that are compared with columns at once
+BLOCK = 256  # rows per step of the symmetry check
 
 
 def given_values(X: Any, columns: int) -> Matrix:
-    """Kernel values of examples x training examples."""
-    return _checked(X, columns, f"a matrix of examples x {columns} training examples")
+    """Return a precomputed matrix of examples x training examples, after a check."""
+    return _checked(X, columns, f"a matrix of examples x {plural(columns, 'training example')}")
 
 
 def given_square(X: Any) -> Matrix:
-    """Kernel values of training examples with themselves."""
-    K = _checked(X, None, "a square matrix")
+    """Return the precomputed square matrix of the training examples, after a check."""
+    K = _checked(X, None, "a square matrix of the training examples")
     size = max(K.max(initial=0), -K.min(initial=0))
-    for begin in range(0, len(K), BLOCK):  # what is right of the diagonal with what is below it
+    for begin in range(0, len(K), BLOCK):  # Compare the upper with the lower triangle.
         rows = slice(begin, begin + BLOCK)
         apart = np.abs(K[rows, begin:] - K[begin:, rows].T) > 1e-8 * size
         if apart.any():
             row = begin + int(apart.any(axis=1).argmax())
-            raise ParameterError(f"with kernel='precomputed' X must be symmetric, row {row} is not column {row}")
+            raise ParameterError(
+                f"With kernel='precomputed', X must be symmetric, but row {row} differs from column {row}. "
+                "Pass the matrix of the training examples with themselves."
+            )
     if size > 0 and not K.diagonal().any():
         raise ParameterError(
-            "with kernel='precomputed' X must hold kernel values. Got 0 for each example with itself, as distances have it, "
-            "instead: give kernel(X), not kernel.distance()(X)."
+            "With kernel='precomputed', X must contain kernel values, but the diagonal is 0, as for distances. "
+            "Pass kernel(X) instead of kernel.distance()(X)."
         )
     return K
 
 
 def named_columns(X: Any) -> NDArray[Any] | None:
-    """The names of the columns of a DataFrame, texts or numbers; None where there are none."""
+    """Return the column names of a DataFrame, strings or numbers, or None if there are none."""
     if not hasattr(X, "columns") or not hasattr(X, "iloc"):
         return None
     names = np.empty(len(X.columns), object)
@@ -59,22 +62,22 @@ def named_columns(X: Any) -> NDArray[Any] | None:
 
 
 def is_names(names: Any, n: int) -> bool:
-    """Whether these are names of so many columns."""
+    """Return whether an array contains names of n columns."""
     if not isinstance(names, np.ndarray) or names.ndim != 1 or len(names) != n:
         return False
     return all(isinstance(name, str) or is_integer(name) for name in names.tolist())
 
 
 def check_columns(X: Any, fitted: NDArray[Any] | None) -> None:
-    """ParameterError if a DataFrame has the training examples in another order than the one of the fit had."""
-    given = named_columns(X)
-    if given is None or fitted is None or len(given) != len(fitted) or given.tolist() == fitted.tolist():
+    """Raise ParameterError if the columns of a DataFrame are ordered differently than in the fit."""
+    names = named_columns(X)
+    if names is None or fitted is None or len(names) != len(fitted) or names.tolist() == fitted.tolist():
         return
-    place = next(place for place, (one, other) in enumerate(zip(given, fitted, strict=True)) if one != other)
-    if set(given) == set(fitted) or all(isinstance(name, str) for name in (*given, *fitted)):
+    first = next(number for number, (name, other) in enumerate(zip(names, fitted, strict=True)) if name != other)
+    if set(names) == set(fitted) or all(isinstance(name, str) for name in (*names, *fitted)):
         raise ParameterError(
-            "with kernel='precomputed' the columns of X must be those of the fit, in the same order: column "
-            f"{place} is {given[place]!r}, and was {fitted[place]!r}. Reorder them: X[model.feature_names_in_]"
+            "With kernel='precomputed', the columns of X must have the same names and order as in the fit. Column "
+            f"{first} is {names[first]!r} but was {fitted[first]!r}. Reorder them: X[model.feature_names_in_]."
         )
 
 
@@ -82,26 +85,32 @@ def _checked(X: Any, columns: int | None, wanted: str) -> Matrix:
     try:
         values = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ParameterError("with kernel='precomputed' X must be a matrix of numbers") from None
+        raise ParameterError(
+            "With kernel='precomputed', X must be a matrix of numbers. To pass examples, use a kernel such as SubsetTree()."
+        ) from None
     if values.ndim != 2 or values.shape[1] != (len(values) if columns is None else columns):
-        raise ParameterError(f"with kernel='precomputed' X must be {wanted}. Got the shape {values.shape} instead.")
+        raise ParameterError(f"With kernel='precomputed', X must be {wanted}. Got an array of shape {values.shape}.")
     with np.errstate(over="ignore", invalid="ignore"):
-        finite = bool(np.isfinite(values.sum()))  # needs no memory; only where it is not, a look at each
+        finite = bool(np.isfinite(values.sum()))  # The sum needs no memory, unlike the full check below.
     if not finite and not np.isfinite(values).all():
-        raise ParameterError("with kernel='precomputed' X must hold finite numbers")
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise ParameterError(
+            f"With kernel='precomputed', X must contain finite numbers. Got {values[row, column]} in row {row}, "
+            f"column {column}."
+        )
     return values
 
 
 @register
 class MatrixColumns:
-    """Where support examples are among the training examples.
+    """The positions of the support vectors among the training examples.
 
     Parameters
     ----------
     total : int
-        How many training examples there were.
+        Number of training examples.
     columns : ndarray of int
-        Which of them are support examples.
+        Indices of the support vectors.
     """
 
     def __init__(self, total: int, columns: NDArray[np.int64]) -> None:
@@ -117,18 +126,20 @@ class MatrixColumns:
     def _from_state(cls, state: dict[str, Any]) -> MatrixColumns:
         total, columns = state["total"], whole_numbers(state["columns"], 1)
         if type(total) is not int or (len(columns) and columns.max() >= total):
-            raise ValueError("a support example is none of the training examples")
+            raise ValueError("a support vector is not one of the training examples")
         return cls(total, columns)
 
 
 @register
 class MatrixModel:
-    """A linear function of kernel values that are given: the `CompressedModel` of ``kernel="precomputed"``.
+    """Linear functions of precomputed kernel values: the counterpart of `CompressedModel`.
 
     Parameters
     ----------
     support : MatrixColumns
-    coefficients : ndarray of shape (outputs, support examples)
+        The support vectors.
+    coefficients : ndarray of shape (outputs, n_support)
+        Their coefficients.
     """
 
     def __init__(self, support: MatrixColumns, coefficients: Matrix) -> None:
@@ -136,21 +147,23 @@ class MatrixModel:
 
     @property
     def outputs(self) -> int:
-        """How many functions there are."""
+        """The number of functions."""
         return len(self.coefficients)
 
     def score_with(self, X: Any, resources: Resources) -> Matrix:
-        """Return the values of all functions. The matrix is given, so that the resources are not used."""
+        """Return the values of all functions. The resources are ignored because the matrix is precomputed."""
         return self.score(X)
 
     def score(self, X: Any, **options: Any) -> Matrix:
-        """Return the values of all functions, ``len(X)`` x outputs. Execution options of other models are ignored."""
-        given = given_values(X, self.support.total)[:, self.support.columns]
+        """Return the values of all functions, ``len(X)`` x outputs. Execution options are ignored."""
+        columns = given_values(X, self.support.total)[:, self.support.columns]
         with np.errstate(over="ignore", invalid="ignore"):
-            values: Matrix = given @ self.coefficients.T
+            values: Matrix = columns @ self.coefficients.T
         bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
         if len(bad):
-            raise KernelOverflowError(f"the score of example {bad[0]} does not fit a float64: scale the matrix down")
+            raise KernelOverflowError(
+                f"The score of example {bad[0]} does not fit a float64. Divide the kernel matrix by a constant."
+            )
         return values
 
     def _to_state(self) -> dict[str, Any]:
@@ -160,18 +173,18 @@ class MatrixModel:
     def _from_state(cls, state: dict[str, Any]) -> MatrixModel:
         support, coefficients = state["support"], state["coefficients"]
         if not isinstance(support, MatrixColumns) or not are_floats(coefficients, 2):
-            raise ValueError("a model of given values needs support examples and coefficients")
+            raise ValueError("a model of a precomputed matrix needs support vectors and coefficients")
         if coefficients.shape[1] != len(support):
-            raise ValueError(f"{len(support)} support examples, {coefficients.shape[1]} coefficients")
+            raise ValueError(f"there are {len(support)} support vectors, but {coefficients.shape[1]} coefficients")
         return cls(support, coefficients)
 
 
 CELLWISE = (Sum, Product, Scale, Normalized, Gaussian, PolynomialOf)
-"""Kernels whose values follow from those of inner kernels, for the same examples."""
+"""Kernels whose values are computed from the values of inner kernels for the same examples."""
 
 
 class ReadyEvaluator(Evaluator):
-    """Copies rows of a matrix."""
+    """Evaluator that copies rows of an existing matrix."""
 
     def __init__(self, K: Matrix, logs: bool) -> None:
         self.K, self.logs = K, logs
@@ -184,7 +197,7 @@ class ReadyEvaluator(Evaluator):
 
 
 class Ready(Kernel):
-    """A kernel whose matrix is there; its examples are the rows."""
+    """A kernel whose matrix already exists. Its examples are the row numbers."""
 
     def __init__(self, values: Matrix) -> None:
         self.values = values
@@ -203,18 +216,20 @@ class Ready(Kernel):
 
 
 class SharedMatrices:
-    """The matrices of several kernels, one after the other.
+    """Iterator over the matrices of several kernels, with shared computations.
 
-    What occurs in several kernels, and differs in what is wrapped around it or added to it only, is computed once, and kept until
-    the last of them is done. The kernels themselves do the rest.
+    If the same inner kernel occurs in several kernels, for example once normalized and once in a
+    sum, its matrix is computed once. It is cached until the last of these kernels is done.
 
     Parameters
     ----------
     kernels : sequence of Kernel
-    X : collection
+        The kernels.
+    X : collection of examples
+        The examples.
     resources : Resources
-        An explicit memory limit holds for the matrices that are kept; others are computed again. By default there is no limit.
-        Kernels around a matrix that is kept are computed by threads.
+        An explicit memory limit applies to the cached matrices. Matrices that do not fit are
+        computed again. The default is no limit. Operations on a cached matrix run on the CPU.
 
     Examples
     --------
@@ -240,7 +255,7 @@ class SharedMatrices:
         self._known: list[tuple[Kernel, Matrix | KernelOverflowError]] = []
 
     def __iter__(self) -> Iterator[Matrix | KernelOverflowError]:
-        """A matrix a kernel; where its values do not fit a float64, the error that says so."""
+        """Yield one matrix per kernel, or a `KernelOverflowError` if its values do not fit a float64."""
         parts = [_parts(kernel) for kernel in self.kernels]
         for number, kernel in enumerate(self.kernels):
             later = [part for others in parts[number + 1 :] for part in others]
@@ -251,18 +266,16 @@ class SharedMatrices:
             self._known = [known for known in self._known if _among(known[0], later)]
 
     def _matrix(self, kernel: Kernel, parts: list[Kernel], later: list[Kernel]) -> Matrix:
-        needed = [[*parts[place + 1 :], *later] for place in range(len(parts))]
+        needed = [[*parts[number + 1 :], *later] for number in range(len(parts))]
         again = [
             self._look_up(part) is not None or _among(part, rest) for part, rest in zip(parts, needed, strict=True)
         ]
         if not any(again):
             return host_matrix(kernel, self.X, resources=self.resources)
-        found = [self._computed(part, keep=_among(part, rest)) for part, rest in zip(parts, needed, strict=True)]
-        fitting = [values for values in found if isinstance(values, np.ndarray)]
-        if len(fitting) < len(found):
-            return host_matrix(
-                kernel, self.X, resources=self.resources
-            )  # it may be that only parts of it are too large
+        results = [self._computed(part, keep=_among(part, rest)) for part, rest in zip(parts, needed, strict=True)]
+        fitting = [values for values in results if isinstance(values, np.ndarray)]
+        if len(fitting) < len(results):  # An inner kernel overflows, but the whole kernel may not.
+            return host_matrix(kernel, self.X, resources=self.resources)
         ready = iter(fitting)
         over_ready = _rebuilt(kernel, lambda part: Ready(next(ready)))
         if isinstance(over_ready, Ready):
@@ -288,7 +301,7 @@ class SharedMatrices:
 
 
 def _rebuilt(kernel: Kernel, ready: Callable[[Kernel], Kernel], columns: tuple[Any, ...] = ()) -> Kernel:
-    """The kernel with all that compares examples replaced; `ready` gets it together with the columns that it is on."""
+    """Return the kernel with its innermost kernels replaced by `ready`, which gets each with its columns."""
     if isinstance(kernel, On):
         return _rebuilt(kernel.kernel, ready, (*columns, kernel.column))
     if isinstance(kernel, CELLWISE):
@@ -303,15 +316,15 @@ def _rebuilt(kernel: Kernel, ready: Callable[[Kernel], Kernel], columns: tuple[A
 
 
 def _parts(kernel: Kernel) -> list[Kernel]:
-    """What compares examples in a kernel, with its columns, from left to right."""
-    found: list[Kernel] = []
+    """Return the innermost kernels, with their columns, from left to right."""
+    parts: list[Kernel] = []
 
     def noted(part: Kernel) -> Kernel:
-        found.append(part)
+        parts.append(part)
         return part
 
     _rebuilt(kernel, noted)
-    return found
+    return parts
 
 
 def _among(kernel: Kernel, others: Sequence[Kernel]) -> bool:
@@ -321,7 +334,7 @@ def _among(kernel: Kernel, others: Sequence[Kernel]) -> bool:
 def _same(one: Kernel, other: Kernel) -> bool:
     try:
         return one == other
-    except ValueError:  # arrays among the parameters
+    except ValueError:  # Some parameters are arrays.
         return one is other
 
 
@@ -329,17 +342,18 @@ Fold = tuple[Rows, Rows]
 
 
 def folds_of(cv: Any, y: NDArray[Any], groups: Rows | None, *, classifier: bool) -> list[Fold]:
-    """The rows to fit to and the rows to test on, fold by fold.
+    """Return the training rows and the test rows of each fold.
 
     Parameters
     ----------
-    cv : int, splitter of scikit-learn, or iterable of (rows to fit to, rows to test on)
-        A number asks for so many folds: stratified for classes, and with `groups` such that none is in two folds.
+    cv : int, splitter of scikit-learn, or iterable of (training rows, test rows)
+        An int is a number of folds. Folds are stratified for classes, and no group is split.
     y : ndarray
+        The targets.
     groups : ndarray of int, optional
-        The number of each example's group.
+        The group number of each example.
     classifier : bool
-        Whether `y` holds classes.
+        Whether `y` contains classes.
     """
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
@@ -352,7 +366,7 @@ def folds_of(cv: Any, y: NDArray[Any], groups: Rows | None, *, classifier: bool)
         if isinstance(splitter, StratifiedKFold):
             _check_classes(y)
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The least populated class")  # fewer examples than folds is no harm
+            warnings.filterwarnings("ignore", "The least populated class")  # Harmless: a class may miss some folds.
             folds = [
                 (np.arange(len(y))[train], np.arange(len(y))[test])
                 for train, test in splitter.split(np.zeros(len(y)), y, groups)
@@ -360,32 +374,36 @@ def folds_of(cv: Any, y: NDArray[Any], groups: Rows | None, *, classifier: bool)
     except ParameterError:
         raise
     except (ValueError, TypeError, IndexError) as error:
-        raise ParameterError(f"{keyword('cv')} does not split {len(y)} examples: {error}") from error
+        raise ParameterError(
+            f"{keyword('cv')} cannot split {plural(len(y), 'example')}: {str(error).rstrip('.')}."
+        ) from error
     for number, (train, test) in enumerate(folds):
         if not len(train) or not len(test):
             raise ParameterError(
-                f"fold {number} of {keyword('cv')} has nothing to {'test on' if len(train) else 'fit to'}"
+                f"Fold {number} of {keyword('cv')} has no {'test' if len(train) else 'training'} examples."
             )
-        if len(np.intersect1d(train, test)):
-            raise ParameterError(f"fold {number} of {keyword('cv')} tests on examples that it was fitted to")
+        if len(common := np.intersect1d(train, test)):
+            raise ParameterError(
+                f"Fold {number} of {keyword('cv')} has example {common[0]} in both its training and its test examples."
+            )
     if not folds:
-        raise ParameterError(f"{keyword('cv')} gives no folds")
+        raise ParameterError(f"{keyword('cv')} contains no folds.")
     return folds
 
 
 def check_whole(folds: Sequence[Fold], queries: Rows) -> None:
-    """No query may be in both parts of a fold."""
+    """Raise ParameterError if a query is in both parts of a fold."""
     for number, (train, test) in enumerate(folds):
         if len(np.intersect1d(queries[train], queries[test])):
             raise ParameterError(
-                f"fold {number} of {keyword('cv')} takes a query apart: candidates of one query must be in one fold. "
-                f"Give {keyword('cv')} as a number, or a splitter that keeps groups"
+                f"Fold {number} of {keyword('cv')} splits a query into training and test candidates. "
+                f"Pass {keyword('cv')} as a number, or a splitter that keeps groups together."
             )
 
 
 def _number(folds: Any) -> int:
     if isinstance(folds, bool) or folds < 2:
-        raise wrong("cv", "at least 2 folds, a splitter or splits", folds)
+        raise wrong("cv", "an int of at least 2, a splitter or a list of splits", folds)
     return int(folds)
 
 
@@ -393,27 +411,27 @@ def _check_classes(y: NDArray[Any]) -> None:
     classes, counts = np.unique(y, return_counts=True)
     if len(counts) and counts.min() < 2:
         raise ParameterError(
-            "cross-validation needs two or more examples of each class, to learn from one and test on another; "
-            f"{str(classes[counts.argmin()])!r} has one"
+            "Cross-validation needs at least two examples per class. "
+            f"Class {str(classes[counts.argmin()])!r} has only one: remove it, or add examples."
         )
 
 
 def matrix_parts(K: Matrix, folds: Sequence[Fold]) -> Iterator[tuple[Rows, Rows, Matrix, Matrix]]:
-    """For each fold: rows to fit to and to test on, kernel values of the first, and of the second with them."""
+    """Yield, per fold, the training rows, the test rows, and the matrices train x train and test x train."""
     for train, test in folds:
         yield train, test, K[np.ix_(train, train)], K[np.ix_(test, train)]
 
 
 def rounds_of(folds: Sequence[Fold], n: int) -> list[list[int]] | None:
-    """Numbers of folds, in runs that test each of n examples once; None where folds do not come in such runs."""
-    found: list[list[int]] = [[]]
+    """Group fold numbers into rounds that test each of n examples once; None if that is impossible in order."""
+    rounds: list[list[int]] = [[]]
     seen = np.zeros(n, bool)
     for number, (_, test) in enumerate(folds):
         if seen[test].any():
             return None
         seen[test] = True
-        found[-1].append(number)
+        rounds[-1].append(number)
         if seen.all():
-            found.append([])
+            rounds.append([])
             seen[:] = False
-    return None if seen.any() or not found[0] else found[:-1]
+    return None if seen.any() or not rounds[0] else rounds[:-1]

@@ -1,9 +1,10 @@
-r"""What a kernel machine has learned, without the examples it was learned from.
+r"""Compressed models: the learned function without separate support vectors.
 
-A machine's score is a sum over its support examples, :math:`\sum_k \alpha_k K(T_k, x)`. For the tree kernels that sum
-only needs to know how much weight each *distinct* subtree carries (Collins & Duffy 2001, section 5): the support trees
-collapse into one weighted acyclic graph in which no subtree occurs twice, and scoring a tree costs the pairs that
-match between it and the graph, however many trees went in.
+The score of a kernel machine is a sum over its support vectors, :math:`\sum_k \alpha_k K(T_k, x)`.
+For tree kernels, this sum depends only on the total weight of each *distinct* subtree (Collins &
+Duffy 2001, section 5). The support trees are merged into one weighted acyclic graph in which no
+subtree occurs twice. The time to score a tree grows with the number of matching node pairs between
+the tree and the graph, regardless of the number of support vectors.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import article, plural
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.gram.executors import Executor, executor_for
 from treelet.kernels.base import Kernel
@@ -38,54 +40,83 @@ from treelet.learn.terms import (
 )
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
+from treelet.structures.treebank import Treebank
 from treelet.vocabulary import current
 from treelet.work import run
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
-ROOT_LARGE = LARGE / 2  # of the logarithm of a root
-STEP = 200  # examples from one sign of progress to the next
-PIECES = 10  # signs of progress of a device
+ROOT_LARGE = LARGE / 2  # limit for the logarithm of a root
+STEP = 200  # examples between two updates of the progress bar
+PIECES = 10  # updates of the progress bar on a device
+LABELS_SHOWN = 3  # labels of each side in a warning
 
 
-def warn_of_strangers(kernel: Kernel, X: Any, values: Matrix) -> None:
-    """Warn of examples whose values are all 0: a machine then says the same of each, whatever they are.
+def warn_if_unrelated(model: CompressedModel, X: Any, values: Matrix) -> None:
+    """Warn of examples whose values are all 0, because they all get the same prediction.
 
-    Missing examples are not meant: of these there is nothing to say.
+    Missing examples do not count.
     """
     rows = np.flatnonzero(~values.any(axis=1))
-    if len(rows):
-        unknown = np.count_nonzero(kernel.self_values(kernel.coerce(X)[rows]))
-        if unknown:
-            warnings.warn(
-                f"{unknown:,} of {len(values):,} examples share nothing with the model that would count, so that it says the same "
-                "of each: are they of the kind that it was trained on, read in the same way?",
-                TreeletWarning,
-                stacklevel=5,
-            )
+    if not len(rows):
+        return
+    examples = model.kernel.coerce(X)[rows]
+    unrelated = np.count_nonzero(model.kernel.self_values(examples))
+    if unrelated:
+        verb, same = (
+            ("has", "its prediction is a constant") if unrelated == 1 else ("have", "they all get the same prediction")
+        )
+        subject = (
+            "it comes from the same parser and was" if unrelated == 1 else "they come from the same parser and were"
+        )
+        warnings.warn(
+            f"{unrelated:,} of {plural(len(values), 'example')} {verb} no fragment in common with the model, so {same}. "
+            f"Check that {subject} read with the same options as the training data{_compared_labels(model, examples)}.",
+            TreeletWarning,
+            stacklevel=5,
+        )
+
+
+def _compared_labels(model: CompressedModel, examples: Any) -> str:
+    """Return the most frequent labels of the model's trees and of other trees, if they differ, for a message."""
+    for term in model.terms:
+        if isinstance(term, GraphTerm) and isinstance(term.graph, Treebank):
+            trained, here = (_frequent_labels(bank) for bank in (term.graph, term.kernel_term.inner.data(examples)))
+            if here and set(trained) != set(here):
+                return f" (labels in training: {', '.join(trained)}; here: {', '.join(here)})"
+    return ""
+
+
+def _frequent_labels(bank: Treebank) -> list[str]:
+    """Return the most frequent labels of nodes with children."""
+    weights, store = bank.weights(), bank.columns.store
+    inner = store.production[weights.node] >= 0
+    counts = np.bincount(store.label[weights.node[inner]], weights.weight[inner], len(store.labels))
+    order = np.argsort(-counts, kind="stable")[:LABELS_SHOWN]
+    return [store.labels[number] for number in order if counts[number] > 0]
 
 
 @dataclass(frozen=True)
 class ModelStats:
-    """What went into a model, and what it takes.
+    """Size of a model before and after compression.
 
     Attributes
     ----------
     support_examples : int
-        Examples with a coefficient that is not 0.
+        Number of support vectors: examples with a nonzero coefficient.
     nodes : int
-        Nodes of their trees, words included, written out one by one.
+        Number of nodes of the support trees, including words and repeated subtrees.
     distinct_subtrees : int
-        What is left of them: subtrees of which none occurs twice, words included.
+        Number of distinct subtrees of the support trees, including words.
     model_bytes : int
-        Bytes of the graph and its weights as `treelet.save` writes them, label texts included. The weights of whole
-        trees are written, those of their subtrees follow.
+        Size of the graph and its weights as written by `treelet.save`, including label strings.
+        Only the weights of whole trees are written. The weights of their subtrees follow from them.
     support_bytes : int
-        Bytes of the support trees kept one by one: 4 a node for its label, 4 an edge, 8 a coefficient that is not 0,
-        and the label texts once.
+        Size of the separate support trees: 4 bytes per node for its label, 4 per edge, 8 per
+        nonzero coefficient, and every label string once.
     kept_examples : int
-        Support examples that had to be kept, for kernels that do not collapse.
+        Number of support vectors that are stored, for kernels that cannot be compressed.
     """
 
     support_examples: int
@@ -97,23 +128,33 @@ class ModelStats:
 
     @property
     def compression(self) -> float:
-        """How many times smaller the model is than its support trees; 1 where there are none."""
+        """Size of the support trees divided by the size of the model; 1 if there are no trees."""
         return self.support_bytes / self.model_bytes if self.model_bytes else 1.0
 
     def __str__(self) -> str:
-        kept = f", {self.kept_examples:,} examples kept" if self.kept_examples else ""
+        kept = f", {plural(self.kept_examples, 'example')} stored" if self.kept_examples else ""
         return (
-            f"{self.support_examples:,} support examples, {self.nodes:,} nodes, {self.distinct_subtrees:,} distinct "
-            f"subtrees, {self.model_bytes:,} bytes for {self.support_bytes:,} ({self.compression:.2f} times smaller){kept}"
+            f"{plural(self.support_examples, 'support vector')}, {plural(self.nodes, 'node')}, "
+            f"{plural(self.distinct_subtrees, 'distinct subtree')}, {self.model_bytes:,} bytes instead of "
+            f"{self.support_bytes:,} ({self.compression:.2f} times smaller){kept}"
         )
 
 
 @register
 class CompressedModel:
-    r"""Linear functions in a kernel's space, :math:`f_o(x) = \sum_k \alpha_{ok} K(T_k, x)`, ready to be evaluated.
+    r"""Linear functions in the feature space of a kernel, compressed for fast evaluation.
 
-    Made by `CompressedModel.of`. The kernel is taken apart into its summands; those that are tree kernels, normalized
-    or not, become weighted graphs of distinct subtrees, all others keep their support examples.
+    A model has one function :math:`f_o(x) = \sum_k \alpha_{ok} K(T_k, x)` per output. It is created
+    by fitted estimators (``model_``) and by `CompressedModel.of`. The kernel is split into its
+    summands. Tree kernels, normalized or not, become weighted graphs of distinct subtrees. Other
+    summands keep their support vectors.
+
+    Attributes
+    ----------
+    kernel : Kernel
+        The kernel of the model.
+    outputs : int
+        The number of functions.
 
     Examples
     --------
@@ -136,19 +177,25 @@ class CompressedModel:
 
     @classmethod
     def of(cls, kernel: Kernel, X: Any, coefficients: Any) -> CompressedModel:
-        """The model of support examples and their coefficients.
+        """Create a model from support vectors and their coefficients.
 
         Parameters
         ----------
         kernel : Kernel
-            Copied: what happens to yours later does not matter.
-        X : collection
-            The support examples.
+            The kernel. The model uses a copy, so later changes have no effect.
+        X : collection of examples
+            The support vectors.
         coefficients : array or sparse matrix of shape (outputs, len(X))
-            Examples whose coefficients are all 0 are left out.
+            Finite coefficients. Examples with only zero coefficients are dropped.
+
+        Returns
+        -------
+        CompressedModel
         """
         if not isinstance(kernel, Kernel):
-            raise InputTypeError(f"a model needs a kernel, got {type(kernel).__name__}")
+            raise InputTypeError(
+                f"CompressedModel.of needs a kernel as the first argument. Got {article(type(kernel).__name__)}."
+            )
         from treelet.learn.building import built
 
         kernel = copy.deepcopy(kernel)
@@ -165,11 +212,25 @@ class CompressedModel:
         device_memory: int | float | str | None = None,
         progress: bool = False,
     ) -> Matrix:
-        """The values of all functions, ``len(X)`` x outputs.
+        """Compute the values of all functions.
 
-        Costs the node pairs that match between each tree and the graph. The result does not depend on `n_jobs`, the
-        number of threads, nor on whether progress is shown. With a `device`, as for `treelet.gram`, that computes the
-        scores; what is made of the model there stays with it.
+        The time grows with the number of matching node pairs between each tree and the graph.
+
+        Parameters
+        ----------
+        X : collection of examples
+        n_jobs : int, default 1
+            Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
+        device : {"cpu", "cuda"}, default "cpu"
+            Where to compute, as for `treelet.gram`. Data of the model on the device is cached.
+        device_memory : int or str, optional
+            Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+        progress : bool, default False
+            Show a progress bar on standard error.
+
+        Returns
+        -------
+        ndarray of shape (len(X), outputs)
         """
         return self.score_with(X, Resources.of(n_jobs, None, device, device_memory, progress=progress))
 
@@ -185,7 +246,7 @@ class CompressedModel:
         return out
 
     def _add_terms(self, X: Any, out: Matrix, executor: Executor, advance: Advance) -> None:
-        """Add the scores of all terms; examples are scored in pieces, for threads and for progress."""
+        """Add the scores of all terms. Examples are scored in pieces for threads and progress."""
         device = executor.device
         executor.warn_of_copies(kernel for term in self.terms for kernel in term.copied_kernels(device))
         threads = executor.resources.threads if device is None else 1
@@ -199,14 +260,17 @@ class CompressedModel:
         for term in self.terms:
             data = term.kernel_term.inner.data(X)
             if len(data) != len(X):
-                raise ParameterError(f"a column has {len(data)} rows, the examples are {len(X)}")
+                raise ParameterError(
+                    f"A column has {plural(len(data), 'row')}, but X has {plural(len(X), 'example')}. "
+                    "All columns must have the same length."
+                )
             if isinstance(term, GraphTerm):
                 graph, path = term.graph, term.kernel_term.inner.path
                 known = [bank for other, way, bank in joined if other is graph and way == path]
                 data = known[0] if known else graph.joined(data)[1]
                 if not known:
                     joined.append((graph, path, data))
-                data.weights()  # counted once, before threads share it
+                data.weights()  # Compute the cached weights before several threads need them.
                 term.ready(device)
             logs = roots.logs(term.kernel_term.roots)
 
@@ -220,7 +284,7 @@ class CompressedModel:
             run(work, spans, threads, advance)
 
     def stats(self) -> ModelStats:
-        """Support examples in, distinct subtrees out, bytes of both."""
+        """Return the size of the model before and after compression."""
         trees = [term for term in self.terms if isinstance(term, GraphTerm)]
         graphs = list({id(term.graph): term.graph for term in trees}.values())
         size = sum(array_bytes(graph.packed()) for graph in graphs)
@@ -235,7 +299,7 @@ class CompressedModel:
         )
 
     def __repr__(self) -> str:
-        return f"<CompressedModel of {self.kernel!r}: {self.outputs} outputs, {self.stats()}>"
+        return f"<CompressedModel of {self.kernel!r}: {plural(self.outputs, 'output')}, {self.stats()}>"
 
     def _to_state(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self._fields}
@@ -247,45 +311,47 @@ class CompressedModel:
         if not isinstance(kernel, Kernel) or not all(isinstance(term, Term) for term in terms):
             raise ValueError("a model needs a kernel and terms")
         if not all(type(count) is int and count >= 0 for count in (outputs, *counts.values())):
-            raise ValueError("a model's counts are not numbers")
+            raise ValueError("a count of the model is not a nonnegative integer")
         kernel_terms = [
             KernelTerm(1.0, ColumnKernel(kernel)),
             *(replace(kernel_term, factor=1.0) for kernel_term in linear_parts(kernel)),
         ]
         for term in terms:
-            if term.kernel_term not in kernel_terms:  # it would look for its data where the kernel has none
-                raise ValueError("a term is no part of the kernel")
+            if term.kernel_term not in kernel_terms:  # Such a term would access data that the kernel does not define.
+                raise ValueError("a term is not part of the kernel")
             if isinstance(term, GraphTerm):
-                found = term.outputs
+                term_outputs = term.outputs
             else:
-                found = len(term.totals if isinstance(term, ConstantTerm) else term.coefficients)
-            if found != outputs:
-                raise ValueError(f"a term has {found} outputs, the model {outputs}")
+                term_outputs = len(term.totals if isinstance(term, ConstantTerm) else term.coefficients)
+            if term_outputs != outputs:
+                raise ValueError(f"a term has {plural(term_outputs, 'output')}, but the model has {outputs}")
         return cls(kernel, outputs, terms, **counts)
 
 
 def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix, device: Device | None) -> None:
-    r"""Add a term's scores of some examples to `out`; the first of them has the number `first` in messages.
+    r"""Add a term's scores of some examples to `out`; messages number the examples from `first`.
 
-    The term's kernel is :math:`K(t, x) / (r(t) r(x))`, where r is 1 or, for a normalized kernel, a root of self-values.
-    The factors of the support examples :math:`t_k` are part of the term's coefficients :math:`c_k`, so that its score is
+    The term's kernel is :math:`K(t, x) / (r(t) r(x))`, where r is 1 or, for a normalized kernel, a
+    root of self-values. The term's coefficients :math:`c_k` include the factors of the support
+    vectors :math:`t_k`, so the score is
 
     .. math:: \exp(-\log r(x)) \; \sum_k c_k K(t_k, x)
 
-    `logs` holds :math:`\log r(x)` per example, or is None where r is 1. There are three kinds of examples:
+    `logs` contains :math:`\log r(x)` per example, or is None if r is 1. There are three cases:
 
     * r(x) = 0, a logarithm of :math:`-\infty`: the score is 0, and nothing is added.
-    * The sum and r(x) both fit a float64: plain arithmetic, which is fast and which a device can do.
-    * The sum or r(x) alone would overflow, though the score need not: scaled arithmetic on the CPU, which keeps exponents
-      apart. Which examples these are is known from `logs`, or when the plain sum turns out not to be finite. A term whose
-      coefficients hold the factor exp(shift), since roots of its support examples are large, is always computed this way.
+    * The sum and r(x) both fit a float64: plain arithmetic, which is fast and also runs on a device.
+    * The sum or r(x) alone would overflow, although the score may fit: scaled arithmetic on the
+      CPU, with separate exponents. These examples are known from `logs`, or from a plain sum that
+      is not finite. If the roots of a term's support vectors are large, its coefficients include
+      the factor exp(shift), and the term is always computed in this way.
     """
     if logs is None:
         with np.errstate(over="ignore", invalid="ignore"):
             term.plain(data, out, device)
         _check_scores(term, out, np.arange(first, first + len(out)))
         return
-    if not term.needs_scaling and (np.abs(logs) <= ROOT_LARGE).all():  # nearly always: all examples are plain
+    if not term.needs_scaling and (np.abs(logs) <= ROOT_LARGE).all():  # the common case: plain arithmetic for all
         scores = np.zeros(out.shape)
         with np.errstate(over="ignore", invalid="ignore"):
             term.plain(data, scores, device)
@@ -322,6 +388,7 @@ def _check_scores(term: Term, scores: Matrix, examples: NDArray[np.intp]) -> Non
 
 def _overflow(term: Term, example: int) -> KernelOverflowError:
     return KernelOverflowError(
-        f"the score of example {example} does not fit a float64: values of {term.kernel_term.inner.kernel!r} grow exponentially "
-        f"with the size of the example. Train with a smaller lam, or with {current().normalized}, which stays right"
+        f"The score of example {example} does not fit a float64: values of {term.kernel_term.inner.kernel!r} grow "
+        f"exponentially with the size of an example. Train with a smaller lam, or with {current().normalized}, "
+        "which does not overflow."
     )

@@ -21,7 +21,7 @@ from treelet.learn.encoding import register
 
 Mode = Literal["distance", "similarity", "connectivity"]
 MODES = ("distance", "similarity", "connectivity")
-_making = Lock()  # concurrent queries share one index
+_index_lock = Lock()  # Concurrent queries share one index.
 
 
 @register
@@ -165,7 +165,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """
         check_is_fitted(self)
         values, indices, start = self._index(self.kernel_).above(Q, threshold)
-        if Q is None:  # without the example itself
+        if Q is None:  # Remove each example from its own neighbors.
             row = np.repeat(np.arange(len(start) - 1), np.diff(start))
             others = indices != row
             values, indices = values[others], indices[others]
@@ -206,10 +206,10 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         if n_neighbors is None and threshold is None:
             n_neighbors = self.n_neighbors
         index = self._index(self.kernel_.distance() if mode == "distance" else self.kernel_)
-        found = index.graph(Q, n_neighbors, threshold)
+        graph = index.graph(Q, n_neighbors, threshold)
         if mode == "connectivity":
-            found.data[:] = 1
-        return found
+            graph.data[:] = 1
+        return graph
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit to X and return the graph of distances within X, computing only half of the values."""
@@ -227,7 +227,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     def _index(self, kernel: Pairwise) -> Index:
         """Return the index for the kernel or its distance. Both share one native index."""
-        with _making:
+        with _index_lock:
             indexes = self.__dict__.setdefault("_indexes", {})
             resources = self._resources._replace(memory_limit=parse_memory(self.memory), progress=bool(self.progress))
             key = type(kernel), resources
@@ -235,8 +235,8 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
                 data = next((index.data for index in indexes.values()), self.X_fit_)
                 always, name = self.memory is None, type(self).__name__
                 indexes[key] = Index(kernel, data, resources, always_cached=always, name=name, count="n_neighbors")
-            found: Index = indexes[key]
-        return found
+            index: Index = indexes[key]
+        return index
 
     def _check_parameters(self) -> None:
         self._check_resources()

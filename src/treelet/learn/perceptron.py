@@ -1,4 +1,4 @@
-"""The perceptron for ranking, in dual form, over any kernel."""
+"""The voted and averaged perceptron for ranking, in dual form, over any kernel."""
 
 from __future__ import annotations
 
@@ -29,73 +29,84 @@ PREDICTIONS = ("averaged", "voted", "last")
 
 @register
 class VotedPerceptron(Ranker, KernelLearner):
-    r"""Learns to choose the best candidate of each group, by the perceptron of Collins & Duffy (2001, Fig. 3).
+    r"""Perceptron that learns to choose the best candidate of each group.
 
-    The candidates of a group are compared with its correct one, the first of those with the largest goodness: for each
-    other candidate in turn, unless :math:`F(x_{i1}) > F(x_{ij})`, :math:`\alpha_{ij}` grows by 1, that is
+    The algorithm is that of Collins & Duffy (2001, Fig. 3). The correct candidate of a group is the
+    first with the largest value of `y`. It is compared with every worse candidate of its group.
+    Unless :math:`F(x_{i1}) > F(x_{ij})`, :math:`\alpha_{ij}` grows by 1, that is
 
     .. math:: w \leftarrow w + h(x_{i1}) - h(x_{ij})
 
-    Candidates that are as good as the correct one are not compared with it; groups in which all are equally good
-    teach nothing.
+    Groups whose candidates are all equally good have no effect.
 
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
-        By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
-    epochs : int
-        Passes over the training groups.
-    prediction : {"averaged", "voted", "last"}
-        ``"averaged"``: scores under the mean of the weight vectors after each comparison, so that a vector counts
-        as often as the comparisons it survived. ``"voted"``: each vector votes as often for its best candidate of the
-        group (candidates that tie share the vote), and a score is the share of votes; slower, and `predict` needs the
-        groups (Freund & Schapire 1999). ``"last"``: scores under the last vector.
-    shuffle : bool
-        Go through the groups in a new random order in each epoch, instead of that in which they first appear.
+        Default: ``SubsetTree().normalized()``. With ``"precomputed"``, X is a kernel matrix.
+    epochs : int, default 1
+        Number of passes over the training groups, at least 1.
+    prediction : {"averaged", "voted", "last"}, default "averaged"
+        Scores of `predict`. ``"averaged"`` uses the mean of the weight vectors after each
+        comparison. ``"voted"`` lets every weight vector vote for its best candidate of the group,
+        once per comparison that it survived; candidates that tie share the vote. A score is then
+        the share of votes. This is slower, and `predict` needs the groups (Freund & Schapire 1999).
+        ``"last"`` uses the last weight vector.
+    shuffle : bool, default False
+        Visit the groups in a new random order in each epoch. The default is the order of their
+        first appearance.
     random_state : int or RandomState, optional
-        For `shuffle`; nothing else is random.
-    n_jobs : int
-        Threads, for kernel values and predictions; -1 for one a core. Results do not depend on it.
-    device : "cpu" or "cuda"
-        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+        Seed for `shuffle`. Nothing else is random.
+    n_jobs : int, default 1
+        Number of threads for kernel values and predictions. -1 uses one thread per core. Results do
+        not depend on `n_jobs`.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
+        setting.
     device_memory : int or str, optional
-        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
-    progress : bool
-        Show a progress bar while fitting.
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error while fitting.
 
     Attributes
     ----------
-    update_counts_ : ndarray of shape (examples,)
-        :math:`\alpha_{ij}`, how often each training example was not beaten by the correct one of its group.
+    update_counts_ : ndarray of shape (n_examples,)
+        :math:`\alpha_{ij}`: how often the correct candidate of the group failed to beat each
+        training example.
     support_ : ndarray of int
-        Which training examples are part of the weights.
-    dual_coef_ : ndarray of shape (1, support examples)
-        Their coefficients: for ``"averaged"`` in the mean of the vectors, otherwise in the last one.
-    updates_ : ndarray of shape (updates, 2)
-        For each update, in order, the rows of the correct candidate and of the one that it did not beat.
-    survived_ : ndarray of shape (updates,)
-        How many comparisons the vector after each update survived, the one that led to it included.
+        Indices of the training examples with a nonzero coefficient.
+    dual_coef_ : ndarray of shape (1, n_support)
+        Their coefficients: for ``"averaged"`` in the mean of the weight vectors, otherwise in the
+        last one.
+    updates_ : ndarray of shape (n_updates, 2)
+        The rows of the correct candidate and of the unbeaten one, for each update in order.
+    survived_ : ndarray of shape (n_updates,)
+        How many comparisons the weight vector after each update survived, including the comparison
+        that caused the update.
     n_updates_, n_comparisons_ : int
+        Number of updates and of comparisons.
     errors_ : ndarray of shape (epochs,)
-        Updates in each epoch.
-    model_ : CompressedModel, or `VotingModel` for ``"voted"``
-        What predictions are made with.
+        Number of updates per epoch.
+    model_ : CompressedModel or VotingModel
+        The model that computes predictions; a `VotingModel` for ``"voted"``.
     prediction_ : str
-        The kind of prediction that it was fitted for.
+        Value of `prediction` at the time of the fit.
     fit_seconds_ : dict
-        Where the time went: ``train``, ``compress``.
+        Time in seconds of the steps ``train`` and ``compress``.
 
     Notes
     -----
-    Weights change from one comparison to the next, also within a group, as in the paper's figure; within a group that
-    takes kernel values between its own candidates only. For sums of tree kernels, linear kernels and constants the
-    weights are kept as one growing graph of distinct subtrees, and a comparison costs the node pairs that match between
-    the candidates and it. With other kernels it costs the values with the support examples.
+    The weights can change after every comparison, also within a group, as in the figure of the
+    paper. Within a group, this needs only the kernel values between its own candidates.
 
-    Scores that differ by less than 1e-10 of their size count as equal, so that rounding decides nothing; but for scores whose terms
-    cancel each other, of which rounding is all that is left.
+    For sums of tree kernels, linear kernels and constants, the weights are stored as one growing
+    graph of distinct subtrees. The time of a comparison grows with the number of matching node
+    pairs between the candidates and the graph. Other kernels need the kernel values with all
+    support vectors.
 
-    In scikit-learn's cross-validation, groups travel by metadata routing:
+    Scores that differ by less than 1e-10 of their size count as equal, so rounding errors do not
+    decide a comparison. This does not hold for scores whose terms cancel almost completely.
+
+    In the cross-validation of scikit-learn, pass groups by metadata routing:
     ``VotedPerceptron().set_fit_request(qid=True).set_score_request(qid=True)``.
 
     References
@@ -153,16 +164,23 @@ class VotedPerceptron(Ranker, KernelLearner):
 
     @atomic_fit()
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
-        """Fit to groups of candidates.
+        """Fit the ranker to groups of candidates.
 
         Parameters
         ----------
-        X : collection
-            Whatever the kernel takes; with ``kernel="precomputed"``, the matrix of the examples with themselves.
+        X : collection of examples
+            Any form that the kernel accepts. With ``kernel="precomputed"``, the square kernel
+            matrix of the examples.
         y : array-like of numbers
-            How good each example is; only the best of each group and those that are worse matter.
+            The quality of each example. Only the first best candidate of each group and the worse
+            ones matter.
         qid : array-like
-            The group of each example: numbers or texts. Rows of a group need not be neighbors.
+            The group of each example: numbers or strings. Rows of a group need not be adjacent.
+
+        Returns
+        -------
+        VotedPerceptron
+            The fitted estimator.
         """
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
@@ -180,17 +198,24 @@ class VotedPerceptron(Ranker, KernelLearner):
 
     @atomic_fit(forget=False)
     def partial_fit(self, X: Any, y: Any, qid: Any = None) -> Self:
-        """Go on with more groups: one pass over them, in the order in which they first appear.
+        """Continue training with more groups: one pass over them, in order of first appearance.
 
-        Over the parts of a file, one after the other, it gives the same as one `fit` to all of it (with one epoch, not shuffled;
-        `epochs` and `shuffle` are not looked at here). Of earlier parts only those examples are kept that are part of a weight vector,
-        so that the file may be larger than memory. A group must not be cut: what has its qid in another part is
-        another group. Rows (`support_`, `updates_`, `update_counts_`) are numbered over all parts.
+        Calls with successive parts of a file give the same result as one `fit` to the whole file
+        with ``epochs=1`` and ``shuffle=False``. The parameters `epochs` and `shuffle` are ignored
+        here. Only examples that are part of a weight vector are kept, so the file may be larger
+        than memory. All candidates of a group must be in the same part; see
+        `treelet.learn.whole_groups`. The rows in `support_`, `updates_` and `update_counts_` are
+        numbered across all parts.
 
         Parameters
         ----------
         X, y, qid
-            As in `fit`; not ``kernel="precomputed"``.
+            As in `fit`, except that ``kernel="precomputed"`` is not supported.
+
+        Returns
+        -------
+        VotedPerceptron
+            The fitted estimator.
 
         Examples
         --------
@@ -203,7 +228,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         [0]
         """
         self._check_parameters()
-        stream = self._go_on()
+        stream = self._continued()
         kernel = stream.kernel
         data = self._examples(kernel, X)
         n, first = len(data), stream.seen
@@ -213,7 +238,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         contests = [old + rows for rows in (contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
         started = time.perf_counter()
         function = growing(kernel, everything, self._resources)
-        stream.tell(function)
+        stream.add_to(function)
         with progress_bar(self.progress, "groups", len(contests)) as advance:
             more = one_pass(function, contests, range(len(contests)), stream.history.comparisons, advance)
         numbers = np.concatenate([stream.rows, first + np.arange(n)])
@@ -229,25 +254,28 @@ class VotedPerceptron(Ranker, KernelLearner):
         self._conclude(kernel, self._stream.examples, self._stream.rows, history, first + n)
         return self
 
-    def _go_on(self) -> StreamState:
-        """What was learned from earlier parts."""
+    def _continued(self) -> StreamState:
+        """Return the state after the earlier parts."""
         if isinstance(self.kernel, str):
-            raise self._refuse("kernel", "a kernel or None for partial_fit, which keeps no matrix")
+            raise self._refuse("kernel", "a kernel or None for partial_fit, which does not store a matrix")
         stream = self._stream
         if stream is None and hasattr(self, "model_"):
             raise ParameterError(
-                "partial_fit goes on from partial_fit alone: fit, and a model from a file, have no examples left to go on with. "
-                "Give the first part to partial_fit, too"
+                "partial_fit can continue only from partial_fit, not from fit or from a model file, which do not keep the "
+                "training examples. Pass the first part to partial_fit too."
             )
         kernel = self._own_kernel()
         if stream is None:
             return StreamState(kernel, None, np.empty(0, np.int64), History.nothing(), 0)
         if kernel != stream.kernel:
-            raise ParameterError(f"partial_fit cannot go on with another kernel: it began with {stream.kernel!r}")
+            raise ParameterError(
+                f"partial_fit cannot continue with {kernel!r}: the earlier parts were fitted with {stream.kernel!r}. "
+                "Restore that kernel, or start with a new estimator."
+            )
         return stream
 
     def _conclude(self, kernel: Kernel | None, data: Any, numbers: NDArray[np.intp], history: History, n: int) -> None:
-        """The model of a history over n rows, of which `numbers` are in `data`."""
+        """Build the model from a history over n rows, of which the rows `numbers` are in `data`."""
         started = time.perf_counter()
         weights = np.ones(len(history.steps))
         if self.prediction == "averaged":
@@ -286,35 +314,40 @@ class VotedPerceptron(Ranker, KernelLearner):
         return history
 
     def predict(self, X: Any, qid: Any = None) -> Vector:
-        """The score of each example: the larger, the better within its group.
+        """Return the score of each example. Larger scores are better within a group.
 
         Parameters
         ----------
-        X : collection
-            As in `fit`; with ``kernel="precomputed"``, kernel values of examples x training examples.
+        X : collection of examples
+            As in `fit`. With ``kernel="precomputed"``, a matrix of examples x training examples.
         qid : array-like, optional
-            The group of each example; needed by ``prediction="voted"``, where scores are shares of the group's votes.
+            The group of each example. Required for ``prediction="voted"``, where a score is the
+            share of the votes in the group.
+
+        Returns
+        -------
+        ndarray of shape (len(X),)
         """
         check_is_fitted(self)
         if not isinstance(self.model_, VotingModel):
             return super().predict(X, qid)
         if qid is None:
             raise ParameterError(
-                "prediction='voted' needs qid, the group of each example, since votes are for the best of a group: "
-                "give qid=, or fit with prediction='averaged'"
+                "qid is missing: with prediction='voted', predict needs the group of each example. "
+                "Pass qid=, or fit with prediction='averaged'."
             )
         return self.model_.votes(X, qid, self._resources)
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
         if self.prediction_ not in PREDICTIONS or (self.prediction_ == "voted") != isinstance(self.model_, VotingModel):
-            raise ValueError("the model is not of the kind that it says")
+            raise ValueError("the model does not match the kind of prediction")
         updates, survived = whole_numbers(self.updates_, 2), whole_numbers(self.survived_, 1)
         if (
             updates.shape != (len(survived), 2)
             or self.n_updates_ != len(survived)
             or whole_numbers(self.update_counts_, 1).size == 0
         ):
-            raise ValueError("the updates do not fit together")
+            raise ValueError("the updates are inconsistent")
         if type(self.n_comparisons_) is not int or whole_numbers(self.errors_, 1).size == 0:
-            raise ValueError("the errors are missing")
+            raise ValueError("the numbers of comparisons and errors are missing")

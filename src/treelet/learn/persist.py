@@ -1,8 +1,8 @@
-"""Models in files, and their cards: one documented container, no pickle, nothing executed on loading.
+"""Model files and model cards. Files do not use pickle, and loading executes no code from them.
 
-The format is described in ``docs/model-format.md``: a prefix of fixed size, a JSON header that says what there is, the
-raw arrays it refers to, and a checksum of it all. Kernels and estimators are rebuilt from their names, looked up among
-those that treelet knows, and their parameters.
+The format is described in ``docs/model-format.md``: a prefix of fixed size, a JSON header, the raw
+arrays that the header refers to, and a checksum. Kernels and estimators are rebuilt from their
+parameters and their names, which must be names of classes that treelet knows.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from treelet import __version__
-from treelet.checks import wrong
+from treelet.checks import article, wrong
 from treelet.errors import FileError, InputTypeError, TreeletError
 from treelet.formats.files import PathLike, open_whole
 from treelet.kernels.base import Kernel
@@ -30,27 +30,43 @@ from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kerne
 
 MAGIC = b"treelet\0"
 VERSION = 2
-READ = (1, 2)  # 1 knew no integers in narrower types than they had
-PREFIX = struct.Struct("<8sIIQQ")  # magic, version, 0, bytes of the file, bytes of the header
+READ = (1, 2)  # Version 1 did not store integers in narrower types.
+PREFIX = struct.Struct("<8sIIQQ")  # magic, version, 0, size of the file, size of the header
 CHECKSUM = 32
 Read = TypeVar("Read")
 
 
 class ModelFileError(FileError):
-    """A file is no model, or not a whole one, or one that this version cannot read."""
+    """A file is not a model, is incomplete or altered, or has a format that is too new."""
 
 
 def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None) -> None:
-    """Write a fitted model to a file, which appears whole or not at all.
+    """Write a fitted model to a file.
+
+    The file appears only when it is complete. An existing file is overwritten.
 
     Parameters
     ----------
-    model : estimator
-        `KernelSVC`, `VotedPerceptron`, `RankSVM`, `KernelMatrix`, ..., fitted; or a `CompressedModel`; or a bank.
+    model : estimator, CompressedModel or bank
+        A fitted estimator of treelet such as `KernelSVC`, `VotedPerceptron`, `RankSVM` or
+        `KernelMatrix`, a `CompressedModel`, or a bank such as `Treebank`.
     path : path
-        By custom it ends in ``.treelet``.
+        Name of the file. The usual suffix is ``.treelet``.
     metrics : dict, optional
-        How good it is, for the model's `card`: numbers or texts by name, such as ``{"accuracy": 0.91, "on": "test.tsv"}``.
+        Evaluation results for the model card: numbers or strings by name, for example
+        ``{"accuracy": 0.91, "on": "test.tsv"}``.
+
+    Raises
+    ------
+    InputTypeError
+        If the model, or one of its parameters, cannot be stored in a model file.
+    FileError
+        If the file cannot be written.
+
+    See Also
+    --------
+    load : read a model from a file.
+    treelet.learn.card : read the model card.
 
     Examples
     --------
@@ -69,7 +85,8 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
             *(cls.__name__ for cls in BANKS.values()),
         ]
         raise InputTypeError(
-            f"an object of the type {type(model).__name__} cannot be saved{_instead_of(model)}; what can: {', '.join(known)}"
+            _alternative(model)
+            or f"save cannot store {article(type(model).__name__)}. It accepts these types: {', '.join(known)}."
         )
     encoder = Encoder()
     header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}
@@ -86,67 +103,95 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
         stream.write(digest.digest())
 
 
-def _instead_of(model: Any) -> str:
-    """What to do with something that is not for our files."""
+def _alternative(model: Any) -> str:
+    """Return the message for an object with a known alternative to `save`, or an empty string."""
+    kind = article(type(model).__name__)
     if isinstance(model, (str, os.PathLike)):
-        return " (the model comes first, then the file)"
+        return f"save needs the model as the first argument and the file as the second. Got {kind} first."
     if hasattr(model, "best_estimator_"):
-        return ", save its best_estimator_"
+        return f"save cannot store {kind}. Save its best_estimator_ instead."
     if isinstance(model, Kernel):
-        return ", keep its text: repr(kernel) evaluates back"
-    return ", keep it with joblib" if hasattr(model, "get_params") else ""
+        return (
+            f"save cannot store a kernel ({type(model).__name__}). Store its repr instead: it is a Python expression."
+        )
+    if hasattr(model, "get_params"):
+        return f"save cannot store {kind}, because it is not an estimator of treelet. Use joblib.dump instead."
+    return ""
 
 
 def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
-    """Read a model that `save` wrote. Nothing in the file is executed.
+    """Read a model from a file written by `save`.
+
+    No code from the file is executed.
 
     Parameters
     ----------
     path : path
-        The file.
-    kernels : iterable of classes
-        Kernels of your own that the model may use; treelet's are known.
+        Name of the file.
+    kernels : iterable of classes, default ()
+        Kernel classes of your own that the model uses. The kernels of treelet are always known.
+
+    Returns
+    -------
+    estimator, CompressedModel or bank
+        The object that was saved. It makes the same predictions.
 
     Raises
     ------
     ModelFileError
-        If the file is no model, was cut short or altered, or was written by a newer version of treelet.
+        If the file is not a model, is incomplete or altered, or was written in a newer format.
     FileError
-        If it cannot be read at all.
+        If the file cannot be read.
+
+    See Also
+    --------
+    save : write a model to a file.
+
+    Examples
+    --------
+    >>> import tempfile, treelet as tl
+    >>> ranker = tl.VotedPerceptron().fit(["(A a)", "(A b)"], y=[1, 0], qid=[1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     tl.save(ranker, folder + "/model.treelet")
+    ...     tl.load(folder + "/model.treelet")
+    VotedPerceptron(kernel=Normalized(kernel=SubsetTree(lam=0.4)))
     """
     known = known_kernels()
     for cls in kernels:
         if not isinstance(cls, type) or not issubclass(cls, Kernel):
-            raise wrong("kernels", "classes of kernels", cls, of="load")
+            raise wrong("kernels", "a list of kernel classes", cls, of="load")
         known[cls.__name__] = cls
 
     def model(decoder: Decoder) -> Any:
-        found = decoder.model()
-        attach(found, decoder.header.get("card"))
-        return found
+        loaded = decoder.model()
+        attach(loaded, decoder.header.get("card"))
+        return loaded
 
     return _decoded(path, known, model)
 
 
 def card(path: PathLike) -> dict[str, Any]:
-    """What a model file says about its model, without loading it: kernel, training examples, sizes, measures.
+    """Read the model card of a file without loading the model.
 
     Parameters
     ----------
     path : path
-        A file that `save` wrote.
+        Name of a file written by `save`.
 
     Returns
     -------
     dict
-        ``treelet`` (the version that wrote it), ``estimator``, ``task``, ``kernel``, ``parameters``, ``training`` (``examples``,
-        ``fingerprint``, ``classes`` or ``values``), ``sizes``, ``metrics``. A file from before there were cards has a
-        ``note`` instead.
+        ``treelet`` (the version that wrote the file), ``estimator``, ``task``, ``kernel``,
+        ``parameters``, ``training`` (``examples``, ``fingerprint``, ``classes`` or ``values``),
+        ``sizes`` and ``metrics``. Very old files do not contain a card. The dict then has a
+        ``note``.
 
     Raises
     ------
     ModelFileError
-        If the file is no model, or not a whole one.
+        If the file is not a model, or is incomplete or altered.
+    FileError
+        If the file cannot be read.
 
     Examples
     --------
@@ -162,16 +207,18 @@ def card(path: PathLike) -> dict[str, Any]:
 
 
 def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
-    """Read what `save` wrote, for predicting only: scikit-learn, which takes a second to load, is not needed.
+    """Read a model from a file for predictions only, without scikit-learn, whose import takes a second.
 
-    `means` are those of `CompressedModel.score`: n_jobs, device, device_memory, progress.
+    `means` are the options of `CompressedModel.score`: n_jobs, device, device_memory, progress.
     """
 
     def predictor(decoder: Decoder) -> SavedPredictor:
         model = decoder.header["model"]
         kind = model.get("object", next(iter(model)))
         if kind not in TASKS:
-            raise NoPredictorError(f"this is a {kind}, which predicts nothing; what does: {', '.join(TASKS)}")
+            raise NoPredictorError(
+                f"the file contains {article(kind)}, which cannot predict. Train one of {', '.join(TASKS)} instead."
+            )
         fitted = {name: decoder.value(value) for name, value in model["state"]["fitted"]["dict"] if name in KEPT}
         return (SavedClassifier if kind == "KernelSVC" else SavedPredictor)(kind, fitted, **means)
 
@@ -182,7 +229,7 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
     try:
         with Path(path).open("rb") as stream:
             content = stream.read(len(MAGIC))
-            content += stream.read() if content == MAGIC else b""  # whatever else it is may be very long
+            content += stream.read() if content == MAGIC else b""  # Any other file may be very long.
     except OSError as error:
         raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
     header, data = _opened(content, str(path))
@@ -203,43 +250,47 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
         ValueError,
     ) as error:
         raise ModelFileError(
-            f"{path}: its checksum is right but what it holds makes no sense ({error}); it was not written by "
-            "treelet.save: get it again from where it was made"
+            f"{path}: the checksum is correct, but the content is invalid ({str(error).rstrip('.')}). "
+            "The file was not written by treelet.save. Ask its author for a new one."
         ) from error
 
 
 def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
-    """The header, and the bytes of the arrays, of a file that is what it should be."""
+    """Return the header and the bytes of the arrays of a model file, after checks."""
     if content[: len(MAGIC)] != MAGIC[: len(content)] or not content:
-        raise ModelFileError(f"{name}: this is no treelet model; models are written by treelet train and treelet.save")
+        raise ModelFileError(
+            f"{name}: the file is not a treelet model. Models are written by 'treelet train' and treelet.save."
+        )
     whole = len(content) >= PREFIX.size + CHECKSUM
     _, version, _, total, length = PREFIX.unpack_from(content) if whole else (b"", VERSION, 0, 0, 0)
     if not whole or len(content) < total:
-        raise ModelFileError(f"{name}: the model is cut short after {len(content):,} bytes; copy or save it again")
+        raise ModelFileError(f"{name}: the model is cut short after {len(content):,} bytes. Copy or save it again.")
     if hashlib.sha256(memoryview(content)[:-CHECKSUM]).digest() != content[-CHECKSUM:] or len(content) != total:
-        raise ModelFileError(f"{name}: the model was altered (its checksum does not fit); copy or save it again")
+        raise ModelFileError(f"{name}: the model was altered: its checksum is wrong. Copy or save it again.")
     if version not in READ:
         raise ModelFileError(
-            f"{name}: the model has format {version}, this treelet ({__version__}) reads formats up to {VERSION}; "
-            "upgrade treelet to load it"
+            f"{name}: the model has format {version}, but treelet {__version__} reads formats up to {VERSION}. "
+            "Upgrade treelet to load it."
         )
     data = memoryview(content)[PREFIX.size : -CHECKSUM]
     try:
         if length > len(data):
-            raise ValueError("its header is longer than the file")
+            raise ValueError("the header is longer than the file")
         return json.loads(bytes(data[:length])), data[length:]
     except (ValueError, RecursionError) as error:
-        raise ModelFileError(f"{name}: the model's header cannot be read ({error}); get it again") from error
+        raise ModelFileError(
+            f"{name}: the header of the model cannot be read ({error}). Copy or save the model again."
+        ) from error
 
 
 Card = dict[str, Any]
-LONGEST = 2000  # letters of a kernel
-MOST = 1000  # classes that are listed
+LONGEST = 2000  # maximum length of a kernel's repr in a card
+MOST = 1000  # maximum number of classes in a card
 HIDDEN = ("kernel", "n_jobs", "device", "device_memory", "progress", "memory")
 
 
 def fingerprint(*parts: Any) -> str:
-    """A hash of examples and what is learned of them, the same on every machine and whatever they were read from.
+    """Return a hash of examples and targets that depends neither on the machine nor on the input format.
 
     >>> from treelet import Treebank
     >>> bank = Treebank(["(A a)", "(B b)", "(C c)"])
@@ -255,39 +306,39 @@ def fingerprint(*parts: Any) -> str:
 
 
 def training(data: Any, targets: Any, groups: Any = None, *, classes: bool = False) -> Card:
-    """What an estimator was fitted to: how many examples, their fingerprint, and their classes or values."""
+    """Summarize the training data for the card: the number of examples, a fingerprint, and classes or values."""
     values = np.asarray(targets)
-    found: Card = {"examples": len(data), "fingerprint": fingerprint(data, values, groups)}
+    summary: Card = {"examples": len(data), "fingerprint": fingerprint(data, values, groups)}
     if classes:
         counts = sorted(Counter(map(str, values.tolist())).items())
-        found["classes"] = dict(counts[:MOST]) | ({"...": sum(n for _, n in counts[MOST:])} if counts[MOST:] else {})
+        summary["classes"] = dict(counts[:MOST]) | ({"...": sum(n for _, n in counts[MOST:])} if counts[MOST:] else {})
     elif values.size:
-        found["values"] = {"least": float(values.min()), "most": float(values.max())}
+        summary["values"] = {"least": float(values.min()), "most": float(values.max())}
     if groups is not None:
-        found["groups"] = len(set(np.asarray(groups).tolist()))
-    return found
+        summary["groups"] = len(set(np.asarray(groups).tolist()))
+    return summary
 
 
 def fitted_kernel(model: Any) -> Any:
-    """The kernel that a model was fitted with, whatever its parameters say by now; else what they say."""
-    given = getattr(model, "kernel", None)
-    found = getattr(model, "kernel_", None) or getattr(getattr(model, "model_", None), "kernel", None)
-    return found if isinstance(found, Kernel) and not isinstance(given, str) else given
+    """Return the kernel of the fit, or the `kernel` parameter if there is none. The parameter may have changed."""
+    parameter = getattr(model, "kernel", None)
+    fitted = getattr(model, "kernel_", None) or getattr(getattr(model, "model_", None), "kernel", None)
+    return fitted if isinstance(fitted, Kernel) and not isinstance(parameter, str) else parameter
 
 
 def fitted_parameters(model: Any) -> dict[str, Any]:
-    """The parameters that a model was fitted with, whatever they are by now."""
-    found: dict[str, Any] = getattr(model, "_fitted_with", None) or model.get_params(deep=False)
-    return dict(found)
+    """Return the parameters at the time of the fit."""
+    parameters: dict[str, Any] = getattr(model, "_fitted_with", None) or model.get_params(deep=False)
+    return dict(parameters)
 
 
 def card_of(model: Any, metrics: Mapping[str, Any] | None) -> Card:
-    """The card that goes into a model's file."""
+    """Return the card for the file of a model."""
     known = dict(getattr(model, "training_", None) or {})
     measured = {**known.pop("metrics", {}), **_checked(metrics)}
     kernel = fitted_kernel(model)
     stats = getattr(getattr(model, "model_", model), "stats", None)
-    found = stats() if callable(stats) else None
+    sizes = stats() if callable(stats) else None
     return {
         "treelet": __version__,
         "estimator": type(model).__name__,
@@ -295,19 +346,19 @@ def card_of(model: Any, metrics: Mapping[str, Any] | None) -> Card:
         "kernel": None if kernel is None else str(kernel)[:LONGEST],
         "parameters": _plain(fitted_parameters(model)) if hasattr(model, "get_params") else {},
         "training": known or None,
-        "sizes": _plain(found if isinstance(found, dict) else asdict(found) if found is not None else {}),
+        "sizes": _plain(sizes if isinstance(sizes, dict) else asdict(sizes) if sizes is not None else {}),
         "metrics": measured or None,
     }
 
 
 def _plain(values: Mapping[str, Any]) -> Card:
-    """What JSON can say of some values."""
-    found = {}
+    """Return the values that JSON can represent."""
+    plain = {}
     for name, value in values.items():
         item = value.item() if isinstance(value, np.generic) else value
         if name not in HIDDEN and (item is None or isinstance(item, str | bool | int | float)):
-            found[name] = item if not isinstance(item, float) or math.isfinite(item) else str(item)
-    return found
+            plain[name] = item if not isinstance(item, float) or math.isfinite(item) else str(item)
+    return plain
 
 
 def _checked(metrics: Mapping[str, Any] | None) -> Card:
@@ -318,20 +369,20 @@ def _checked(metrics: Mapping[str, Any] | None) -> Card:
             raise TypeError
         plain: Card = json.loads(json.dumps(dict(metrics), allow_nan=False))
     except (TypeError, ValueError):
-        raise wrong("metrics", "a dict from names to numbers, texts or lists of them", metrics, of="save") from None
+        raise wrong("metrics", "a dict from names to numbers, strings or lists", metrics, of="save") from None
     return plain
 
 
 def attach(model: Any, card: Any) -> None:
-    """Let a model that was loaded know what it was fitted to; a card that makes no sense is passed over."""
+    """Add the training summary of the card to a loaded model. An invalid card is ignored."""
     if not isinstance(card, dict) or not hasattr(model, "get_params"):
         return
-    found = card.get("training")
-    known = dict(found) if isinstance(found, dict) else {}
+    summary = card.get("training")
+    known = dict(summary) if isinstance(summary, dict) else {}
     if isinstance(card.get("metrics"), dict):
         known["metrics"] = card["metrics"]
     try:
-        json.dumps(known, allow_nan=False)  # it goes into the next file
+        json.dumps(known, allow_nan=False)  # The summary must fit the next file too.
     except (ValueError, RecursionError):
         return
     if known:
@@ -339,7 +390,7 @@ def attach(model: Any, card: Any) -> None:
 
 
 def card_in(header: Any) -> Card:
-    """The card of a file's header; of a file that has none, what the header says anyway."""
+    """Return the card in the header of a file, or a minimal card for a file without one."""
     card = header.get("card")
     if isinstance(card, dict):
         return card
@@ -348,6 +399,6 @@ def card_in(header: Any) -> Card:
         "treelet": header.get("treelet"),
         "estimator": model.get("object", next(iter(model))),
         "training": None,
-        "note": "this file was written before models had cards; treelet.save(treelet.load(file), file) gives it one, "
-        "without what only the training knew",
+        "note": "This file was written before model cards existed. treelet.save(treelet.load(file), file) adds a card, "
+        "without details of the training data.",
     }

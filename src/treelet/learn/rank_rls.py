@@ -1,4 +1,4 @@
-"""Least squares on the differences between candidates of a group, over any kernel."""
+"""Least squares on the differences between candidates of the same group, over any kernel."""
 
 from __future__ import annotations
 
@@ -20,49 +20,55 @@ from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_
 
 @register
 class RankRLS(Ranker, LeastSquares):
-    r"""Learns to order the candidates of each group, by least squares on the differences between any two of them.
+    r"""Least-squares ranking: learn to order the candidates of each group.
+
+    RankRLS minimizes the squared errors of the differences between any two candidates of a group,
 
     .. math:: \min_f \; \sum_q w_q \sum_{i < j \in q} \bigl((y_i - y_j) - (f(x_i) - f(x_j))\bigr)^2 + \lambda \|f\|^2
 
-    that is :math:`(L K + \lambda I) a = L y`, with :math:`w_q (|q| I - 1 1^T)` the block of :math:`L` for group q.
+    The solution satisfies :math:`(L K + \lambda I) a = L y`, where the block of :math:`L` for group
+    q is :math:`w_q (|q| I - 1 1^T)`.
 
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
-        By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
-    alpha : float
-        The strength of regularization, :math:`\lambda`.
+        Default: ``SubsetTree().normalized()``. With ``"precomputed"``, X is a kernel matrix.
+    alpha : float, default 1.0
+        Regularization strength :math:`\lambda`, in (0, inf).
     alphas : sequence of numbers, optional
-        Choose among these instead: the one with the smallest squared error of differences within groups, as predicted
-        by what is fitted without the group.
-    weights : {"pairs", "groups"}
-        ``"pairs"``: :math:`w_q = 1`, each pair counts the same, as in the paper, and :math:`L` is the Laplacian of all
-        pairs. ``"groups"``: :math:`w_q = 1/|q|`, so that :math:`L` takes off each group's mean, and large groups weigh
-        by their candidates, not by their pairs. With groups of one size q both are the same up to a factor q of `alpha`.
+        Candidates for `alpha`. The fit chooses the one with the smallest squared error of
+        differences within groups, in leave-group-out predictions.
+    weights : {"pairs", "groups"}, default "pairs"
+        ``"pairs"`` gives all pairs the same weight, :math:`w_q = 1`, as in the paper. ``"groups"``
+        uses :math:`w_q = 1/|q|`, so the weight of a large group grows with the number of its
+        candidates rather than of its pairs. If all groups have the same size q, the two differ only
+        by a factor q of `alpha`.
     basis, random_state, memory, n_jobs, device, device_memory, progress
         As for `RLS`.
 
     Attributes
     ----------
     alpha_ : float
-        The strength that was used.
-    leave_group_out_predictions_ : ndarray of shape (examples,)
-        For each training example, the score under what is fitted without its group.
-    loo_predictions_ : ndarray of shape (examples,)
-        For each training example, the score under what is fitted without it but with the others of its group.
+        The regularization strength of the fit.
+    leave_group_out_predictions_ : ndarray of shape (n_examples,)
+        For each training example, the score by the model fitted without its group.
+    loo_predictions_ : ndarray of shape (n_examples,)
+        For each training example, the score by the model fitted without it, but with the other
+        candidates of its group.
     path_ : RLSPath
-        Errors and predictions under each of `alphas`; only if there were some.
+        Errors and predictions for each of `alphas`, if these were given.
     smallest_eigenvalue_ : float
-        Of the matrix of differences, :math:`L^{1/2} K L^{1/2}` without its directions in which all of a group are equal;
-        or of the basis's kernel values.
+        Smallest eigenvalue of the matrix of differences, :math:`L^{1/2} K L^{1/2}`, without the
+        directions in which all candidates of a group are equal. With a basis, of its block of the
+        kernel matrix.
     support_, dual_coef_, model_, fit_seconds_
         As for `RLS`.
 
     Notes
     -----
-    A rotation of each group, to its mean and to directions in which it differs, leaves n less one a group rows to
-    decompose. Scores have no level of their own: what is compared are those within a group. A group of one candidate
-    teaches nothing.
+    Each group is transformed to its mean and to directions of differences. Only the latter are
+    decomposed: n rows minus one per group. Scores are comparable only within a group. Groups with a
+    single candidate have no effect.
 
     References
     ----------
@@ -110,16 +116,22 @@ class RankRLS(Ranker, LeastSquares):
 
     @atomic_fit()
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
-        """Fit to groups of candidates.
+        """Fit the ranker to groups of candidates.
 
         Parameters
         ----------
-        X : collection
-            Whatever the kernel takes; with ``kernel="precomputed"``, the matrix of the examples with themselves.
+        X : collection of examples
+            Any form that the kernel accepts. With ``kernel="precomputed"``, the square kernel
+            matrix of the examples.
         y : array-like of numbers
-            How good each example is.
+            The quality of each example.
         qid : array-like
-            The group of each example: numbers or texts. Rows of a group need not be neighbors.
+            The group of each example: numbers or strings. Rows of a group need not be adjacent.
+
+        Returns
+        -------
+        RankRLS
+            The fitted estimator.
         """
         self._check_parameters()
         if self.weights not in ("pairs", "groups"):
@@ -130,8 +142,8 @@ class RankRLS(Ranker, LeastSquares):
             raise nothing_to_learn(len(groups))
         if self.alphas is not None and sum(len(rows) > 1 for rows in groups) < 2:
             raise ParameterError(
-                "alphas needs at least two groups with several candidates, since each is predicted by the others: "
-                "give alpha= instead"
+                "The choice among alphas needs at least two groups with several candidates, because each group is "
+                "predicted from the others. Pass alpha= instead."
             )
         self._fit(kernel, data, goodness[:, None], groups, True)
         self._remember(kernel, data, goodness, group_numbers(groups, len(data)))
@@ -144,9 +156,8 @@ class RankRLS(Ranker, LeastSquares):
             phi = reflection(phi)
             spectrum = Spectrum.of_features(reflection.scale[:, None] * phi[reflection.rest], back, smallest)
             return PairProblem(spectrum, phi[reflection.first] @ spectrum.axes, y, reflection)
-        size = float(
-            np.diag(K).max(initial=0) * reflection.scale.max(initial=0) ** 2
-        )  # differences may be very much smaller
+        # The differences can be much smaller than the values that they are computed from.
+        size = float(np.diag(K).max(initial=0) * reflection.scale.max(initial=0) ** 2)
         K = reflection(reflection(K).T)
         level = K[np.ix_(reflection.first, reflection.rest)] * reflection.scale
         K = K[np.ix_(reflection.rest, reflection.rest)] * reflection.scale
@@ -156,11 +167,12 @@ class RankRLS(Ranker, LeastSquares):
 
 
 class GroupReflection:
-    r"""A reflection of the rows of each group. The first row becomes the group's mean times :math:`-\sqrt{|q|}`, the
-    other rows hold the differences within the group.
+    r"""A reflection of the rows of each group.
 
-    The reflection :math:`I - 2 v v^T / v^T v` with :math:`v = 1/\sqrt{|q|} + e_1` for each group, its own inverse. With
-    :math:`H` its columns of the rest and :math:`s` their `scale`, :math:`L = H s s H^T`.
+    The first row becomes the mean of the group times :math:`-\sqrt{|q|}`. The other rows contain
+    the differences within the group. The reflection of a group is :math:`I - 2 v v^T / v^T v` with
+    :math:`v = 1/\sqrt{|q|} + e_1`, which is its own inverse. If :math:`H` consists of its columns
+    except for the first, and :math:`s` is their `scale`, then :math:`L = H s s H^T`.
     """
 
     def __init__(self, groups: list[Rows], n: int, every_pair: bool) -> None:
@@ -183,23 +195,28 @@ class GroupReflection:
 
 
 def reflected_rest(q: int) -> Matrix:
-    """Return the columns of the reflection of a group of q, but for the first."""
+    """Return the columns, except for the first, of the reflection of a group of q candidates."""
     along = np.full(q, 1 / np.sqrt(q))
     along[0] += 1
     return np.eye(q)[:, 1:] - np.outer(along, along[1:] / (1 + 1 / np.sqrt(q)))
 
 
 class PairProblem(Problem):
-    r"""Groups of candidates, rotated: :math:`S = s H^T K H s`, values :math:`z = s H^T y`, coefficients :math:`a = H s b`.
+    r"""Least squares on reflected groups of candidates.
+
+    The matrix is :math:`S = s H^T K H s`, the values are :math:`z = s H^T y`, and the coefficients
+    are :math:`a = H s b`.
 
     Parameters
     ----------
     spectrum : Spectrum
-        Of S.
+        The decomposition of S.
     level : ndarray of shape (groups, rank)
-        From directions of the spectrum to the first row of each group.
+        Map from directions of the spectrum to the first row of each group.
     y : ndarray of shape (examples, 1)
+        The quality of each candidate.
     reflection : GroupReflection
+        The reflection of the groups.
     """
 
     def __init__(self, spectrum: Spectrum, level: Matrix, y: Matrix, reflection: GroupReflection) -> None:
@@ -209,11 +226,11 @@ class PairProblem(Problem):
         self.z = reflection.scale[:, None] * self.reflected[reflection.rest]
 
     def coefficients(self, alpha: float) -> Matrix:
-        found = finite(self.spectrum.coefficients(self.z, alpha))
+        inner = finite(self.spectrum.coefficients(self.z, alpha))
         if self.spectrum.thin:
-            return found
+            return inner
         whole = np.zeros_like(self.y)
-        whole[self.reflection.rest] = self.reflection.scale[:, None] * found
+        whole[self.reflection.rest] = self.reflection.scale[:, None] * inner
         return self.reflection(whole)
 
     def left_groups_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
@@ -230,7 +247,7 @@ class PairProblem(Problem):
 
     # Leaving one candidate out, in closed form.
     #
-    # Take one group of q candidates. H has the q - 1 columns of the group's reflection that differ from its mean:
+    # Take one group of q candidates. H has the q - 1 columns of the group's reflection that describe differences:
     #     H'H = I,  HH' = I - 11'/q = P,
     # and h is the row of H that belongs to the candidate left out, with h'h = (q - 1)/q. The group's block of L is
     # s^2 P = s^2 HH', with s^2 = q for pairs and 1 for groups.
@@ -251,12 +268,12 @@ class PairProblem(Problem):
     #    a form that does not subtract nearly equal numbers.
     #
     # 4. The group's level (the first row of its reflection, -sqrt(q) times its mean) changes by a'D e*, where a is the first
-    #    row of RH: by c a'We + d t (c a'WZh + a'h). The prediction of the candidate is its share of the level, and its
+    #    row of RH: by c a'We + d t (c a'WZh + a'h). The prediction of the candidate is its share of the level plus its
     #    own difference from the mean:
     #        f*_h = -(level + change)/sqrt(q) + h'H'f* = -(level + change)/sqrt(q) + t + h'H'y.
     #
-    # Below, arrays have the strengths lambda as their first axis. Candidates are the last axis, since all of a group are
-    # left out in reflection: each column of H.T is one h.
+    # Below, the first axis of arrays runs over the strengths lambda. The last axis runs over the candidates of a group,
+    # because each of them is left out once: each column of H.T is one h.
 
     def left_one_out(self, alphas: Vector) -> Cube:
         """Return predictions for each candidate by the fit without it; the algebra is above."""
@@ -264,7 +281,7 @@ class PairProblem(Problem):
         ridge, predictions = self.spectrum.ridge(alphas), np.empty((len(alphas), len(self.y)))
         for number, members in enumerate(reflection.groups):
             where, q = slice(reflection.start[number], reflection.start[number + 1]), len(members)
-            if q == 1:  # it has no pairs: the fit is the same without it
+            if q == 1:  # There are no pairs, so the fit without this candidate is the same.
                 predictions[:, members[0]] = -level[:, number]
                 continue
             rows, H, s = self.spectrum.vectors[where], reflected_rest(q), reflection.scale[where][0]
@@ -289,7 +306,7 @@ class PairProblem(Problem):
         return finite(predictions)[:, :, None]
 
     def errors(self, loo: Cube, left_out: Cube | None) -> Vector:
-        """The mean squared error of differences within groups, each with its weight."""
+        """Return the weighted mean squared error of differences within groups."""
         wrong = self.reflection((self.y - (loo if left_out is None else left_out))[:, :, 0].T)
         return np.asarray(
             np.square(self.reflection.scale[:, None] * wrong[self.reflection.rest]).sum(axis=0) / self.reflection.pairs
@@ -300,21 +317,21 @@ class PairProblem(Problem):
         return solution
 
     def _levels(self, alphas: Vector) -> Matrix:
-        """First rows of all groups under the whole fit, alphas x groups."""
+        """Return the first reflected rows of all groups by the full fit, alphas x groups."""
         inner = self.spectrum.ridge(alphas)[:, :, None] * (self.spectrum.vectors.T @ self.z)
         level: Matrix = times(self.level, inner)[:, :, 0]
         return level
 
     def _queries(self, groups: list[Rows]) -> list[Rows]:
-        """The numbers of the queries that make up each group."""
+        """Return the numbers of the queries in each group."""
         if groups is self.groups:
             return list(np.arange(len(groups))[:, None])
         query = group_numbers(self.reflection.groups, len(self.y))
-        found = [np.unique(query[rows]) for rows in groups]
-        for rows, numbers in zip(groups, found, strict=True):
+        queries = [np.unique(query[rows]) for rows in groups]
+        for rows, numbers in zip(groups, queries, strict=True):
             if sum(len(self.reflection.groups[number]) for number in numbers) != len(rows):
                 raise ParameterError(
-                    f"the candidates of one query are in several groups, that of example {rows[0]} among others: each "
-                    "group must hold whole queries"
+                    f"The group of example {rows[0]} contains only some of the candidates of a query. "
+                    "Each group must contain whole queries."
                 )
-        return found
+        return queries

@@ -1,4 +1,4 @@
-"""The base of all rankers, and the support vector machine for ranking, over any kernel."""
+"""Base class of the rankers, and the support vector machine for ranking."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_integer, check_number, check_one_of
+from treelet.checks import check_integer, check_number, check_one_of, plural
 from treelet.errors import ParameterError
 from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
@@ -24,34 +24,34 @@ from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_
 from treelet.metrics import mean_kendall_tau
 from treelet.progress import progress_bar
 
-TIE = 1e-10  # scores that differ by less, relative to their size, differ by rounding
+TIE = 1e-10  # relative difference below which scores count as equal, because of rounding
 
 
 def beats(first: float, second: float) -> bool:
-    """Whether a score is larger than another by more than rounding."""
+    """Return whether a score is larger than another by more than rounding."""
     return bool(first - second > TIE * max(abs(first), abs(second)))
 
 
 def first_best(scores: Vector) -> int:
-    """The place of the largest score, the first of those that tie with it."""
+    """Return the position of the largest score, the first one if several tie."""
     top = float(scores.max())
     return int(np.flatnonzero(scores >= top - TIE * abs(top))[0])
 
 
 def levels(scores: Vector) -> Vector:
-    """Places of scores in their order, in which those that tie are equal.
+    """Return the rank of each score. Scores that tie have the same rank.
 
     >>> levels(np.array([3.0, 1.0, 3.0 + 1e-12, 2.0])).tolist()
     [2.0, 0.0, 2.0, 1.0]
     """
     order = np.argsort(scores, kind="stable")
-    found = np.zeros(len(scores))
-    found[order[1:]] = np.cumsum(np.diff(scores[order]) > TIE * np.abs(scores).max(initial=0))
-    return found
+    ranks = np.zeros(len(scores))
+    ranks[order[1:]] = np.cumsum(np.diff(scores[order]) > TIE * np.abs(scores).max(initial=0))
+    return ranks
 
 
 def signed_sums(added: NDArray[np.intp], taken: NDArray[np.intp], weights: Vector, n: int) -> Vector:
-    """What n examples get from pairs of them: each pair's weight for the one, and its negative for the other."""
+    """Return the coefficients of n examples: every pair adds its weight to one and subtracts it from the other."""
     sums = np.zeros(n)
     np.add.at(sums, added, weights)
     np.subtract.at(sums, taken, weights)
@@ -59,28 +59,33 @@ def signed_sums(added: NDArray[np.intp], taken: NDArray[np.intp], weights: Vecto
 
 
 def nothing_to_learn(n_groups: int) -> ParameterError:
-    """The error for groups without a pair to compare."""
+    """Return the error for groups without a pair to compare."""
     return ParameterError(
-        f"none of the {n_groups} groups has two candidates of different goodness: there is nothing to learn. "
-        "Check that qid is the same for candidates of one sentence, and that y tells them apart"
+        f"There is nothing to learn: {'the only group has no' if n_groups == 1 else f'none of the {n_groups:,} groups has'} "
+        "two candidates with different values of y. Check that candidates of one sentence have the same qid, and that y "
+        "distinguishes them."
     )
 
 
 class Ranker:
-    """The part of an estimator that orders the candidates of each group: mixed into a `KernelLearner`."""
+    """Mixin for a `KernelLearner` that orders the candidates of each group."""
 
     model_: Any
     _values: Callable[[Any], Matrix]
 
     def predict(self, X: Any, qid: Any = None) -> Vector:
-        """The score of each example: the larger, the better within its group.
+        """Return the score of each example. Larger scores are better within a group.
 
         Parameters
         ----------
-        X : collection
-            As in `fit`; with ``kernel="precomputed"``, kernel values of examples x training examples.
+        X : collection of examples
+            As in `fit`. With ``kernel="precomputed"``, a matrix of examples x training examples.
         qid : array-like, optional
-            The group of each example; not needed.
+            The group of each example. It does not affect the scores.
+
+        Returns
+        -------
+        ndarray of shape (len(X),)
         """
         scores: Vector = self._values(X)[:, 0]
         if qid is not None:
@@ -88,38 +93,64 @@ class Ranker:
         return scores
 
     def rank(self, X: Any, qid: Any) -> Rows:
-        """The row of the best candidate of each group, groups in the order in which they first appear.
+        """Return the row of the best candidate of each group.
 
-        Of candidates that tie for best it is the first.
+        Parameters
+        ----------
+        X : collection of examples
+            As in `predict`.
+        qid : array-like
+            The group of each example.
+
+        Returns
+        -------
+        ndarray of int of shape (n_groups,)
+            One row per group, in order of first appearance. If several candidates tie, the first
+            one is returned.
         """
         scores, groups = self._scored(X, qid)
         return np.array([rows[first_best(scores[rows])] for rows in groups], dtype=np.intp)
 
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
-        """Kendall's tau_b between scores and goodness `y`, averaged over groups in which goodness differs.
+        """Return Kendall's tau_b between the scores and `y`, averaged over groups.
 
-        Scores that differ by rounding are equal.
+        Groups in which all values of `y` are equal are skipped. Scores that differ only by rounding
+        count as equal.
+
+        Parameters
+        ----------
+        X : collection of examples
+            As in `predict`.
+        y : array-like of numbers
+            The quality of each example.
+        qid : array-like
+            The group of each example.
+
+        Returns
+        -------
+        float
+            A number from -1 to 1.
         """
         scores, groups = self._scored(X, qid)
         goodness = checked_goodness(y, len(scores))
         if not len(scores):
-            raise ParameterError("there is no score of no examples: X is empty")
-        places = np.empty(len(scores))
+            raise ParameterError("X is empty: score needs at least one example.")
+        ranks = np.empty(len(scores))
         for rows in groups:
-            places[rows] = levels(scores[rows])
-        return mean_kendall_tau(places, goodness, group_numbers(groups, len(scores)))
+            ranks[rows] = levels(scores[rows])
+        return mean_kendall_tau(ranks, goodness, group_numbers(groups, len(scores)))
 
     def _scored(self, X: Any, qid: Any) -> tuple[Vector, list[Rows]]:
         check_is_fitted(self)
         if qid is None:
-            raise ParameterError("to compare candidates within their groups qid is needed: give qid=")
+            raise ParameterError("qid is missing: candidates are compared within their groups. Pass qid=.")
         scores = self.predict(X, qid)
         return scores, checked_groups(qid, len(scores))
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()  # type: ignore[misc]  # an estimator's
         if self.model_.outputs != 1:
-            raise ValueError("a ranker has one output")
+            raise ValueError("a ranker must have one output")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # an estimator's
@@ -127,65 +158,71 @@ class Ranker:
         return tags
 
 
-SWEEPS = 10  # over the pairs of a group, each time it is its turn
-SETTLED = 0.1  # the share of the gap that is allowed which groups that are skipped may add up to
+SWEEPS = 10  # passes over the pairs of a group per visit
+SETTLED = 0.1  # share of the allowed duality gap that all skipped groups together may contribute
 
 
 @register
 class RankSVM(Ranker, KernelLearner):
-    r"""Learns to rank the candidates of each group, with the largest margin between pairs.
+    r"""Support vector machine that learns to rank the candidates of each group.
 
     .. math:: \min_w \; \tfrac12 \|w\|^2 + C \sum_{(a, b)} \max\bigl(0,\; 1 - w \cdot (h(x_a) - h(x_b))\bigr)
 
-    over pairs of candidates of one group of which `a` is the better one: the ranking form of the support vector
-    machine (Collins & Duffy 2001, section 3; Joachims 2002).
+    The sum runs over pairs of candidates of the same group in which `a` is the better one (Collins
+    & Duffy 2001, section 3; Joachims 2002).
 
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
-        By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
-    C : float
-        The price of an error in the training pairs: the larger, the closer the fit.
-    pairs : {"best", "all"}
-        ``"best"``: the best candidate of a group (all that tie for it) against each of the others. ``"all"``: all
-        pairs that are not equally good.
-    tol : float
-        Stop where the duality gap is at most this share of the objective.
-    max_iter : int
-        At most so many passes over the pairs; a warning says so if they were not enough.
-    memory : int or str, optional
-        How much the matrix of kernel values may take, 8 n^2 bytes for n candidates; None for as much as it takes.
-    n_jobs : int
-        Threads, for the matrix and the predictions; -1 for one a core. Results do not depend on it.
-    device : "cpu" or "cuda"
-        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+        Default: ``SubsetTree().normalized()``. With ``"precomputed"``, X is a kernel matrix.
+    C : float, default 1.0
+        Regularization parameter, in (0, inf): the penalty per error on the training pairs. Larger
+        values fit the training data more closely.
+    pairs : {"best", "all"}, default "best"
+        Training pairs. ``"best"`` compares the best candidate of a group, or all that tie, with
+        each of the others. ``"all"`` compares all candidates that are not equally good.
+    tol : float, default 0.001
+        Stopping tolerance, in (0, inf): stop if the duality gap is at most this share of the
+        objective.
+    max_iter : int, default 1000
+        Maximum number of passes over the pairs. A `ConvergenceWarning` is issued if it is reached.
+    memory : int or str, default "2GiB"
+        Memory limit for the kernel matrix, which takes 8 n^2 bytes for n candidates. None means no
+        limit.
+    n_jobs : int, default 1
+        Number of threads for the matrix and predictions. -1 uses one thread per core. Results do
+        not depend on `n_jobs`.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
+        setting.
     device_memory : int or str, optional
-        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
-    progress : bool
-        Show progress bars, of the matrix and of the passes.
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show progress bars on standard error for the matrix and for the passes.
 
     Attributes
     ----------
     support_ : ndarray of int
-        Which training examples are part of the weights.
-    dual_coef_ : ndarray of shape (1, support examples)
+        Indices of the training examples with a nonzero coefficient.
+    dual_coef_ : ndarray of shape (1, n_support)
         Their coefficients.
     n_pairs_ : int
-        Pairs that were compared.
+        Number of training pairs.
     n_iter_ : int
-        Passes over them.
+        Number of passes over the pairs.
     objective_, gap_ : float
-        The value that was minimized, and by how much it may be above the minimum.
+        The value of the objective, and the duality gap, an upper bound of its distance to the
+        minimum.
     model_ : CompressedModel
-        What predictions are made with.
+        The model that computes predictions.
     fit_seconds_ : dict
-        Where the time went: ``gram``, ``solve``, ``compress``.
+        Time in seconds of the steps ``gram``, ``solve`` and ``compress``.
 
     Notes
     -----
-    Solved in the dual by coordinate descent, the pairs of one group at a time: those change each other's scores through
-    the group's own matrix, and all others' by one product when the group is done. Groups that are settled are passed
-    over.
+    The dual problem is solved by coordinate descent, one group at a time. Within a group, scores
+    are updated with the group's own block of the matrix. All other scores are updated by one matrix
+    product per group. Groups whose duality gap is small are skipped.
 
     References
     ----------
@@ -203,7 +240,7 @@ class RankSVM(Ranker, KernelLearner):
     [0, 2]
     """
 
-    _smaller = "take fewer candidates a group; or use VotedPerceptron, which needs no matrix"
+    _smaller = "use fewer candidates per group, or VotedPerceptron, which needs no matrix"
     _fitted: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted, "n_pairs_", "n_iter_", "objective_", "gap_")
 
     def __init__(
@@ -233,16 +270,22 @@ class RankSVM(Ranker, KernelLearner):
 
     @atomic_fit()
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
-        """Fit to groups of candidates.
+        """Fit the ranker to groups of candidates.
 
         Parameters
         ----------
-        X : collection
-            Whatever the kernel takes; with ``kernel="precomputed"``, the matrix of the examples with themselves.
+        X : collection of examples
+            Any form that the kernel accepts. With ``kernel="precomputed"``, the square kernel
+            matrix of the examples.
         y : array-like of numbers
-            How good each example is.
+            The quality of each example.
         qid : array-like
-            The group of each example: numbers or texts. Rows of a group need not be neighbors.
+            The group of each example: numbers or strings. Rows of a group need not be adjacent.
+
+        Returns
+        -------
+        RankSVM
+            The fitted estimator.
         """
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
@@ -253,19 +296,23 @@ class RankSVM(Ranker, KernelLearner):
         if not contests:
             raise nothing_to_learn(len(groups))
         used = np.sort(np.concatenate([pairs.rows for pairs in contests]))
-        self._check_memory(f"the matrix of {len(used):,} candidates", 8 * len(used) ** 2)
+        self._check_memory(f"The matrix of {plural(len(used), 'candidate')}", 8 * len(used) ** 2)
         started = time.perf_counter()
         K = self._matrix(kernel, data, None if len(used) == n else used)
-        made = time.perf_counter()
+        computed = time.perf_counter()
         solution = self._solved(K, [pairs._replace(rows=np.searchsorted(used, pairs.rows)) for pairs in contests])
         del K
         done = time.perf_counter()
-        there = np.flatnonzero(solution.coefficients)
-        self._keep(kernel, data, used[there], solution.coefficients[None, there])
+        nonzero = np.flatnonzero(solution.coefficients)
+        self._keep(kernel, data, used[nonzero], solution.coefficients[None, nonzero])
         self._remember(kernel, data, goodness, group_numbers(groups, n))
         self.n_pairs_ = sum(len(pairs.better) for pairs in contests)
         self.n_iter_, self.objective_, self.gap_ = solution.passes, solution.objective, solution.gap
-        self.fit_seconds_ = {"gram": made - started, "solve": done - made, "compress": time.perf_counter() - done}
+        self.fit_seconds_ = {
+            "gram": computed - started,
+            "solve": done - computed,
+            "compress": time.perf_counter() - done,
+        }
         return self
 
     def _solved(self, K: Matrix, contests: list[Pairs]) -> Optimum:
@@ -273,10 +320,11 @@ class RankSVM(Ranker, KernelLearner):
             solution = solved(K, contests, float(self.C), float(self.tol), int(self.max_iter), advance)
         if solution.gap > self.tol * solution.objective:
             warnings.warn(
-                f"RankSVM stopped after {solution.passes} passes with a duality gap of {solution.gap:.3g} at an "
-                f"objective of {solution.objective:.3g}: give a larger max_iter or tol, or a smaller C",
+                f"RankSVM has not converged after {plural(solution.passes, 'iteration')}: the duality gap is "
+                f"{solution.gap:.3g} for an objective of {solution.objective:.3g}. Use a larger max_iter, a larger tol, "
+                "or a smaller C.",
                 ConvergenceWarning,
-                stacklevel=4,  # where fit was called
+                stacklevel=4,  # the call of fit
             )
         return solution
 
@@ -291,13 +339,13 @@ class RankSVM(Ranker, KernelLearner):
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
         if not all(type(count) is int and count >= 0 for count in (self.n_pairs_, self.n_iter_)):
-            raise ValueError("the counts are no numbers")
+            raise ValueError("the number of pairs or iterations is not a nonnegative integer")
         if not all(isinstance(value, float) and np.isfinite(value) for value in (self.objective_, self.gap_)):
-            raise ValueError("the objective is no number")
+            raise ValueError("the objective or the gap is not a finite number")
 
 
 class Pairs(NamedTuple):
-    """A group's rows, and places among them of the better and the worse one of each pair."""
+    """The rows of a group, and the positions of the better and the worse candidate of each pair."""
 
     rows: Rows
     better: NDArray[np.intp]
@@ -305,7 +353,7 @@ class Pairs(NamedTuple):
 
 
 def paired(rows: Rows, goodness: Vector, every: bool) -> Pairs:
-    """The pairs of a group: those with its best candidates, or every two that are not equally good."""
+    """Return the pairs of a group: those with its best candidates, or all pairs that are not equally good."""
     above = goodness[:, None] > goodness[None, :]
     if not every:
         above &= (goodness == goodness.max())[:, None]
@@ -316,7 +364,7 @@ def paired(rows: Rows, goodness: Vector, every: bool) -> Pairs:
 
 @dataclass(frozen=True)
 class Optimum:
-    """Coefficients of examples, the objective there, and how far above the minimum it may be."""
+    """Coefficients of examples, the objective, and the duality gap."""
 
     coefficients: Vector
     objective: float
@@ -325,17 +373,18 @@ class Optimum:
 
 
 def solved(K: Matrix, contests: list[Pairs], C: float, tol: float, max_iter: int, advance: Any) -> Optimum:
-    r"""The dual, :math:`\max_\beta \sum \beta - \tfrac12 \beta^T D K D^T \beta` in [0, C], D differences of pairs.
+    r"""Solve the dual problem :math:`\max_\beta \sum \beta - \tfrac12 \beta^T D K D^T \beta`, beta in [0, C].
 
-    The duality gap is the sum over pairs of (C - beta)(1 - margin) where the margin is below 1, and beta (margin - 1)
-    where it is above: no term is negative, so that a group whose terms are small can be passed over.
+    The rows of D are the differences of pairs. The duality gap is a sum over pairs: (C - beta)(1 -
+    margin) if the margin is below 1, and beta (margin - 1) if it is above. No term is negative, so
+    groups whose terms are small can be skipped.
     """
     better = np.concatenate([pairs.rows[pairs.better] for pairs in contests])
     worse = np.concatenate([pairs.rows[pairs.worse] for pairs in contests])
     starts = np.cumsum([0, *(len(pairs.better) for pairs in contests)])[:-1]
     beta = np.zeros(len(better))
     parts = np.split(beta, starts[1:])  # views
-    random = np.random.default_rng(0)  # the order of groups: whatever it is, the optimum is the same
+    random = np.random.default_rng(0)  # The optimum does not depend on the order of groups.
     passes = 0
     while True:
         coefficients = signed_sums(better, worse, beta, len(K))
@@ -354,7 +403,7 @@ def solved(K: Matrix, contests: list[Pairs], C: float, tol: float, max_iter: int
 
 
 def _improve(K: Matrix, pairs: Pairs, beta: Vector, C: float, scores: Vector) -> None:
-    """Coordinate descent on the pairs of one group; `beta` and all examples' `scores` change in place."""
+    """Improve the pairs of one group by coordinate descent; `beta` and `scores` change in place."""
     rows, better, worse = pairs
     mine = K[rows]
     own = mine[:, rows]

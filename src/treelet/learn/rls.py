@@ -1,4 +1,4 @@
-"""Regularized least squares over any kernel, by one decomposition of the matrix or by conjugate gradients."""
+"""Regularized least squares over any kernel, by an eigendecomposition or by conjugate gradients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from treelet.checks import check_integer, check_one_of, is_number
+from treelet.checks import check_integer, check_one_of, is_number, plural
 from treelet.errors import ParameterError, UnavailableError
 from treelet.gram import parse_memory
 from treelet.gram.operator import Products
@@ -21,7 +21,7 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner, atomic_fit
 from treelet.learn.encoding import register
-from treelet.learn.least_squares import NOT_BY_PRODUCTS, LeastSquares
+from treelet.learn.least_squares import EIGEN_ONLY, LeastSquares
 from treelet.learn.rls_path import Problem, Spectrum, features, finite
 from treelet.learn.targets import Rows, checked_groups, checked_outputs
 from treelet.progress import progress_bar
@@ -31,13 +31,13 @@ Times = Callable[[Matrix], Matrix]
 
 
 class ConjugateSolution(NamedTuple):
-    """What was found, and how well it solves the equations."""
+    """Result of conjugate gradients."""
 
     coefficients: Matrix
     """Examples x outputs."""
     iterations: int
     residual: float
-    """The largest norm of what is left of an output's values, as a part of the values' own."""
+    """Largest relative residual norm of any output."""
 
 
 def solve(
@@ -50,22 +50,25 @@ def solve(
     max_iter: int,
     step: Callable[[int, float], None] = lambda iterations, residual: None,
 ) -> ConjugateSolution:
-    """Solve for several outputs at once, by one product an iteration.
+    """Solve (K + alpha I) a = y for several outputs at once, with one matrix product per iteration.
 
     Parameters
     ----------
     times : function
-        The product of K with a matrix.
+        Returns the product of K with a matrix.
     y : ndarray of shape (examples, outputs)
+        Right-hand sides.
     alpha : float
+        Regularization strength.
     features : ndarray of shape (examples, rank)
-        Features whose products are near K: they make the equations easier, whatever they are (see `Preconditioner`).
+        Features whose inner products approximate K, for the `Preconditioner`. They affect the
+        number of iterations but not the solution.
     tol : float
-        Until the residual is not larger.
+        Stop if the residual is at most `tol`.
     max_iter : int
-        Products with K.
+        Maximum number of iterations.
     step : function
-        Told the iterations so far and the residual.
+        Called with the number of iterations so far and the residual.
     """
     easier = Preconditioner(features, alpha)
     sizes = np.linalg.norm(y, axis=0)
@@ -79,8 +82,8 @@ def solve(
         curvature = _products(direction, image)
         if (curvature < 0).any():
             raise ParameterError(
-                "the kernel is not positive semi-definite on these examples, and conjugate gradients do not come to an end: "
-                "solver='eigen' leaves the directions out in which it is not, a larger alpha= may outweigh them"
+                "The kernel is not positive semi-definite on these examples, so conjugate gradients do not converge. "
+                "Use solver='eigen', which drops directions with negative eigenvalues, or a larger alpha=."
             )
         stride = _ratio(length, curvature)
         a += stride * direction
@@ -94,7 +97,7 @@ def solve(
 
 
 class Preconditioner:
-    r"""Division by :math:`\Phi \Phi^T + \lambda I`, through the small matrix :math:`\Phi^T \Phi + \lambda I` (Woodbury)."""
+    r"""Solver for :math:`\Phi \Phi^T + \lambda I` by way of the small matrix :math:`\Phi^T \Phi + \lambda I` (Woodbury)."""
 
     def __init__(self, features: Matrix, alpha: float) -> None:
         self.features, self.alpha = features, alpha
@@ -112,93 +115,106 @@ def _products(a: Matrix, b: Matrix) -> Vector:
 
 
 def _ratio(above: Vector, below: Vector) -> Vector:
-    """0 where an output is solved already."""
+    """Divide; the ratio is 0 for outputs that are already solved."""
     return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below != 0))
 
 
 RANK = 300
-"""Of the features that make conjugate gradients faster: with twice as many the iterations fall by a fifth only."""
+"""Number of preconditioner features. Twice as many reduce the iterations by only a fifth."""
 BY_EIGEN = ("loo_predictions_", "leave_group_out_predictions_", "path_", "smallest_eigenvalue_")
 
 
 @register
 class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn has no types
-    r"""Regularized least squares over any kernel: kernel ridge regression, with all that one decomposition gives.
+    r"""Regularized least squares over any kernel (kernel ridge regression).
 
     .. math:: \min_f \; \sum_i (y_i - f(x_i))^2 + \lambda \|f\|^2, \quad (K + \lambda I) a = y
 
-    There is no intercept: take ``kernel + 1``, or center `y`.
+    One eigendecomposition of the kernel matrix gives exact leave-one-out and leave-group-out
+    predictions for any number of regularization strengths. There is no intercept: use
+    ``kernel + 1``, or center `y`.
 
     Parameters
     ----------
     kernel : Kernel or "precomputed", optional
-        By default ``SubsetTree().normalized()``. With ``"precomputed"`` X is a matrix of kernel values.
-    alpha : float
-        The strength of regularization, :math:`\lambda`.
+        Default: ``SubsetTree().normalized()``. With ``"precomputed"``, X is a kernel matrix.
+    alpha : float, default 1.0
+        Regularization strength :math:`\lambda`, in (0, inf).
     alphas : sequence of numbers, optional
-        Choose among these instead: the one with the smallest squared error of leave-group-out predictions where `fit`
-        gets `groups`, otherwise of leave-one-out predictions.
+        Candidates for `alpha`. The fit chooses the one with the smallest squared error of
+        leave-group-out predictions if `fit` is called with `groups`, otherwise of leave-one-out
+        predictions.
     basis : int or sequence of int, optional
-        For many examples: the function is made up of so many of them, drawn at random, or of these rows, and fitted to
-        all (subset of regressors; Nyström's approximation). By default of all.
+        Approximation for many examples (subset of regressors, Nyström approximation). The function
+        is a combination of `basis` randomly drawn examples, or of the examples in these rows, and
+        is fitted to all examples. Default: all examples.
     random_state : int or RandomState, optional
-        For the draw of `basis`; nothing else is random.
-    memory : int or str, optional
-        How much a fit may take: 32 n^2 bytes for n examples, or 40 n b for a basis of b, and 40 q^2 for the largest
-        group of q; None for as much as it takes.
-    n_jobs : int
-        Threads, for the matrix and the predictions; -1 for one a core. Results do not depend on it.
-    device : "cpu" or "cuda"
-        ``"cuda"``: compute kernel values on a GPU, as `treelet.gram` does. A file of a model does not remember it.
+        Seed for the random choice of `basis`. Nothing else is random.
+    memory : int or str, default "2GiB"
+        Memory limit for the fit, which takes 32 n^2 bytes for n examples, or 40 n b bytes with a
+        basis of b examples. The largest group of q examples takes another 40 q^2 bytes. None means
+        no limit.
+    n_jobs : int, default 1
+        Number of threads for the matrix and predictions. -1 uses one thread per core. Results do
+        not depend on `n_jobs`.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
+        setting.
     device_memory : int or str, optional
-        How much of the GPU's memory may be taken, such as ``"10GiB"``; by default, what is free.
-    progress : bool
-        Show a progress bar while the matrix is computed.
-    solver : "auto", "eigen" or "cg"
-        ``"eigen"`` decomposes the matrix, and all that is below follows. ``"cg"`` goes by conjugate gradients and never holds the
-        matrix: it is computed again in each of some ten to a hundred iterations, and of `alphas`, `basis`, `groups`, leave-one-out
-        predictions, `path`, `with_alpha` and `held_out` there is none. ``"auto"`` takes ``"cg"`` where ``"eigen"`` does not fit into
-        `memory` and none of these is asked for.
-    tol : float in (0, 1)
-        Of ``"cg"``: until what is left of `y` is at most this part of it.
-    max_iter : int
-        Of ``"cg"``: after so many iterations it stops in any case, with a warning.
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error while the matrix is computed.
+    solver : {"auto", "eigen", "cg"}, default "auto"
+        ``"eigen"`` computes the eigendecomposition. ``"cg"`` uses conjugate gradients and never
+        stores the matrix, which is computed again in each of about ten to a hundred iterations.
+        With ``"cg"``, there are no `alphas`, `basis`, `groups`, leave-one-out predictions, `path`,
+        `with_alpha` and `held_out`. ``"auto"`` chooses ``"cg"`` if ``"eigen"`` exceeds `memory`,
+        unless `alphas`, `basis` or `groups` are given.
+    tol : float, default 1e-6
+        Stopping tolerance of ``"cg"``, in (0, 1): the residual norm divided by the norm of `y`.
+    max_iter : int, default 1000
+        Maximum number of iterations of ``"cg"``. A `ConvergenceWarning` is issued if it is reached.
 
     Attributes
     ----------
     alpha_ : float
-        The strength that was used.
-    loo_predictions_ : ndarray of shape (examples,) or (examples, outputs)
-        For each training example, the prediction of what is fitted without it. A basis stays as it is.
+        The regularization strength of the fit.
+    loo_predictions_ : ndarray of shape (n_examples,) or (n_examples, n_outputs)
+        For each training example, the prediction of the model fitted without it. The basis stays
+        the same.
     leave_group_out_predictions_ : ndarray
-        The same without its whole group; only if `fit` got `groups`.
+        For each training example, the prediction of the model fitted without its group. Exists only
+        if `fit` was called with `groups`.
     path_ : RLSPath
-        Errors and predictions under each of `alphas`; only if there were some.
+        Errors and predictions for each of `alphas`, if these were given.
     smallest_eigenvalue_ : float
-        Of the kernel's matrix, or of the basis's part of it.
+        Smallest eigenvalue of the kernel matrix, or of its block for the basis.
     support_ : ndarray of int
-        Training examples with a coefficient.
-    dual_coef_ : ndarray of shape (outputs, support examples)
+        Indices of the training examples with a nonzero coefficient.
+    dual_coef_ : ndarray of shape (n_outputs, n_support)
+        Their coefficients.
     model_ : CompressedModel
-        What predictions are made with.
+        The model that computes predictions.
     fit_seconds_ : dict
-        Where the time went: ``gram``, ``decompose``, ``solve``, ``compress``.
-    solver_ : "eigen" or "cg"
-        How it was fitted.
+        Time in seconds of the steps ``gram``, ``decompose``, ``solve`` and ``compress``.
+    solver_ : {"eigen", "cg"}
+        The solver of the fit.
     n_iter_ : int
-        Iterations, and by `residual_` how well the equations are solved; only of ``"cg"``.
+        Number of iterations of ``"cg"``.
     residual_ : float
+        Relative residual of ``"cg"``, as for `tol`.
 
     Notes
     -----
-    Conjugate gradients are helped by Nyström features of 300 examples, which are near the matrix (a preconditioner): that takes a third to a sixth
-    of the iterations. Several outputs are solved at once, at the price of one.
+    The preconditioner of conjugate gradients consists of Nyström features of 300 examples, which
+    reduces the iterations to between a third and a sixth. Several outputs take as many products
+    with the matrix as one.
 
-    The decomposition, 8 n^2 bytes, stays in memory with the estimator for `path`, `with_alpha` and `held_out`; copies,
-    pickles and files do not have it.
+    The estimator keeps the decomposition, 8 n^2 bytes, for `path`, `with_alpha` and `held_out`.
+    Copies, pickles and model files do not contain it.
 
-    Where the kernel's matrix has negative eigenvalues there is no minimum. A warning says so, their directions are left
-    out of the function, and leave-one-out predictions are those of the matrix without them.
+    If the kernel matrix has negative eigenvalues, there is no minimum. A warning is issued and
+    these directions are dropped. Leave-one-out predictions are those of the matrix without them.
 
     References
     ----------
@@ -254,17 +270,24 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
 
     @atomic_fit()
     def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
-        """Fit to examples and their values.
+        """Fit the regressor to examples and their target values.
 
         Parameters
         ----------
-        X : collection
-            Whatever the kernel takes; with ``kernel="precomputed"``, the matrix of the examples with themselves.
-        y : array-like of shape (examples,) or (examples, outputs)
-            The values; predictions have the same shape.
+        X : collection of examples
+            Any form that the kernel accepts. With ``kernel="precomputed"``, the square kernel
+            matrix of the examples.
+        y : array-like of shape (n_examples,) or (n_examples, n_outputs)
+            The target values. Predictions have the same number of dimensions.
         groups : array-like, optional
-            The group of each example (sentence, document, fold), for `leave_group_out_predictions_`. The fit itself does
-            not depend on it.
+            The group of each example, such as its sentence, document or fold, for
+            `leave_group_out_predictions_`. The coefficients do not depend on the groups, except
+            through the choice among `alphas`.
+
+        Returns
+        -------
+        RLS
+            The fitted estimator.
         """
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
@@ -284,12 +307,16 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         return Problem(Spectrum.of_features(*features(K, basis, self._name)), y, groups)
 
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """The value of each example, or its values.
+        """Return the predicted value, or one row of values, of each example.
 
         Parameters
         ----------
-        X : collection
-            As in `fit`; with ``kernel="precomputed"``, kernel values of examples x training examples.
+        X : collection of examples
+            As in `fit`. With ``kernel="precomputed"``, a matrix of examples x training examples.
+
+        Returns
+        -------
+        ndarray of shape (len(X),) or (len(X), n_outputs)
         """
         values = self._values(X)
         return values[:, 0] if (self.flat_ if self._is_cg else self.loo_predictions_.ndim == 1) else values
@@ -304,7 +331,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
 
         def __getattr__(self, name: str) -> Any:
             if name in BY_EIGEN and self._is_cg:
-                raise UnavailableError(f"this RLS has no {name}, {NOT_BY_PRODUCTS}")
+                raise UnavailableError(f"{name} of this RLS is not available: it needs {EIGEN_ONLY}")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _check_parameters(self) -> None:
@@ -315,14 +342,15 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         check_integer("max_iter", self.max_iter, of=self)
 
     def _by_products(self, n: int, groups: list[Rows] | None) -> bool:
-        """Whether conjugate gradients are to be taken."""
-        asked = {"alphas": self.alphas, "basis": self.basis, "groups": groups}
-        given = [name for name, value in asked.items() if value is not None]
-        if self.solver == "cg" and given:
-            raise ParameterError(f"{' and '.join(given)} of RLS: these need the decomposition, {NOT_BY_PRODUCTS}")
+        """Return whether to use conjugate gradients."""
+        optional = {"alphas": self.alphas, "basis": self.basis, "groups": groups}
+        used = [name for name, value in optional.items() if value is not None]
+        if self.solver == "cg" and used:
+            verb = "needs" if len(used) == 1 else "need"
+            raise ParameterError(f"{' and '.join(used)} of RLS {verb} {EIGEN_ONLY}")
         budget = parse_memory(self.memory)
         return self.solver == "cg" or (
-            self.solver == "auto" and not given and budget is not None and self._needed(n, None) > budget
+            self.solver == "auto" and not used and budget is not None and self._needed(n, None) > budget
         )
 
     def _fit_by_products(self, kernel: Kernel | None, data: Any, y: Matrix, single: bool) -> None:
@@ -332,36 +360,40 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         chosen = np.sort(np.random.default_rng(0).choice(n, rank, replace=False)).astype(np.intp)
         columns = data[:, chosen] if kernel is None else self._gram(kernel, data, data[chosen])
         near, _, _ = features(columns, chosen, self._name)
-        made = time.perf_counter()
+        computed = time.perf_counter()
         times = (
             data.__matmul__
             if kernel is None
             else Products(kernel, data, None, self._resources._replace(memory_limit=budget)).times
         )
         with progress_bar(self.progress, "digits of the solution", 100) as advance:
-            told = 0
+            shown = 0
 
             def step(done: int, residual: float) -> None:
-                nonlocal told
+                nonlocal shown
                 reached = min(100, int(100 * np.log(max(residual, self.tol)) / np.log(self.tol)))
-                if reached > told:
-                    advance(reached - told)
-                    told = reached
+                if reached > shown:
+                    advance(reached - shown)
+                    shown = reached
 
-            found = solve(times, y, float(self.alpha), near, tol=self.tol, max_iter=self.max_iter, step=step)
-        if found.residual > self.tol:
+            solution = solve(times, y, float(self.alpha), near, tol=self.tol, max_iter=self.max_iter, step=step)
+        if solution.residual > self.tol:
             warnings.warn(
-                f"RLS has not converged after {found.iterations:,} iterations: what is left of y is {found.residual:.1e} of it, not "
-                f"{self.tol:.1e}. Give a larger max_iter=, or a larger alpha=",
+                f"RLS has not converged after {plural(solution.iterations, 'iteration')}: the relative residual is "
+                f"{solution.residual:.1e}, but the tolerance is {self.tol:.1e}. Use a larger max_iter= or a larger alpha=.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
         self.solver_, self.alpha_, self.flat_ = "cg", float(self.alpha), single
-        self.n_iter_, self.residual_ = found.iterations, found.residual
+        self.n_iter_, self.residual_ = solution.iterations, solution.residual
         solved = time.perf_counter()
-        used = np.flatnonzero(found.coefficients.any(axis=1))
-        self._keep(kernel, data, used, found.coefficients[used].T)
-        self.fit_seconds_ = {"gram": made - started, "solve": solved - made, "compress": time.perf_counter() - solved}
+        used = np.flatnonzero(solution.coefficients.any(axis=1))
+        self._keep(kernel, data, used, solution.coefficients[used].T)
+        self.fit_seconds_ = {
+            "gram": computed - started,
+            "solve": solved - computed,
+            "compress": time.perf_counter() - solved,
+        }
 
     def _check_fitted_state(self) -> None:
         if not self._is_cg:
@@ -369,8 +401,8 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
             return
         KernelLearner._check_fitted_state(self)
         if not isinstance(self.flat_, bool) or (self.flat_ and self.model_.outputs != 1):
-            raise ValueError("the model has other outputs")
+            raise ValueError("the model has the wrong number of outputs")
         if type(self.n_iter_) is not int or not all(
             isinstance(value, float) for value in (self.alpha_, self.residual_)
         ):
-            raise ValueError("the iterations are no numbers")
+            raise ValueError("the number of iterations, the strength or the residual is not a number")

@@ -1,11 +1,13 @@
-r"""Least squares with a kernel from one decomposition: any strength of regularization, any examples held out.
+r"""Least squares from one eigendecomposition, for any regularization strength and any held-out examples.
 
-With :math:`S = V \Lambda V^T` and :math:`G = (S + \lambda I)^{-1} = V (\Lambda + \lambda)^{-1} V^T`, the coefficients
-are :math:`G z`, and the predictions for examples Q by what is fitted without them
+With :math:`S = V \Lambda V^T` and :math:`G = (S + \lambda I)^{-1} = V (\Lambda + \lambda)^{-1}
+V^T`, the coefficients are :math:`G z`. The predictions for examples Q by the model that is fitted
+without them are
 
 .. math:: z_Q - (G_{QQ})^{-1} (G z)_Q
 
-(Rifkin & Lippert 2007 for single examples; Pahikkala et al. 2006 for several). None needs another decomposition.
+(Rifkin & Lippert 2007 for single examples; Pahikkala et al. 2006 for several). No other
+decomposition is needed.
 """
 
 from __future__ import annotations
@@ -19,32 +21,43 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from treelet.checks import plural, wrong
 from treelet.errors import ParameterError
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.encoding import are_floats, register
 from treelet.learn.targets import Rows
 
 Cube = NDArray[np.float64]  # alphas x examples x outputs
-AT_ONCE = 1 << 22  # numbers that a step holds beside the decomposition
-ROUNDING = 8 * np.finfo(float).eps  # times the order of a matrix and its largest eigenvalue
+AT_ONCE = 1 << 22  # maximum number of values per step, besides the decomposition
+ROUNDING = 8 * np.finfo(float).eps  # relative to the order of a matrix times its largest eigenvalue
 
 
 @register
 @dataclass(frozen=True)
 class RLSPath:
-    """What each strength of regularization gives, from one decomposition.
+    """Errors and held-out predictions for several regularization strengths.
+
+    Returned by `RLS.path` and `RankRLS.path`.
 
     Attributes
     ----------
-    alphas : ndarray of shape (alphas,)
-        In the order in which they were given.
-    errors : ndarray of shape (alphas,)
-        The mean squared error of predictions for held-out examples: leave-group-out where there are groups, otherwise
-        leave-one-out. For `RankRLS`, of differences within groups.
-    loo_predictions : ndarray of shape (alphas, examples) or (alphas, examples, outputs)
-        For each example, by what is fitted without it.
-    leave_group_out_predictions : ndarray, or None without groups
-        For each example, by what is fitted without its group.
+    alphas : ndarray of shape (n_alphas,)
+        The strengths, in the order of the call.
+    errors : ndarray of shape (n_alphas,)
+        Mean squared error of the predictions for held-out examples: leave-group-out if there are
+        groups, otherwise leave-one-out. For `RankRLS`, the error of differences within groups.
+    loo_predictions : ndarray of shape (n_alphas, n_examples) or (n_alphas, n_examples, n_outputs)
+        For each example, the prediction of the model fitted without it.
+    leave_group_out_predictions : ndarray or None
+        For each example, the prediction of the model fitted without its group. None if there are no
+        groups.
+
+    Examples
+    --------
+    >>> from treelet.learn import RLS
+    >>> path = RLS().fit(["(A x)", "(A y)", "(A (B x) (C y))"], [0.0, 0.5, 1.0]).path([0.1, 1.0, 10.0])
+    >>> path.best_alpha
+    10.0
     """
 
     alphas: Vector
@@ -54,12 +67,12 @@ class RLSPath:
 
     @property
     def best(self) -> int:
-        """The place of the smallest error, the first of those that tie."""
+        """Position of the smallest error, the first one if several are equal."""
         return int(np.argmin(self.errors))
 
     @property
     def best_alpha(self) -> float:
-        """The strength with the smallest error."""
+        """The regularization strength with the smallest error."""
         return float(self.alphas[self.best])
 
     def _to_state(self) -> dict[str, Any]:
@@ -77,32 +90,33 @@ class RLSPath:
         if not are_floats(alphas, 1) or not are_floats(errors, 1) or len(alphas) != len(errors) or not len(alphas):
             raise ValueError("a path needs strengths and errors")
         if not all(type(size) is int and size > 0 for size in shape) or len(shape) not in (2, 3):
-            raise ValueError(f"a path has no shape {shape!r}")
+            raise ValueError(f"a path cannot have the shape {shape!r}")
         for values in (loo, out):
             if values is not None and not are_floats(values, 2):
-                raise ValueError("a path's predictions are no numbers")
+                raise ValueError("the predictions of a path are not finite numbers")
         if loo is None or shape[0] != len(alphas):
             raise ValueError("a path needs predictions")
         return cls(alphas, errors, loo.reshape(shape), None if out is None else out.reshape(shape))
 
 
 class Spectrum:
-    r"""A positive semi-definite matrix :math:`S`, decomposed, and its ridge inverse :math:`G = (S + \lambda I)^{-1}`.
+    r"""Eigendecomposition of a matrix :math:`S`, with its ridge inverse :math:`G = (S + \lambda I)^{-1}`.
 
     Parameters
     ----------
     vectors : ndarray of shape (rows, rank)
-        Eigenvectors; if `thin`, times the root of their eigenvalues.
+        Eigenvectors. If `thin`, they are multiplied by the roots of their eigenvalues.
     values : ndarray of shape (rank,)
-        Eigenvalues, none negative; if `thin`, all others are 0.
+        Nonnegative eigenvalues. If `thin`, all other eigenvalues are 0.
     kept : ndarray of bool
-        Directions that coefficients may use: not those whose eigenvalue was negative.
+        Directions that coefficients may use: those whose original eigenvalue was not negative.
     smallest : float
-        The smallest eigenvalue, as it was.
+        The smallest original eigenvalue.
     axes : ndarray of shape (columns, rank), optional
-        From features to these directions, if features were decomposed; by default `vectors`.
+        Map from features to these directions, if features were decomposed. Default: `vectors`.
     back : ndarray of shape (basis, rank), optional
-        From these directions to coefficients of basis examples; then the decomposition is `thin`.
+        Map from these directions to coefficients of basis examples. If present, the decomposition
+        is `thin`.
     """
 
     def __init__(
@@ -121,9 +135,10 @@ class Spectrum:
 
     @classmethod
     def of(cls, S: Matrix, name: str, size: float = 0.0) -> Spectrum:
-        """Decompose a symmetric matrix, which is overwritten; only one half of it is read.
+        """Decompose a symmetric matrix, which is overwritten. Only one half of it is read.
 
-        Rounding errors are those of values of this size, where it is made of larger ones than it has.
+        If the matrix was computed from larger values than it contains, `size` is the size of these
+        values, which determines the rounding errors.
         """
         values, vectors = decomposed(S)
         smallest, kept = checked_signs(values, name, size)
@@ -131,7 +146,7 @@ class Spectrum:
 
     @classmethod
     def of_features(cls, features: Matrix, back: Matrix, smallest: float) -> Spectrum:
-        """Decompose the products of rows of features, of which there are fewer than rows."""
+        """Decompose the matrix of inner products of rows that have few features."""
         values, turn = decomposed(features.T @ features)
         kept = np.ones(len(values), bool)
         return cls(features @ turn, np.maximum(values, 0), kept, smallest, axes=turn, back=back @ turn)
@@ -141,23 +156,23 @@ class Spectrum:
         return float(self.values.max(initial=0))
 
     def ridge(self, alphas: Vector) -> Matrix:
-        r""":math:`1 / (\Lambda + \lambda)`, alphas x rank."""
+        r"""Return :math:`1 / (\Lambda + \lambda)`, alphas x rank."""
         return 1 / (self.values + alphas[:, None])
 
     def solved(self, z: Matrix, alphas: Vector) -> Cube:
-        """G z, alphas x rows x outputs."""
+        """Return G z, alphas x rows x outputs."""
         inner = self.ridge(alphas)[:, :, None] * (self.vectors.T @ z)
         outer = times(self.vectors, inner)
         return (z - outer) / alphas[:, None, None] if self.thin else outer
 
     def coefficients(self, z: Matrix, alpha: float) -> Matrix:
-        """Coefficients of rows, or of basis examples, x outputs."""
+        """Return the coefficients of rows, or of basis examples, x outputs."""
         inner = (self.kept * self.ridge(np.array([alpha]))[0])[:, None] * (self.vectors.T @ z)
-        found: Matrix = (self.vectors if self.back is None else self.back) @ inner
-        return found
+        result: Matrix = (self.vectors if self.back is None else self.back) @ inner
+        return result
 
     def diagonal(self, alphas: Vector) -> Matrix:
-        """The diagonal of G, alphas x rows."""
+        """Return the diagonal of G, alphas x rows."""
         total, weights = np.zeros((len(alphas), len(self.vectors))), self.ridge(alphas)
         step = max(1, AT_ONCE // max(1, len(self.vectors)))
         for begin in range(0, len(self.values), step):
@@ -165,21 +180,21 @@ class Spectrum:
         return (1 - total) / alphas[:, None] if self.thin else total
 
     def block(self, rows: Matrix, alphas: Vector, weights: Matrix) -> Cube:
-        """The part of G at some rows of `vectors`, alphas x rows x rows; `weights` are those of `ridge`."""
+        """Return the block of G at some rows of `vectors`, alphas x rows x rows; `weights` come from `ridge`."""
         q = len(rows)
         if q * rows.size <= AT_ONCE and q <= len(alphas):
             products = (rows[:, None] * rows).reshape(q * q, rows.shape[1])
-            found = (weights @ products.T).reshape(len(alphas), q, q)
+            block = (weights @ products.T).reshape(len(alphas), q, q)
         else:
-            found = np.array([(rows * weight) @ rows.T for weight in weights])
-        return (np.eye(len(rows)) - found) / alphas[:, None, None] if self.thin else found
+            block = np.array([(rows * weight) @ rows.T for weight in weights])
+        return (np.eye(len(rows)) - block) / alphas[:, None, None] if self.thin else block
 
 
 def decomposed(S: Matrix) -> tuple[Vector, Matrix]:
-    """Eigenvalues, ascending, and eigenvectors of a symmetric matrix, which they overwrite.
+    """Return the eigenvalues, ascending, and the eigenvectors of a symmetric matrix, which is overwritten.
 
-    LAPACK's divide and conquer ("evd") is as fast as "evr" here, works in place, and its vectors are orthogonal to a
-    hundred times fewer roundings.
+    LAPACK's divide and conquer ("evd") is as fast as "evr" here and works in place. Its vectors are
+    orthogonal with a hundred times smaller rounding errors.
     """
     if not len(S):
         return np.zeros(0), np.zeros((0, 0))
@@ -188,38 +203,40 @@ def decomposed(S: Matrix) -> tuple[Vector, Matrix]:
 
 
 def checked_signs(values: Vector, name: str, size: float = 0.0) -> tuple[float, NDArray[np.bool_]]:
-    """The smallest eigenvalue, and which are not negative by more than rounding; a warning if some are."""
+    """Return the smallest eigenvalue, and a mask of the nonnegative ones up to rounding; warn of the others."""
     smallest, size = float(values.min(initial=np.inf)), max(size, float(np.abs(values).max(initial=0)))
     limit = -ROUNDING * len(values) * size
     kept = values >= limit
     if not kept.all():
         warnings.warn(
-            f"the kernel is not positive semi-definite on these examples: {int((~kept).sum())} of {len(values)} "
-            f"eigenvalues are negative, down to {smallest:.3g} (the largest is {float(values.max()):.3g}). {name} leaves "
-            "their directions out, and learns with the nearest matrix that has none; kernel.gaussian(sigma) may have "
-            "fewer",
+            f"The kernel is not positive semi-definite on these examples: {int((~kept).sum()):,} of "
+            f"{plural(len(values), 'eigenvalue')} are negative, down to {smallest:.3g} (the largest is "
+            f"{float(values.max()):.3g}). {name} replaces negative eigenvalues by 0. With kernel.gaussian(sigma), fewer "
+            "may be negative.",
             UserWarning,
-            stacklevel=7,  # where fit was called
+            stacklevel=7,  # the call of fit
         )
     return smallest, kept
 
 
 def check_strength(alphas: Vector, spectrum: Spectrum, name: str, stacklevel: int = 3) -> None:
-    """A warning where rounding errors of the matrix are larger than the regularization."""
+    """Warn if the rounding errors of the matrix exceed the regularization strength."""
     limit = ROUNDING * len(spectrum.values) * spectrum.largest
     if alphas.min() < limit:
         warnings.warn(
             f"alpha={alphas.min():.3g} of {name} is below the rounding errors of a matrix with eigenvalues up to "
-            f"{spectrum.largest:.3g}: predictions may be noise. Give at least {limit:.1g}",
+            f"{spectrum.largest:.3g}, so predictions may be noise. Use an alpha of at least {limit:.1g}.",
             UserWarning,
             stacklevel=stacklevel,
         )
 
 
 def features(K: Matrix, basis: Rows, name: str) -> tuple[Matrix, Matrix, float]:
-    r"""Nyström features :math:`\Phi = K_{nb} U \Sigma^{-1/2}` of values with basis examples, :math:`K_{bb} = U \Sigma U^T`.
+    r"""Return Nyström features from the kernel values with basis examples.
 
-    Also :math:`U \Sigma^{-1/2}`, and the smallest eigenvalue of :math:`K_{bb}`. Directions without length are left out.
+    The features are :math:`\Phi = K_{nb} U \Sigma^{-1/2}` with :math:`K_{bb} = U \Sigma U^T`. The
+    other results are :math:`U \Sigma^{-1/2}` and the smallest eigenvalue of :math:`K_{bb}`.
+    Directions with an eigenvalue of about 0 are dropped.
     """
     values, vectors = decomposed(np.ascontiguousarray(K[basis]))
     smallest, _ = checked_signs(values, name)
@@ -229,7 +246,7 @@ def features(K: Matrix, basis: Rows, name: str) -> tuple[Matrix, Matrix, float]:
 
 
 def held_out(spectrum: Spectrum, z: Matrix, alphas: Vector, groups: list[Rows] | None = None) -> Cube:
-    """Predictions for the rows of each group (None: each row) by what is fitted to the other rows of z."""
+    """Return predictions for the rows of each group, or for each row, by the fit to the other rows of z."""
     solution = spectrum.solved(z, alphas)
     if groups is None:
         solution /= spectrum.diagonal(alphas)[:, :, None]
@@ -241,43 +258,43 @@ def held_out(spectrum: Spectrum, z: Matrix, alphas: Vector, groups: list[Rows] |
 
 
 class Problem:
-    """Examples with values, decomposed: what does not depend on the strength of regularization."""
+    """A decomposed matrix with target values: the data that does not depend on the regularization strength."""
 
     def __init__(self, spectrum: Spectrum, y: Matrix, groups: list[Rows] | None) -> None:
         self.spectrum, self.y, self.groups = spectrum, y, groups
 
     def coefficients(self, alpha: float) -> Matrix:
-        """Coefficients of examples, or of basis examples, x outputs."""
+        """Return the coefficients of examples, or of basis examples, x outputs."""
         return finite(self.spectrum.coefficients(self.y, alpha))
 
     def left_one_out(self, alphas: Vector) -> Cube:
-        """Predictions for each example by what is fitted without it, alphas x examples x outputs."""
+        """Return predictions for each example by the fit without it, alphas x examples x outputs."""
         return held_out(self.spectrum, self.y, alphas)
 
     def left_groups_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
-        """Predictions for the examples of each group by what is fitted without it."""
+        """Return predictions for the examples of each group by the fit without the group."""
         return held_out(self.spectrum, self.y, alphas, groups)
 
     def errors(self, loo: Cube, left_out: Cube | None) -> Vector:
-        """What the strength is chosen by, one number for each."""
+        """Return the error by which a strength is chosen, one number per strength."""
         return np.asarray(np.mean(np.square((loo if left_out is None else left_out) - self.y), axis=(1, 2)))
 
 
 def by_parts(work: Callable[[Vector], Cube], alphas: Vector, groups: list[Rows] | None) -> Cube:
-    """What `work` makes of strengths, of so many at once that the blocks of the largest group fit."""
+    """Apply `work` to slices of the strengths that are small enough for the blocks of the largest group."""
     largest = max((len(rows) for rows in groups or []), default=1)
     step = max(1, AT_ONCE // largest**2)
     return np.concatenate([work(alphas[begin : begin + step]) for begin in range(0, len(alphas), step)])
 
 
 def left_out(problem: Problem, alphas: Vector, groups: list[Rows]) -> Cube:
-    """Predictions for the examples of each group by what is fitted without it."""
+    """Return predictions for the examples of each group by the fit without the group."""
     return by_parts(lambda part: problem.left_groups_out(part, groups), alphas, groups)
 
 
 def found_path(problem: Problem, alphas: Vector, single: bool) -> RLSPath:
-    """Errors and predictions under each strength."""
-    with np.errstate(all="ignore"):  # what comes out is checked
+    """Return errors and held-out predictions per strength."""
+    with np.errstate(all="ignore"):  # The result is checked.
         loo, out = by_parts(problem.left_one_out, alphas, problem.groups), None
         if problem.groups is not None:
             out = left_out(problem, alphas, problem.groups)
@@ -288,14 +305,14 @@ def found_path(problem: Problem, alphas: Vector, single: bool) -> RLSPath:
 
 
 def times(A: Matrix, inner: Cube) -> Cube:
-    """A @ inner[k] for all k, as one product."""
+    """Return A @ inner[k] for all k, computed as one product."""
     k, r, outputs = inner.shape
     flat = A @ np.moveaxis(inner, 0, 1).reshape(r, k * outputs)
     return np.ascontiguousarray(np.moveaxis(flat.reshape(len(A), k, outputs), 1, 0))
 
 
 def solve(A: Cube, b: Cube) -> Cube:
-    """np.linalg.solve, with an error that says what to do."""
+    """Solve linear systems like `np.linalg.solve`, with a helpful error message."""
     try:
         return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
     except np.linalg.LinAlgError:
@@ -309,15 +326,17 @@ def finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def too_weak() -> ParameterError:
-    return ParameterError("the fit does not come out as finite numbers: give a larger alpha, or scale y and the kernel")
+    return ParameterError(
+        "The fit does not result in finite numbers. Use a larger alpha, or scale y and the kernel to values around 1."
+    )
 
 
-def checked_alphas(alphas: Any, name: str) -> Vector:
-    """Strengths of regularization, positive."""
+def checked_alphas(alphas: Any, of: str) -> Vector:
+    """Return regularization strengths after a check; `of` names the estimator or method."""
     try:
-        found = np.array(alphas, dtype=np.float64)
+        strengths = np.array(alphas, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.zeros(0)
-    if found.ndim != 1 or not len(found) or not np.isfinite(found).all() or found.min() <= 0:
-        raise ParameterError(f"{name} must be a sequence of positive numbers. Got {alphas!r} instead.")
-    return found
+        strengths = np.zeros(0)
+    if strengths.ndim != 1 or not len(strengths) or not np.isfinite(strengths).all() or strengths.min() <= 0:
+        raise wrong("alphas", "a sequence of positive numbers", alphas, of=of)
+    return strengths

@@ -1,4 +1,4 @@
-"""Choosing a kernel and other parameters by cross-validation, each Gram matrix computed once."""
+"""Choice of a kernel and other parameters by cross-validation, with one kernel matrix per kernel."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
-from sklearn.metrics import get_scorer
+from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import ParameterGrid
 
-from treelet.checks import wrong
+from treelet.checks import some_of, suggestion, wrong
 from treelet.errors import KernelOverflowError, ParameterError, UnseenLabelWarning
 from treelet.kernels import Kernel
 from treelet.kernels.pairwise import Matrix
@@ -27,23 +27,25 @@ from treelet.learn.targets import checked_groups, checked_outputs, checked_targe
 from treelet.resources import parse_memory
 from treelet.vocabulary import keyword
 
-Found = list[list[tuple[Any, float]]]  # settings x folds: what was predicted, and its score
+Results = list[list[tuple[Any, float]]]  # settings x folds: the predictions and their score
 
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """One setting, and what came of it.
+    """The cross-validation results of one kernel with one setting of parameters.
 
     Attributes
     ----------
     kernel : Kernel
+        The kernel.
     parameters : dict
-        Of the estimator, those of the grid.
+        The estimator's parameters from the grid.
     by_fold : tuple of float
         The score in each fold.
-    folds : list of (rows to fit to, rows to test on)
+    folds : list of (training rows, test rows)
+        The folds.
     predicted : tuple of ndarray
-        For the test rows of each fold, what was predicted.
+        The predictions for the test rows of each fold.
     """
 
     kernel: Kernel
@@ -54,37 +56,48 @@ class Trial:
 
     @property
     def score(self) -> float:
-        """The mean over folds, each as often as it has test examples: for accuracy, the share of examples that were right."""
+        """Mean score over folds, weighted by their number of test examples."""
         sizes = [len(test) for _, test in self.folds]
         return float(np.dot(self.by_fold, sizes) / sum(sizes))
 
     @property
     def held_out(self) -> NDArray[Any]:
-        """What was predicted for each example when its fold was left out: rounds x examples.
+        """Out-of-fold predictions, rounds x examples.
 
-        A round is a run of folds that test each example once, of which a repeated cross-validation has several.
+        A round is a sequence of folds that test each example once. A repeated cross-validation has
+        several rounds.
         """
         n = 1 + max(int(rows.max()) for fold in self.folds for rows in fold)
         rounds = rounds_of(self.folds, n)
         if rounds is None:
-            raise ParameterError("the folds of cv= do not test each example once: there is no prediction for each")
-        found = np.empty((len(rounds), n, *self.predicted[0].shape[1:]), np.result_type(*self.predicted))
-        for place, numbers in enumerate(rounds):
+            raise ParameterError(
+                "held_out is not available: the folds of cv= do not test each example exactly once per round."
+            )
+        predictions = np.empty((len(rounds), n, *self.predicted[0].shape[1:]), np.result_type(*self.predicted))
+        for row, numbers in enumerate(rounds):
             for number in numbers:
-                found[place, self.folds[number][1]] = self.predicted[number]
-        return found
+                predictions[row, self.folds[number][1]] = self.predicted[number]
+        return predictions
 
 
 @dataclass
 class Selection:
-    """All settings that were tried, in order, and the kernels whose values did not fit a float64."""
+    """The results of `select`.
+
+    Attributes
+    ----------
+    trials : list of Trial
+        All trials, in order.
+    refused : list of Kernel
+        Kernels that were skipped because their values do not fit a float64.
+    """
 
     trials: list[Trial] = field(default_factory=list)
     refused: list[Kernel] = field(default_factory=list)
 
     @property
     def best(self) -> Trial:
-        """The setting with the largest score, the first of equals."""
+        """The trial with the largest score, the first one if several are equal."""
         return max(self.trials, key=lambda trial: round(trial.score, 12))
 
 
@@ -103,44 +116,55 @@ def select(
     report: Callable[[Trial], None] | None = None,
     advance: Callable[[int], None] = lambda steps: None,
 ) -> Selection:
-    """Cross-validate an estimator with several kernels and parameters, on ready matrices.
+    """Choose a kernel and parameters of an estimator by cross-validation.
 
-    A grid search of scikit-learn would compute the matrix anew for every fold and setting; here it is computed once a kernel, and
-    kernels that differ in what is wrapped around them or added to them only share what they have in common. The fits are the
-    same. For `RLS` and `RankRLS` all folds and strengths ``alpha`` come from one decomposition.
+    A grid search of scikit-learn would compute the matrix again for every fold and setting. Here,
+    every kernel matrix is computed once. Kernels with a common inner kernel, for example one of
+    them normalized, share its matrix. The results are the same. For `RLS` and `RankRLS`, all folds
+    and all values of ``alpha`` are computed from one eigendecomposition.
 
     Parameters
     ----------
     kernels : iterable of Kernel
-        What to try.
-    X, y : collections
-        Examples, and their classes, values or goodness.
+        The kernels to compare.
+    X : collection of examples
+        The examples.
+    y : array-like
+        The class, value or quality of each example.
     estimator : estimator of treelet, optional
-        Any that takes ``kernel="precomputed"``: a classifier, a regressor or a ranker; its own kernel does not matter. By default
-        ``KernelSVC()``.
-    grid : dict of str to sequence, or sequence of them, optional
-        Values of the estimator's parameters to try with each kernel, such as ``{"C": [1, 10]}``; by default those it has.
-    qid : array-like
-        The query of each example, for rankers: folds hold whole queries.
-    cv : int, splitter of scikit-learn, or iterable of (rows to fit to, rows to test on)
-        A number asks for so many folds, in the order of the examples: stratified for classifiers; with `groups` or `qid`, such
-        that none is in two folds.
+        Any classifier, regressor or ranker that supports ``kernel="precomputed"``. Its own kernel
+        is ignored. Default: ``KernelSVC()``.
+    grid : dict from str to sequence, or sequence of such dicts, optional
+        Parameter values of the estimator to try with each kernel, for example ``{"C": [1, 10]}``.
+        Default: only the current values.
+    qid : array-like, optional
+        The query of each example. Required for rankers. Folds contain whole queries.
+    cv : int, splitter of scikit-learn, or iterable of (training rows, test rows), default 5
+        Folds. An int is a number of folds, at least 2, without shuffling. Folds are stratified for
+        classifiers, and no group or query is split.
     groups : array-like, optional
-        The group of each example (document, speaker), for `cv`. By default `qid`, if there is one.
+        The group of each example, such as its document or speaker, for `cv`. Default: `qid`.
     scoring : str or callable, optional
-        A name that scikit-learn knows, or a function of the estimator, X and y (and ``qid=``, for rankers), the larger the
-        better. By default the estimator's own `score`.
+        The name of a scorer of scikit-learn, or a function of the estimator, X and y (and ``qid=``
+        for rankers). Larger scores are better. Default: the `score` method of the estimator.
     memory : int or str, optional
-        How much matrices may take that are kept for several kernels, as for `gram`; beyond it, they are computed again.
+        Memory limit for cached matrices that several kernels share. Matrices that do not fit are
+        computed again. Default: no limit.
     report : callable, optional
-        Told of each trial when it is done.
+        Function that is called with each completed `Trial`.
     advance : callable, optional
-        Told of each step: one a matrix, one a fold of each kernel.
+        Function that is called with the number of completed steps: one step per matrix, and one per
+        fold of each kernel.
 
     Returns
     -------
     Selection
-        With all trials; its `best` has a ``kernel`` and ``parameters``.
+        All trials. Its `best` trial has a ``kernel`` and ``parameters``.
+
+    Raises
+    ------
+    KernelOverflowError
+        If the values of no kernel fit a float64.
 
     Examples
     --------
@@ -154,7 +178,7 @@ def select(
     """
     kernels = list(kernels)
     if not kernels:
-        raise ParameterError("no kernel was given to choose from")
+        raise ParameterError("kernels is empty: select needs at least one kernel.")
     learner = _learner(estimator)
     settings = _settings(learner, grid)
     matrices = SharedMatrices(kernels, X, learner._resources._replace(memory_limit=parse_memory(memory)))
@@ -180,7 +204,7 @@ def select(
 def _learner(estimator: Any) -> KernelLearner:
     learner = KernelSVC() if estimator is None else estimator
     if not isinstance(learner, KernelLearner):
-        raise wrong("estimator", "an estimator with kernel='precomputed', such as KernelSVC()", learner)
+        raise wrong("estimator", "an estimator that supports kernel='precomputed', such as KernelSVC()", learner)
     copied: KernelLearner = clone(learner)
     return copied.set_params(kernel="precomputed")
 
@@ -189,19 +213,20 @@ def _settings(learner: KernelLearner, grid: Any) -> list[dict[str, Any]]:
     try:
         settings = list(ParameterGrid({} if grid is None else grid))
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"The 'grid' parameter must be a dict from names to values: {error}") from error
+        raise wrong("grid", "a dict from parameter names to lists of values", grid, of="select") from error
     known = [name for name in learner.get_params(deep=False) if name != "kernel"]
     for name in (name for setting in settings for name in setting):
         if name not in known:
-            raise ParameterError(
-                f"{type(learner).__name__} has no parameter {name!r} to choose; it has {known}. Kernels are given by themselves"
-            )
+            hint = suggestion(str(name), known) or f" The parameters are {some_of(known)}."
+            if name == "kernel":
+                hint = " Pass kernels as the first argument."
+            raise ParameterError(f"{type(learner).__name__} does not have a parameter {name!r} for the grid.{hint}")
     return settings
 
 
 @dataclass(frozen=True)
 class _Data:
-    """What is learned, and the folds."""
+    """The targets, the queries and the folds."""
 
     y: NDArray[Any]
     qid: NDArray[Any] | None
@@ -211,7 +236,9 @@ class _Data:
     def of(cls, learner: KernelLearner, n: int, y: Any, qid: Any, groups: Any, cv: Any) -> _Data:
         ranks, classes = isinstance(learner, Ranker), is_classifier(learner)
         if qid is not None and not ranks:
-            raise ParameterError(f"{type(learner).__name__} is no ranker, and takes no qid: give groups= instead")
+            raise ParameterError(
+                f"{type(learner).__name__} is not a ranker and does not accept qid. Pass groups= instead."
+            )
         queries = group_numbers(checked_groups(qid, n), n) if ranks else None
         by = queries if groups is None else group_numbers(checked_groups(groups, n, "groups"), n)
         if classes or ranks:
@@ -220,7 +247,7 @@ class _Data:
             values, single = checked_outputs(y, n)
             values = values[:, 0] if single else values
         with warnings.catch_warnings():
-            if groups is None:  # nobody asked for groups; queries are seen to below
+            if groups is None:  # The user did not pass groups, and queries are checked below.
                 warnings.filterwarnings("ignore", "The groups parameter is ignored")
             folds = folds_of(cv, values, by, classifier=classes)
         if queries is not None:
@@ -228,44 +255,44 @@ class _Data:
         return cls(values, queries, folds)
 
     def named(self, rows: Any) -> dict[str, Any]:
-        """What a ranker's methods get besides X and y."""
+        """Return the keyword arguments of a ranker's methods besides X and y."""
         return {} if self.qid is None else {"qid": self.qid[rows]}
 
 
 class Trials:
-    """Fits of one estimator under several settings, fold by fold."""
+    """Fits of one estimator with several settings, fold by fold."""
 
     def __init__(self, learner: KernelLearner, settings: list[dict[str, Any]], data: _Data, scoring: Any) -> None:
         self.learner, self.settings, self.data = learner, settings, data
         self.scorer = _scorer(scoring)
 
     def of(self, kernel: Kernel, K: Matrix, advance: Callable[[int], None]) -> list[Trial]:
-        """A trial a setting."""
-        found = self._decomposed(K, advance) if self._decomposes else self._fitted(K, advance)
+        """Return one trial per setting."""
+        results = self._decomposed(K, advance) if self._decomposes else self._fitted(K, advance)
         trials = []
-        for setting, folds in zip(self.settings, found, strict=True):
+        for setting, folds in zip(self.settings, results, strict=True):
             predicted, scores = zip(*folds, strict=True)
             trials.append(Trial(kernel, dict(setting), scores, self.data.folds, predicted))
         return trials
 
-    def _nothing(self) -> Found:
+    def _nothing(self) -> Results:
         return [[] for _ in self.settings]
 
-    def _fitted(self, K: Matrix, advance: Callable[[int], None]) -> Found:
-        """For each setting and fold, what was predicted and how good it is."""
-        data, found = self.data, self._nothing()
+    def _fitted(self, K: Matrix, advance: Callable[[int], None]) -> Results:
+        """Return the predictions and the score per setting and fold, by separate fits."""
+        data, results = self.data, self._nothing()
         for train, test, own, across in matrix_parts(K, data.folds):
-            for setting, folds in zip(self.settings, found, strict=True):
+            for setting, folds in zip(self.settings, results, strict=True):
                 fitted = clone(self.learner).set_params(**setting)
                 fitted.fit(own, data.y[train], **data.named(train))
                 predicted = fitted.predict(across, **data.named(test))
                 folds.append((predicted, self._score(fitted, across, test)))
             advance(1)
-        return found
+        return results
 
     @property
     def _decomposes(self) -> bool:
-        """Whether one decomposition gives what all folds and settings predict."""
+        """Whether one decomposition gives the predictions of all folds and settings."""
         learner = self.learner
         if not isinstance(learner, LeastSquares) or learner.basis is not None or learner.alphas is not None:
             return False
@@ -275,11 +302,12 @@ class Trials:
         whole = all(len(train) + len(test) == len(self.data.y) for train, test in self.data.folds)
         return rounds is not None and whole and all(set(setting) <= {"alpha"} for setting in self.settings)
 
-    def _decomposed(self, K: Matrix, advance: Callable[[int], None]) -> Found:
-        data, found = self.data, self._nothing()
+    def _decomposed(self, K: Matrix, advance: Callable[[int], None]) -> Results:
+        """Return the predictions and the score per setting and fold, from one decomposition."""
+        data, results = self.data, self._nothing()
         fitted: Any = clone(self.learner)
         if hasattr(fitted, "solver"):
-            fitted.solver = "eigen"  # "auto" would give no predictions for what is held out where memory is short
+            fitted.solver = "eigen"  # "auto" may choose conjugate gradients, which give no held-out predictions.
         fitted.fit(K, data.y, **data.named(slice(None)))
         alphas = [setting.get("alpha", fitted.alpha) for setting in self.settings]
         for numbers in rounds_of(data.folds, len(data.y)) or []:
@@ -290,24 +318,25 @@ class Trials:
             for number in numbers:
                 test = data.folds[number][1]
                 across = K[test]
-                for values, folds in zip(predictions, found, strict=True):
-                    folds.append((values[test], self._score(_answering(fitted, values[test]), across, test)))
+                for values, folds in zip(predictions, results, strict=True):
+                    folds.append((values[test], self._score(_with_predictions(fitted, values[test]), across, test)))
                 advance(1)
-        return found
+        return results
 
     def _score(self, fitted: Any, across: Matrix, test: Any) -> float:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UnseenLabelWarning)  # a fold may lack a class, which is the fold's fault
+            warnings.simplefilter("ignore", UnseenLabelWarning)  # A rare class may be absent from a fold.
             value = float(self.scorer(fitted, across, self.data.y[test], **self.data.named(test)))
         if np.isnan(value):
             raise ParameterError(
-                f"{keyword('scoring')} gives no number (NaN) for the fold that tests on example {test[0]}"
+                f"{keyword('scoring')} returns NaN for the fold that tests example {test[0]}. "
+                "Check that the score is defined for every fold."
             )
         return value
 
 
-def _answering(fitted: Any, predictions: NDArray[Any]) -> Any:
-    """A fitted estimator whose predictions are known."""
+def _with_predictions(fitted: Any, predictions: NDArray[Any]) -> Any:
+    """Return a copy of a fitted estimator that returns known predictions."""
     copied = copy.copy(fitted)
     copied.predict = lambda X, qid=None: predictions
     return copied
@@ -321,7 +350,6 @@ def _scorer(scoring: Any) -> Callable[..., float]:
     try:
         known = get_scorer(scoring)
     except ValueError:
-        raise wrong(
-            "scoring", "a name that sklearn.metrics.get_scorer_names() gives, a function or None", scoring
-        ) from None
+        error = wrong("scoring", "a name in sklearn.metrics.get_scorer_names(), a function or None", scoring)
+        raise ParameterError(f"{error}{suggestion(str(scoring), get_scorer_names())}") from None
     return lambda estimator, X, y, **named: known(estimator, X, y)

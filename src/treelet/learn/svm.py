@@ -32,7 +32,7 @@ from treelet.learn.machine import (
     regression,
 )
 from treelet.learn.matrices import folds_of, matrix_parts
-from treelet.learn.targets import checked_numbers, checked_targets
+from treelet.learn.targets import checked_numbers, checked_targets, weighted_rows
 from treelet.vocabulary import keyword
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -49,7 +49,7 @@ class _Available:
         if owner is None:
             return self.method
         if not self.check(owner):
-            raise UnavailableError(f"this {kind.__name__} has no {self.method.__name__}: {self.hint}")
+            raise UnavailableError(f"{self.method.__name__} of this {kind.__name__} is not available. {self.hint}")
         return MethodType(self.method, owner)
 
 
@@ -207,7 +207,8 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
             The class of each example: strings, integers or booleans. At least two classes are
             needed.
         sample_weight : array-like, optional
-            Positive factor of C per example. Default: 1 for all examples.
+            Factor of C per example, at least 0. Examples with the weight 0 are left out, as if they
+            had not been passed. Default: 1 for all examples.
 
         Returns
         -------
@@ -216,20 +217,22 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         """
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
-        classes, codes = self._classes(y, len(data))
-        weights = self._weights(classes, codes, sample_weight)
+        labels = checked_targets(y, len(data))
+        rows, factors = weighted_rows(sample_weight, len(data))
+        classes, codes = self._classes(labels[rows])
+        weights = self._weights(classes, codes, factors)
         single = classes[np.bincount(codes) < 2].tolist()
         if self.probability and single:
             raise ParameterError(
-                f"{keyword('probability', True)} needs at least two examples of each class, to fit on some and score others; "
-                f"there is one only of {some_of(single)}"
+                f"{keyword('probability', True)} needs at least two examples per class for cross-validation. "
+                f"{'These classes have' if len(single) > 1 else 'This class has'} only one: {some_of(single)}."
             )
-        K = self._fit(kernel, data, lambda K: self._solve(K, codes, weights))
-        self._remember(kernel, data, classes[codes])
+        K = self._fit(kernel, data, rows, lambda K: self._solve(K, codes, weights))
+        self._remember(kernel, data if len(rows) == len(data) else data[rows], classes[codes])
         self.classes_, self.multi_class_ = classes, self.multi_class if len(classes) > 2 else "ovr"
         if self.probability:
             started = time.perf_counter()
-            self.platt_ = self._calibrated(K, codes, sample_weight)
+            self.platt_ = self._calibrated(K, codes, factors)
             self.fit_seconds_["calibrate"] = time.perf_counter() - started
         return self
 
@@ -240,42 +243,45 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         if not (self.class_weight is None or self.class_weight == "balanced" or isinstance(self.class_weight, Mapping)):
             raise self._refuse("class_weight", "a dict, 'balanced' or None")
 
-    def _classes(self, y: Any, n: int) -> tuple[NDArray[Any], Codes]:
-        labels = checked_targets(y, n)
+    def _classes(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "The number of unique classes")  # our own warning below comes earlier
+                warnings.filterwarnings("ignore", "The number of unique classes")  # The warning below replaces it.
                 check_classification_targets(labels)
             classes, codes = np.unique(labels, return_inverse=True)
         except (TypeError, ValueError) as error:
-            raise ParameterError(f"y does not hold classes: {error}") from error
+            if labels.dtype.kind == "f":
+                row = int((labels != np.round(labels)).argmax())
+                raise ParameterError(
+                    f"y contains continuous values, such as {labels[row]:g} for example {row}, but KernelSVC predicts "
+                    "classes. Use KernelSVR or RLS to predict numbers, or pass one label per example."
+                ) from error
+            raise ParameterError(
+                f"y does not contain classes ({error}). Pass one string, int or bool per example."
+            ) from error
         if len(classes) < 2:
-            raise ParameterError(f"y holds one class only, {classes.tolist()[0]!r}: a classifier needs at least two")
+            raise ParameterError(
+                f"y contains only one class, {classes.tolist()[0]!r}: a classifier needs at least two classes."
+            )
         if len(labels) > 10 and 2 * len(classes) > len(labels):
             warnings.warn(
-                f"there are {len(classes):,} classes among {len(labels):,} examples: nearly every class has one example. "
-                "Are these the labels, or numbers that a regressor should learn?",
+                f"y contains {len(classes):,} classes for {len(labels):,} examples, so most classes have only one "
+                "example. Check that y contains labels. To predict numbers, use KernelSVR or RLS.",
                 TreeletWarning,
                 stacklevel=4,
             )
         return classes, codes
 
-    def _weights(self, classes: NDArray[Any], codes: Codes, sample_weight: Any) -> Vector:
+    def _weights(self, classes: NDArray[Any], codes: Codes, factors: Vector) -> Vector:
         """Return a factor of C for each example."""
-        weights = np.ones(len(codes))
-        if sample_weight is not None:
-            weights = checked_numbers(sample_weight, len(codes), name="sample_weight")
-            if not (weights > 0).all():
-                raise ParameterError(
-                    f"sample_weight must hold one positive number for each of the {len(codes)} examples"
-                )
+        weights = factors.copy()
         if isinstance(self.class_weight, Mapping):
-            known = {label: place for place, label in enumerate(classes.tolist())}
+            known = {label: number for number, label in enumerate(classes.tolist())}
             factors = np.ones(len(classes))
             for label, factor in self.class_weight.items():
                 if label not in known or not isinstance(factor, int | float | np.number) or not 0 < factor < np.inf:
                     raise self._refuse(
-                        "class_weight", f"a dict from the classes {classes.tolist()} to positive numbers"
+                        "class_weight", f"a dict from the classes ({some_of(classes.tolist())}) to positive numbers"
                     )
                 factors[known[label]] = factor
             weights *= factors[codes]
@@ -289,19 +295,18 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         balanced, threads = self.class_weight == "balanced", self._resources.threads
         return against_rest(K, codes, weights, self._solver, balanced=balanced, threads=threads)
 
-    def _calibrated(self, K: Matrix, codes: Codes, sample_weight: Any) -> Matrix:
+    def _calibrated(self, K: Matrix, codes: Codes, factors: Vector) -> Matrix:
         """Return the two Platt parameters of each binary classifier, fitted to cross-validated scores."""
         from sklearn.model_selection import StratifiedKFold
 
         n_classes, labels = len(self.classes_), self.classes_[codes]
-        factors = None if sample_weight is None else checked_numbers(sample_weight, len(codes), name="sample_weight")
         splitter = StratifiedKFold(
             min(FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=self.random_state
         )
         machine = clone(self).set_params(kernel="precomputed", probability=False, progress=False)
         scores = np.empty((len(codes), self.model_.outputs))
         for train, test, own, across in matrix_parts(K, folds_of(splitter, codes, None, classifier=True)):
-            machine.fit(own, labels[train], None if factors is None else factors[train])
+            machine.fit(own, labels[train], factors[train])
             scores[test] = machine._values(across)
         if self.multi_class_ == "ovo":
             pairs = combinations(range(n_classes), 2)
@@ -315,7 +320,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
     @available(
         lambda self: self.probability or hasattr(self, "platt_"),
-        "there are no probabilities unless they are asked for: fit it with probability=True (decision_function needs nothing)",
+        "Fit it with probability=True, or use decision_function, which is always available.",
     )
     def predict_proba(self, X: Any) -> Matrix:
         """Return the probability of each class, in the order of `classes_`.
@@ -332,7 +337,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         """
         check_is_fitted(self)
         if not hasattr(self, "platt_"):
-            raise ParameterError("this KernelSVC was fitted without probabilities: fit it with probability=True")
+            raise ParameterError("This KernelSVC was fitted without probabilities. Fit it with probability=True.")
         return self._probabilities(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -345,7 +350,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
         check_is_fitted(self)
         predicted = self.predict(X)
-        labels = checked_targets(y, len(predicted), "score needs y, the class of each example")
+        labels = checked_targets(y, len(predicted), "y is missing: score needs the class of each example.")
         unseen = Unseen.of(labels.tolist(), self.classes_.tolist())
         if unseen.counts:
             warnings.warn(str(unseen), UnseenLabelWarning, stacklevel=2)
@@ -443,7 +448,12 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         check_number(self, "epsilon", 0, np.inf, low_included=True)
         kernel, data = self._kernel_and_data(X)
         targets = checked_numbers(y, len(data))
-        self._fit(kernel, data, lambda K: regression(K, targets, {**self._solver, "epsilon": self.epsilon}))
+        self._fit(
+            kernel,
+            data,
+            np.arange(len(data)),
+            lambda K: regression(K, targets, {**self._solver, "epsilon": self.epsilon}),
+        )
         self._remember(kernel, data, targets)
         return self
 
@@ -454,4 +464,4 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
         if self.model_.outputs != 1:
-            raise ValueError("a regression has one output")
+            raise ValueError("a regression model must have one output")

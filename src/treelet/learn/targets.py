@@ -1,4 +1,4 @@
-"""What is learned, checked: classes, values, how good each candidate is, and which group it belongs to."""
+"""Checks of training targets: classes, numbers, the quality of candidates, and groups."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import missing_places
+from treelet.checks import article, missing_places, plural
 from treelet.errors import ParameterError
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.vocabulary import keyword
@@ -17,19 +17,21 @@ Rows = NDArray[np.intp]
 
 
 def checked_targets(
-    y: Any, n: int, what: str = "fit needs y, the class or value of each example", name: str = "y"
+    y: Any, n: int, if_none: str = "y is missing: fit needs the class or value of each example.", name: str = "y"
 ) -> NDArray[Any]:
-    """Return labels or numbers, one for each of n examples. None of them may be missing, infinite or complex."""
+    """Return one label or number per example. No value may be missing, infinite or complex."""
     if y is None:
-        raise ParameterError(what)
+        raise ParameterError(if_none)
     labels = _one_dimension(y, n, name)
     missing = missing_places(y, labels)
     if missing:
         raise ParameterError(
-            f"{name} has no value for example {missing[0]} ({len(missing)} missing): leave such examples out"
+            f"{name} has no value for example {missing[0]} ({len(missing):,} missing in total). Remove such examples."
         )
     if labels.dtype.kind == "c":
-        raise ParameterError(f"{name} holds complex numbers ({labels.dtype}): give real ones, such as their real parts")
+        raise ParameterError(
+            f"{name} contains complex numbers ({labels.dtype}). Pass real numbers, for example the real parts."
+        )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
         raise _infinite(labels, name)
     if labels.dtype.kind == "O":
@@ -39,68 +41,89 @@ def checked_targets(
     return labels
 
 
-def checked_numbers(y: Any, n: int, what: str = "fit needs y, the value of each example", name: str = "y") -> Vector:
-    """Return finite numbers, one for each of n examples."""
-    targets = checked_targets(y, n, what, name)
+def checked_numbers(
+    y: Any, n: int, if_none: str = "y is missing: fit needs the value of each example.", name: str = "y"
+) -> Vector:
+    """Return one finite number per example."""
+    targets = checked_targets(y, n, if_none, name)
     try:
         if targets.dtype.kind in "mM":
             raise TypeError
         values = targets.astype(float)
     except (TypeError, ValueError):
-        raise ParameterError(f"{name} must hold numbers, one for each example; it holds {targets.dtype}") from None
+        raise ParameterError(
+            f"{name} must contain one number per example. Got values of the type {targets.dtype}."
+        ) from None
     if not np.isfinite(values).all():
         raise _infinite(values, name)
     return values
 
 
+def weighted_rows(sample_weight: Any, n: int) -> tuple[Rows, Vector]:
+    """Return the rows whose weight is not 0, and their weights. None stands for equal weights."""
+    if sample_weight is None:
+        return np.arange(n), np.ones(n)
+    weights = checked_numbers(sample_weight, n, name="sample_weight")
+    if (weights < 0).any():
+        row = int((weights < 0).argmax())
+        raise ParameterError(
+            f"sample_weight must contain numbers of at least 0. Got {weights[row]:g} for example {row}."
+        )
+    rows = np.flatnonzero(weights)
+    if not len(rows):
+        raise ParameterError("All values of sample_weight are 0: at least two examples need a positive weight.")
+    return rows, weights[rows]
+
+
 def _infinite(values: Vector, name: str) -> ParameterError:
-    places = np.flatnonzero(~np.isfinite(values))
+    rows = np.flatnonzero(~np.isfinite(values))
     return ParameterError(
-        f"{name} is infinite for example {places[0]} ({len(places)} infinite): leave such examples out, or bound their values"
+        f"{name} is infinite for example {rows[0]} ({len(rows):,} infinite in total). "
+        "Remove such examples, or clip their values."
     )
 
 
 def checked_goodness(y: Any, n: int) -> Vector:
-    """How good each example is, a finite number."""
-    return checked_numbers(y, n, "a ranker needs y, how good each example is")
+    """Return the quality of each example, one finite number per example."""
+    return checked_numbers(y, n, "y is missing: a ranker needs the quality of each example, as a number.")
 
 
 def checked_outputs(y: Any, n: int) -> tuple[Matrix, bool]:
-    """Finite values as examples x outputs, and whether there was no axis for outputs."""
+    """Return finite values as examples x outputs, and whether `y` had only one dimension."""
     try:
         values = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
     except ValueError:
-        raise ParameterError("y must hold numbers, one or equally many for each example") from None
+        raise ParameterError("y must contain the same number of values for every example.") from None
     if y is None or values.ndim != 2:
         return checked_numbers(y, n)[:, None], True
     if not values.shape[1]:
-        raise ParameterError("y has no outputs: give at least one value for each example")
+        raise ParameterError("y has no columns: pass at least one value per example.")
     return np.column_stack([checked_numbers(column, n) for column in values.T]), False
 
 
 def checked_groups(groups: Any, n: int, name: str = "qid") -> list[Rows]:
-    """The rows of each group, in order; groups in the order in which they first appear."""
+    """Return the rows of each group in ascending order. Groups come in order of first appearance."""
     if groups is None:
         raise ParameterError(
-            f"a ranker needs {name}, the group (sentence, query) of each example: give {keyword(name)}"
+            f"{name} is missing: a ranker needs the group (sentence or query) of each example. Pass {keyword(name)}."
         )
     names = _one_dimension(groups, n, name)
     if missing := missing_places(groups, names):
-        raise ParameterError(f"{name} has no value for example {missing[0]}: each example needs a group")
+        raise ParameterError(f"{name} has no value for example {missing[0]}: every example needs a group.")
     codes, known = np.empty(n, np.intp), dict[Any, int]()
     for row, value in enumerate(names.tolist()):
         try:
             codes[row] = known.setdefault(value, len(known))
         except TypeError:
             raise ParameterError(
-                f"{name} must hold numbers or texts, it holds a {type(value).__name__} for example {row}"
+                f"{name} must contain numbers or strings. Got {article(type(value).__name__)} for example {row}."
             ) from None
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.cumsum(np.bincount(codes, minlength=len(known)))[:-1]) if n else []
 
 
 def group_numbers(groups: Sequence[Rows], n: int) -> Rows:
-    """The number of each example's group."""
+    """Return the group number of each example."""
     numbers = np.empty(n, np.intp)
     for number, rows in enumerate(groups):
         numbers[rows] = number
@@ -109,13 +132,19 @@ def group_numbers(groups: Sequence[Rows], n: int) -> Rows:
 
 def _one_dimension(values: Any, n: int, name: str) -> NDArray[Any]:
     try:
-        found = np.asarray(values)
+        array = np.asarray(values)
     except ValueError:
-        raise ParameterError(f"{name} must have one dimension, its items differ in theirs") from None
-    if found.ndim == 2 and found.shape[1] == 1:
-        found = found.ravel()
-    if found.ndim != 1:
-        raise ParameterError(f"{name} must have one dimension, this one has {found.ndim}")
-    if len(found) != n:
-        raise ParameterError(f"X has {n} examples and {name} has {len(found)} values: each example needs one")
-    return found
+        raise ParameterError(f"{name} must have one dimension, but its items have different lengths.") from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array.ravel()
+    if array.ndim != 1:
+        raise ParameterError(
+            f"{name} must have one dimension. Got an array of shape {array.shape}."
+            if array.ndim
+            else f"{name} must have one dimension. Got the single value {values!r}."
+        )
+    if len(array) != n:
+        raise ParameterError(
+            f"X has {plural(n, 'example')}, but {name} has {plural(len(array), 'value')}. Pass one value per example."
+        )
+    return array

@@ -1,4 +1,4 @@
-"""A kernel as a sum of terms, and the terms of a model, which replace the support examples under each of them."""
+"""The terms of a kernel that is a sum, and the corresponding terms of a model."""
 
 from __future__ import annotations
 
@@ -32,24 +32,24 @@ Path = tuple[Any, ...]
 
 
 def collapses(kernel: Kernel) -> bool:
-    """Whether many examples become one weighted graph of their distinct parts under this kernel."""
+    """Return whether examples can be merged into one weighted graph of distinct parts for this kernel."""
     return isinstance(kernel, StoreKernel) and kernel.collapses
 
 
 @dataclass(frozen=True)
 class ColumnKernel:
-    """A kernel, and the names of the columns that lead to the data that it works on, the outermost first."""
+    """A kernel with the path of column names to its data, the outermost first."""
 
     kernel: Kernel
     path: Path = ()
 
     @property
     def column(self) -> Any:
-        """The name of the column, those of several as a tuple; None where there are none."""
+        """The name of the column, a tuple of several names, or None without a path."""
         return None if not self.path else self.path[0] if len(self.path) == 1 else self.path
 
     def data(self, X: Any) -> Any:
-        """The data in the form that the kernel works on; a Table keeps it, so that it is made once."""
+        """Return the data in the kernel's form. A `Table` caches the result."""
         if not self.path:
             return self.kernel.coerce(X)
         *outer, name = self.path
@@ -60,7 +60,10 @@ class ColumnKernel:
 
 @dataclass(frozen=True)
 class KernelTerm:
-    """A term of a kernel that is a sum: ``factor * K(x, y) / prod sqrt(N(x, x) N(y, y))``, K `inner`, over the `roots` N."""
+    """A summand of a kernel: ``factor * K(x, y) / prod sqrt(N(x, x) N(y, y))``.
+
+    K is the kernel `inner`, and the product runs over the kernels N in `roots`.
+    """
 
     factor: float
     inner: ColumnKernel
@@ -68,8 +71,20 @@ class KernelTerm:
 
 
 def linear_parts(kernel: Kernel) -> list[KernelTerm]:
-    """A kernel as a sum of terms: through sums, multiples, columns and normalizations, down to what is none of these.
+    """Split a kernel into the terms of a sum.
 
+    Sums, multiples, columns and normalizations are expanded. All other kernels are terms.
+
+    Parameters
+    ----------
+    kernel : Kernel
+
+    Returns
+    -------
+    list of KernelTerm
+
+    Examples
+    --------
     >>> from treelet import PartialTree, SubsetTree
     >>> [(kernel_term.factor, kernel_term.inner.kernel) for kernel_term in linear_parts(0.5 * (SubsetTree() + 2 * PartialTree()))]
     [(0.5, SubsetTree(lam=0.4)), (1.0, PartialTree(lam=0.4, mu=0.4))]
@@ -100,14 +115,14 @@ def _on_column(column: Any, kernel_term: KernelTerm) -> KernelTerm:
 
 
 class Roots:
-    """Logarithms of the roots of self-values, each kernel's computed once."""
+    """Cache of the logarithms of square roots of self-values, per kernel."""
 
     def __init__(self, X: Any) -> None:
         self.X = X
         self._known: list[tuple[ColumnKernel, Vector]] = []
 
     def logs(self, roots: Sequence[ColumnKernel]) -> Vector | None:
-        """The sum of log sqrt N(x, x) over the roots N; -inf where one of them is 0. None without roots."""
+        """Return the sum of log sqrt N(x, x) over the roots N, -inf if one is 0. None if there are no roots."""
         total: Vector | None = None
         for root in roots:
             known = [values for column_kernel, values in self._known if column_kernel == root]
@@ -119,7 +134,7 @@ class Roots:
 
 
 def compact_examples(kernel: Kernel, data: Any) -> Any:
-    """Examples as a model keeps them: only the columns that the kernel looks at, in its form; trees without others."""
+    """Return examples reduced to the columns that the kernel uses, in its form. Banks share no other trees."""
     if isinstance(data, Bank):
         return data.compact()
     if isinstance(data, Bags):
@@ -129,17 +144,17 @@ def compact_examples(kernel: Kernel, data: Any) -> Any:
     columns: dict[str | int, Any] = {}
     for inner in _kernels(kernel):
         if isinstance(inner, On):
-            if len(inner.names) > 1:  # numbers, which take no more room as they were given
+            if len(inner.names) > 1:  # Several columns contain numbers, for which no smaller form exists.
                 columns |= {name: data.column(name) for name in inner.names}
                 continue
-            made, name = inner._part(data), inner.names[0]
-            if columns.setdefault(name, made) is not made:  # two kernels need two forms
+            column, name = inner._part(data), inner.names[0]
+            if columns.setdefault(name, column) is not column:  # Two kernels need different forms.
                 columns[name] = data.column(name)
     return Table({name: compact_examples(kernel, column) for name, column in columns.items()})
 
 
 def _kernels(kernel: Kernel) -> Iterator[Kernel]:
-    """A kernel and those inside it, but not those on a column of a column."""
+    """Yield a kernel and the kernels inside it, except those on a column of a column."""
     yield kernel
     if not isinstance(kernel, On):
         for value in kernel.get_params(deep=False).values():
@@ -147,16 +162,17 @@ def _kernels(kernel: Kernel) -> Iterator[Kernel]:
                 yield from _kernels(value)
 
 
-BAND = 64  # powers of 2 in a band of weights
+BAND = 64  # width of a band of weights, in powers of 2
 Graph = Bank[Any]
-STRIP = 1 << 23  # cells of a kernel matrix that a sum over support examples holds at once
+STRIP = 1 << 23  # maximum number of kernel values in memory in a sum over support vectors
 
 
 class Term(ABC):
-    """The share of the scores of one term of the kernel: a weighted sum over what is left of the support examples.
+    """The contribution of one term of the kernel to the scores: a weighted sum over merged support vectors.
 
-    Where that term is normalized the weights are divided by the support examples' roots, and multiplied by exp(`shift`).
-    It `needs_scaling` if those roots are too large for plain arithmetic.
+    If the term is normalized, the weights are divided by the roots of the support vectors and
+    multiplied by exp(`shift`). The term `needs_scaling` if these roots are too large for plain
+    arithmetic.
     """
 
     def __init__(self, kernel_term: KernelTerm, shift: float, needs_scaling: bool) -> None:
@@ -164,7 +180,7 @@ class Term(ABC):
 
     @abstractmethod
     def plain(self, data: Any, out: Matrix, device: Device | None = None) -> None:
-        """Add the scores to ``out``; values that do not fit a float64 become inf or NaN. A device may compute them."""
+        """Add the scores to ``out``, on a device if one is given. Values that do not fit become inf or NaN."""
 
     def copied_kernels(self, device: Device | None) -> list[Any]:
         """Return the kernels whose values the CPU computes and copies to the device."""
@@ -179,7 +195,7 @@ class Term(ABC):
 
 @register
 class ConstantTerm(Term):
-    """A constant kernel's share: one number an output."""
+    """The term of a constant kernel: one number per output."""
 
     def __init__(self, kernel_term: KernelTerm, shift: float, needs_scaling: bool, totals: Vector) -> None:
         super().__init__(kernel_term, shift, needs_scaling)
@@ -198,13 +214,14 @@ class ConstantTerm(Term):
 
 @register
 class SupportSum(Term):
-    """Any kernel's share: the support examples themselves, and their coefficients.
+    """The term of any other kernel: the support vectors and their coefficients.
 
     Parameters
     ----------
     examples : collection
-        As the term's kernel coerces them.
+        The support vectors, in the form of the term's kernel.
     coefficients : ndarray of shape (outputs, examples)
+        Their coefficients.
     """
 
     def __init__(
@@ -261,20 +278,20 @@ class SupportSum(Term):
         coefficients = _floats(state["coefficients"], 2)
         examples = kernel_term.inner.kernel.coerce(state["examples"])
         if len(examples) != coefficients.shape[1]:
-            raise ValueError(f"{len(examples)} support examples, {coefficients.shape[1]} coefficients")
+            raise ValueError(f"there are {len(examples)} support vectors, but {coefficients.shape[1]} coefficients")
         return cls(kernel_term, shift, needs_scaling, examples, coefficients)
 
 
 @register
 class GraphTerm(Term):
-    """A convolution kernel's share: one weighted graph of distinct parts (Collins & Duffy 2001, section 5).
+    """The term of a convolution kernel: one weighted graph of distinct parts (Collins & Duffy 2001, section 5).
 
     Parameters
     ----------
     graph : Bank
-        The distinct support examples; equal parts are one node.
-    at_roots : NodeWeights, output x example
-        Their coefficients. A part's weight is that of the examples it is in, as often as it is.
+        The distinct support vectors. Equal parts are one node.
+    at_roots : NodeWeights, outputs x examples
+        Their coefficients. The weight of a part is the sum of the coefficients of its occurrences.
     """
 
     def __init__(
@@ -299,7 +316,7 @@ class GraphTerm(Term):
         return len(self.at_roots)
 
     def ready(self, device: Device | None) -> None:
-        """Make now what is kept, before threads share it."""
+        """Compute the cached data before several threads need it."""
         if self.needs_scaling:
             return
         if device is None or not self._kernel.can_be_on_device():
@@ -311,22 +328,22 @@ class GraphTerm(Term):
         return [] if device is None or self._kernel.can_be_on_device() else [self._kernel]
 
     def on(self, device: Device) -> Any:
-        """The kernel bound to the graph, on a device."""
+        """Return the kernel bound to the graph on a device."""
         if device.name not in self._there:
             self._there[device.name] = self._kernel.on_device(device, self.graph.columns.store, self._weights())
         return self._there[device.name]
 
     def native(self) -> Any:
-        """The kernel bound to the graph."""
+        """Return the kernel bound to the graph."""
         if self._plain is None:
             self._plain = self._bound(self._weights(), False)
         return self._plain
 
     def scaled_native(self) -> tuple[Any, Vector]:
-        """The kernel bound to the graph in scaled arithmetic, and the logarithm of each band's unit.
+        """Return the kernel bound to the graph in scaled arithmetic, and the logarithm of the unit of each band.
 
-        Results are logarithms, which have no sign, and weights of all sizes have to be near 1 to be scaled right: so
-        the positive and the negative ones, and those of one size, are columns of their own.
+        The results are logarithms, which have no sign, and scaling needs weights near 1. Weights
+        are therefore divided into columns by sign and by magnitude.
         """
         if self._scaled is None:
             import scipy.sparse as sp
@@ -354,9 +371,9 @@ class GraphTerm(Term):
 
     def plain(self, data: Graph, out: Matrix, device: Device | None = None) -> None:
         if device is not None and self._kernel.can_be_on_device():
-            index, there = self.on(device), device.xp.zeros((len(data), self.outputs))
-            index.rows(index.bind(data.columns.store, data.weights()), None, 0, len(data), there)
-            out += device.to_host(there)
+            index, on_device = self.on(device), device.xp.zeros((len(data), self.outputs))
+            index.rows(index.bind(data.columns.store, data.weights()), None, 0, len(data), on_device)
+            out += device.to_host(on_device)
             return
         values = np.empty((len(data), self.outputs))
         self.native().rows(data.columns.store, data.weights(), None, 0, len(data), values)
@@ -380,17 +397,17 @@ class GraphTerm(Term):
         graph = state["graph"]
         kernel = kernel_term.inner.kernel
         if not collapses(kernel) or type(graph) is not cast(StoreKernel, kernel).bank:
-            raise ValueError("a graph term needs a kernel that collapses, and a graph of what it compares")
+            raise ValueError("a graph term needs a convolution kernel and a graph of matching type")
         at_roots = unpacked_weights(state["at_roots"], len(graph))
         if len(graph) and graph.columns.roots.min() < 0:
-            raise ValueError("a graph has no missing examples")
+            raise ValueError("a graph must not contain missing examples")
         return cls(kernel_term, shift, needs_scaling, graph, at_roots)
 
 
 def node_weights(rows: Any) -> _core.NodeWeights:
-    """A sparse matrix as the native core takes it."""
+    """Convert a sparse matrix to the form of the native core."""
     rows = rows.tocsr()
-    rows.sort_indices()  # as a file will have them: sums come out the same to the last bit
+    rows.sort_indices()  # Same order as in a file, so that sums are equal to the last bit.
     start, node = rows.indptr.astype(np.int64), rows.indices.astype(np.int32)
     return _core.NodeWeights.of(start, node, np.ascontiguousarray(rows.data, dtype=float))
 
@@ -414,7 +431,7 @@ def _state_term(state: dict[str, Any]) -> tuple[KernelTerm, float, bool]:
     def column_kernel(pair: Any) -> ColumnKernel:
         kernel, path = pair
         if not isinstance(kernel, Kernel) or not all(is_column(name) for name in path):
-            raise ValueError("a term needs a kernel, and names of columns")
+            raise ValueError("a term needs a kernel and a list of column names")
         return ColumnKernel(kernel, tuple(path))
 
     shift, needs_scaling = state["shift"], state["needs_scaling"]
@@ -430,5 +447,5 @@ def _state_term(state: dict[str, Any]) -> tuple[KernelTerm, float, bool]:
 def _floats(values: Any, dimensions: int) -> NDArray[np.float64]:
     array = np.ascontiguousarray(values, dtype=np.float64)
     if array.ndim != dimensions or not np.isfinite(array).all():
-        raise ValueError("coefficients are not finite numbers in the shape expected")
+        raise ValueError("the coefficients are not finite numbers of the expected shape")
     return array

@@ -1,4 +1,4 @@
-"""Random features of trees, whose inner products are near a tree kernel's values."""
+"""Random features of trees, whose inner products approximate a tree kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from treelet import _core
-from treelet.checks import check_boolean, check_integer, check_one_of, is_integer, wrong
+from treelet.checks import check_boolean, check_integer, check_one_of, is_integer, plural, wrong
 from treelet.errors import KernelOverflowError, NotEnoughMemoryError
 from treelet.kernels import PartialTree, SubsetTree
 from treelet.kernels.base import Kernel
@@ -23,10 +23,10 @@ from treelet.resources import count_threads
 from treelet.structures.treebank import Treebank
 from treelet.work import run, seed_of
 
-ROWS = 256  # trees that one thread takes at once
-MANY = 100  # fitted trees among which what one alone has may be left out
-SMALLEST = 1e-6  # decays below it leave the range of a float32
-PROBED = 512  # trees by which is estimated how much of the kernel is left where rare parts are left out
+ROWS = 256  # trees per task of a thread
+MANY = 100  # number of fitted trees from which min_trees="auto" is 2
+SMALLEST = 1e-6  # Smaller decays exceed the range of a float32.
+PROBED = 512  # trees in the estimate of the share of the kernel that remains without rare fragments
 PROBE_WAVES = 256
 PROBE_EXACT = 1024
 Features = NDArray[Any]
@@ -34,60 +34,77 @@ Features = NDArray[Any]
 
 @register
 class TreeSketch(FeatureMap):
-    r"""Turns trees into vectors whose inner products are near the values of a tree kernel.
+    r"""Approximate feature map of a tree kernel by random features.
 
-    A fragment :math:`f` has a random vector :math:`\varphi(f)`, and a tree the sum of its fragments' vectors, each with the weight
-    that it has in the kernel. No fragment is listed: the sum over all fragments at a node follows from those of its children,
-    and equal subtrees are done once. A linear machine on these vectors (``LinearSVC``, ``SGDClassifier``) stands for a
-    kernel machine, at a price that grows with the trees and not with their pairs.
+    Every fragment :math:`f` has a random vector :math:`\varphi(f)`. The vector of a tree is the sum
+    of the vectors of its fragments, with their weights in the kernel. Fragments are not enumerated:
+    the sum over all fragments at a node is computed from the sums of its children, and equal
+    subtrees are processed once. A linear model on these vectors, such as ``LinearSVC`` or
+    ``SGDClassifier``, approximates a kernel machine. Its cost grows with the number of trees
+    instead of the number of pairs.
 
-    Of the smallest fragments, a node on its own and a node with one of its children, those that weigh most in the fitted trees
-    have a coordinate each and are counted exactly; all others share the rest of the coordinates.
+    The smallest fragments are single nodes, and nodes with one of their children. Those with the
+    largest weight in the fitted trees have a coordinate of their own and are counted exactly. All
+    other fragments share the remaining coordinates.
 
     Parameters
     ----------
     kernel : SubsetTree or PartialTree, optional
-        As it is or ``.normalized()``; by default ``SubsetTree().normalized()``. Normalized by exact self-values.
-    n_components : int
-        How many numbers a vector has.
-    exact : int or "auto"
-        How many of these count one fragment exactly. ``"auto"`` is the number with the smallest expected error.
-    min_trees : int or "auto"
-        Leave out fragments with a node, or a child under a node, that fewer of the fitted trees have: rare ones make up much of what a tree has in
-        common with itself, which is what others' values are disturbed by, but hardly anything of what two trees share. With
-        1 nothing is left out, and values are unbiased. With 2 the inner products of any two fitted trees are unbiased with a smaller error; that of
-        a tree with itself is too small, and for new trees it is as if rare fragments were not there. ``"auto"``: 2 if there
-        are a hundred fitted trees, else 1.
+        The kernel, normalized or not. Normalization uses exact self-values. Default:
+        ``SubsetTree().normalized()``.
+    n_components : int, default 4096
+        Number of columns of the result, at least 2. More columns give a better approximation.
+    exact : int or "auto", default "auto"
+        Number of columns that count one fragment exactly, from 0 to ``n_components - 2``.
+        ``"auto"`` minimizes the expected error.
+    min_trees : int or "auto", default "auto"
+        Drop fragments that contain a node, or a child of a node, which occurs in fewer than
+        `min_trees` of the fitted trees. See Notes. 1 keeps all fragments. ``"auto"`` is 2 if there
+        are at least 100 fitted trees, and otherwise 1.
     random_state : int, RandomState or Generator, optional
-        For the fragments' vectors; nothing else is random.
-    dtype : {"float32", "float64"}
-        Of the result. All is computed in single precision, whose rounding is far below the sketch's error.
-    n_jobs : int
-        Threads; -1 for one a core. The result does not depend on it, to the last bit.
-    progress : bool
-        Show a progress bar.
+        Seed for the vectors of the fragments. Nothing else is random.
+    dtype : {"float32", "float64"}, default "float32"
+        Type of the result. All computations use single precision, whose rounding errors are far
+        below the error of the sketch.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`, to the
+        last bit.
+    progress : bool, default False
+        Show a progress bar on standard error.
 
     Attributes
     ----------
     kernel_ : Kernel
-        A copy of the kernel as it was when fitted.
+        A copy of the kernel, made by `fit`.
     n_components_, n_exact_ : int
-        How many coordinates there are, and how many of them count exactly.
+        Number of columns, and how many of them count one fragment exactly.
     seed_ : int
-        What the random vectors were drawn by.
+        The seed of the random vectors.
     error_ : float
-        The expected root mean squared error of a normalized value, by the bound below.
+        The expected root mean squared error of a normalized kernel value, by the formula below.
+
+    See Also
+    --------
+    Nystroem : approximate feature map of any kernel, with landmarks.
 
     Notes
     -----
-    The mean of an inner product, over seeds, is the kernel's value but for a relative part of order ``1 / n_components`` (where a
-    fragment holds one production twice). Its variance is about
+    The mean of an inner product over seeds is the kernel value, except for a relative bias of order
+    ``1 / n_components`` from fragments that contain the same production twice. The variance is
+    about
 
     .. math:: \frac{R(x, x) R(y, y) + R(x, y)^2}{d - h}
 
-    with R the kernel without the h fragments that are counted exactly and d the number of components; see ``docs/approximate.md``.
+    where R is the kernel without the h fragments that are counted exactly, and d is the number of
+    components. See ``docs/approximate.md``.
 
-    Trees may come in any number: `blocks` takes an iterator of them.
+    Rare fragments contribute much to the self-value of a tree, which increases the variance, but
+    hardly anything to the kernel value of two trees. With ``min_trees=2``, the inner product of any
+    two different fitted trees is unbiased and has a smaller error. The inner product of a tree with
+    itself is too small. In new trees, fragments that are rare or absent in the fitted trees are
+    ignored.
+
+    Use `blocks` to transform an iterator over any number of trees.
 
     References
     ----------
@@ -108,7 +125,7 @@ class TreeSketch(FeatureMap):
     ['thing']
     """
 
-    _kernels = "SubsetTree(...) or PartialTree(...), .normalized() or not, or None"
+    _kernels = "a SubsetTree or PartialTree kernel, normalized or not, or None"
     _fitted: ClassVar[tuple[str, ...]] = (
         "kernel_",
         "seed_",
@@ -143,13 +160,25 @@ class TreeSketch(FeatureMap):
 
     @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Choose which fragments are counted exactly, and which are left out; draw a seed."""
+        """Choose the fragments to count exactly and the fragments to drop, and draw a seed.
+
+        Parameters
+        ----------
+        X : collection of trees
+            Any form that the kernel accepts.
+        y : ignored
+
+        Returns
+        -------
+        TreeSketch
+            The fitted estimator.
+        """
         self._check_parameters()
         kernel = self._own_kernel()
         try:
             sketched = _Sketched.of(kernel)
         except ValueError:
-            raise self._refuse("kernel", self._kernels) from None
+            raise self._wrong_kernel() from None
         sketched.check()
         bank = self._examples(kernel, X)
         self.kernel_, self.seed_, self.n_components_ = kernel, seed_of(self.random_state), int(self.n_components)
@@ -168,13 +197,13 @@ class TreeSketch(FeatureMap):
         if self.min_trees != "auto" and not is_integer(self.min_trees, 1):
             raise self._refuse("min_trees", "'auto' or an int of at least 1")
         if self.exact != "auto" and not is_integer(self.exact, 0, self.n_components - 2):
-            raise self._refuse("exact", "'auto' or an int of at least 0 that leaves 2 of n_components")
+            raise self._refuse("exact", f"'auto' or an int from 0 to {self.n_components - 2} (n_components - 2)")
         check_one_of("dtype", self.dtype, ("float32", "float64"), of=self)
         count_threads(self.n_jobs)
         check_boolean("progress", self.progress, of=self)
 
     def _left(self, sketched: _Sketched, bank: Treebank, parts: _Parts) -> float:
-        """The mean self-value of normalized trees without their rare fragments, by a small sketch of some of them."""
+        """Estimate the mean self-value of normalized trees without rare fragments, by a small sketch of a sample."""
         some = bank[np.linspace(0, len(bank) - 1, min(PROBED, len(bank))).astype(np.int64)]
         counted = np.arange(len(parts.key))
         counted[PROBE_EXACT:] = -1
@@ -184,7 +213,16 @@ class TreeSketch(FeatureMap):
         return float(np.square(vectors.astype(np.float64)).sum(axis=1).mean())
 
     def transform(self, X: Any) -> Features:
-        """One vector a tree; a missing one has zeros."""
+        """Return one vector per tree. The vector of a missing tree is zero.
+
+        Parameters
+        ----------
+        X : collection of trees
+
+        Returns
+        -------
+        ndarray of shape (len(X), n_components_)
+        """
         check_is_fitted(self)
         bank = self.kernel_.coerce(X)
         sketched, native = self._native()
@@ -199,8 +237,9 @@ class TreeSketch(FeatureMap):
             large = sketched.write(native, part, logs, vectors)
             if large is not None:
                 raise KernelOverflowError(
-                    f"the vector of tree {begin + large} does not fit a float32: self-values of {self.kernel_!r} grow exponentially "
-                    f"with the size of the tree. Use a smaller lam={'' if sketched.normalized else ', or kernel.normalized()'}"
+                    f"The vector of tree {begin + large} does not fit a float32: self-values of {self.kernel_!r} grow "
+                    "exponentially with the size of a tree. Use a smaller lam="
+                    f"{'' if sketched.normalized else ', or kernel.normalized()'}."
                 )
             if not as_they_are:
                 out[rows, : native.width] = vectors
@@ -216,8 +255,8 @@ class TreeSketch(FeatureMap):
             return np.empty((n, self.n_components_), self.dtype)
         except MemoryError:
             raise NotEnoughMemoryError(
-                f"the vectors of {n:,} trees take {n * self.n_components_ * np.dtype(self.dtype).itemsize:,} bytes, more than there is memory for: "
-                "take fewer n_components=, or one block after the other: TreeSketch.blocks"
+                f"The vectors of {plural(n, 'tree')} take {n * self.n_components_ * np.dtype(self.dtype).itemsize:,} bytes "
+                "and do not fit in memory. Use a smaller n_components=, or transform block by block with TreeSketch.blocks."
             ) from None
 
     def _native(self) -> tuple[_Sketched, Any]:
@@ -229,29 +268,29 @@ class TreeSketch(FeatureMap):
         _Sketched.of(getattr(self, "kernel_", None))
         keys, coordinates = self.keys_, self.coordinates_
         if not isinstance(keys, np.ndarray) or keys.dtype != np.uint64 or keys.ndim != 1:
-            raise ValueError("the known parts are missing")
+            raise ValueError("the known fragments are missing")
         if not isinstance(coordinates, np.ndarray) or coordinates.dtype != np.int32 or coordinates.shape != keys.shape:
-            raise ValueError("the coordinates of the known parts are missing")
+            raise ValueError("the coordinates of the known fragments are missing")
         exact = np.sort(coordinates[coordinates >= 0])
         if not is_integer(self.n_exact_, 0) or not np.array_equal(exact, np.arange(self.n_exact_)):
-            raise ValueError("the exact coordinates are not all there")
+            raise ValueError("some exact coordinates are missing")
         if not is_integer(self.n_components_, self.n_exact_ + 2, 2**31) or not is_integer(self.seed_, 0, 2**63):
-            raise ValueError("the size of the sketch makes no sense")
+            raise ValueError("the size or the seed of the sketch is out of range")
         check_boolean("only_known_", self.only_known_)
 
 
 class _Sketched(NamedTuple):
-    """A kernel that can be sketched, as the native core takes it."""
+    """A kernel that can be sketched, in the form of the native core."""
 
     kernel: SubsetTree | PartialTree
     normalized: bool
 
     @staticmethod
     def of(kernel: object) -> _Sketched:
-        """ValueError if this kernel cannot be sketched."""
+        """Wrap a kernel; raise ValueError if it cannot be sketched."""
         inner: object = kernel.kernel if isinstance(kernel, Normalized) else kernel
         if not isinstance(inner, (SubsetTree, PartialTree)) or type(inner) not in (SubsetTree, PartialTree):
-            raise ValueError("no sketch of this kernel")
+            raise ValueError("the kernel cannot be sketched")
         return _Sketched(inner, inner is not kernel)
 
     @property
@@ -259,12 +298,12 @@ class _Sketched(NamedTuple):
         return isinstance(self.kernel, PartialTree)
 
     def check(self) -> None:
-        """ParameterError if the kernel's parameters do not allow a sketch."""
+        """Raise ParameterError if the parameters of the kernel do not allow a sketch."""
         for name in ("lam", "mu"):
             if getattr(self.kernel, name, 1.0) < SMALLEST:
-                raise wrong(name, f"at least {SMALLEST:g} for a sketch", getattr(self.kernel, name), of=self.kernel)
+                raise wrong(name, f"at least {SMALLEST:g} for TreeSketch", getattr(self.kernel, name), of=self.kernel)
         if isinstance(self.kernel, PartialTree) and self.kernel.terminal_factor != 1:
-            raise wrong("terminal_factor", "1 for a sketch", self.kernel.terminal_factor, of=self.kernel)
+            raise wrong("terminal_factor", "1 for TreeSketch", self.kernel.terminal_factor, of=self.kernel)
 
     def native(self, waves: int, seed: int, keys: Any, coordinates: Any, only_known: bool) -> Any:
         depth = min(getattr(self.kernel, "max_depth", None) or 0, 2**31 - 1)
@@ -274,17 +313,17 @@ class _Sketched(NamedTuple):
         )
 
     def logs(self, bank: Treebank) -> Vector:
-        """The logarithms of exact self-values."""
+        """Return the logarithms of exact self-values."""
         return self.kernel.self_values(bank, logs=True)
 
     def write(self, native: Any, bank: Treebank, logs: Vector, out: Features) -> int | None:
-        """The trees' vectors; the first tree whose vector does not fit."""
+        """Write the vectors of trees to `out`; return the first tree whose vector overflows, or None."""
         store, roots = bank.columns
         large: int | None = native.rows(store, bank.weights(), roots, np.ascontiguousarray(logs), 0, len(bank), out)
         return large
 
     def parts(self, bank: Treebank, min_trees: int) -> _Parts:
-        """Nodes on their own and with one child, those first that weigh most."""
+        """Return the smallest fragments, single nodes and nodes with one child, in descending order of weight."""
         pairs = getattr(self.kernel, "max_depth", None) != 1
         counts = _core.PartCounts(self.partial, bool(self.kernel.leaves), pairs)
         for begin in range(0, len(bank), ROWS):
@@ -299,7 +338,7 @@ class _Sketched(NamedTuple):
 
 
 class _Parts(NamedTuple):
-    """The smallest fragments, and their shares of normalized self-values, on average."""
+    """The smallest fragments, and their average shares of normalized self-values."""
 
     key: NDArray[np.uint64]
     mass: Vector
@@ -310,16 +349,19 @@ def _nothing_known() -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
 
 
 def _inverse(logs: Vector) -> Vector:
-    """1 / exp(logs), and 0 where the logarithm is that of 0."""
+    """Return 1 / exp(logs), or 0 if the logarithm is -inf."""
     return np.where(np.isfinite(logs), np.exp(-np.where(np.isfinite(logs), logs, 0)), 0.0)
 
 
 def _best_split(mass: Vector, left: float, components: int, exact: int | str) -> tuple[int, float]:
-    """How many fragments to count exactly: what is not, R, has the variance R^2 / (components - exact)."""
+    """Return how many fragments to count exactly, and the expected error.
+
+    The remaining part R of the kernel has the variance R^2 / (components - exact).
+    """
     most = min(len(mass), components - 2)
     rest = np.maximum(left - np.concatenate([[0.0], np.cumsum(mass[:most])]), 0.0)
     error = rest / np.sqrt(components - np.arange(most + 1))
     chosen = int(error.argmin()) if exact == "auto" else min(int(exact), most)
-    if (components - chosen) % 2 and chosen < most:  # two numbers an entry: none is left over
+    if (components - chosen) % 2 and chosen < most:  # A random feature takes two columns, so their number must be even.
         chosen += 1
     return chosen, float(error[chosen])

@@ -1,4 +1,4 @@
-"""Reports: an HTML report of a model, what notebooks display, and parses beside the right tree."""
+"""Reports: an HTML report of a model, the display of objects in notebooks, and parses compared with a gold tree."""
 
 from treelet.report.gold_comparison import marked, marked_svg
 from treelet.report.model_report import ModelReport, report

@@ -1,4 +1,4 @@
-"""Parses compared with the gold tree: wrong constituents, and those that another parse lacks."""
+"""Parses compared with the gold tree: wrong constituents, and correct ones that another parse lacks."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from treelet.checks import article
 from treelet.draw.drawing import Drawing
 from treelet.draw.shaded import Shade, ShadedPicture
 from treelet.errors import InputTypeError, TreeError
@@ -15,9 +16,9 @@ WRONG, NEW = "*", "+"
 COLORS = {WRONG: "\x1b[1;31m", NEW: "\x1b[1;32m"}
 RESET = "\x1b[0m"
 SHADES = {WRONG: ("#fbdcd6", "#c0341d"), NEW: ("#d8f0dc", "#1d7a3a"), "": ("#f4f5f7", "#7a838c")}
-DRAWN = 500  # levels: each line of a drawing is as long as its node is deep
+DRAWN = 500  # levels, because the length of a line grows with the depth of its node
 
-Span = tuple[str, int, int]  # label, first word, word behind the last
+Span = tuple[str, int, int]  # label, index of the first word, index after the last word
 
 
 @dataclass(frozen=True)
@@ -39,28 +40,29 @@ class ConstituentSpan:
 
 
 def marked(tree: object, gold: object, other: object = None, *, new: bool = True, colour: bool = False) -> str:
-    """A parse drawn for a terminal, its wrong constituents marked.
+    """Draw a parse for a terminal, with its wrong constituents marked.
 
-    A constituent is a label over certain words, as in the parse score of Collins & Duffy (2001). Before one that is
-    not in the right tree stands ``*``; before one that is right, and that another parse lacks, ``+``. What is right, and the
-    same in the tree that it is compared with, is drawn in one line.
+    A constituent is a label over a span of words, as in the parse score of Collins & Duffy (2001). ``*`` marks a constituent
+    that is not in the gold tree. ``+`` marks a correct constituent that `other` lacks. Correct subtrees that `other` contains
+    too are drawn on one line.
 
     Parameters
     ----------
     tree : Tree or str
         The parse.
     gold : Tree or str
-        The right tree, over the same words.
+        The gold tree, over the same words.
     other : Tree or str, optional
-        Another parse to compare with, such as an earlier one; by default the right tree.
-    new : bool
-        False to leave out ``+``.
-    colour : bool
-        Also show wrong constituents in red and new ones in green, by ANSI codes.
+        Another parse to compare with, such as an earlier one. Default: the gold tree.
+    new : bool, default True
+        Mark correct constituents that `other` lacks with ``+``.
+    colour : bool, default False
+        Also show wrong constituents in red and new ones in green, using ANSI codes.
 
     Returns
     -------
     str
+        The drawing, one line per node or subtree.
 
     Examples
     --------
@@ -107,7 +109,7 @@ def marked(tree: object, gold: object, other: object = None, *, new: bool = True
 
 
 def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = True) -> Drawing:
-    """A parse as `tree_svg` draws it, with wrong constituents in red and new right ones in green.
+    """Draw a parse like `tree_svg`, with wrong constituents in red and new correct ones in green.
 
     Parameters
     ----------
@@ -117,7 +119,7 @@ def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = 
     Returns
     -------
     Drawing
-        An SVG document, as a string that can be saved in other forms too.
+        An SVG document as a string. Its `save` method also writes PNG and PDF.
 
     Examples
     --------
@@ -133,11 +135,11 @@ def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = 
     return Drawing(ShadedPicture(parse, shades).svg())
 
 
-# --- what is compared ---------------------------------------------------------------------------------------------
+# --- comparison ---------------------------------------------------------------------------------------------------
 
 
 def wrong_constituents(tree: object, gold: object) -> list[Span]:
-    """The constituents of a parse that are not in the right tree: (label, first word, word behind the last).
+    """Return the constituents of a parse that are not in the gold tree, as (label, first word, word after the last).
 
     >>> wrong_constituents("(S (A (B x)) (C y))", gold="(S (B x) (C y))")
     [('A', 0, 1)]
@@ -153,8 +155,8 @@ def _compared(tree: object, gold: object, beside: object, new: bool) -> tuple[Tr
     for name, parsed in (("tree", parse), ("other", other)):
         if parsed.words() != right.words():
             raise TreeError(
-                f"'{name}' and 'gold' must be over the same words, got {' '.join(parsed.words())[:60]!r} and "
-                f"{' '.join(right.words())[:60]!r}"
+                f"'{name}' and 'gold' must have the same words. Got {' '.join(parsed.words())[:60]!r} and "
+                f"{' '.join(right.words())[:60]!r} instead."
             )
     wanted = Counter(constituent.span for constituent in _constituents(right) if constituent.counts)
     had = Counter(constituent.span for constituent in _constituents(other) if constituent.counts)
@@ -176,10 +178,12 @@ def _tree(value: object, name: str) -> Tree:
     tree = Tree.parse(value) if isinstance(value, str) else value
     if not isinstance(tree, Tree):
         raise InputTypeError(
-            f"The {name!r} parameter must be a Tree or its brackets. Got {type(value).__name__} instead."
+            f"The {name!r} parameter must be a Tree or a bracketed string. Got {article(type(value).__name__)} instead."
         )
     if tree.height() > DRAWN:
-        raise TreeError(f"the tree is {tree.height():,} levels deep, and can be drawn up to {DRAWN:,}: print str(tree)")
+        raise TreeError(
+            f"The tree is {tree.height():,} levels deep, but at most {DRAWN:,} levels can be drawn. Print str(tree) instead."
+        )
     return tree
 
 

@@ -1,4 +1,4 @@
-"""The content of a report: a model's heaviest fragments and its errors. `report_page` turns it into a page."""
+"""The content of a report: the largest fragment weights of a model and its errors. `report_page` turns it into HTML."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from treelet.checks import check_integer
+from treelet.checks import check_integer, plural
 from treelet.cuts import TreeIndex
 from treelet.errors import ParameterError
 from treelet.formats import label_text
@@ -24,13 +24,13 @@ from treelet.progress import progress_bar
 from treelet.structures import Table, Tree, Treebank
 from treelet.structures.bank import Bank
 
-EXAMPLES = 2  # sentences of a fragment
-LOOKED_AT = 100  # trees for sentences that differ
-SHARES = 30  # fragments of an explanation
+EXAMPLES = 2  # example sentences per fragment
+LOOKED_AT = 100  # trees that are searched for different example sentences
+SHARES = 30  # fragments per explanation
 
 
 class FragmentExample(NamedTuple):
-    """A tree that contains a fragment: its index and words, the words in the fragment, and the span below its root."""
+    """A tree that contains a fragment: its index, its words, the words in the fragment, and the span of the fragment's root."""
 
     number: int
     words: list[str]
@@ -47,7 +47,7 @@ class FragmentExamples(NamedTuple):
 
 
 class OutputFragments(NamedTuple):
-    """The heaviest fragments of an output, each with trees that contain it; None for fragments that are not trees."""
+    """The fragments of an output with the largest weights, and example trees; None for fragments that are not trees."""
 
     name: str
     top: TopFragments
@@ -55,18 +55,20 @@ class OutputFragments(NamedTuple):
 
 
 class ExplainedCase(NamedTuple):
-    """An example that is explained.
+    """An explained example.
 
     Attributes
     ----------
     numbers : tuple of int
-        Of the example, or of the two that are compared.
+        Index of the example, or of the two examples that are compared.
     words : str
+        Words of the example.
     facts : dict
-        What was said of it, and what is true.
+        The prediction and, where known, the true class or value.
     why : Explanation
+        The explanation of the score.
     example : object
-        What is explained.
+        The example itself.
     """
 
     numbers: tuple[int, ...]
@@ -78,20 +80,22 @@ class ExplainedCase(NamedTuple):
 
 @dataclass
 class ModelReport:
-    """What a report tells.
+    """The content of a report.
 
     Attributes
     ----------
     task : str
         ``"classify"``, ``"regress"`` or ``"rank"``.
     examples : int
+        Number of examples.
     figures : dict or None
-        As `treelet.metrics.predictions` gives them; None where there are no labels.
+        Metrics from `treelet.metrics.predictions`; None without labels.
     learnt : list of OutputFragments
+        The fragments with the largest weights, per output.
     cases : list of ExplainedCase
-        The worst errors; without labels the closest calls.
+        The worst errors or, without labels, the least certain predictions.
     wrong : int
-        How many errors there are.
+        Number of errors.
     """
 
     task: str
@@ -112,29 +116,31 @@ def report(
     errors: int = 10,
     progress: bool = False,
 ) -> ModelReport:
-    """Look at a model with examples: how good it is, what weighs most in it, and why it errs.
+    """Evaluate a model on examples, list its largest fragment weights, and explain its worst errors.
 
     Parameters
     ----------
     model : fitted estimator
-        As for `explain`.
+        A model that `explain` accepts.
     data : Treebank, Table, ...
-        Examples, in any form that the model takes.
+        Examples, in any form that the model accepts.
     labels : sequence, optional
-        The right classes or values.
+        True classes or values, one per example. Without labels, nothing is evaluated.
     queries : sequence, optional
-        Of a ranker: which examples are compared with each other.
-    top : int
-        Fragments of each class; 0 for none.
-    errors : int
-        Errors that are explained; 0 for none. Of a classifier those with the largest margin for the wrong class, of a regressor the largest
-        residuals, of a ranker the queries that lose most by its first choice. Without labels the closest calls, or the first examples.
-    progress : bool
-        Show how far it is.
+        Query of each example, for a ranker. Examples with the same query are compared with each other.
+    top : int, default 10
+        Number of fragments per class, at least 0.
+    errors : int, default 10
+        Number of errors to explain, at least 0. For a classifier, these are the errors with the largest margin for the wrong
+        class; for a regressor, the largest residuals; for a ranker, the queries with the worst first choice. Without labels,
+        the least certain predictions or the first examples are explained.
+    progress : bool, default False
+        Show a progress bar.
 
     Returns
     -------
     ModelReport
+        The content of the report.
 
     Examples
     --------
@@ -142,9 +148,9 @@ def report(
     >>> from treelet.report import report
     >>> trees = ["(S (W who) (V ran))", "(S (W where) (V ran))", "(S (W who) (V sat))", "(S (W where) (V sat))"]
     >>> model = tl.KernelSVC(tl.SubsetTree()).fit(trees, ["human", "place"] * 2)
-    >>> found = report(model, trees, ["human", "place", "human", "human"], top=1)
-    >>> found.figures["accuracy"], found.cases[0].facts["true"], [str(one.top[0].tree) for one in found.learnt]
-    (0.75, 'human', ['(W who)'])
+    >>> content = report(model, trees, ["human", "place", "human", "human"], top=1)
+    >>> content.figures["accuracy"], content.cases[0].facts["true"], str(content.learnt[0].top[0].tree)
+    (0.75, 'human', '(W who)')
     """
     check_integer("top", top, 0)
     check_integer("errors", errors, 0)
@@ -152,19 +158,21 @@ def report(
     X = model.model_.kernel.coerce(data)
     truth = None if labels is None else list(labels)
     if not len(X):
-        raise ParameterError("there are no examples to look at")
-    for name, column in (("labels", truth), ("queries", queries)):
+        raise ParameterError("data is empty: a report needs at least one example.")
+    for noun, column in (("label", truth), ("query", queries)):
         if column is not None and len(column) != len(X):
-            raise ParameterError(f"there are {len(X):,} examples, but {len(column):,} {name}")
-    looks = {"classify": _classified, "regress": _valued, "rank": _ranked}
-    result, picked = looks[task](model, X, truth, queries)
+            raise ParameterError(
+                f"There are {plural(len(X), 'example')}, but {plural(len(column), noun)}. Pass one per example."
+            )
+    evaluate = {"classify": _classified, "regress": _valued, "rank": _ranked}[task]
+    result, picked = evaluate(model, X, truth, queries)
     outputs: list[Any] = model.classes_.tolist() if task == "classify" else [None]
-    outputs = outputs[1:] if len(outputs) == 2 else outputs  # the other one's weights are these, negated
+    outputs = outputs[1:] if len(outputs) == 2 else outputs  # the weights of the other class are the negatives
     names = [label_text(str(name)) for name in outputs] if task == "classify" else [""]
-    # what was given says more than what a kernel sees
+    # The original data may contain more columns and words than the kernel uses.
     whole: Any = data if isinstance(data, list | tuple | Bank | Table) else X
     finder = _ExampleFinder(X, None if task != "classify" else truth)
-    with progress_bar(progress, "looking at the model", len(names) * (top > 0) + min(errors, len(picked))) as advance:
+    with progress_bar(progress, "explaining the model", len(names) * (top > 0) + min(errors, len(picked))) as advance:
         for name, output in zip(names, outputs, strict=True) if top else ():
             result.learnt.append(finder.learnt(name, top_fragments(model, top, output)))
             advance(1)
@@ -208,15 +216,15 @@ def _classified(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tu
         order = order[best[order] != rival[order]]
 
     def pick(number: int) -> tuple[tuple[int, ...], dict[str, Any], Any]:
-        said, right = int(best[number]), int(rival[number])
-        facts: dict[str, Any] = {"predicted": known[said]}
+        predicted, right = int(best[number]), int(rival[number])
+        facts: dict[str, Any] = {"predicted": known[predicted]}
         if truth is not None:
             facts["true"] = known[right] if right >= 0 else label_text(str(truth[number]))
         elif len(known) > 1:
             facts["next"] = known[right]
         if right < 0:
-            return (number,), facts, classes[said]
-        return (number,), facts, (classes[said], classes[right])
+            return (number,), facts, classes[predicted]
+        return (number,), facts, (classes[predicted], classes[right])
 
     picks: list[Pick] = [lambda number=int(number): pick(number) for number in order]  # type: ignore[misc]
     wrong = len(order) if truth is not None else 0
@@ -226,7 +234,7 @@ def _classified(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tu
 def _valued(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[ModelReport, list[Pick]]:
     values = np.asarray(model.predict(X), float)
     if values.ndim > 1:
-        raise ParameterError("a report is of one output; this model has several")
+        raise ParameterError("A report needs a model with one output, but this model has several.")
     if truth is None:
         order, figures = np.arange(len(X)), None
     else:
@@ -279,7 +287,7 @@ def _ranked(model: Any, X: Any, truth: list[Any] | None, queries: Any) -> tuple[
     return ModelReport("rank", len(X), figures, wrong=len(order) if figures is not None else 0), picks
 
 
-# --- where fragments are --------------------------------------------------------------------------------------------
+# --- occurrences of fragments ---------------------------------------------------------------------------------------
 
 
 class _ExampleFinder:
@@ -290,9 +298,9 @@ class _ExampleFinder:
         self.labels = None if labels is None else [label_text(str(label)) for label in labels]
 
     def learnt(self, name: str, top: TopFragments) -> OutputFragments:
-        """Return the fragments, each with the number of trees that contain it and some of them, those of its class first."""
+        """Return the fragments, each with the number of trees that contain it and a few examples, preferably of its class."""
         examples: list[FragmentExamples | None] = [None] * len(top)
-        kinds: dict[tuple[Any, str], list[int]] = {}  # of one column and one kernel
+        kinds: dict[tuple[Any, str], list[int]] = {}  # fragments per column and kernel
         for number, fragment in enumerate(top):
             if isinstance(fragment.tree, Tree) and isinstance(self._column(fragment.column), Treebank):
                 kinds.setdefault((fragment.column, repr(fragment.kernel)), []).append(number)

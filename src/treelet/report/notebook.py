@@ -1,7 +1,7 @@
 """The display of objects in notebooks: pictures of structures, tables of collections, kernels, models and results.
 
-Large things are shown in part, and say so. Labels are other people's text: all of it is escaped. Pictures have a white ground of
-their own, and tables take the page's colors, so that both can be read on dark pages too.
+Large objects are shown in part, with a note. Labels come from untrusted files, so all texts are escaped. Pictures have a white
+background, and tables use the colors of the page. Both are readable on dark pages.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from treelet.kernels import Kernel
 from treelet.structures import Dependencies, Forest, Table, Tagged, Tree
 from treelet.structures.bank import Bank
 
-FIRST, LAST = 5, 2  # rows of a bank
+FIRST, LAST = 5, 2  # first and last rows of a bank that are shown
 FRAGMENTS, SCALE = 10, 0.75  # of a list, and how large they are drawn
-LETTERS = 90  # of a text in a table
-CLASSES = 20
-TEXT = 1_000  # nodes or words of what is also given as text
-FOREST = 160  # nodes and edges of a forest that is drawn whole
+LETTERS = 90  # characters of a text in a table
+CLASSES = 20  # classes that are listed
+TEXT = 1_000  # nodes or words of a structure that is also given as text
+FOREST = 160  # nodes and edges of a forest that is drawn completely
 
 LEFT = "text-align:left; vertical-align:top"
 RIGHT = "text-align:right; vertical-align:top"
@@ -42,7 +42,7 @@ _GAP = ["", f'<span style="{FAINT}">{MORE}</span>']
 
 @singledispatch
 def picture(thing: object) -> Drawing | None:
-    """Return a drawing, or None if there is nothing to draw."""
+    """Return a drawing of an object, or None if it has none."""
     return None
 
 
@@ -58,8 +58,8 @@ def _(forest: Forest) -> Drawing | None:
     if len(forest.columns.label) + len(forest.columns.logp) <= FOREST:
         return forest_svg(forest)
     tree, note = excerpt(forest.best()[0])
-    said = f"The most probable tree of {str(forest).strip('<>')}: more than can be drawn; prune it closer"
-    return captioned_svg(tree, f"{said}; {note}" if note else said)
+    caption = f"The most probable tree of {str(forest).strip('<>')}. Prune the forest to draw it completely"
+    return captioned_svg(tree, f"{caption}; {note}" if note else caption)
 
 
 @picture.register
@@ -72,7 +72,7 @@ def _(parse: Dependencies) -> Drawing | None:
 
 
 def line(thing: object) -> str:
-    """Return the text beside a picture: the repr, unless it is very long."""
+    """Return the text form of an object: its repr, shortened if it is very long."""
     if isinstance(thing, Tree) and sum(1 for _ in islice(thing.nodes(), TEXT + 1)) > TEXT:
         small, note = excerpt(thing)
         return f"<Tree: {small}, {note}>"
@@ -82,10 +82,10 @@ def line(thing: object) -> str:
 
 
 def image(drawing: Drawing | None, scale: float = 1.0) -> str:
-    """Return a picture as an HTML image, which also works where inline SVG is removed from pages."""
+    """Return a picture as an HTML image, which also works where inline SVG is removed."""
     if drawing is None:
         return ""
-    untitled = _TITLE.sub(b"", drawing.content(".svg"))  # an image has no tips
+    untitled = _TITLE.sub(b"", drawing.content(".svg"))  # images do not show titles as tooltips
     data = base64.b64encode(untitled).decode("ascii")
     style = f"width:{scale * drawing.width:.0f}px; max-width:100%; height:auto"
     return f'<img alt="" style="{style}" src="data:image/svg+xml;base64,{data}">'
@@ -96,7 +96,7 @@ def image(drawing: Drawing | None, scale: float = 1.0) -> str:
 
 @singledispatch
 def table(thing: object) -> str | None:
-    """Return the HTML table of an object, or None if its text is enough."""
+    """Return an HTML table of an object, or None if it is displayed as text."""
     make = _RESULTS.get(type(thing).__name__)
     return None if make is None else make(thing)
 
@@ -130,7 +130,7 @@ def _(several: Table) -> str:
 
 
 def _some(length: int) -> list[int | None]:
-    """Return the first and the last indices with None between them, or all of them if there are few."""
+    """Return the first and last indices with None between them, or all indices if there are few."""
     if length <= FIRST + LAST + 1:
         return list(range(length))
     return [*range(FIRST), None, *range(length - LAST, length)]
@@ -154,7 +154,7 @@ def _row(item: object) -> list[str]:
 
 
 def _opening(text: str, drawing: Drawing | None) -> str:
-    """Return a line that opens to a picture."""
+    """Return a line of text that expands to a picture."""
     line = f"<code>{_text(text, LETTERS)}</code>"
     return f"<details><summary>{line}</summary>{image(drawing)}</details>" if drawing else line
 
@@ -183,7 +183,7 @@ def explanation_table(explanation: Any) -> str:
 
 
 def weight_table(fragments: Any) -> str:
-    """Return the table of the heaviest fragments of a model."""
+    """Return the table of the fragments with the largest weights in a model."""
     rows = [[f"{fragment.weight:+.4g}", *_drawn(fragment.tree)] for fragment in fragments[:FRAGMENTS]]
     said = f"the heaviest fragments of {fragments.output!r}" + ("" if fragments.exact else ", of those looked at")
     return _table(said, ["weight", "fragment", ""], rows)
@@ -205,7 +205,7 @@ def difference_table(difference: Any) -> str:
     return _table(said, head, rows, html=True)
 
 
-# Results are known by name: their classes need much that the display of a tree should not have to import.
+# Results are found by the name of their class, so the display of a tree does not import their modules.
 _RESULTS: dict[str, Callable[[Any], str]] = {
     "SharedFragments": fragment_table,
     "Explanation": explanation_table,
@@ -237,9 +237,9 @@ def _(kernel: Kernel) -> str:
 
 
 def _parameters(kernel: Kernel) -> list[tuple[Kernel, dict[str, object]]]:
-    """Return the kernels that a kernel is made of, each with its parameters by the shortest names that `set_params` takes.
+    """Return the components of a kernel, each with its parameters by the shortest names that `set_params` accepts.
 
-    Kernels that only combine others, and have no parameters, are left out.
+    Components without parameters that only combine others are left out.
     """
     parts: list[tuple[Kernel, dict[str, object]]] = []
     stack = [("", kernel)]
@@ -259,7 +259,7 @@ def _parameters(kernel: Kernel) -> list[tuple[Kernel, dict[str, object]]]:
 
 
 def _short(name: str) -> str:
-    """Return the name of a parameter without the kernels around it that pass it on.
+    """Return the name of a parameter without the enclosing kernels that pass it on.
 
     >>> _short("syntax__kernel__kernel__lam"), _short("kernel__lam")
     ('syntax__lam', 'lam')

@@ -1,6 +1,6 @@
-"""Self-contained HTML pages: their style, and the elements that reports consist of.
+"""Self-contained HTML pages: their style, and the elements of reports.
 
-Whatever is said on a page is other people's text, and escaped here, unless it is `Html` already.
+Texts come from untrusted files, so they are escaped here, unless they are `Html` already.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inli
 
 
 class Html(str):
-    """HTML markup, which is not escaped again."""
+    """HTML markup that is not escaped again."""
 
     __slots__ = ()
 
 
 def said(text: object) -> Html:
-    """Escape a text for a page; shorten it if it is very long."""
+    """Escape a text for a page, and shorten it if it is very long."""
     return text if isinstance(text, Html) else Html(escaped(shortened(str(text))))
 
 
@@ -68,7 +68,7 @@ def paragraphs(*texts: str) -> Html:
 def table(
     head: Sequence[str], rows: Iterable[Sequence[object]], *, chosen: Collection[int] = (), kind: str = ""
 ) -> Html:
-    """Return a table; selected rows are emphasized."""
+    """Return a table. The rows in `chosen` are emphasized."""
     names = "".join(f"<th>{said(name)}</th>" for name in head)
     top = f"<thead><tr>{names}</tr></thead>\n" if any(head) else ""
     body = "\n".join(
@@ -80,7 +80,7 @@ def table(
 
 
 def page(title: str, parts: Iterable[str], *, style: str = "", scripts: Iterable[str] = ()) -> str:
-    """Return the whole page. Parts, scripts and style are inserted unchanged."""
+    """Return a complete page. Parts, scripts and style are inserted unchanged."""
     out = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
@@ -94,10 +94,10 @@ def page(title: str, parts: Iterable[str], *, style: str = "", scripts: Iterable
 
 
 def data_block(name: str, value: Any) -> str:
-    r"""Return a block of JSON for a page's script. No text in it can end the block.
+    r"""Return a block of JSON for the script of a page. No text in it can end the block.
 
-    >>> data_block("told", ["</script>"])
-    '<script type="application/json" id="told">["\\u003c/script\\u003e"]</script>'
+    >>> data_block("cases", ["</script>"])
+    '<script type="application/json" id="cases">["\\u003c/script\\u003e"]</script>'
     """
     text = json.dumps(value, allow_nan=False)
     for letter in "<>&":

@@ -1,10 +1,11 @@
-"""A report as one HTML page, readable on screen, without JavaScript, and on paper."""
+"""A report as one HTML page. It is readable on screen, without JavaScript, and in print."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from treelet.checks import plural
 from treelet.draw import web
 from treelet.draw.excerpts import excerpt
 from treelet.draw.layout import width_of
@@ -16,15 +17,21 @@ from treelet.report.notebook import picture
 from treelet.report.page import Html, data_block, page, paragraphs, said, table
 from treelet.structures import Forest, Tree
 
-SHOWN = 10  # fragments of a case
-CELLS = 30  # classes of a matrix that is drawn
-CONFUSIONS = 20  # of one that is not
-SMALL = 0.64  # of a fragment's picture
-WORDS = 14  # beside a fragment's span
-LONGEST = 200  # letters of a heading
+SHOWN = 10  # fragments per explained example
+CELLS = 30  # classes of the largest confusion matrix that is drawn
+CONFUSIONS = 20  # listed confusions, if there are more classes
+SMALL = 0.64  # scale of a fragment's picture
+WORDS = 14  # words of context around a fragment
+LONGEST = 200  # characters of a heading
+BLUES = ("#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")
+"""Colors of shares from 0 to 1, as in the picture that ``treelet evaluate --picture`` draws."""
+INTERNALS = frozenset(
+    ("basis", "cache_size", "max_iter", "probability", "random_state", "shrinking", "solver", "tol", "verbose")
+)
+"""Parameters of solvers, which a reader of a report does not need."""
 STYLE = """
 .confusion { display: block; max-width: 100%; height: auto; margin: 1rem 0; }
-.confusion text { fill: var(--ink); } .confusion .light { fill: #ffffff; } .confusion rect { stroke: var(--line); }
+.confusion text { fill: var(--ink); } .confusion .on-light { fill: #1a1a1a; } .confusion .on-dark { fill: #ffffff; } .confusion rect { stroke: #b8c6d6; stroke-width: .8; print-color-adjust: exact; }
 .fragments td, .fragments th { vertical-align: middle; text-align: left; padding-top: .15rem; padding-bottom: .15rem; } .fragments td:first-child { text-align: right; white-space: nowrap; }
 .fragments svg { display: block; border-radius: 6px; } .fragments ul { margin: 0; padding-left: 1.1rem; font-size: .92rem; }
 .fragments code { font-size: .84rem; margin-right: .8rem; } .fragments .aside { font-size: .84rem; white-space: nowrap; }
@@ -38,39 +45,41 @@ nav { color: var(--faint); overflow-wrap: anywhere; } nav a { color: var(--accen
   .fragments ul { padding-left: .8rem; } .card { font-size: .85rem; } }
 """
 
-TITLES = {"classify": "The worst errors", "regress": "The largest residuals", "rank": "The worst first choices"}
+TITLES = {"classify": "Worst errors", "regress": "Largest residuals", "rank": "Worst first choices"}
+TASKS = {"classify": "classifier", "regress": "regressor", "rank": "ranker"}
 
 
 def report_page(report: ModelReport, *, title: str, source: str, card: Mapping[str, Any], command: str = "") -> str:
-    """A report as a page.
+    """Return a report as an HTML page.
 
     Parameters
     ----------
-    report : Report
+    report : ModelReport
+        Content of the report.
     title, source : str
-        The heading, and the line below it.
+        Heading, and the line below the heading.
     card : mapping
-        What the model's file says of the model: `treelet.learn.card`.
-    command : str
-        What made it.
+        Model card from `treelet.learn.card`. Parameters of the solver are left out.
+    command : str, default ""
+        Command line that created the report.
 
     Returns
     -------
     str
-        HTML that asks nobody for anything. All texts are escaped.
+        HTML without references to other files. All texts are escaped.
     """
-    told: list[Any] = []
+    cases: list[Any] = []
     parts = [f'<h1>{said(title)}</h1>\n<p class="source">{said(source)}</p>']
     parts.append(_contents(report))
     parts += _figures(report)
     parts += [section for learnt in report.learnt for section in _learnt(learnt, report)]
-    parts += _cases(report, told)
+    parts += _cases(report, cases)
     parts.append(_section("model", report))
-    parts.append(table(("", ""), list(_flat(card)), kind="card"))
+    parts.append(table(("", ""), list(_card_rows(card)), kind="card"))
     if command:
-        parts.append(f"<p>Made by <code>{said(command)}</code>.</p>")
+        parts.append(f"<p>Created by <code>{said(command)}</code>.</p>")
     script = f'<script type="module">\n{web.script("report.js")}</script>'
-    scripts = [data_block("told", told), script] if any(told) else []
+    scripts = [data_block("case-data", cases), script] if any(cases) else []
     return page(title, parts, style=STYLE + web.style(), scripts=scripts)
 
 
@@ -85,13 +94,14 @@ def _contents(report: ModelReport) -> str:
 
 
 def _heading(name: str, report: ModelReport) -> str:
-    cases = TITLES[report.task] if report.figures is not None else "Some examples"
+    examples = "Least certain predictions" if report.task == "classify" else "Examples"
+    cases = TITLES[report.task] if report.figures is not None else examples
     return {
-        "scores": "How good it is",
-        "confusions": "What is taken for what",
-        "fragments": "What weighs most",
+        "scores": "Evaluation",
+        "confusions": "Confusion matrix",
+        "fragments": "Largest fragment weights",
         "cases": cases,
-        "model": "The model",
+        "model": "Model card",
     }[name]
 
 
@@ -99,20 +109,20 @@ def _section(name: str, report: ModelReport) -> str:
     return f'<h2 id="{name}">{_heading(name, report)}</h2>'
 
 
-# --- how good it is -------------------------------------------------------------------------------------------------
+# --- evaluation -----------------------------------------------------------------------------------------------------
 
 
 def _figures(report: ModelReport) -> Iterator[str]:
     figures = report.figures
     if figures is None:
-        yield paragraphs(f"{report.examples:,} examples without labels: nothing can be said of how good the model is.")
+        yield paragraphs(f"The {plural(report.examples, 'example')} have no labels, so the model is not evaluated.")
     elif report.task == "classify":
         low, high = figures["interval"]
         yield _section("scores", report)
         yield paragraphs(
             Html(
-                f"<b>{100 * figures['accuracy']:.1f} %</b> of {figures['examples']:,} examples are right "
-                f"({figures['correct']:,}; 95 % interval {100 * low:.1f} to {100 * high:.1f}, Wilson's)."
+                f"Accuracy: <b>{100 * figures['accuracy']:.1f} %</b> ({figures['correct']:,} of {plural(figures['examples'], 'example')}; "
+                f"95 % confidence interval {100 * low:.1f} to {100 * high:.1f} %, Wilson score)."
             )
         )
         yield _class_table(figures)
@@ -129,20 +139,20 @@ def _class_table(figures: dict[str, Any]) -> Html:
         for name, row in figures["classes"].items()
     ]
     mean = figures["macro"]
-    rows.append(("mean of the classes", *(f"{100 * mean[field]:.1f}" for field in ("precision", "recall", "f1")), ""))
-    return table(("class", "precision", "recall", "F1", "examples"), rows, chosen=[len(rows) - 1])
+    rows.append(("Macro average", *(f"{100 * mean[field]:.1f}" for field in ("precision", "recall", "f1")), ""))
+    return table(("Class", "Precision (%)", "Recall (%)", "F1 (%)", "Support"), rows, chosen=[len(rows) - 1])
 
 
 def _figure_rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
     names = {
-        "tau": "Kendall's tau, mean over queries",
-        "best_first": "queries whose best is first",
-        "queries": "queries",
-        "rmse": "root mean squared error",
-        "mean_absolute_error": "mean absolute error",
-        "correlation": "correlation (Pearson's)",
+        "tau": "Kendall's tau (mean over queries)",
+        "best_first": "Queries with the best example ranked first",
+        "queries": "Queries",
+        "rmse": "Root mean squared error",
+        "mean_absolute_error": "Mean absolute error",
+        "correlation": "Pearson correlation",
         "r2": "R²",
-        "examples": "examples",
+        "examples": "Examples",
     }
     for key, name in names.items():
         value = figures.get(key)
@@ -158,66 +168,85 @@ def _figure_rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _confusion(labels: list[str], matrix: list[list[int]]) -> Html:
-    """Counts in cells, true classes in rows; the shade is the share of the row."""
+    """Return the confusion matrix with colored cells, as ``treelet evaluate --picture`` draws it, or a list of confusions."""
     if len(labels) > CELLS:
-        wrong = [
-            (f"{count:,}", labels[i], labels[j])
-            for count, i, j in sorted(
-                ((count, i, j) for i, row in enumerate(matrix) for j, count in enumerate(row) if i != j and count),
-                key=lambda entry: -entry[0],
-            )[:CONFUSIONS]
-        ]
-        return table(("times", "true", "predicted"), wrong)
+        counts = ((count, i, j) for i, row in enumerate(matrix) for j, count in enumerate(row) if i != j and count)
+        most = sorted(counts, key=lambda entry: -entry[0])[:CONFUSIONS]
+        rows = [(f"{count:,}", labels[i], labels[j]) for count, i, j in most]
+        note = f"There are too many classes ({len(labels):,}) for a matrix. The most frequent confusions are listed."
+        return Html(paragraphs(note) + table(("Count", "True class", "Predicted class"), rows))
+    n, totals = len(labels), [sum(row) for row in matrix]
     names = [label if len(label) <= 18 else f"{label[:17]}…" for label in labels]
-    cell = max(34, min(64, 640 // len(labels)))
+    row_names = [f"{name} ({total:,})" for name, total in zip(names, totals, strict=True)]
+    cell = max(34, min(56, 600 // n))
     longest = max(width_of(name, 13) for name in names)
-    left, top = round(longest) + 12, 26 + (0 if cell > 50 else round(0.8 * longest))
-    width, height = left + cell * len(labels) + 70, top + cell * len(labels) + 8
+    tilted = longest > cell - 6
+    left, top = round(max(width_of(name, 13) for name in row_names)) + 34, 8
+    right, bottom = left + cell * n, top + cell * n
+    width = right + 120
+    height = bottom + (round(0.8 * longest) + 20 if tilted else 26) + 24
     out = [
         f'<svg class="confusion" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" font-size="13" '
-        'aria-label="confusion matrix" font-family="Helvetica, Arial, sans-serif">'
+        'aria-label="Confusion matrix" font-family="Helvetica, Arial, sans-serif">'
     ]
-    for k, name in enumerate(names):
-        x = left + cell * (k + 0.5)
-        turned = "" if cell > 50 else f' transform="rotate(-50 {x:.0f} {top - 8})"'
-        anchor = "middle" if cell > 50 else "start"
-        out.append(f'<text x="{x:.0f}" y="{top - 8}" text-anchor="{anchor}"{turned}>{said(name)}</text>')
     for i, row in enumerate(matrix):
-        total = sum(row)
         y = top + cell * i
-        out.append(f'<text x="{left - 8}" y="{y + cell / 2 + 4:.0f}" text-anchor="end">{said(names[i])}</text>')
+        out.append(f'<text x="{left - 8}" y="{y + cell / 2 + 4:.0f}" text-anchor="end">{said(row_names[i])}</text>')
         for j, count in enumerate(row):
-            share = count / total if total else 0.0
-            color = "#0072b2" if i == j else "#d95f02"
-            about = f"{labels[i]} taken for {labels[j]}: {count:,} of {total:,}"
+            share = count / totals[i] if totals[i] else 0.0
+            tip = f"{labels[i]}, predicted as {labels[j]}: {count:,} of {totals[i]:,} ({100 * share:.1f} %)"
             out.append(
-                f'<g><title>{said(about)}</title><rect x="{left + cell * j}" y="{y}" width="{cell}" height="{cell}" fill="{color}" '
-                f'fill-opacity="{0.9 * share**0.6 if count else 0:.3f}"/>'
+                f'<g><title>{said(tip)}</title><rect x="{left + cell * j}" y="{y}" width="{cell}" height="{cell}" '
+                f'fill="{_blue(share)}"/>'
             )
             if count:
-                light = ' class="light"' if share > 0.5 else ""
-                weight = ' font-weight="600"' if i == j else ""
-                x = left + cell * (j + 0.5)
-                out.append(
-                    f'<text x="{x:.0f}" y="{y + cell / 2 + 5:.0f}" text-anchor="middle"{light}{weight}>{count:,}</text>'
-                )
+                kind, weight = "on-dark" if share > 0.55 else "on-light", ' font-weight="bold"' if i == j else ""
+                at = f'x="{left + cell * (j + 0.5):.0f}" y="{y + cell / 2 + 5:.0f}"'
+                out.append(f'<text {at} text-anchor="middle" class="{kind}"{weight}>{count:,}</text>')
             out.append("</g>")
-        out.append(f'<text x="{left + cell * len(row) + 8}" y="{y + cell / 2 + 4:.0f}">{total:,}</text>')
-    said_of = "Rows are the true classes, columns what the model says; blue is right, orange wrong, stronger where it is more of the row."
-    return Html("\n".join([*out, "</svg>"]) + paragraphs(said_of))
+    for j, name in enumerate(names):
+        x, y = left + cell * (j + 0.5), bottom + 18
+        turned = f' transform="rotate(-50 {x:.0f} {y})"' if tilted else ""
+        out.append(
+            f'<text x="{x:.0f}" y="{y}" text-anchor="{"end" if tilted else "middle"}"{turned}>{said(name)}</text>'
+        )
+    out.append(f'<text x="{(left + right) / 2:.0f}" y="{height - 6}" text-anchor="middle">Predicted class</text>')
+    side = f'x="14" y="{(top + bottom) / 2:.0f}" transform="rotate(-90 14 {(top + bottom) / 2:.0f})"'
+    out.append(f'<text {side} text-anchor="middle">True class (support)</text>')
+    out += _color_bar(right + 24, top, min(cell * n, 200))
+    return Html("\n".join([*out, "</svg>"]) + paragraphs("The color of a cell shows its share of the true class."))
 
 
-# --- what it has learned ---------------------------------------------------------------------------------------------
+def _color_bar(x: int, y: int, height: int) -> Iterator[str]:
+    """Yield the scale of the colors, with the largest share at the top."""
+    steps = 20
+    for step in range(steps):
+        top, next_top = (round(height * edge / steps) for edge in (step, step + 1))
+        share = 1 - (step + 0.5) / steps
+        yield f'<path d="M{x} {y + top}h14v{next_top - top}h-14z" fill="{_blue(share)}"/>'
+    for share in (0, 0.5, 1):
+        yield f'<text x="{x + 20}" y="{y + height * (1 - share) + (4 if 0 < share < 1 else 10 * share):.0f}" font-size="11">{100 * share:.0f} %</text>'
+
+
+def _blue(share: float) -> str:
+    """Return the color of a share between 0 and 1."""
+    position = share * (len(BLUES) - 1)
+    index = min(int(position), len(BLUES) - 2)
+    low, high = (bytes.fromhex(color[1:]) for color in BLUES[index : index + 2])
+    return "#" + "".join(f"{round(a + (b - a) * (position - index)):02x}" for a, b in zip(low, high, strict=True))
+
+
+# --- fragments --------------------------------------------------------------------------------------------------------
 
 
 def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
     if learnt is report.learnt[0]:
         yield _section("fragments", report)
-        what = {"classify": "a class", "regress": "a higher value", "rank": "a better rank"}[report.task]
+        favored = {"classify": "the class", "regress": "a higher value", "rank": "a better rank"}[report.task]
         yield paragraphs(
             Html(
-                f'Fragments of trees that speak <span class="plus">for</span> {what} and <span class="minus">against</span> it, the heaviest first, '
-                "with trees of the data that have them. Words of the fragment are bold, those below it underlined."
+                f'<span class="plus">Positive</span> weights favor {favored}, <span class="minus">negative</span> weights oppose it. '
+                "Each fragment is shown with examples from the data: words of the fragment are bold, and all words below its root are underlined."
             )
         )
         if len(report.learnt) > 1:
@@ -229,16 +258,16 @@ def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
     for fragment, seen in zip(learnt.top, learnt.seen, strict=True):
         text = f"<code>{said(_cut(fragment.tree))}</code>"
         if seen is not None:
-            where = f"in {seen.trees:,} of {report.examples:,} trees" if seen.trees else "in none of these trees"
+            where = f"in {seen.trees:,} of {plural(report.examples, 'tree')}" if seen.trees else "not in these trees"
             listed = "".join(f"<li>{_sentence(example)}</li>" for example in seen.examples)
             text += f'<span class="aside">{where}</span>' + (f"<ul>{listed}</ul>" if listed else "")
         rows.append((_colored(fragment.weight), _fragment(fragment.tree), Html(text)))
     if rows:
-        yield table(("weight", "", "fragment, and examples"), rows, kind="fragments")
+        yield table(("Weight", "", "Fragment and examples"), rows, kind="fragments")
     else:
-        yield paragraphs("No fragment has any weight.")
+        yield paragraphs("No fragment has a nonzero weight.")
     if not learnt.top.exact:
-        yield paragraphs("These are the heaviest of those that were looked at.")
+        yield paragraphs("The search was cut off: fragments with larger weights may exist.")
 
 
 def _colored(value: float) -> Html:
@@ -256,7 +285,7 @@ def _fragment(tree: Any) -> Html:
 
 
 def _sentence(example: FragmentExample) -> Html:
-    """Return the words around a fragment, with those in it in bold."""
+    """Return the words around a fragment, with the words of the fragment in bold."""
     begin, end = example.span
     first, last = max(0, begin - WORDS // 2), min(len(example.words), max(end, begin + 1) + WORDS // 2)
     if end - begin > 2 * WORDS:
@@ -273,57 +302,61 @@ def _sentence(example: FragmentExample) -> Html:
     return Html("".join(out).rstrip() + label)
 
 
-# --- where it errs --------------------------------------------------------------------------------------------------
+# --- explained examples ---------------------------------------------------------------------------------------------
 
 
-def _cases(report: ModelReport, told: list[Any]) -> Iterator[str]:
+def _cases(report: ModelReport, cases: list[Any]) -> Iterator[str]:
     if not report.cases:
         if report.figures is not None and not report.wrong and report.task != "regress":
             yield "<h2>Errors</h2>"
-            yield paragraphs("There are none.")
+            yield paragraphs("The model makes no errors on these examples.")
         return
     yield _section("cases", report)
     yield paragraphs(_about(report))
     for case in report.cases:
-        yield _case(case, report.task, told)
+        yield _case(case, report.task, cases)
 
 
 def _about(report: ModelReport) -> str:
-    count = f"{len(report.cases):,} of {report.wrong:,}: " if report.figures is not None else ""
-    what = {
-        "classify": "blue nodes pulled towards the class that was predicted, orange ones towards the "
-        + ("right one" if report.figures is not None else "next one"),
-        "regress": "blue nodes raise the value, orange ones lower it",
-        "rank": "blue nodes speak for the tree that they are in, orange ones against it"
+    noun = {"classify": "error", "regress": "example", "rank": "query"}[report.task]
+    count = f"{len(report.cases):,} of {plural(report.wrong, noun)}. " if report.figures is not None else ""
+    colors = {
+        "classify": "Blue nodes favor the predicted class, orange nodes the "
+        + ("true class" if report.figures is not None else "second-best class"),
+        "regress": "Blue nodes raise the value, orange nodes lower it",
+        "rank": "Blue nodes raise the score of their tree, orange nodes lower it"
         if report.figures is None
-        else "the model's first choice, and the one that would have been best; blue nodes raise the difference of their scores, orange ones lower it",
+        else "A is the first choice of the model, B is the best example. Blue nodes raise the difference of their scores, "
+        "orange nodes lower it",
     }[report.task]
-    return f"{count}{what}. The number in a node is the share of all fragments that begin there; point at a fragment to see where it is."
+    return f"{count}{colors}. The number in a node is the share of all fragments rooted there. Point at a fragment to highlight it."
 
 
-def _case(case: ExplainedCase, task: str, told: list[Any]) -> str:
+def _case(case: ExplainedCase, task: str, cases: list[Any]) -> str:
     words = case.words if len(case.words) <= LONGEST else f"{case.words[: LONGEST - 1]}…"
     number = ", ".join(f"{number + 1:,}" for number in case.numbers)
     lines = [f'<section class="case"><h3>{said(words or "(no words)")}</h3>', f'<p class="verdict">{_verdict(case, task)} '
              f'<span class="aside">Example {number}.</span></p>']  # fmt: skip
     trees = attributed_structures(case.why, case.example)
     if trees:
-        told.append(explained(case.why, case.example, limit=SHOWN))
-        lines.append(f'<div data-told="{len(told) - 1}">')
-        names = ["first choice", "best"] if len(trees) == 2 and len(case.numbers) == 2 else [""] * len(trees)
+        cases.append(explained(case.why, case.example, limit=SHOWN))
+        lines.append(f'<div data-case="{len(cases) - 1}">')
+        names = (
+            ["A: first choice", "B: best example"] if len(trees) == 2 and len(case.numbers) == 2 else [""] * len(trees)
+        )
         if len(case.numbers) == 2:
-            for structure, name in zip(told[-1]["trees"], names, strict=True):
+            for structure, name in zip(cases[-1]["trees"], names, strict=True):
                 structure["title"] = name or structure["title"]
         lines += [_figure(structure, name, largest_share(trees)) for name, structure in zip(names, trees, strict=True)]
     rows = [
         (_colored(structure.share), Html(f"<code>{said(_cut(structure.tree))}</code>"))
         for structure in case.why.fragments[:SHOWN]
     ]
-    lines.append(table(("share", "fragment"), rows, kind="fragments"))
+    lines.append(table(("Share", "Fragment"), rows, kind="fragments"))
     left = case.why.score - sum(structure.share for structure in case.why.fragments[:SHOWN])
     lines.append(
         paragraphs(
-            f"Together {signed(case.why.score)}; all else {signed(left)}, of which intercept {signed(case.why.intercept)}."
+            f"Sum of all shares: {signed(case.why.score)}. Not listed: {signed(left)}, including the intercept {signed(case.why.intercept)}."
         )
     )
     if trees:
@@ -332,7 +365,7 @@ def _case(case: ExplainedCase, task: str, told: list[Any]) -> str:
 
 
 def _figure(structure: AttributedStructure, name: str, scale: float) -> str:
-    """Return the static picture: a tree or words in colors."""
+    """Return the static picture: a tree or words with colors."""
     caption = name or ("" if structure.column is None else str(structure.column))
     if isinstance(structure.thing, Tree):
         return f"<figure>{heat_svg(structure.thing, structure.heat, caption=caption, scale=scale)}</figure>"
@@ -355,26 +388,56 @@ def _verdict(case: ExplainedCase, task: str) -> Html:
     facts = case.facts
     if task == "rank" and "query" in facts:
         return Html(
-            f"Query <b>{said(facts['query'])}</b>: the first choice is worth {facts['first']:.4g}, the best {facts['best']:.4g}; "
-            f"tau {facts['tau']:.2f}; the first is ahead by {case.why.score:.3g}."
+            f"Query <b>{said(facts['query'])}</b>: the true value is {facts['first']:.4g} for A and {facts['best']:.4g} for B. "
+            f"The score of A is higher by {case.why.score:.3g}. Kendall's tau of the query: {facts['tau']:.2f}."
         )
     if task == "classify":
-        other = f"true <b>{said(facts['true'])}</b>" if "true" in facts else f"next <b>{said(facts['next'])}</b>"
-        ahead = f", ahead by {case.why.score:.3g}" if isinstance(case.why.output, tuple) else ""
-        return Html(f"Predicted <b>{said(facts['predicted'])}</b>, {other}{ahead}.")
+        other = f"true <b>{said(facts['true'])}</b>" if "true" in facts else f"second-best <b>{said(facts['next'])}</b>"
+        margin = f", margin {case.why.score:.3g}" if isinstance(case.why.output, tuple) else ""
+        return Html(f"Predicted <b>{said(facts['predicted'])}</b>, {other}{margin}.")
     true = f", true <b>{facts['true']:.4g}</b>" if "true" in facts else ""
     return Html(f"Predicted <b>{facts['predicted']:.4g}</b>{true}.")
 
 
-# --- the model ------------------------------------------------------------------------------------------------------
+# --- model card -----------------------------------------------------------------------------------------------------
 
 
-def _flat(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What a card says, line by line."""
-    stack: list[tuple[str, Any]] = [("", card)]
-    while stack:
-        name, value = stack.pop()
-        if isinstance(value, Mapping):
-            stack += [(f"{name}, {key}" if name else str(key), inner) for key, inner in reversed(list(value.items()))]
-        elif value is not None:
-            yield name, f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+def _card_rows(card: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the rows of a model card for readers. Parameters of solvers and sizes in memory are left out."""
+    training, sizes, metrics = (_mapping(card.get(name)) for name in ("training", "sizes", "metrics"))
+    if "estimator" in card:
+        task = TASKS.get(str(card.get("task")), "")
+        yield "Estimator", f"{card['estimator']} ({task})" if task else str(card["estimator"])
+    if "kernel" in card:
+        yield "Kernel", str(card["kernel"])
+    for name, value in _mapping(card.get("parameters")).items():
+        if name not in INTERNALS and value is not None:
+            yield f"Parameter {name}", _value(value)
+    if "examples" in training:
+        yield "Training examples", _value(training["examples"])
+    if classes := _mapping(training.get("classes")):
+        yield "Classes (training support)", ", ".join(f"{name} ({_value(count)})" for name, count in classes.items())
+    if {"least", "most"} <= (values := _mapping(training.get("values"))).keys():
+        yield "Range of training values", f"{_value(values['least'])} to {_value(values['most'])}"
+    if "groups" in training:
+        yield "Training queries", _value(training["groups"])
+    if "support_examples" in sizes:
+        yield "Support examples", _value(sizes["support_examples"])
+    for name, value in metrics.items():
+        if isinstance(value, str | int | float):
+            yield f"Metric {name}", _value(value)
+    if "fingerprint" in training:
+        yield "Fingerprint of the training data", str(training["fingerprint"])
+    if "treelet" in card:
+        yield "treelet version", str(card["treelet"])
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """Return a mapping, or an empty one: the content of a model file is not trusted."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

@@ -1,4 +1,4 @@
-"""An interactive view of trees for notebooks, which reports the selected node to Python."""
+"""An interactive view of trees for notebooks. Python code can read and set the selected node."""
 
 from __future__ import annotations
 
@@ -15,36 +15,40 @@ try:
     import anywidget
     import traitlets
 except ImportError as error:
-    raise TreeletError(f"treelet.report.widget needs anywidget: pip install 'treelet[viz]' ({error})") from None
+    raise TreeletError(
+        f"treelet.report.widget requires anywidget. Install it with pip install 'treelet[viz]' ({error})."
+    ) from None
 
 WORDS = ("bottom", "hang")
 
 
 class TreeView(anywidget.AnyWidget):
-    """A tree, a forest, a dependency parse, tagged words or an explanation, to be looked at closely.
+    """Interactive view of a tree, a forest, a dependency parse, tagged words or an explanation.
 
-    It can be zoomed, walked through by the keyboard (arrows, Enter), and folded (Space, or a double click). Of an explanation the nodes
-    have the colors of their shares, and pointing at a fragment shows where it is.
+    The view supports zooming, keyboard navigation (arrow keys, Enter) and folding (Space, or a double click). For an explanation,
+    the colors of nodes show their shares, and pointing at a fragment highlights its nodes.
 
     Parameters
     ----------
     thing : Tree, str, Forest, Dependencies, Tagged or Explanation
-        A text is a tree in brackets.
+        Object to show. A string is a tree in brackets.
     heat : iterable of float, optional
-        A number for each node (or word), for blue or orange: see `treelet.draw.web.pictures.picture`. An explanation has its own.
+        One number per node or word. Positive numbers are drawn in blue, negative ones in orange. Not allowed with an
+        explanation, which has its own numbers.
     marks : iterable of iterables of int, optional
-        Fragments to outline, each by the numbers of its nodes. An explanation has its own.
+        Fragments to outline, each as a list of node numbers. Not allowed with an explanation.
     example : object, optional
-        What was explained, where that is a forest or a dependency parse: an explanation does not hold these.
-    words : {"bottom", "hang"}
-        Words all in one row, or each below its parent.
-    limit : int
-        Nodes that are shown at first; larger trees are folded, and open where one clicks.
+        The explained example. Required only for explanations of forests and dependency parses.
+    words : {"bottom", "hang"}, default "bottom"
+        Draw all words in one row, or each word below its parent.
+    limit : int, default 300
+        Number of nodes that are shown at first. Larger trees are folded; a click unfolds them.
 
     Attributes
     ----------
     selected : int or None
-        The number of the node (or word) that was clicked last, in pre-order; ``view.observe(f, "selected")`` calls f when it changes. Setting it selects.
+        Number, in pre-order, of the node or word that was clicked last. ``view.observe(f, "selected")`` calls f when it
+        changes. Assign a number to select a node.
 
     Examples
     --------
@@ -83,7 +87,7 @@ class TreeView(anywidget.AnyWidget):
         marks: Iterable[Any] | None = None,
         example: Any = None,
     ) -> None:
-        """Show something else in the same place; nothing is selected then."""
+        """Show another object in the same view, and clear the selection."""
         content = _content(thing, heat, marks, example)
         with self.hold_sync():
             self.selected = None
@@ -93,6 +97,6 @@ class TreeView(anywidget.AnyWidget):
 def _content(thing: Any, heat: Any, marks: Any, example: Any) -> Picture:
     if isinstance(thing, Explanation):
         if heat is not None or marks is not None:
-            raise wrong("thing", "a structure where heat or marks are given", thing, of="TreeView")
+            raise wrong("thing", "a structure, not an explanation, if heat or marks are given", thing, of="TreeView")
         return explained(thing, example)
     return {"trees": [{"title": "", "picture": picture(thing, heat, marks)}], "fragments": []}

@@ -1,4 +1,4 @@
-"""Trees, forests, tagged sequences, dependency parses, feature vectors, and collections of them."""
+"""Trees, forests, tagged sequences, dependency parses and feature vectors, and collections of them."""
 
 from treelet.structures.dependency import Dependencies, Link
 from treelet.structures.dependency_bank import DependencyBank, read_conllu

@@ -1,7 +1,8 @@
-"""What every bank is: a collection over a native store, in which equal parts are one."""
+"""The base class of banks: collections over a native store in which equal parts are stored once."""
 
 from __future__ import annotations
 
+import numbers
 import os
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -12,30 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import some_of
+from treelet.checks import article, plural, some_of
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
+from treelet.printable import shortened
 from treelet.shown import Tabled
+from treelet.structures.inline import is_file_name
 from treelet.structures.packed import Arrays, packed, unpacked
 
 Item = TypeVar("Item")
 RowIndex = int | slice | NDArray[np.int64]
-MOST_KNOWN = 32  # numbers an item that a bank keeps: self-values under so many kernels
-_making = Lock()  # two threads that ask for columns must not get two stores
+MOST_KNOWN = 32  # maximum number of arrays that a bank caches, for example self-values under as many kernels
+_making = Lock()  # keeps two threads from building two stores for the same bank
 
 
 def row_index(index: Any, n: int, what: str) -> RowIndex:
-    """What stands in brackets, made an int, a slice or an array of row numbers.
+    """Turn an index expression into an int, a slice or an array of row numbers.
 
-    ``(index, Ellipsis)`` is how scikit-learn takes rows of whatever has a shape.
+    scikit-learn passes ``(index, Ellipsis)`` to objects that have a shape.
     """
     if isinstance(index, tuple):
         if len(index) != 2 or index[1] is not Ellipsis:
-            raise IndexError(f"a {what} is indexed by rows only")
+            raise IndexError(f"The {what} has one dimension, so it is indexed by rows only. Got {len(index)} indices.")
         index = index[0]
     if isinstance(index, (int, np.integer)) and not isinstance(index, bool):
         if not -n <= index < n:
-            raise IndexError(f"row {index} of a {what} of {n}")
+            raise IndexError(f"Row {index} is out of range for {article(what)} of {plural(n, 'row')}.")
         return int(index) % n
     if isinstance(index, slice):
         return index
@@ -43,17 +46,21 @@ def row_index(index: Any, n: int, what: str) -> RowIndex:
     if rows.size == 0 and rows.dtype.kind == "f":
         rows = rows.astype(np.int64)  # an empty list
     if rows.ndim != 1 or rows.dtype.kind not in "iub":
-        raise InputTypeError(f"a {what} is indexed by an integer, a slice, integers or a mask of booleans")
+        raise InputTypeError(
+            f"The index of {article(what)} must be an int, a slice, a list of ints or a boolean mask. "
+            f"Got {index!r:.60} instead."
+        )
     if rows.dtype.kind == "b" and len(rows) != n:
-        raise IndexError(f"a mask of {len(rows)} for a {what} of {n}")
+        raise IndexError(f"The mask has {plural(len(rows), 'value')}, but the {what} has {plural(n, 'row')}.")
     if rows.dtype.kind != "b" and len(rows) and not (-n <= rows.min() and rows.max() < n):
-        raise IndexError(f"rows {rows.min()}..{rows.max()} of a {what} of {n}")
+        row = rows.min() if rows.min() < -n else rows.max()
+        raise IndexError(f"Row {row} is out of range for {article(what)} of {plural(n, 'row')}.")
     chosen: NDArray[np.int64] = np.arange(n, dtype=np.int64)[rows]
     return chosen
 
 
 def is_missing(value: object) -> bool:
-    """Whether a value says that there is none: None, NaN, or what pandas has for these."""
+    """Return whether a value stands for a missing one: None, NaN, or the missing values of pandas."""
     if value is None:
         return True
     if isinstance(value, (float, np.floating)):
@@ -62,9 +69,9 @@ def is_missing(value: object) -> bool:
 
 
 def one_column(items: Any, what: str) -> Any:
-    """The only column of what has columns: a DataFrame, a Table, a 2-D array; InputTypeError if there are several.
+    """Return the only column of a DataFrame, a Table or a 2-D array. Several columns raise InputTypeError.
 
-    What has no columns is returned as it is.
+    Objects without columns are returned unchanged.
     """
     if isinstance(items, np.ndarray):
         if items.ndim == 1 or items.dtype.names:
@@ -72,50 +79,77 @@ def one_column(items: Any, what: str) -> Any:
         if items.ndim == 2 and items.shape[1] == 1:
             return items[:, 0]
         raise InputTypeError(
-            f"an array of {what} must have one dimension, or one column; this one has the shape {items.shape}"
+            f"An array of {what} must have one dimension or one column, but the shape is {items.shape}."
         )
     if isinstance(items, Bank) or not (isinstance(items, Mapping) or hasattr(items, "columns")):
         return items
     names = list(items if isinstance(items, Mapping) else items.columns)
     if len(names) == 1 and not isinstance(items, Mapping):
         return getattr(items, "column", items.__getitem__)(names[0])
+    if not names:
+        raise InputTypeError(f"A collection of {what} is needed. Got {article(type(items).__name__)} without columns.")
+    columns = f"the {'keys' if isinstance(items, Mapping) else 'columns'} {some_of(names)}"
     raise InputTypeError(
-        f"a collection of {what} is needed, got a {type(items).__name__} with the columns {some_of(names)}: give one of them, or say "
-        'which to the kernel: On("column", kernel)'
+        f"A collection of {what} is needed. Got {article(type(items).__name__)} with {columns}. Pass one of them, "
+        f"for example X[{names[0]!r}], or choose one with On({names[0]!r}, kernel)."
     )
 
 
 def listed(
     items: object, what: str, one: tuple[type, ...] = (), reader: str = "", *, banks: tuple[type, ...] = ()
 ) -> list[object]:
-    """The items of a collection, None for those that are missing.
+    """Return the items of a collection as a list, with None for missing items.
 
-    InputTypeError for one item alone, a file's name, a table of several columns, or a bank of other things.
+    InputTypeError is raised for a single item, a file name, a table of several columns, or a bank of
+    another kind.
+
+    Parameters
+    ----------
+    items : object
+        The collection that a user passed.
+    what : str
+        The items in words, such as "trees".
+    one : tuple of type
+        Types of single items.
+    reader : str
+        Function of treelet that reads such items from a file.
+    banks : tuple of type
+        Kinds of banks that are accepted.
     """
-    name = type(items).__name__
-    if isinstance(items, (str, bytes, os.PathLike, *one)):
-        hint = f", or read a file with treelet.{reader}" if reader and isinstance(items, (str, os.PathLike)) else ""
-        raise InputTypeError(f"a collection of {what} is needed, got one {name}: put it in a list{hint}")
+    kind = article(type(items).__name__)
+    needed = f"A collection of {what} is needed."
+    if isinstance(items, os.PathLike) or (isinstance(items, str) and is_file_name(items)):
+        path = os.fspath(items)
+        remedy = f" Read the file with treelet.{reader}." if reader else ""
+        raise InputTypeError(f"{shortened(path)} is a file name, but a collection of {what} is needed.{remedy}")
+    if isinstance(items, str):
+        read = f" To read a file, use treelet.{reader}." if reader else ""
+        raise InputTypeError(f"{needed} Got one string instead: {shortened(items)}. Put it in a list.{read}")
+    if isinstance(items, (bytes, *one)):
+        raise InputTypeError(f"{needed} Got one {type(items).__name__} instead. Put it in a list.")
     if isinstance(items, (set, frozenset)):
-        raise InputTypeError(f"a collection of {what} in an order is needed, got a {name}, which has none: give a list")
+        raise InputTypeError(f"{needed} Got {kind} instead, which has no order. Pass a list.")
     if isinstance(items, Bank) and not isinstance(items, banks):
-        hint = f": make trees of it with treelet.{items._as_trees}" if items._as_trees and what == "trees" else ""
-        raise InputTypeError(f"a collection of {what} is needed, got a {name}{hint}")
-    items = one_column(items, what)
+        hint = f" Convert it to trees with treelet.{items._as_trees}." if items._as_trees and what == "trees" else ""
+        raise InputTypeError(f"{needed} Got {kind} instead.{hint}")
+    column = one_column(items, what)
     try:
-        found = list(cast("Iterable[object]", items))
+        members = list(cast("Iterable[object]", column))
     except TypeError:
-        raise InputTypeError(f"a collection of {what} is needed, got {name}") from None
-    if found and "trees" in what and isinstance(found[0], Mapping):
+        raise InputTypeError(f"{needed} Got {kind} instead. Pass a list.") from None
+    first = next((member for member in members if not is_missing(member)), None)
+    if what == "trees" and column is not items and isinstance(first, numbers.Number):
+        raise InputTypeError(f"{needed} Got {kind} of numbers instead. Select the column that contains the trees.")
+    if "trees" in what and isinstance(first, Mapping):
+        name = next(iter(first), "column")
         raise InputTypeError(
-            f"a collection of {what} is needed, got dicts with {some_of(found[0])}: say to the kernel which part it compares: "
-            'On("column", kernel)'
+            f"{needed} Got dicts with the keys {some_of(first)} instead. Choose a key with On({name!r}, kernel)."
         )
-    return [None if is_missing(item) else item for item in found]
+    return [None if is_missing(item) else item for item in members]
 
 
 class Stats(dict[str, int]):
-    """Counts by name; ``stats.trees`` is ``stats["trees"]``."""
+    """Counts by name. ``stats.trees`` is the same as ``stats["trees"]``."""
 
     def __getattr__(self, name: str) -> int:
         try:
@@ -131,7 +165,7 @@ class Stats(dict[str, int]):
 
 
 class Kept:
-    """Things that are made once, by whoever asks first; threads may ask."""
+    """A thread-safe cache. A value is built once per key, by the first thread that needs it."""
 
     def __init__(self) -> None:
         self._lock, self._made = Lock(), dict[Hashable, Any]()
@@ -144,12 +178,13 @@ class Kept:
 
 
 class Bank(Tabled, Sequence[Item], Generic[Item]):
-    """Examples of one kind, held as columns over a native store; None is a missing one, whose kernel values are 0.
+    """Examples of one kind, stored as columns over a native store.
 
-    NaN and what pandas has for missing values become None.
+    None stands for a missing example, whose kernel values are 0. NaN and the missing values of
+    pandas become None.
 
-    Equal parts are stored once; slices share the store and cost next to nothing. A bank has columns, or items that
-    become columns when a kernel asks for them, or both: either gives the other. Threads may share it.
+    Equal parts are stored once. Slices share the store, so slicing is cheap. A bank has columns, or
+    items that are converted to columns when a kernel needs them, or both. Threads may share a bank.
     """
 
     __slots__ = ("_columns", "_indexes", "_items", "_known", "_weights")
@@ -161,38 +196,38 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
     _indexes: Kept | None
 
     _store: ClassVar[Any] = _core.Store
-    """The kind of native store."""
+    """Class of the native store."""
     _as_trees: ClassVar[str] = ""
-    """What makes trees of such a bank, where something does."""
+    """Name of the function that converts such a bank to trees, if there is one."""
     _columns_are_all: ClassVar[bool] = True
-    """Whether the columns hold all that the items do."""
+    """Whether the items can be restored completely from the columns."""
 
-    # --- what a kind of bank says -------------------------------------------------------------------------------
+    # --- methods that each kind of bank defines -----------------------------------------------------------------
 
     @classmethod
     @abstractmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[Columns | None, list[Item] | None]:
-        """What a bank was given, checked: columns, or items, or both."""
+        """Check the items that were passed to a bank. Return columns, or items, or both."""
 
     @classmethod
     @abstractmethod
     def _columns_of(cls, items: list[Item]) -> Columns:
-        """The items in a store of their own."""
+        """Build a store that contains the items."""
 
     @classmethod
     @abstractmethod
     def _items_of(cls, columns: Columns) -> list[Item]:
-        """The items again."""
+        """Restore the items from columns."""
 
     @classmethod
     def _check(cls, columns: Columns) -> None:
-        """TreeError unless these columns are such as `_columns_of` makes."""
+        """Raise TreeError if `_columns_of` could not have built these columns."""
 
     @abstractmethod
     def stats(self) -> Stats:
-        """How many items, and of what."""
+        """Count the items and their parts."""
 
-    # --- making one ---------------------------------------------------------------------------------------------
+    # --- construction -------------------------------------------------------------------------------------------
 
     def __init__(self, items: Iterable[object] = ()) -> None:
         if isinstance(items, type(self)):
@@ -217,12 +252,12 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
 
     @classmethod
     def of(cls, items: object) -> Self:
-        """A bank of whatever holds such items; a bank is returned as it is."""
+        """Return a bank of the items. A bank of this kind is returned unchanged."""
         return items if isinstance(items, cls) else cls(cast("Iterable[object]", items))
 
     @classmethod
     def from_columns(cls, columns: Columns) -> Self:
-        """A bank over columns of its kind that are in a store already."""
+        """Return a bank over columns that are already in a store of the right kind."""
         roots = np.ascontiguousarray(columns.roots, dtype=np.int32)
         roots.setflags(write=False)
         return cls._of(Columns(columns.store, roots), None)
@@ -234,7 +269,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
 
     @property
     def shape(self) -> tuple[int]:
-        """``(len(bank),)``, as scikit-learn likes to know it."""
+        """``(len(bank),)``, for scikit-learn."""
         return (len(self),)
 
     def _all(self) -> list[Item]:
@@ -259,9 +294,9 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         if self._items is not None and (columns is None or not self._columns_are_all):
             items = [self._items[number] for number in order.tolist()]
         weights = self._weights.take(order) if self._weights is not None and len(order) else None
-        part = self._of(columns, items, weights)
-        part._known = {what: values[order] for what, values in list(self._known.items())}
-        return part
+        selection = self._of(columns, items, weights)
+        selection._known = {what: values[order] for what, values in list(self._known.items())}
+        return selection
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[np.object_]:
         out = np.empty(len(self), dtype=object)
@@ -276,7 +311,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
 
     @classmethod
     def concat(cls, banks: Iterable[object]) -> Self:
-        """One bank of all the items of several, in order; each distinct part is taken into its store once."""
+        """Concatenate several banks, or collections of items, into one bank."""
         parts = [cls.of(bank) for bank in banks]
         items = None
         if parts and all(part._items is not None for part in parts):
@@ -305,18 +340,18 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {self.stats()}>"
 
-    # --- in files -----------------------------------------------------------------------------------------------
+    # --- files --------------------------------------------------------------------------------------------------
 
     def packed(self) -> Arrays:
-        """The bank as arrays of small numbers, distinct parts once: how it is pickled and saved."""
+        """Return the bank as arrays of small integers, in which each distinct part occurs once. Used by pickle and save."""
         return packed(self.compact().columns)
 
     @classmethod
     def unpacked(cls, arrays: Arrays) -> Self:
-        """The bank again; TreeError if the arrays are none of `packed`. Nothing in them is trusted."""
+        """Restore a bank from the arrays of `packed`. The arrays are checked; TreeError is raised if they are invalid."""
         columns = unpacked(arrays)
         if not isinstance(columns.store, cls._store):
-            raise TreeError(f"these columns are no {cls.__name__}")
+            raise TreeError(f"The stored columns do not belong to {article(cls.__name__)}.")
         cls._check(columns)
         return cls.from_columns(columns)
 
@@ -327,7 +362,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
 
     @property
     def columns(self) -> Columns:
-        """The native store, and this bank's roots in it (-1: a missing item)."""
+        """The native store and the roots of the items in it; -1 stands for a missing item."""
         if self._columns is None:
             with _making:
                 if self._columns is None:
@@ -335,21 +370,21 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         return self._columns
 
     def weights(self) -> _core.NodeWeights:
-        """The sparse matrix of item x distinct part: how often the one holds the other."""
+        """Return the sparse matrix that counts how often each item contains each distinct part."""
         if self._weights is None:
             self._weights = _core.NodeWeights.count(*self.columns)
         return self._weights
 
     def values(self, what: Hashable, compute: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-        """One number an item, computed once; slices have theirs from here. Not to be changed."""
-        found = self._known.get(what)
-        if found is None:
-            found = compute()
-            found.setflags(write=False)
+        """Return one number per item, computed once and cached. Slices take the numbers from this cache."""
+        values = self._known.get(what)
+        if values is None:
+            values = compute()
+            values.setflags(write=False)
             for oldest in list(self._known)[: max(0, len(self._known) - MOST_KNOWN + 1)]:
                 self._known.pop(oldest, None)
-            self._known[what] = found
-        return found
+            self._known[what] = values
+        return values
 
     def with_cached_index(self) -> Self:
         """Return the same items in a bank that caches the indexes which kernels build over its columns, for repeated use."""
@@ -364,9 +399,9 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         return make() if self._indexes is None or what is None else self._indexes.get(what, make)
 
     def joined(self, other: Self) -> tuple[Self, Self]:
-        """The bank itself, and the other one over a store in which this bank's parts keep their numbers.
+        """Return this bank, and the other bank over a store in which the parts of this bank keep their numbers.
 
-        That store grows over this bank's: it costs what the other bank holds, however large this one is.
+        The new store extends the store of this bank. The cost depends on the size of the other bank only.
         """
         if self.columns.store is other.columns.store:
             return self, other
@@ -376,51 +411,53 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         return self, theirs
 
     def ordered(self) -> Self:
-        """The same items, their parts numbered as they are first met: sums over parts then come out the same to the last bit,
-        however the bank was made. (In a forest, a node's edges keep their order.)
+        """Return the same items with their parts numbered in the order of their first occurrence.
+
+        Sums over parts are then equal to the last bit for equal banks, however they were built. In a
+        forest, the edges of a node keep their order.
         """
-        made = self.columns.store.ordered(self.columns.roots)
-        return self if made is None else self._of(Columns(*made), None if self._columns_are_all else self._items)
+        columns = self.columns.store.ordered(self.columns.roots)
+        return self if columns is None else self._of(Columns(*columns), None if self._columns_are_all else self._items)
 
     def compact(self) -> Self:
-        """The same items over a store that holds nothing else; doing it again changes nothing."""
+        """Return the same items over a store that contains nothing else. Compacting twice has no further effect."""
         columns = Columns(*self._store().grown(*self.columns))
         return self._of(columns, None if self._columns_are_all else self._items)
 
 
 class PostOrder:
-    """Trees written down in post-order: children before their parents, one tree after the other."""
+    """A builder of columns that receives trees in post-order: children before their parents, one tree after the other."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
         self._label: list[int] = []
         self._arity: list[int] = []
         self._ends: list[int] = []
-        self._there: list[int] = []
+        self._present: list[int] = []
         self._count = 0
 
     def leaves(self, texts: Iterable[str]) -> None:
-        """Nodes without children."""
+        """Add nodes without children."""
         before = len(self._label)
         self._label += [self._numbers.setdefault(text, len(self._numbers)) for text in texts]
         self._arity += [0] * (len(self._label) - before)
 
     def node(self, text: str, children: int) -> None:
-        """A node over the last so many that have no parent yet."""
+        """Add a node whose children are the last `children` nodes that have no parent yet."""
         self._label.append(self._numbers.setdefault(text, len(self._numbers)))
         self._arity.append(children)
 
     def end(self, missing: bool = False) -> None:
-        """The tree is complete, or there is none."""
+        """Finish a tree, or add a missing one."""
         if not missing:
             self._ends.append(len(self._label))
-            self._there.append(self._count)
+            self._present.append(self._count)
         self._count += 1
 
     def columns(self) -> Columns:
-        """All of them in a store."""
+        """Return a store that contains all trees."""
         label, arity = np.array(self._label, np.int32), np.array(self._arity, np.int32)
-        store, found = _core.build(list(self._numbers), label, arity, np.array(self._ends, np.int64))
+        store, present_roots = _core.build(list(self._numbers), label, arity, np.array(self._ends, np.int64))
         roots = np.full(self._count, -1, np.int32)
-        roots[self._there] = found
+        roots[self._present] = present_roots
         return Columns(store, roots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from treelet.checks import wrong
+from treelet.checks import article, plural, wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.conllu import (
     UNKNOWN,
@@ -16,11 +16,12 @@ from treelet.formats.conllu import (
     spacy_heads,
     stanza_heads,
 )
+from treelet.printable import shortened
 from treelet.shown import Drawn
 
 
 class Link(NamedTuple):
-    """A link between two words, `left` before `right`; positions are counted from 0."""
+    """A link between two words. `left` comes before `right`; positions are counted from 0."""
 
     left: int
     right: int
@@ -30,31 +31,35 @@ class Link(NamedTuple):
 class Dependencies(Drawn):
     """A dependency parse: words with tags, and typed links between the words.
 
-    There are two kinds. This constructor makes undirected links, as of Link Grammar; `from_heads` makes directed ones,
-    as of Universal Dependencies, where each word has a head and a relation to it. Immutable and hashable.
+    There are two kinds of parses. The constructor makes a parse with undirected links, as in Link
+    Grammar. `from_heads` makes a directed parse, as in Universal Dependencies, in which each word
+    has a head and a relation to the head. Parses are immutable and hashable.
 
     Parameters
     ----------
     words : iterable of str
-        At least one; not empty, without tabs and line ends.
+        At least one word. Words must not be empty or contain tabs or line breaks.
     tags : iterable of str, optional
-        As many; ``"_"`` stands for none.
-    links : iterable of (int, int, str)
-        Two different positions, counted from 0, in either order, and a type. They may cross, and two words may have
-        several links of different types.
+        One tag per word. ``"_"`` stands for a missing tag, and is the default.
+    links : iterable of (int, int, str), default ()
+        Two different positions, counted from 0, in either order, and a type. Links may cross. Two
+        words may have several links of different types.
     lemmas : iterable of str, optional
-        One a word; ``"_"`` stands for none.
+        One lemma per word. ``"_"`` stands for a missing lemma.
 
     Attributes
     ----------
     words, tags : tuple of str
+        Words and tags.
     lemmas : tuple of str or None
+        Lemmas, if they are known.
     links : tuple of Link
-        In the order of their left words, then their right ones. Of a directed parse: one a word that is no root.
+        Links, sorted by left word, then by right word. A directed parse has one link per word that
+        is not a root.
     heads : tuple of int or None
-        Of a directed parse: for each word the number of its head, counted from 1; 0 for a root.
+        For a directed parse, the number of each word's head, counted from 1; 0 for a root.
     relations : tuple of str or None
-        Of a directed parse: each word's relation to its head.
+        For a directed parse, the relation of each word to its head.
 
     Examples
     --------
@@ -98,20 +103,25 @@ class Dependencies(Drawn):
         *,
         lemmas: Iterable[str] | None = None,
     ) -> Dependencies:
-        """A directed parse: for each word its head and its relation to it.
+        """Make a directed parse from the head and the relation of each word.
 
         Parameters
         ----------
         words, tags, lemmas
             As in the constructor.
         heads : iterable of int or None
-            The number of each word's head, counted from 1; 0 or None for a root. There may be several roots, and no
-            cycles, so that every word is below a root.
+            Number of each word's head, counted from 1; 0 or None for a root. Several roots are
+            allowed, but cycles are not.
         relations : iterable of str, optional
-            As many; by default ``"root"`` for roots and ``"_"`` for others.
+            One relation per word. Default: ``"root"`` for roots and ``"_"`` for other words.
+
+        Returns
+        -------
+        Dependencies
 
         Examples
         --------
+        >>> from treelet import Dependencies
         >>> parse = Dependencies.from_heads(["dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"])
         >>> print(parse)
         nsubj(bark-2, dogs-1)
@@ -121,7 +131,7 @@ class Dependencies(Drawn):
         number = len(texts[0])
         head_numbers = tuple(0 if head is None else head for head in _listed("heads", heads))
         if len(head_numbers) != number:
-            raise TreeError(f"a parse needs one head a word, got {number} words and {len(head_numbers)} heads")
+            raise _wrong_count("head", len(head_numbers), number)
         if problem := heads_problem(head_numbers):
             raise TreeError(f"word {problem[0] + 1}: {problem[1]}")
         if relations is None:
@@ -146,52 +156,68 @@ class Dependencies(Drawn):
         for name, value in zip(names, values, strict=True):
             object.__setattr__(self, name, value)
 
-    # --- other libraries' parses --------------------------------------------------------------------------------
+    # --- parses of other libraries ------------------------------------------------------------------------------
 
     @classmethod
     def from_spacy(cls, tokens: Iterable[Any], *, tag: str = "upos") -> Dependencies:
-        """A spaCy ``Doc`` or ``Span`` that has been parsed.
+        """Convert a spaCy ``Doc`` or ``Span`` that has been parsed.
 
-        A word whose head lies outside is a root. Tokens of white space are left out. ``tag="xpos"`` takes ``tag_``
-        instead of ``pos_``.
+        A word whose head is outside the span becomes a root. White-space tokens are skipped.
+
+        Parameters
+        ----------
+        tokens : spacy.tokens.Doc or Span
+            One sentence, for example one of ``doc.sents``.
+        tag : {"upos", "xpos"}, default "upos"
+            ``"upos"`` uses the attribute ``pos_`` of the tokens, ``"xpos"`` uses ``tag_``.
         """
         return cls.from_heads(**spacy_heads(tokens, tag)._asdict())
 
     @classmethod
     def from_stanza(cls, sentence: Any, *, tag: str = "upos") -> Dependencies:
-        """A stanza ``Sentence``, that is one of ``document.sentences``."""
+        """Convert a stanza ``Sentence``: an item of ``document.sentences``. See `from_spacy` for `tag`."""
         return cls.from_heads(**stanza_heads(sentence, tag)._asdict())
 
     @classmethod
     def from_conllu(cls, tokens: Iterable[Mapping[str, Any]], *, tag: str = "upos") -> Dependencies:
-        """A ``TokenList`` of the conllu package; multiword tokens and empty nodes are left out."""
+        """Convert a ``TokenList`` of the conllu package, without its multiword tokens and empty nodes.
+
+        See `from_spacy` for `tag`.
+        """
         return cls.from_heads(**conllu_heads(tokens, tag)._asdict())
 
-    # --- what it holds ------------------------------------------------------------------------------------------
+    # --- content ------------------------------------------------------------------------------------------------
 
     @property
     def directed(self) -> bool:
-        """Whether the words have heads."""
+        """True if the words have heads."""
         return self.heads is not None
 
     @property
     def comments(self) -> tuple[str, ...]:
-        """Comment lines that were kept when a file was read. They do not count when parses are compared."""
+        """Comment lines that were kept when a file was read. Comparisons of parses ignore them."""
         return tuple(line for line in self._kept if line.startswith("#"))
 
     def rooted(self, root: int = 0) -> Dependencies:
-        """The links directed away from one word, so that undirected parses can become trees.
+        """Direct all links away from one word. Undirected parses can then be converted to trees.
 
-        A word's head is its neighbor on a shortest way to the root, of several the leftmost; other links are left out.
-        What no link leads to has roots of its own, each the leftmost word of its part.
+        The head of a word is its neighbor on a shortest path to the root, or the leftmost such
+        neighbor. Other links are dropped. If the parse is not connected, the leftmost word of each
+        other component becomes a root, too.
 
         Parameters
         ----------
-        root : int
-            A position, counted from 0. In Link Grammar's parses the first word is the left wall.
+        root : int, default 0
+            Position of the root, counted from 0. In parses of Link Grammar, word 0 is the left wall.
+
+        Returns
+        -------
+        Dependencies
+            A directed parse.
 
         Examples
         --------
+        >>> from treelet import Dependencies
         >>> print(Dependencies(["dogs", "bark"], ["n", "v"], [(0, 1, "Sp")]).rooted(1))
         Sp(bark-2, dogs-1)
         root(ROOT-0, bark-2)
@@ -219,17 +245,28 @@ class Dependencies(Drawn):
         return Dependencies.from_heads(self.words, self.tags, heads, relations, lemmas=self.lemmas)
 
     def to_conllu(self, tag: str = "upos") -> str:
-        r"""The parse in CoNLL-U, with an empty line at its end; tags go into the column that `tag` names.
+        r"""Return the parse in CoNLL-U, followed by an empty line.
 
-        Lines that were kept on reading are given back as they were.
+        Lines that were kept when the parse was read from a file are returned unchanged.
 
+        Parameters
+        ----------
+        tag : {"upos", "xpos"}, default "upos"
+            Column for the tags.
+
+        Examples
+        --------
+        >>> from treelet import Dependencies
         >>> print(Dependencies.from_heads(["Go"], ["VERB"], [0]).to_conllu().replace("\t", " "), end="")
         1 Go _ VERB _ _ 0 root _ _
         <BLANKLINE>
         """
         check_tag(tag)
         if self.heads is None or self.relations is None:
-            raise TreeError("CoNLL-U needs a head a word, and undirected links have none: see Dependencies.rooted")
+            raise TreeError(
+                "CoNLL-U needs one head per word, but the links of this parse are undirected. Direct them with "
+                "Dependencies.rooted."
+            )
         lines = self._kept
         if len(lines) == len(self.comments):
             lines += tuple(sentence_lines(self.words, self.lemmas, self.tags, self.heads, self.relations, tag))
@@ -252,10 +289,12 @@ class Dependencies(Drawn):
         return hash(self._value())
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("Dependencies cannot be changed; make others")
+        raise AttributeError(f"{name!r} cannot be set, because Dependencies are immutable. Make a new parse instead.")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError("Dependencies cannot be changed; make others")
+        raise AttributeError(
+            f"{name!r} cannot be deleted, because Dependencies are immutable. Make a new parse instead."
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         return restored, (*self._value(), self._kept)
@@ -281,7 +320,7 @@ class Dependencies(Drawn):
             f"{lemmas})"
         )
 
-    _repr_pretty_ = Drawn._repr_pretty_  # IPython takes it only from where __repr__ is
+    _repr_pretty_ = Drawn._repr_pretty_  # IPython uses it only from the class that defines __repr__
 
 
 def restored(
@@ -293,7 +332,7 @@ def restored(
     relations: tuple[str, ...] | None,
     kept: tuple[str, ...],
 ) -> Dependencies:
-    """A parse from its parts, with lines that were kept."""
+    """Rebuild a parse from its attributes, with the lines that were kept from its file."""
     if heads is None:
         parse = Dependencies(words, tags, links, lemmas=lemmas)
     else:
@@ -304,35 +343,45 @@ def restored(
 
 def _listed(name: str, values: Any) -> list[Any]:
     if isinstance(values, str):
-        raise TreeError(f"{name} must be a list, got the string {values!r}: split it")
+        raise TreeError(
+            f"The {name!r} of a parse must be a list. Got the string {shortened(values)} instead: split it."
+        )
     try:
         return list(values)
     except TypeError:
-        raise InputTypeError(f"{name} must be a list, got {type(values).__name__}") from None
+        kind = article(type(values).__name__)
+        raise InputTypeError(f"The {name!r} of a parse must be a list. Got {kind} instead.") from None
+
+
+def _wrong_count(name: str, count: int, words: int) -> TreeError:
+    return TreeError(
+        f"A parse needs one {name} per word. Got {plural(words, 'word')} and {plural(count, name)} instead."
+    )
 
 
 def _texts(name: str, values: Any, number: int | None = None) -> tuple[str, ...]:
     texts = _listed(name + "s", values)
     if number is not None and len(texts) != number:
-        raise TreeError(f"a parse needs one {name} a word, got {number} words and {len(texts)} {name}s")
+        raise _wrong_count(name, len(texts), number)
     for number_of_word, text in enumerate(texts, 1):
         if problem := _text_problem(text):
-            raise TreeError(f"{name} {number_of_word}: a {name} is {problem}")
+            raise TreeError(f"{name} {number_of_word}: A {name} {problem}")
     return tuple(texts)
 
 
 def _text_problem(text: object) -> str | None:
+    """Return the part of a sentence that follows the subject, or None if the text is valid."""
     if not isinstance(text, str):
-        return f"a string, not a {type(text).__name__}"
+        return f"must be a string. Got {article(type(text).__name__)} instead."
     if not text.strip() or any(char in text for char in "\t\n\r"):
-        return f"not empty and has no tabs or line ends; this one is {text!r}"
+        return f"must not be empty or contain tabs or line breaks. Got {shortened(text)} instead."
     return None
 
 
 def _columns(words: Any, tags: Any, lemmas: Any) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...] | None]:
     forms = _texts("word", words)
     if not forms:
-        raise TreeError("a parse needs at least one word; None stands for a missing one")
+        raise TreeError("A parse needs at least one word. Use None for a missing parse.")
     number = len(forms)
     word_tags = (UNKNOWN,) * number if tags is None else _texts("tag", tags, number)
     return forms, word_tags, None if lemmas is None else _texts("lemma", lemmas, number)
@@ -344,19 +393,32 @@ def _links(links: Any, number: int) -> tuple[Link, ...]:
         try:
             first, second, kind = link
         except (TypeError, ValueError):
-            raise TreeError(f"link {index}: a link is (position, position, type), not {link!r}") from None
+            raise wrong_link(index, link) from None
         for end in (first, second):
-            if isinstance(end, bool) or not isinstance(end, int) or not 0 <= end < number:
-                raise TreeError(f"link {index}: {end!r} is no position of a word: there are {number}, counted from 0")
+            check_position(index, end, number)
         if first == second:
-            raise TreeError(f"link {index} links word {first} to itself")
+            raise TreeError(f"link {index}: A link must join two different words. Both positions are {first}.")
         if problem := _text_problem(kind):
-            raise TreeError(f"link {index}: a type is {problem}")
+            raise TreeError(f"link {index}: The type of a link {problem}")
         new = Link(min(first, second), max(first, second), kind)
         if new in distinct_links:
-            raise TreeError(f"link {index} is there twice: {tuple(new)!r}")
+            raise TreeError(f"link {index}: The link {tuple(new)!r} occurs twice. Remove one of them.")
         distinct_links.add(new)
     return tuple(sorted(distinct_links))
+
+
+def wrong_link(index: int, link: object) -> TreeError:
+    """Return the error for a link that does not consist of two positions and a type."""
+    return TreeError(f"link {index}: A link must be (position, position, type). Got {link!r:.80} instead.")
+
+
+def check_position(index: int, position: object, words: int) -> None:
+    """Raise TreeError unless a link's end is the position of a word."""
+    if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < words:
+        raise TreeError(
+            f"link {index}: A position must be an int from 0 to {words - 1}, because there are {plural(words, 'word')}. "
+            f"Got {position!r:.60} instead."
+        )
 
 
 def _links_of(heads: tuple[int, ...], relations: tuple[str, ...]) -> tuple[Link, ...]:

@@ -1,11 +1,11 @@
-"""Collections of dependency parses, and their files."""
+"""Collections of dependency parses, and CoNLL-U files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import IO, ClassVar
 
-from treelet.checks import check_one_of
+from treelet.checks import article, check_one_of
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.conllu import check_tag, read_sentences, reader_of, sentence_heads, warn_of_no_tags
@@ -19,13 +19,18 @@ KEEP = (None, "comments", "lines")
 
 
 class DependencyBank(TreeFormBank[Dependencies | None]):
-    """Dependency parses: a collection like `Treebank`.
+    """A collection of dependency parses, used like a `Treebank`.
 
     Parameters
     ----------
-    parses : iterable of Dependencies or None
-        Or of parsed documents and spans of spaCy, sentences of stanza, token lists of conllu, with their UPOS tags: for
-        others, `Dependencies.from_spacy` and its like. None is a missing parse.
+    items : iterable
+        `Dependencies`, parsed ``Doc`` and ``Span`` objects of spaCy, sentences of stanza, or token
+        lists of conllu. None stands for a missing parse. Parses of other libraries keep their UPOS
+        tags; for other tags, use `Dependencies.from_spacy`, `from_stanza` or `from_conllu`.
+
+    See Also
+    --------
+    treelet.cuts.dependency_trees : convert parses to trees.
 
     Examples
     --------
@@ -50,7 +55,7 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
 
     @classmethod
     def _columns_of(cls, items: list[Dependencies | None]) -> Columns:
-        """A tree with a list each of words, tags, lemmas, heads and relations, or links, and lines that were kept."""
+        """Store a parse as a tree with one node per list: words, tags, lemmas, kept lines, and heads with relations or links."""
         trees = PostOrder()
         for item in items:
             if item is not None:
@@ -81,7 +86,7 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
         cls._items_of(columns)
 
     def stats(self) -> Stats:
-        """How many parses, words, links between them, distinct types of links (with those of roots)."""
+        """Count parses, words, links, and distinct types of links, including the relations of roots."""
         parses = [parse for parse in self if parse is not None]
         types = {link.type for parse in parses for link in parse.links}
         return Stats(
@@ -92,20 +97,24 @@ class DependencyBank(TreeFormBank[Dependencies | None]):
         )
 
     def write(self, file: PathLike | IO[str], *, tag: str = "upos") -> None:
-        """Write the parses in CoNLL-U; the file appears whole or not at all, packed if its name says so.
+        """Write the parses in CoNLL-U. The file appears only when it is complete.
+
+        Lines that were kept when the parses were read are written unchanged.
 
         Parameters
         ----------
         file : path or open file
-            ``"-"`` is the standard output.
-        tag : {"upos", "xpos"}
-            The column for the tags. Lines that were kept on reading are written as they were.
+            Files whose names end in ``.gz``, ``.xz`` or ``.bz2`` are compressed. ``"-"`` is standard output.
+        tag : {"upos", "xpos"}, default "upos"
+            Column for the tags.
         """
         check_tag(tag)
         texts = []
         for number, parse in enumerate(self):
             if parse is None:
-                raise TreeError(f"parse {number} is missing, which CoNLL-U cannot say: leave it out")
+                raise TreeError(
+                    f"parse {number} is missing, but CoNLL-U has no notation for missing parses. Remove it."
+                )
             try:
                 texts.append(parse.to_conllu(tag))
             except TreeError as error:
@@ -118,10 +127,13 @@ def _taken(number: int, item: object) -> Dependencies:
     if isinstance(item, Dependencies):
         return item
     if (reader := reader_of(item)) is None:
-        hint = ", as of each of its sentences" if hasattr(item, "sentences") else ""
+        hint = (
+            "Pass each of its sentences."
+            if hasattr(item, "sentences")
+            else "Pass Dependencies, a parsed spaCy Doc, a stanza sentence or a conllu TokenList."
+        )
         raise InputTypeError(
-            f"item {number} is a {type(item).__name__}, not a dependency parse: give Dependencies, made by hand or "
-            f"by from_heads, from_spacy, from_stanza, from_conllu{hint}"
+            f"Item {number} is {article(type(item).__name__)}, but a dependency parse is needed. {hint}"
         )
     try:
         return Dependencies.from_heads(**reader(item, "upos")._asdict())
@@ -130,7 +142,7 @@ def _taken(number: int, item: object) -> Dependencies:
 
 
 def _parse(tree: Tree) -> Dependencies:
-    """The parse that a tree of `_columns_of` stands for; TreeError if it is none."""
+    """Restore a parse from its tree. A tree that `_columns_of` did not make raises TreeError."""
     lists = {child.label: tuple(leaf.label for leaf in child.children) for child in tree.children}
     links, heads = lists.get("links", ()), lists.get("heads")
     try:
@@ -144,7 +156,7 @@ def _parse(tree: Tree) -> Dependencies:
             lists["words"], tags, lemmas, tuple(parse_links), head_numbers, relations, lists.get("kept", ())
         )
     except (KeyError, ValueError) as error:
-        raise TreeError(f"this tree is no parse: it was not made by a DependencyBank ({error})") from None
+        raise TreeError(f"A stored tree does not represent a parse of a DependencyBank ({error}).") from None
 
 
 def read_conllu(
@@ -155,25 +167,29 @@ def read_conllu(
     encoding: str = "utf-8",
     on_error: str = "raise",
 ) -> DependencyBank:
-    r"""Read a file of CoNLL-U.
+    r"""Read dependency parses from a CoNLL-U file.
 
-    The words are the syntactic ones: multiword tokens (``3-4``) and empty nodes (``3.1``) are passed over, and so are the
-    features, the enhanced dependencies and what the last column says.
+    The words of a parse are the syntactic words. Multiword tokens (``3-4``), empty nodes (``3.1``),
+    features, enhanced dependencies and the last column are skipped.
 
     Parameters
     ----------
     file : path or open file
-        ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
-    tag : {"upos", "xpos"}
-        Which column holds the tags.
-    keep : {None, "comments", "lines"}
-        What to keep beside the parse: ``"comments"`` for `Dependencies.comments`; ``"lines"`` for everything, so that
-        writing gives the file back.
-    encoding : str
-        Of the text.
-    on_error : {"raise", "skip"}
-        What becomes of a sentence that is not as it should be: an error; or it is left out, and a warning says how many were,
-        and where the first ones are.
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
+    tag : {"upos", "xpos"}, default "upos"
+        Column with the tags.
+    keep : {None, "comments", "lines"}, default None
+        Lines to keep with each parse. ``"comments"`` keeps comment lines for
+        `Dependencies.comments`. ``"lines"`` keeps all lines, so writing the bank reproduces the file.
+    encoding : str, default "utf-8"
+        Encoding of the file.
+    on_error : {"raise", "skip"}, default "raise"
+        ``"raise"`` raises an error for a malformed sentence. ``"skip"`` skips malformed sentences; a
+        warning reports how many were skipped and where the first ones are.
+
+    Returns
+    -------
+    DependencyBank
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A forest as it grows: from trees that are packed, or from parts of another forest."""
+"""A builder of forests, used for packing trees and for cutting forests."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ from treelet.formats.forests import Edge, ForestColumns, forest_columns
 from treelet.structures.spans import Span
 
 Ways = dict[tuple[int, ...], float]
-"""How a node is expanded: the numbers of its children, and a weight for each choice of them."""
+"""The expansions of a node: tuples of child numbers with their weights."""
 
 
 class Draft:
-    """A forest as it grows. The weights of a node's expansions are scaled to sum to 1 in the end.
+    """A builder of a forest. The weights of a node's expansions are scaled to sum to 1 at the end.
 
     Attributes
     ----------
     nodes : list of (label, begin, end)
+        Nodes, children before their parents.
     ways : list of Ways
-        Of each node; a node with none is a word.
+        Expansions of each node. A node without expansions is a word.
     """
 
     __slots__ = ("_made", "nodes", "ways")
@@ -30,7 +31,7 @@ class Draft:
         self.ways: list[Ways] = []
 
     def node(self, label: str, span: Span, ways: Ways) -> int:
-        """A node with these expansions, made after what it consists of; equal ones are one."""
+        """Add a node whose children were added before, and return its number. Equal nodes are added once."""
         key: Hashable
         if len(ways) == 1:
             (only,) = ways
@@ -47,7 +48,7 @@ class Draft:
         return number
 
     def keyed(self, key: Hashable, label: str, span: Span) -> int:
-        """The node under a key; its expansions are added to `ways` as they are found."""
+        """Return the number of the node with a key, adding the node if needed. The caller adds expansions to `ways`."""
         number = self._made.setdefault(key, len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append((label, *span))
@@ -55,12 +56,12 @@ class Draft:
         return number
 
     def labeled(self, number: int, label: str) -> int:
-        """A node made before, with another label."""
+        """Add a copy of a node with another label, and return its number."""
         _, begin, end = self.nodes[number]
         return self.node(label, (begin, end), self.ways[number])
 
     def columns(self, roots: Ways) -> ForestColumns:
-        """All that is below the roots, a choice by weight: of several, a hidden root is above them."""
+        """Return the finished forest. Several roots, with their weights, become children of a hidden root."""
         ((root,), *others) = roots
         if others:
             root = self.node("", self.nodes[root][1:], roots)

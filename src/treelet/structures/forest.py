@@ -1,4 +1,4 @@
-"""Packed forests: many parses of a sentence, their common parts held once."""
+"""Packed forests: many parses of a sentence, with their common parts stored once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import check_integer, check_one_of, is_number, wrong
+from treelet.checks import check_integer, check_one_of, is_number, plural, wrong
 from treelet.errors import ParameterError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.forests import ForestColumns, checked_columns, from_json, to_json
@@ -19,12 +19,13 @@ from treelet.structures.packing import by_temperature, pack, unite, weighted
 from treelet.structures.tree import Tree, trees_of
 from treelet.work import seed_of
 
+_EMPTY = "The forest contains no tree."
 MAX_LISTED = 100_000
 Vector = NDArray[np.float64]
 
 
 class ForestNode(NamedTuple):
-    """A label over the words ``begin..end``. A node that heads no edge is a word."""
+    """A label over the words ``begin..end``. A node that is not the head of an edge is a word."""
 
     label: str
     begin: int
@@ -32,7 +33,7 @@ class ForestNode(NamedTuple):
 
 
 class ForestEdge(NamedTuple):
-    """One way of expanding a node: numbers of nodes, and a probability."""
+    """One expansion of a node: the numbers of the head and of the tails, and a probability."""
 
     head: int
     tails: tuple[int, ...]
@@ -40,19 +41,20 @@ class ForestEdge(NamedTuple):
 
 
 class Forest(Drawn):
-    """A packed forest: nodes (label, span) and hyper-edges (head to tails, probability).
+    """A packed forest: many trees of one sentence, stored as nodes and hyperedges.
 
-    Several edges may share a head: so many trees, each the choice of one edge a node, take little room. The
-    probability of a tree is the product of its edges'; they need not sum to 1. A forest never changes.
+    Several edges may share a head. A tree consists of one edge per node, starting at the root, so a
+    small forest can represent very many trees. The probability of a tree is the product of the
+    probabilities of its edges; these need not sum to 1. Forests are immutable.
 
     Parameters
     ----------
     nodes : iterable of (label, begin, end)
-        The label ``""`` is that of a hidden root: a choice between roots, which is in no tree.
+        The label ``""`` marks a hidden root, which offers a choice of roots and is not part of any tree.
     edges : iterable of (head, tails, probability)
-        Head and tails are positions in `nodes`. A node that heads no edge is a word.
+        Head and tails are positions in `nodes`. A node that is not the head of an edge is a word.
     root : int, optional
-        By default the one node that is nobody's tail.
+        Position of the root in `nodes`. Default: the only node that is not a tail.
 
     Examples
     --------
@@ -80,9 +82,14 @@ class Forest(Drawn):
                 head, tails, probability = edge
                 probability = float(probability)
             except (TypeError, ValueError, OverflowError):
-                raise TreeError(f"edge {number} of a forest must be (head, tails, probability), got {edge!r}") from None
+                raise TreeError(
+                    f"Edge {number} of the forest must be (head, tails, probability). Got {edge!r:.80} instead."
+                ) from None
             if not 0 < probability < math.inf:
-                raise TreeError(f"edge {number} of a forest must have a positive probability, got {probability!r}")
+                raise TreeError(
+                    f"The probability of edge {number} of the forest must be positive and finite. "
+                    f"Got {probability!r} instead."
+                )
             weighted.append((head, tails, math.log(probability)))
         self._native = checked_columns(nodes, weighted, root).native()
 
@@ -94,17 +101,24 @@ class Forest(Drawn):
 
     @staticmethod
     def from_trees(items: Iterable[tuple[object, float]], packing: str = "nodes") -> Forest:
-        """Pack the parses of one sentence, each with its probability or weight.
+        """Pack the parses of one sentence into a forest.
 
         Parameters
         ----------
         items : iterable of (tree, probability)
-            Positive weights that need not sum to 1; trees as `Treebank` takes them, all over the same words.
-        packing : {"nodes", "union"}
-            ``"nodes"``: trees share every node with one label and one span. An edge's probability is how often, by
-            weight, its head is expanded so. **The forest then also holds trees that are not in the list**: those that
-            mix parts of several, as a parser's own forest does; the given weights are met only on average. ``"union"``: exactly the listed
-            trees with exactly their weights (scaled to sum to 1); only equal subtrees are shared.
+            Trees over the same words, in any form that `Treebank` accepts, and positive weights
+            that need not sum to 1.
+        packing : {"nodes", "union"}, default "nodes"
+            ``"nodes"``: trees share all nodes with the same label and span. The probability of an
+            edge is the weighted relative frequency of this expansion of its head. **The forest then
+            also contains trees that are not in `items`**: trees that combine parts of several items,
+            as in the forest of a parser. The weights of the items are met only on average.
+            ``"union"``: the forest contains exactly the items, with their weights scaled to sum to
+            1. Only equal subtrees are shared.
+
+        Returns
+        -------
+        Forest
 
         Examples
         --------
@@ -121,23 +135,28 @@ class Forest(Drawn):
     def from_nbest(
         parses: Iterable[tuple[object, float]], *, temperature: float = 1.0, packing: str = "nodes"
     ) -> Forest:
-        """The forest of a parser's n best trees, with the logarithms of their probabilities or any scores like them.
+        """Pack the n best trees of a parser, with their log probabilities, into a forest.
 
         Parameters
         ----------
         parses : iterable of (tree, log probability)
-            All over the same words. They need not be normalized, and may be far below what a float could hold as a
-            probability.
-        temperature : float in (0, inf)
-            Each tree's probability is raised to the power 1 / temperature and all are divided by their sum: below 1 the
-            best trees count for more, above 1 all become alike. **This changes the list before it is packed**;
-            `Forest.temperature` changes the forest, and so the trees that packing adds.
-        packing : {"nodes", "union"}
+            Trees over the same words, with natural logarithms of probabilities or similar scores.
+            The probabilities need not sum to 1, and may be too small for a float.
+        temperature : float in (0, inf), default 1
+            Each probability is raised to the power 1 / temperature, and the results are scaled to
+            sum to 1. Values below 1 increase the weight of the best trees; values above 1 make the
+            weights more equal. **The temperature is applied before packing.** In contrast,
+            `Forest.temperature` also affects the trees that packing adds.
+        packing : {"nodes", "union"}, default "nodes"
             As in `Forest.from_trees`.
+
+        Returns
+        -------
+        Forest
 
         Notes
         -----
-        A tree whose probability is less than 1e-300 of the best one's is left out.
+        Trees whose probability is less than 1e-300 times the probability of the best tree are dropped.
 
         Examples
         --------
@@ -152,15 +171,15 @@ class Forest(Drawn):
 
     @staticmethod
     def from_tree(tree: Tree) -> Forest:
-        """The forest of one tree, with probability 1."""
+        """Return the forest of one tree, with probability 1."""
         return Forest.from_columns(unite([tree], np.ones(1)))
 
     @staticmethod
     def from_columns(columns: ForestColumns) -> Forest:
-        """The forest that these columns are."""
+        """Return the forest that is stored in these columns."""
         return Forest._of(columns.native())
 
-    # --- what it holds ------------------------------------------------------------------------------------------
+    # --- content ------------------------------------------------------------------------------------------------
 
     @property
     def columns(self) -> ForestColumns:
@@ -176,19 +195,19 @@ class Forest(Drawn):
 
     @property
     def edges(self) -> list[ForestEdge]:
-        """The hyper-edges, grouped by head."""
+        """The hyperedges, grouped by head."""
         columns = self.columns
         edges = zip(columns.head.tolist(), columns.tails(), columns.logp.tolist(), strict=True)
         return [ForestEdge(head, tuple(tails), _power(logp)) for head, tails, logp in edges]
 
     @property
     def root(self) -> int | None:
-        """Number of the root; None if the forest holds no tree."""
+        """Number of the root, or None if the forest contains no tree."""
         return self._native.root if self._native.root >= 0 else None
 
     @property
     def words(self) -> list[str]:
-        """The sentence, as far as the forest has words."""
+        """Words of the sentence, at the positions for which the forest has words."""
         native = self._native
         leaf = np.flatnonzero(np.diff(native.edge_start) == 0)
         order = leaf[np.argsort(native.begin[leaf], kind="stable")]
@@ -221,22 +240,22 @@ class Forest(Drawn):
     # --- probabilities ------------------------------------------------------------------------------------------
 
     def inside(self, *, log: bool = False) -> Vector:
-        """For each node, the summed probability of the trees below it; at the root, of all trees."""
+        """Return the inside probabilities: for each node, the sum of the probabilities of the trees below the node."""
         values = self._native.inside()
         return values if log else np.exp(values)
 
     def outside(self, *, log: bool = False) -> Vector:
-        """For each node, the summed probability of what may lie around it, itself left out; 1 at the root."""
+        """Return the outside probabilities: for each node, the sum of the probabilities of its contexts; 1 at the root."""
         values = self._native.outside()
         return values if log else np.exp(values)
 
     def probability(self, *, log: bool = False) -> float:
-        """Of all trees together: the inside probability of the root; 0 if there are none."""
+        """Return the total probability of all trees: the inside probability of the root, or 0 for an empty forest."""
         total = float(self._native.inside()[self.root]) if self.root is not None else -math.inf
         return total if log else _power(total)
 
     def posterior(self) -> Vector:
-        """For each node, the probability that a tree of the forest has it."""
+        """Return, for each node, the probability that a tree of the forest contains the node."""
         if self.root is None:
             return np.zeros(0)
         inside = self._native.inside()
@@ -244,51 +263,68 @@ class Forest(Drawn):
         return values
 
     def prune(self, threshold: float = 8.0) -> Forest:
-        """Without the edges that are in no tree within `threshold` (natural logarithm) of the best one."""
+        """Remove edges that occur in improbable trees only.
+
+        Parameters
+        ----------
+        threshold : float, default 8
+            Maximum difference in log probability (natural logarithm) between the best tree of the
+            forest and the best tree with the edge. Edges with a larger difference are removed.
+
+        Returns
+        -------
+        Forest
+        """
         if not is_number(threshold, 0, infinite=True):
             raise wrong("threshold", "a number of at least 0", threshold)
         return Forest._of(self._native.pruned(float(threshold)))
 
     def temperature(self, temperature: float) -> Forest:
-        """With every tree's probability to the power 1 / temperature: below 1 sharper, above 1 flatter."""
+        """Raise the probability of every tree to the power 1 / temperature.
+
+        Values below 1 increase the differences between trees; values above 1 reduce them.
+        """
         if not is_number(temperature) or temperature <= 0:
             raise wrong("temperature", "a positive number", temperature)
         with np.errstate(over="ignore"):
             logp = self._native.logp / float(temperature)
         if not (np.abs(logp) < 1e9).all():
             raise ParameterError(
-                f"The 'temperature' parameter is so small, {temperature!r}, that only the best tree is left: take best()."
+                f"The temperature {temperature!r} is so small that only the best tree is left. Use best() instead."
             )
         return Forest.from_columns(self.columns._replace(logp=logp))
 
     # --- trees --------------------------------------------------------------------------------------------------
 
     def best(self) -> tuple[Tree, float]:
-        """The most probable tree, and its probability."""
+        """Return the most probable tree and its probability."""
         return self._some(1)[0]
 
     def kbest(self, k: int) -> list[tuple[Tree, float]]:
-        """The `k` most probable trees, best first, each with its probability: the product of its edges'."""
+        """Return the `k` most probable trees, best first, with their probabilities."""
         return self._some(check_count(k)) if self.root is not None else []
 
     def _some(self, k: int) -> list[tuple[Tree, float]]:
         if self.root is None:
-            raise TreeError("the forest holds no tree")
+            raise TreeError(_EMPTY)
         store, roots, logps = self._native.kbest(k)
         trees = trees_of(Columns(store, roots))
-        falling = np.minimum.accumulate(logps).tolist()  # equals' sums are rounded each in its order
+        falling = np.minimum.accumulate(logps).tolist()  # sums of equal probabilities may differ by rounding
         return [(cast(Tree, tree), _power(logp)) for tree, logp in zip(trees, falling, strict=True)]
 
     def trees(self, limit: int = MAX_LISTED) -> list[tuple[Tree, float]]:
-        """All trees, best first, each with its probability; an error if there are more than `limit`."""
+        """Return all trees, best first, with their probabilities. More than `limit` trees raise TreeError."""
         check_count(limit, "limit")
         count = self.count_trees()
         if count > limit:
-            raise TreeError(f"the forest holds {count:,} trees, more than limit={limit:,}: prune it, or take kbest(k)")
+            raise TreeError(
+                f"The forest contains {plural(count, 'tree')}, more than the limit of {limit:,}. Prune the forest, or "
+                "use kbest(k)."
+            )
         return self.kbest(count) if count else []
 
     def count_trees(self) -> int:
-        """How many trees the forest holds, exactly."""
+        """Return the exact number of trees in the forest."""
         if self.root is None:
             return 0
         quick = float(self._native.count()[self.root])
@@ -312,9 +348,21 @@ class Forest(Drawn):
     @overload
     def sample(self, n: int, random_state: Any = 0) -> list[Tree]: ...
     def sample(self, n: int | None = None, random_state: Any = 0) -> Tree | list[Tree]:
-        """Trees drawn by their probability, one or a list of `n`; the same int as `random_state` gives the same trees."""
+        """Sample trees in proportion to their probability.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of trees. If omitted, one tree is returned instead of a list.
+        random_state : int, RandomState, Generator or None, default 0
+            Source of randomness. The same int gives the same trees.
+
+        Returns
+        -------
+        Tree or list of Tree
+        """
         if self.root is None:
-            raise TreeError("the forest holds no tree")
+            raise TreeError(_EMPTY)
         store, roots = self._native.sample(1 if n is None else check_count(n, "n"), seed_of(random_state))
         drawn = cast("list[Tree]", trees_of(Columns(store, roots)))
         return drawn[0] if n is None else drawn
@@ -322,21 +370,21 @@ class Forest(Drawn):
     # --- JSON ---------------------------------------------------------------------------------------------------
 
     def to_json(self) -> str:
-        """One line of JSON: nodes, edges (head, tails, log probability) and the root."""
+        """Return the forest as one line of JSON: nodes, edges (head, tails, log probability) and the root."""
         return to_json(self.columns)
 
     @staticmethod
     def from_json(text: str | Mapping[str, Any]) -> Forest:
-        """A forest from what `to_json` wrote, or from the object that it stands for."""
+        """Read a forest from the output of `to_json`, or from the parsed JSON object."""
         return Forest.from_columns(from_json(text))
 
 
 def _power(logarithm: float) -> float:
-    """Its exponential; inf where that is beyond a float."""
+    """Return the exponential, or inf if it does not fit a float."""
     return math.exp(logarithm) if logarithm < 709.78 else math.inf
 
 
 def check_count(value: int, name: str = "k", least: int = 1) -> int:
-    """A whole number of at least `least`, and not absurdly large."""
+    """Return an int of at least `least` that fits the native code, or raise ParameterError."""
     check_integer(name, value, least, most=2**62)
     return int(value)

@@ -19,16 +19,16 @@ from treelet.structures.treebank import Treebank
 
 
 class ForestBank(Bank[Forest]):
-    """Forests, for kernels: a collection like `Treebank`, in which equal sub-forests are one.
+    """A collection of forests that stores equal subforests once.
 
-    Within, edges have their probability given their head, and spans do not matter: so what is unambiguous is one in all
-    forests. The forests themselves are kept beside that as they were given.
+    The stored columns contain the probability of each edge given its head, and no spans. An
+    unambiguous subtree is therefore stored once for all forests. The original forests are kept, too.
 
     Parameters
     ----------
-    forests : iterable
-        `Forest`, or trees in any form that `Treebank` takes: a tree is a forest of one. None is a missing one, and
-        comes out as a forest without trees.
+    items : iterable
+        `Forest` objects, or trees in any form that `Treebank` accepts; a tree becomes a forest with
+        one tree. None stands for a missing forest and becomes a forest without trees.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class ForestBank(Bank[Forest]):
         try:
             return Columns(*_core.ForestStore.of_forests([item._native for item in items]))
         except ValueError as error:
-            raise TreeError(f"these are no forests: {error}") from None
+            raise TreeError(f"The forests are not valid: {error}.") from None
 
     @classmethod
     def _items_of(cls, columns: Columns) -> list[Forest]:
@@ -77,20 +77,20 @@ class ForestBank(Bank[Forest]):
 
     @property
     def has_forests(self) -> bool:
-        """Whether the forests are kept as they were given, spans and all."""
+        """True if the original forests, with their spans, are kept."""
         return self._items is not None
 
     def lines(self) -> list[str]:
-        """Each forest as a line of JSON."""
+        """Return each forest as a line of JSON."""
         return [forest.to_json() for forest in self]
 
     @classmethod
     def from_lines(cls, lines: Iterable[str]) -> Self:
-        """Forests of what `lines` gave."""
+        """Read forests from lines of JSON, as returned by `lines`."""
         return cls([Forest.from_json(line) for line in lines])
 
     def stats(self) -> Stats:
-        """How many forests, nodes and edges, and distinct sub-forests."""
+        """Count forests, nodes, edges and distinct subforests."""
         natives = [forest._native for forest in self]
         return Stats(
             forests=len(self),
@@ -100,21 +100,24 @@ class ForestBank(Bank[Forest]):
         )
 
     def best(self) -> Treebank:
-        """The best tree of each forest; an empty forest's is missing."""
+        """Return the best tree of each forest. The best tree of an empty forest is missing."""
         return Treebank([forest.best()[0] if forest else None for forest in self])
 
     def prune(self, threshold: float = 8.0) -> ForestBank:
-        """Each forest pruned: see `Forest.prune`."""
+        """Prune each forest; see `Forest.prune`."""
         return ForestBank([forest.prune(threshold) for forest in self])
 
     def temperature(self, temperature: float) -> ForestBank:
-        """Each forest sharpened or flattened: see `Forest.temperature`."""
+        """Change the temperature of each forest; see `Forest.temperature`."""
         return ForestBank([forest.temperature(temperature) for forest in self])
 
     def write(self, file: PathLike | IO[str]) -> None:
-        """Write one forest a line, as JSON (packed, if the name says so); the file appears whole or not at all.
+        """Write one forest per line as JSON. The file appears only when it is complete.
 
-        ``"-"`` is the standard output.
+        Parameters
+        ----------
+        file : path or open file
+            Files whose names end in ``.gz``, ``.xz`` or ``.bz2`` are compressed. ``"-"`` is standard output.
         """
         with open_target(file) as stream:
             stream.writelines(line + "\n" for line in self.lines())
@@ -127,17 +130,21 @@ def _bank_from_json(lines: list[str]) -> ForestBank:
 def read_forests(
     file: PathLike | IO[bytes] | IO[str], *, encoding: str = "utf-8", on_error: str = "raise"
 ) -> ForestBank:
-    """Read forests that `ForestBank.write` wrote: one a line, as JSON.
+    """Read a file of forests that `ForestBank.write` wrote: one forest per line, as JSON.
 
     Parameters
     ----------
     file : path or open file
-        ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
-    encoding : str
-        Of the text.
-    on_error : {"raise", "skip"}
-        What becomes of a forest that is not as it should be: an error; or it is left out, and a warning says how many were,
-        and where the first ones are.
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
+    encoding : str, default "utf-8"
+        Encoding of the file.
+    on_error : {"raise", "skip"}, default "raise"
+        ``"raise"`` raises an error for a malformed forest. ``"skip"`` skips malformed forests; a
+        warning reports how many were skipped and where the first ones are.
+
+    Returns
+    -------
+    ForestBank
 
     Examples
     --------

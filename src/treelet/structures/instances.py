@@ -1,4 +1,4 @@
-"""Predicates with arguments, and pairs of entities."""
+"""Instances of two tasks: predicates with their arguments (roles), and pairs of entities (relations)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from functools import lru_cache
 from numbers import Integral
 from typing import IO, Any, Literal, NamedTuple, TypeVar, cast, overload
 
-from treelet.checks import is_number, wrong
+from treelet.checks import article, is_number, plural, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.formats.json_files import FIELDS, read_records
+from treelet.printable import shortened
 from treelet.structures.spans import Span, as_span
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
@@ -21,7 +22,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Argument(NamedTuple):
-    """An argument of a predicate: its label, its first word, the first word behind it."""
+    """An argument of a predicate: its label, its first word, and the word after its last word."""
 
     label: str
     start: int
@@ -29,12 +30,12 @@ class Argument(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """First word, and first word behind."""
+        """First word, and the word after the last word."""
         return self.start, self.end
 
 
 class Parse(NamedTuple):
-    """One parse of several: the tree, and the logarithm of its probability."""
+    """One of several parses of a sentence: a tree and its log probability."""
 
     tree: Tree
     log_probability: float
@@ -42,29 +43,30 @@ class Parse(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RoleInstance:
-    """A predicate and its arguments.
+    """A predicate of a sentence and its arguments.
 
     Attributes
     ----------
     words : tuple of str
-        The sentence. May be left out where there is a tree.
+        Words of the sentence. May be omitted if there is a tree.
     predicate : int
-        The predicate's place in the sentence, counted from 0.
+        Position of the predicate in the sentence, counted from 0.
     arguments : tuple of Argument
-        Label, first word, first word behind.
+        Label, first word, and the word after the last word of each argument.
     tree : Tree or None
+        Parse of the sentence. A bracketed string is converted.
     nbest : tuple of Parse
-        Other parses of the sentence, the best first, if there are any.
+        Other parses of the sentence, best first.
     roleset : str or None
-        Which sense of the predicate: ``"give.01"``.
+        Sense of the predicate, for example ``"give.01"``.
     doc, sent : str or None, int or None
-        Where the sentence is from.
+        Document and number of the sentence.
 
     Examples
     --------
     >>> from treelet.structures import RoleInstance
-    >>> one = RoleInstance(tree="(S (NP (N Mary)) (VP (V slept)))", predicate=1, arguments=[("ARG0", 0, 1)])
-    >>> one.words, one.arguments[0].label
+    >>> instance = RoleInstance(tree="(S (NP (N Mary)) (VP (V slept)))", predicate=1, arguments=[("ARG0", 0, 1)])
+    >>> instance.words, instance.arguments[0].label
     (('Mary', 'slept'), 'ARG0')
     """
 
@@ -81,15 +83,12 @@ class RoleInstance:
         _check_sentence(self)
         size = len(self.words)
         if not _whole(self.predicate) or not 0 <= self.predicate < size:
-            raise ParameterError(f"'predicate' must be a word from 0 to {size - 1}, got {self.predicate!r}")
+            raise _wrong("predicate", f"the position of a word, from 0 to {size - 1}", self.predicate)
         object.__setattr__(self, "predicate", int(self.predicate))
         arguments = []
         for number, argument in enumerate(_listed("arguments", self.arguments)):
             if not _several(argument) or len(argument) != 3 or not _text(argument[0]):
-                raise ParameterError(
-                    f"'arguments' must be a list of [label, first word, first word behind], item {number} is "
-                    f"{argument!r}"
-                )
+                raise _wrong(f"arguments[{number}]", "[label, first word, word after the last word]", argument)
             arguments.append(Argument(argument[0], *_span(f"arguments[{number}]", argument[1:], size)))
         object.__setattr__(self, "arguments", tuple(arguments))
         _check_texts(self, "roleset")
@@ -97,29 +96,30 @@ class RoleInstance:
 
 @dataclass(frozen=True, kw_only=True)
 class RelationInstance:
-    """Two entities of a sentence, and how they are related.
+    """Two entities of a sentence and their relation.
 
     Attributes
     ----------
     words : tuple of str
-        The sentence. May be left out where there is a tree.
+        Words of the sentence. May be omitted if there is a tree.
     e1, e2 : (int, int)
-        Each entity's first word, and the first word behind it.
+        First word of each entity, and the word after its last word.
     label : str or None
-        The relation; None if it is not known.
+        The relation, or None if it is not known.
     types : (str, str) or None
-        What kinds of entities they are.
+        Types of the two entities.
     tree : Tree or None
+        Parse of the sentence. A bracketed string is converted.
     nbest : tuple of Parse
-        Parses of the sentence, the best first, if there are any.
+        Other parses of the sentence, best first.
     doc, sent : str or None, int or None
-        Where the sentence is from.
+        Document and number of the sentence.
 
     Examples
     --------
     >>> from treelet.structures import RelationInstance
-    >>> one = RelationInstance(words=["John", "left", "Rome"], e1=(0, 1), e2=(2, 3), label="leaves")
-    >>> one.e2, one.tree
+    >>> instance = RelationInstance(words=["John", "left", "Rome"], e1=(0, 1), e2=(2, 3), label="leaves")
+    >>> instance.e2, instance.tree
     ((2, 3), None)
     """
 
@@ -140,13 +140,13 @@ class RelationInstance:
         if self.types is not None:
             types: Any = self.types
             if not _several(types) or len(types) != 2 or not all(map(_text, types)):
-                raise ParameterError(f"'types' must be two words, one for each entity, got {types!r}")
+                raise _wrong("types", "two words, one per entity", types)
             object.__setattr__(self, "types", tuple(types))
         _check_texts(self, "label")
 
 
 def as_parses(lists: Mapping[Key, Sequence[tuple[str, float]]]) -> dict[Key, tuple[Parse, ...]]:
-    """Lists of (brackets, log probability) with their trees read all at once; equal subtrees become one object."""
+    """Read the trees of several lists of (brackets, log probability) at once. Equal subtrees become the same object."""
     trees = iter(Treebank([tree for listed in lists.values() for tree, _ in listed]))
     return {key: tuple(Parse(cast(Tree, next(trees)), score) for _, score in listed) for key, listed in lists.items()}
 
@@ -155,7 +155,11 @@ Instance = RoleInstance | RelationInstance
 Instances = list[RoleInstance] | list[RelationInstance]
 
 
-# --- checks: each names the field -------------------------------------------------------------------------------
+# --- checks of the fields ---------------------------------------------------------------------------------------
+
+
+def _wrong(field: str, wanted: str, value: object) -> ParameterError:
+    return ParameterError(f"The field {field!r} must be {wanted}. Got {value!r:.80} instead.")
 
 
 def _whole(value: object) -> bool:
@@ -172,7 +176,7 @@ def _several(value: object) -> bool:
 
 def _listed(name: str, value: Any) -> Sequence[Any]:
     if not _several(value):
-        raise ParameterError(f"{name!r} must be a list, got {value!r}")
+        raise _wrong(name, "a list", value)
     return cast("Sequence[Any]", value)
 
 
@@ -180,9 +184,11 @@ def _span(name: str, value: Any, size: int) -> Span:
     try:
         span = as_span(value)
     except TreeletError as error:
-        raise ParameterError(f"{name!r}: {error}") from None
+        raise ParameterError(f"field {name!r}: {error}") from None
     if span[1] > size:
-        raise ParameterError(f"{name!r} is {span[0]}-{span[1]}, and the sentence has {size} words")
+        raise ParameterError(
+            f"The field {name!r} is the span ({span[0]}, {span[1]}), but the sentence has only {plural(size, 'word')}."
+        )
     return span
 
 
@@ -190,20 +196,20 @@ def _tree(name: str, value: Any) -> Tree:
     if isinstance(value, Tree):
         return value
     if not isinstance(value, str):
-        raise ParameterError(f"{name!r} must be a tree in brackets, got {value!r}")
+        raise _wrong(name, "a tree in brackets", value)
     try:
         return Tree.parse(value)
     except FormatError as error:
-        raise ParameterError(f"{name!r}: {error.message}") from None
+        raise ParameterError(f"field {name!r}: {error}") from None
 
 
 @lru_cache(maxsize=256)
-def _words(tree: Tree) -> tuple[str, ...]:  # predicates of one sentence come one after another, with the same trees
+def _words(tree: Tree) -> tuple[str, ...]:  # cached, because consecutive instances often have the same trees
     return tuple(tree.words())
 
 
 def _check_sentence(instance: Instance) -> None:
-    """The words, the tree and the parses belong together."""
+    """Check that the words, the tree and the parses belong to the same sentence."""
     tree = None if instance.tree is None else _tree("tree", instance.tree)
     nbest = []
     for number, parse in enumerate(_listed("nbest", instance.nbest)):
@@ -213,37 +219,38 @@ def _check_sentence(instance: Instance) -> None:
             or isinstance(parse[1], bool)
             or not isinstance(parse[1], (int, float))
         ):
-            raise ParameterError(f"'nbest' must be a list of trees with log probabilities, item {number} is {parse!r}")
+            raise _wrong(f"nbest[{number}]", "a tree with its log probability", parse)
         if not is_number(parse[1]):
             raise ParameterError(
-                f"'nbest' must be a list of trees with log probabilities, item {number} has {str(parse[1])[:40]}"
+                f"The log probability in the field 'nbest[{number}]' must be a finite float64. Got {parse[1]!s:.40} instead."
             )
         nbest.append(Parse(_tree(f"nbest[{number}]", parse[0]), float(parse[1])))
     words = tuple(_listed("words", instance.words))
     if not all(map(_text, words)):
-        raise ParameterError(f"'words' must be a list of words, got {list(words)!r}")
+        raise _wrong("words", "a list of non-empty strings", list(words))
     trees = [("tree", tree)] * (tree is not None) + [(f"nbest[{n}]", parse.tree) for n, parse in enumerate(nbest)]
     for name, sentence_tree in trees:
-        mine = _words(cast(Tree, sentence_tree))
-        words = words or mine
-        if mine != words:
+        tree_words = _words(cast(Tree, sentence_tree))
+        words = words or tree_words
+        if tree_words != words:
             raise ParameterError(
-                f"{name!r} is over other words than the sentence: {' '.join(mine)!r}, not {' '.join(words)!r}"
+                f"The words of {name!r} differ from those of the sentence: "
+                f"{shortened(' '.join(tree_words))} instead of {shortened(' '.join(words))}."
             )
     if not words:
-        raise ParameterError("there is no sentence: give 'words', 'tree' or 'nbest'")
+        raise ParameterError("The instance has no sentence. Pass 'words', 'tree' or 'nbest'.")
     object.__setattr__(instance, "words", words)
     object.__setattr__(instance, "tree", tree)
     object.__setattr__(instance, "nbest", tuple(nbest))
     _check_texts(instance, "doc")
     if instance.sent is not None and not _whole(instance.sent):
-        raise ParameterError(f"'sent' must be a whole number, got {instance.sent!r}")
+        raise _wrong("sent", "a whole number", instance.sent)
 
 
 def _check_texts(instance: Instance, name: str) -> None:
     value = getattr(instance, name)
     if value is not None and not isinstance(value, str):
-        raise ParameterError(f"{name!r} must be a text, got {value!r}")
+        raise _wrong(name, "a string", value)
 
 
 # --- files ------------------------------------------------------------------------------------------------------
@@ -262,35 +269,35 @@ def read_instances(file: PathLike | IO[bytes] | IO[str], kind: None = None, *, o
 def read_instances(
     file: PathLike | IO[bytes] | IO[str], kind: str | None = None, *, on_error: str = "raise"
 ) -> Instances:
-    """Read predicates with arguments, or pairs of entities: one JSON object a line.
+    """Read predicates with arguments, or pairs of entities, from a file with one JSON object per line.
 
-    For roles and for relations::
+    Examples of lines, for roles and for relations::
 
         {"tree": "(S ...)", "predicate": 3, "arguments": [["ARG0", 0, 2], ["ARG1", 4, 9]]}
         {"tree": "(S ...)", "e1": [0, 2], "e2": [5, 6], "label": "Cause-Effect(e1,e2)"}
 
-    Words are counted from 0, and a span ends before its second number. Instead of a tree there may be ``"words"``, a
-    list of them, or ``"nbest"``, a list of ``[log probability, tree]``. The other fields are those of `RoleInstance`
-    and `RelationInstance`; empty lines are passed over.
+    Words are counted from 0, and a span ends before its second number. Instead of ``"tree"``, a line
+    may have ``"words"``, a list of strings, or ``"nbest"``, a list of ``[log probability, tree]``. The
+    other fields are those of `RoleInstance` and `RelationInstance`. Empty lines are skipped.
 
     Parameters
     ----------
     file : path or open file
-        ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
     kind : {"roles", "relations"}, optional
-        What the file should hold; by default what its first line has.
-    on_error : {"raise", "skip"}
-        What becomes of a line that is not as it should be: an error; or it is left out, and a warning says how many were,
-        and where the first ones are.
+        Expected kind of instances. Default: detected from the first line.
+    on_error : {"raise", "skip"}, default "raise"
+        ``"raise"`` raises an error for a malformed line. ``"skip"`` skips malformed lines; a warning
+        reports how many were skipped and where the first ones are.
 
     Returns
     -------
-    list of RoleInstance or of RelationInstance
+    list of RoleInstance or list of RelationInstance
 
     Raises
     ------
     FormatError
-        With file and line, and the field that is wrong.
+        If a line is malformed. The message contains the file, the line and the field.
 
     Examples
     --------
@@ -317,10 +324,15 @@ def read_instances(
 
 
 def write_instances(instances: Iterable[Instance], file: PathLike | IO[str]) -> None:
-    """Write predicates with arguments, or pairs of entities, as `read_instances` reads them.
+    """Write predicates with arguments, or pairs of entities, to a file for `read_instances`.
 
-    The file appears whole or not at all; ``.gz``, ``.xz`` and ``.bz2`` are packed; ``"-"`` is the standard
-    output.
+    Parameters
+    ----------
+    instances : iterable of RoleInstance or iterable of RelationInstance
+        Instances of one kind.
+    file : path or open file
+        The file appears only when it is complete. Files whose names end in ``.gz``, ``.xz`` or
+        ``.bz2`` are compressed. ``"-"`` is standard output.
 
     Examples
     --------
@@ -335,18 +347,19 @@ def write_instances(instances: Iterable[Instance], file: PathLike | IO[str]) -> 
     for number, instance in enumerate(listed):
         if not isinstance(instance, (RoleInstance, RelationInstance)):
             raise InputTypeError(
-                f"item {number} is a {type(instance).__name__}, not a RoleInstance or RelationInstance"
+                f"Item {number} is {article(type(instance).__name__)}, but a RoleInstance or RelationInstance is needed."
             )
         if type(instance) is not type(listed[0]):
             raise InputTypeError(
-                f"item {number} is a {type(instance).__name__}, the first is a {type(listed[0]).__name__}"
+                f"All instances of a file must be of one kind, but item 0 is {article(type(listed[0]).__name__)} and "
+                f"item {number} is {article(type(instance).__name__)}."
             )
     with open_target(file) as stream:
         stream.writelines(json.dumps(_fields(instance), ensure_ascii=False) + "\n" for instance in listed)
 
 
 def _fields(instance: Instance) -> dict[str, Any]:
-    """What a file says of an instance."""
+    """Return the fields of an instance as they are written to a file."""
     fields: dict[str, Any] = {}
     for name in FIELDS["roles" if isinstance(instance, RoleInstance) else "relations"]:
         value = getattr(instance, name)
@@ -355,6 +368,6 @@ def _fields(instance: Instance) -> dict[str, Any]:
         if name == "words" and (instance.tree is not None or instance.nbest):
             continue
         if name == "nbest":
-            value = [[parse.log_probability, str(parse.tree)] for parse in value]  # as in all files of lists
+            value = [[parse.log_probability, str(parse.tree)] for parse in value]  # this order in all n-best files
         fields[name] = str(value) if isinstance(value, Tree) else value
     return fields

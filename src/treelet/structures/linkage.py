@@ -1,4 +1,4 @@
-"""Linkages of Link Grammar as dependency parses: its words with their subscripts, its walls."""
+"""Conversion of Link Grammar linkages to dependency parses."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from treelet.checks import article
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.conllu import UNKNOWN
-from treelet.structures.dependency import Dependencies
+from treelet.printable import shortened
+from treelet.structures.dependency import Dependencies, check_position, wrong_link
 
 LEFT_WALL, RIGHT_WALL = "LEFT-WALL", "RIGHT-WALL"
 _SUBSCRIPT = r"[a-z#=@][^.\s]*"
@@ -19,10 +21,10 @@ _UNUSED = re.compile(r"\[(.+)\]")  # [only]
 
 
 def split_linkage_word(word: str) -> tuple[str, str]:
-    """A word as Link Grammar shows it, taken apart: the word itself and its subscript, ``"_"`` if there is none.
+    """Split a word of a linkage into the word itself and its subscript, or ``"_"`` if the word has no subscript.
 
-    What the parser notes about words that it guessed (``[?]``, ``[!<ED-WORDS>]``) is left out, and so are the brackets
-    around a word that it left unused.
+    The notes about guessed words (``[?]``, ``[!<ED-WORDS>]``) and the brackets around unused words
+    are removed.
 
     Examples
     --------
@@ -48,22 +50,23 @@ def split_linkage_word(word: str) -> tuple[str, str]:
 def from_linkage(
     words: Iterable[str], links: Iterable[Sequence[Any] | tuple[int, int, str]], *, walls: bool = True
 ) -> Dependencies:
-    """A linkage of Link Grammar as a dependency parse with undirected links.
+    """Convert a linkage of Link Grammar to a dependency parse with undirected links.
 
     Parameters
     ----------
     words : iterable of str
-        As Link Grammar shows them: ``dogs.n``, ``tTA[?].a``, ``[only]`` for one that is not used. The subscripts become
-        the tags, ``"_"`` where there is none.
+        Words as Link Grammar prints them: ``dogs.n``, ``tTA[?].a``, or ``[only]`` for an unused
+        word. The subscripts become the tags; a word without a subscript gets the tag ``"_"``.
     links : iterable of (int, int, str)
-        Two positions in `words`, counted from 0, and the type. The same link given twice counts once.
-    walls : bool
-        Whether the walls before and after the sentence stay words. Links to a word that is dropped are dropped.
+        Two positions in `words`, counted from 0, and the type. Repeated links count once.
+    walls : bool, default True
+        Keep the walls before and after the sentence as words. If False, the walls and their links
+        are dropped.
 
     Returns
     -------
     Dependencies
-        A word that the parser left unused has no links.
+        The parse. Words that the parser left unused have no links.
 
     Examples
     --------
@@ -74,19 +77,23 @@ def from_linkage(
     Dependencies(['dogs', 'bark'], ['n', 'v'], [(0, 1, 'Sp')])
     """
     if isinstance(words, str):
-        raise TreeError(f"words must be a list, got the string {words!r}: split it")
+        raise TreeError(
+            f"The 'words' of a linkage must be a list. Got the string {shortened(words)} instead: split it."
+        )
     try:
         shown, all_links = list(words), list(links)
     except TypeError:
         raise InputTypeError(
-            f"a linkage is a list of words and a list of links, got {type(words).__name__} and {type(links).__name__}"
+            f"A linkage needs a list of words and a list of links. Got {article(type(words).__name__)} and "
+            f"{article(type(links).__name__)} instead."
         ) from None
     for number_of_word, word in enumerate(shown, 1):
         if not isinstance(word, str):
-            raise TreeError(f"word {number_of_word}: a word is a string, not a {type(word).__name__}")
+            kind = article(type(word).__name__)
+            raise TreeError(f"word {number_of_word}: A word must be a string. Got {kind} instead.")
     pairs = [split_linkage_word(word) for word in shown]
     kept = list(range(len(shown)))
-    if not walls:  # only at the ends: a sentence may have such words, too
+    if not walls:  # only at the ends, because a sentence may contain the same strings as words
         if kept and pairs[kept[-1]][0] == RIGHT_WALL:
             kept.pop()
         if kept and pairs[kept[0]][0] == LEFT_WALL:
@@ -97,12 +104,9 @@ def from_linkage(
         try:
             first, second, kind = link
         except (TypeError, ValueError):
-            raise TreeError(f"link {number}: a link is (position, position, type), not {link!r}") from None
+            raise wrong_link(number, link) from None
         for end in (first, second):
-            if isinstance(end, bool) or not isinstance(end, int) or not 0 <= end < len(shown):
-                raise TreeError(
-                    f"link {number}: {end!r} is no position of a word: there are {len(shown)}, counted from 0"
-                )
+            check_position(number, end, len(shown))
         if first in new_position and second in new_position:
             kept_links[new_position[min(first, second)], new_position[max(first, second)], kind] = None
     return Dependencies(
@@ -113,9 +117,10 @@ def from_linkage(
 
 
 def main_types(parse: Dependencies) -> Dependencies:
-    """The parse with the main types of its links, without Link Grammar's subscripts: ``Ds**x`` is ``D``, ``MVp`` is ``MV``.
+    """Reduce the link types of a Link Grammar parse to their main types: ``Ds**x`` becomes ``D``, ``MVp`` becomes ``MV``.
 
-    Two links between the same words that become equal are one. What begins with no capital stays as it is.
+    Links between the same words that become equal are merged. Types that do not begin with a capital
+    letter are not changed.
 
     Examples
     --------
@@ -125,8 +130,10 @@ def main_types(parse: Dependencies) -> Dependencies:
     Dependencies(['the', 'dog', 'barks'], ['_', '_', '_'], [(0, 1, 'D'), (1, 2, 'S')])
     """
     if not isinstance(parse, Dependencies):
-        raise InputTypeError(f"Dependencies are needed, got {type(parse).__name__}")
+        raise InputTypeError(f"main_types needs Dependencies. Got {article(type(parse).__name__)} instead.")
     if parse.directed:
-        raise TreeError("main types are of Link Grammar's links; this parse has heads and relations")
+        raise TreeError(
+            "main_types needs a parse with the undirected links of Link Grammar, but this parse has heads and relations."
+        )
     links = {(link.left, link.right, _MAIN.match(link.type)[0]): None for link in parse.links}  # type: ignore[index]
     return Dependencies(parse.words, parse.tags, links, lemmas=parse.lemmas)

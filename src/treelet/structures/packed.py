@@ -1,4 +1,8 @@
-"""A bank's columns as arrays of small whole numbers, and back, trusting nothing; and a store for another process of the same program."""
+"""Serialization of a bank's columns as arrays of small integers.
+
+`unpacked` checks everything, because the arrays may come from a file. `exact_store` is faster and
+trusts its input, which comes from another process of the same program.
+"""
 
 from __future__ import annotations
 
@@ -17,39 +21,39 @@ STORES = (_core.Store, _core.ForestStore)
 
 
 def small(values: Array) -> Array:
-    """Whole numbers from 0 in the smallest type that holds them."""
+    """Convert non-negative integers to the smallest sufficient type."""
     return values.astype(np.min_scalar_type(int(values.max())) if len(values) else np.uint8)
 
 
 def whole(values: Any, dtype: Any) -> Array:
-    """Whole numbers from 0 again; ValueError if they are none."""
+    """Convert the integers of `small` back. Other arrays raise ValueError."""
     if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind != "u" or values.dtype.itemsize > 4:
-        raise ValueError("a column of a bank has the wrong type")
+        raise ValueError("a column has the wrong type")
     return np.ascontiguousarray(values, dtype=dtype)
 
 
 def packed(columns: Columns) -> Arrays:
-    """The columns of trees, or of forests, whose edges have probabilities too."""
+    """Return the columns of trees or forests as arrays. Those of forests include the probabilities of the edges."""
     store, roots = columns
     return store_arrays(store) | {"roots": small(roots.astype(np.int64) + 1)}
 
 
 def unpacked(arrays: Arrays) -> Columns:
-    """The columns again; TreeError if they make no sense."""
+    """Restore columns from arrays. Invalid arrays raise TreeError."""
     try:
         store = store_of(arrays)
         roots = whole(arrays["roots"], np.int64) - 1
         if len(roots) and roots.max() >= len(store):
-            raise ValueError("an item of a bank is missing")
+            raise ValueError("an item is missing")
     except LookupError as error:
-        raise TreeError(f"these are no columns of a bank: {error} is missing") from error
+        raise TreeError(f"The stored columns of a bank are damaged: {error} is missing.") from error
     except (ArithmeticError, AttributeError, MemoryError, TypeError, ValueError) as error:
-        raise TreeError(f"these are no columns of a bank: {error}") from error
+        raise TreeError(f"The stored columns of a bank are damaged: {str(error).rstrip('.')}.") from error
     return Columns(store, roots.astype(np.int32))
 
 
 def store_arrays(store: Any) -> Arrays:
-    """All that a native store holds, under the same numbers."""
+    """Return the content of a native store as arrays, with the same numbers."""
     texts, ends = store.texts
     arrays = {
         "texts": texts,
@@ -64,12 +68,12 @@ def store_arrays(store: Any) -> Arrays:
 
 
 def store_of(arrays: Arrays) -> Any:
-    """The store again; ValueError if the arrays make no sense."""
+    """Restore a store from arrays. Invalid arrays raise ValueError."""
     lengths, arity = whole(arrays["text_lengths"], np.int64), whole(arrays["arity"], np.int64)
     ends = np.cumsum(lengths)
     content = bytes(whole(arrays["texts"], np.uint8))
     if (ends[-1] if len(ends) else 0) != len(content):
-        raise ValueError("the labels of a bank do not fit their lengths")
+        raise ValueError("the labels do not match their lengths")
     texts = [
         content[end - size : end].decode("utf-8", "surrogatepass") for end, size in zip(ends, lengths, strict=True)
     ]
@@ -78,18 +82,18 @@ def store_of(arrays: Arrays) -> Any:
         return _core.Store.from_columns(texts, label, start, child)
     p = arrays["probability"]
     if p.ndim != 1 or p.dtype != np.float64:
-        raise ValueError("the probabilities of a bank have the wrong type")
+        raise ValueError("the probabilities have the wrong type")
     edges = _starts(whole(arrays["edges"], np.int64))
     return _core.ForestStore.from_columns(texts, label, edges, start, child, np.ascontiguousarray(p))
 
 
 def exact_arrays(store: _core.Store) -> Arrays:
-    """What `exact_store` makes the same store of, much faster than `store_of`: productions, too, have their numbers."""
+    """Return arrays for `exact_store`, which is much faster than `store_of`, because productions keep their numbers."""
     return store_arrays(store) | {"production": small(store.production.astype(np.int64) + 1)}
 
 
 def exact_store(arrays: Arrays) -> _core.Store:
-    """The store again. For what comes from another process of the same program: that nothing is there twice is believed."""
+    """Restore a store from `exact_arrays` of another process of the same program, without checking for duplicates."""
     ends = np.cumsum(whole(arrays["text_lengths"], np.int64))
     label, child = whole(arrays["label"], np.int32), whole(arrays["child"], np.int32)
     start, production = _starts(whole(arrays["arity"], np.int64)), whole(arrays["production"], np.int32) - np.int32(1)

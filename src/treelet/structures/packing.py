@@ -1,4 +1,4 @@
-"""Trees of one sentence packed into a forest."""
+"""Packing of the trees of one sentence into a forest."""
 
 from __future__ import annotations
 
@@ -20,46 +20,57 @@ Vector = NDArray[np.float64]
 
 
 def weighted(items: Iterable[tuple[object, float]]) -> tuple[Vector, list[Tree]]:
-    """Weights that sum to 1, and trees over the same words."""
+    """Check pairs of trees and weights. Return weights that sum to 1, and the trees."""
     try:
         pairs = [(tree, float(weight)) for tree, weight in items]
     except (TypeError, ValueError):
-        raise InputTypeError("from_trees needs pairs (tree, probability)") from None
+        raise InputTypeError(
+            "from_trees needs a list of pairs (tree, probability), such as [('(S (A a))', 0.7)]."
+        ) from None
     if not pairs:
-        raise TreeError("from_trees needs at least one tree")
+        raise TreeError("The list is empty: from_trees needs at least one tree.")
     bank = Treebank.of([tree for tree, _ in pairs])
     weights = np.array([weight for _, weight in pairs])
     words = None
     trees = []
     for number, tree in enumerate(bank):
         if tree is None or not tree.children:
-            raise TreeError(f"tree {number} is missing or a lone word")
+            raise TreeError(f"Tree {number} is missing or a single word, but a tree with children is needed.")
         if not 0 < weights[number] < math.inf:
-            raise TreeError(f"tree {number} must have a positive probability, got {float(weights[number])!r}")
+            raise TreeError(
+                f"The probability of tree {number} must be positive and finite. Got {float(weights[number])!r} instead."
+            )
         own = tree.words()
         if words is not None and own != words:
-            raise TreeError(f"tree {number} has other words than tree 0: a forest is of one sentence")
+            raise TreeError(
+                f"The words of tree {number} differ from those of tree 0. A forest contains trees of one sentence."
+            )
         words = own
         trees.append(tree)
     share = weights / weights.max()
     if share.min() < 1e-300:
-        raise TreeError(f"tree {int(share.argmin())} is too improbable beside the others: leave it out")
+        raise TreeError(
+            f"Tree {int(share.argmin())} is less than 1e-300 times as probable as the best tree. Leave this tree out."
+        )
     return share / share.sum(), trees
 
 
 def by_temperature(parses: Iterable[tuple[object, float]], temperature: float) -> list[tuple[object, float]]:
-    """Weights instead of log probabilities, each to the power 1 / temperature, the best one's being 1."""
+    """Convert log probabilities to weights, raised to the power 1 / temperature. The largest weight is 1."""
     if not is_number(temperature) or temperature <= 0:
         raise wrong("temperature", "a positive number", temperature)
     try:
         pairs = [(tree, float(score)) for tree, score in parses]
     except (TypeError, ValueError):
-        raise InputTypeError("from_nbest needs pairs (tree, log probability)") from None
+        raise InputTypeError(
+            "from_nbest needs a list of pairs (tree, log probability), such as [('(S (A a))', -12.5)]."
+        ) from None
     if not pairs:
-        raise TreeError("from_nbest needs at least one tree")
+        raise TreeError("The list is empty: from_nbest needs at least one tree.")
     scores = np.array([score for _, score in pairs])
     if not np.isfinite(scores).all():
-        raise TreeError(f"tree {int(np.flatnonzero(~np.isfinite(scores))[0])} has no finite log probability")
+        number = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise TreeError(f"The log probability of tree {number} must be finite. Got {float(scores[number])!r} instead.")
     with np.errstate(over="ignore", under="ignore"):
         weights = np.exp((scores - scores.max()) / float(temperature))
     return [(tree, weight) for (tree, _), weight in zip(pairs, weights.tolist(), strict=True) if weight > 1e-300]
@@ -69,12 +80,12 @@ class _Visit(NamedTuple):
     label: str
     begin: int
     end: int
-    children: tuple[int, ...]  # visits
-    level: int  # unary steps below, within the span
+    children: tuple[int, ...]  # positions in the list of visits
+    level: int  # number of unary steps below the node, within its span
 
 
 def _visits(tree: Tree) -> list[_Visit]:
-    """The nodes of a tree in post-order, with spans."""
+    """Return the nodes of a tree in post-order, with their spans."""
     out: list[_Visit] = []
     done: list[int] = []
     position = 0
@@ -99,7 +110,7 @@ def _visits(tree: Tree) -> list[_Visit]:
 
 
 def pack(trees: list[Tree], weights: Vector) -> ForestColumns:
-    """Nodes of one label and one span are one; where unary steps would make a cycle, also of one level."""
+    """Merge nodes with the same label and span. Nodes on a cycle of unary steps must also have the same level."""
     visited = [_visits(tree) for tree in trees]
     cyclic = _cyclic(visited)
     draft = Draft()
@@ -118,7 +129,7 @@ def pack(trees: list[Tree], weights: Vector) -> ForestColumns:
 
 
 def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
-    """The (begin, end, label) that a chain of unary steps, taken from any of the trees, leads back to."""
+    """Return each (begin, end, label) from which unary steps, taken from any of the trees, lead back to itself."""
     steps: dict[tuple[int, int], dict[str, set[str]]] = {}
     for visits in visited:
         for visit in visits:
@@ -141,7 +152,7 @@ def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
 
 
 def unite(trees: list[Tree], weights: Vector) -> ForestColumns:
-    """Only equal subtrees over one span are shared; the roots are a choice."""
+    """Merge only equal subtrees with the same span. Different roots become alternatives."""
     draft = Draft()
     roots: Ways = {}
     for tree, weight in zip(trees, weights.tolist(), strict=True):

@@ -5,22 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treelet.errors import TreeError
-from treelet.formats.tagged import parse_slashes, tag_problem, word_problem
+from treelet.checks import article, plural
+from treelet.errors import FormatError, InlineFormatError, TreeError
+from treelet.formats.tagged import TaggedWords, parse_slashes, tag_problem, word_problem
+from treelet.printable import shortened
 from treelet.shown import Tabled
 
 
 class Tagged(Tabled):
-    """Words with their tags, one each: what a tagger says of a sentence.
+    """A tagged sequence: words with one tag per word.
 
-    Immutable and hashable. Iterating gives (word, tag) pairs; it is no list, so that NumPy takes it for one value.
+    Tagged sequences are immutable and hashable. Iteration yields (word, tag) pairs. A sequence cannot
+    be indexed, so NumPy treats it as a single value.
 
     Parameters
     ----------
     words : iterable of str
-        At least one; not empty, without white space.
+        At least one word. Words must not be empty or contain white space.
     tags : iterable of str
-        As many; without slashes too.
+        One tag per word. Tags must not be empty or contain white space or slashes.
+
+    Attributes
+    ----------
+    words, tags : tuple of str
+        Words and tags.
 
     Examples
     --------
@@ -40,17 +48,29 @@ class Tagged(Tabled):
     def __init__(self, words: Iterable[str], tags: Iterable[str]) -> None:
         for name, texts in (("words", words), ("tags", tags)):
             if isinstance(texts, str):
-                raise TreeError(f"{name} must be a list of strings, got the string {texts!r}: split it")
+                raise TreeError(
+                    f"The {name!r} of a tagged sequence must be a list of strings. "
+                    f"Got the string {shortened(texts)} instead: split it."
+                )
         words, tags = tuple(words), tuple(tags)
         if len(words) != len(tags):
-            raise TreeError(f"a tagged sequence needs one tag a word, got {len(words)} words and {len(tags)} tags")
+            raise TreeError(
+                "A tagged sequence needs one tag per word. "
+                f"Got {plural(len(words), 'word')} and {plural(len(tags), 'tag')} instead."
+            )
         if not words:
-            raise TreeError("a tagged sequence needs at least one word; None stands for a missing one")
+            raise TreeError("A tagged sequence needs at least one word. Use None for a missing sequence.")
         for number, (word, tag) in enumerate(zip(words, tags, strict=True)):
-            if problem := word_problem(word):
-                raise TreeError(f"word {number}: a word is {problem}")
-            if problem := tag_problem(tag):
-                raise TreeError(f"tag {number}: a tag is {problem}")
+            if word_problem(word):
+                raise TreeError(
+                    f"word {number}: A word must be a non-empty string without white space. "
+                    f"Got {shortened(word)} instead."
+                )
+            if tag_problem(tag):
+                raise TreeError(
+                    f"tag {number}: A tag must be a non-empty string without white space or slashes. "
+                    f"Got {shortened(tag)} instead."
+                )
         self._set(words, tags)
 
     def _set(self, words: tuple[str, ...], tags: tuple[str, ...]) -> None:
@@ -65,14 +85,19 @@ class Tagged(Tabled):
 
     @classmethod
     def parse(cls, text: str) -> Tagged:
-        """The sequence that ``word/tag word/tag ...`` spells; the last slash of each separates.
+        """Read a sequence in the form ``word/tag word/tag``. The last slash separates the word from the tag.
 
+        Examples
+        --------
+        >>> from treelet import Tagged
         >>> Tagged.parse("1/2/CD of/IN").words
         ('1/2', 'of')
         """
         if not isinstance(text, str):
-            raise TreeError(f"Tagged.parse takes a string, got {type(text).__name__}")
-        return cls._trusted(*parse_slashes(text))
+            raise TreeError(
+                f"Tagged.parse needs a string such as 'the/DT dog/NN'. Got {article(type(text).__name__)} instead."
+            )
+        return cls._trusted(*parse_inline(text))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -95,7 +120,15 @@ class Tagged(Tabled):
         return f"Tagged.parse({str(self)!r})"
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError("a Tagged cannot be changed; make another")
+        raise AttributeError(f"{name!r} cannot be set, because a Tagged is immutable. Make a new sequence instead.")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tagged, (self.words, self.tags)
+
+
+def parse_inline(text: str, source: str = "") -> TaggedWords:
+    """Read a sequence from a string that a user passed. `source` names the string in errors, for example "item 3"."""
+    try:
+        return parse_slashes(text, source)
+    except FormatError as error:
+        raise InlineFormatError(error.message, source, error.line, error.column) from None

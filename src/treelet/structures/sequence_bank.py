@@ -1,4 +1,4 @@
-"""Collections of feature sequences: an example is a list of features, or several lists by type."""
+"""Collections of feature sequences. An example is a list of features, or a dict with one list per type."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from typing import cast
 
 import numpy as np
 
+from treelet.checks import article
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.structures.bank import PostOrder, Stats, listed
 from treelet.structures.tree_form import TreeFormBank
 
 Sequences = tuple[Hashable, ...] | dict[str, tuple[Hashable, ...]]
-ONE, BY_TYPE = "=", "=="  # above a plain sequence, above several by type; no feature is written so
-MOST_NESTED = 50  # tuples in tuples
+ONE, BY_TYPE = "=", "=="  # root labels of a plain sequence and of several sequences by type; never equal to a feature
+MOST_NESTED = 50  # maximum nesting depth of tuples
 
 
 class SequenceBank(TreeFormBank[Sequences | None]):
-    """Sequences of features, for kernels: a collection like `Treebank`.
+    """A collection of feature sequences, used like a `Treebank`.
 
     Parameters
     ----------
-    examples : iterable
-        Each a sequence of features; or a dict from names of types to sequences, which kernels compare type by type and
-        add up. None is a missing example, whose kernel with anything is 0. A feature is a text, a number, None, or a tuple of such; as in Python, 1 and 1.0
-        are equal.
+    items : iterable
+        Sequences of features, or dicts that map names of types to sequences. Kernels compare dicts
+        type by type and add the results. None stands for a missing example; the kernel of a missing
+        example with anything is 0. A feature is a string, a number, None, or a tuple of these. As in
+        Python, 1 and 1.0 are equal.
 
     Examples
     --------
@@ -51,7 +53,7 @@ class SequenceBank(TreeFormBank[Sequences | None]):
 
     @classmethod
     def _columns_of(cls, items: list[Sequences | None]) -> Columns:
-        """The features of a type under a node for the type, and those under one over all types."""
+        """Store an example as a tree: a root over one node per type, and the features of a type below its node."""
         trees = PostOrder()
         known: dict[Hashable, str] = {}
         for item in items:
@@ -74,13 +76,15 @@ class SequenceBank(TreeFormBank[Sequences | None]):
         good = (height[parent] == height[child] + 1).all() and np.isin(height[roots], [0, 2]).all()
         good = good and all(texts[label] in (ONE, BY_TYPE) for label in np.unique(store.label[roots]).tolist())
         if not good or height.max(initial=0) > 2:
-            raise TreeError("these trees are no sequences of features: they were not made by a SequenceBank")
+            raise TreeError("The trees do not represent feature sequences, because no SequenceBank made them.")
         leaves = store.label[child[height[child] == 0]]
         try:
             for number in np.unique(leaves).tolist():
                 feature_of(texts[number])
         except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise TreeError("a feature of these sequences is none: they were not made by a SequenceBank") from None
+            raise TreeError(
+                f"The label {texts[number]!r:.60} does not represent a feature, because no SequenceBank made these trees."
+            ) from None
 
     @classmethod
     def _items_of(cls, columns: Columns) -> list[Sequences | None]:
@@ -106,7 +110,7 @@ class SequenceBank(TreeFormBank[Sequences | None]):
         return examples
 
     def stats(self) -> Stats:
-        """How many examples, sequences, features and distinct ones, types."""
+        """Count examples, sequences, features, distinct features and types."""
         weights, store = self.weights(), self.columns.store
         is_root = np.zeros(len(store), bool)
         is_root[self.columns.roots[self.columns.roots >= 0]] = True
@@ -127,41 +131,43 @@ def _item(item: object, number: int, known: dict[Hashable, str]) -> Sequences | 
     if isinstance(item, Mapping):
         for name in item:
             if not isinstance(name, str):
-                raise InputTypeError(f"example {number}: a type is named by a text, got {name!r}")
-        parts = sorted(item.items())
-        return {name: _sequence(features, f"example {number}, type {name!r}", known) for name, features in parts}
+                raise InputTypeError(
+                    f"example {number}: The name of a type must be a string. Got {name!r:.60} instead."
+                )
+        types = sorted(item.items())
+        return {name: _sequence(features, f"example {number}, type {name!r}", known) for name, features in types}
     return _sequence(item, f"example {number}", known)
 
 
 def _sequence(features: object, where: str, known: dict[Hashable, str]) -> tuple[Hashable, ...]:
     if isinstance(features, (str, bytes)):
         raise InputTypeError(
-            f"{where}: a {type(features).__name__} is no sequence of features: list(text) gives its characters, "
-            "text.split() its words"
+            f"{where}: A list of features is needed. Got {article(type(features).__name__)} instead. Use text.split() "
+            "for words, or list(text) for characters."
         )
     try:
-        listed: tuple[Hashable, ...] = tuple(cast("Iterable[Hashable]", features))
+        sequence: tuple[Hashable, ...] = tuple(cast("Iterable[Hashable]", features))
     except TypeError:
         raise InputTypeError(
-            f"{where}: a sequence of features is needed, or a dict of them; got {type(features).__name__}. Of a parse, "
-            "they are given by treelet.cuts.feature_sequences"
+            f"{where}: A list of features, or a dict of such lists, is needed. Got {article(type(features).__name__)} "
+            "instead. For parses, use treelet.cuts.feature_sequences."
         ) from None
-    for index, feature in enumerate(listed):
+    for index, feature in enumerate(sequence):
         try:
             _text(feature, known)
         except (TypeError, ValueError) as error:
             raise InputTypeError(f"{where}, feature {index}: {error}") from None
-    return listed
+    return sequence
 
 
 def _text(feature: Hashable, known: dict[Hashable, str]) -> str:
-    """How a feature is written in a store: texts as they are, others after a sign."""
+    """Return the label of a feature in a store: strings unchanged, other features as literals after an "=" sign."""
     if isinstance(feature, str):
         return feature if not feature.startswith("=") else f"={str(feature)!r}"
     try:
         text = known.get(feature)
     except TypeError:
-        text = None  # not hashable: the next line says so
+        text = None  # not hashable: `_plain` raises the error
     if text is None:
         text = f"={_plain(feature, 0)!r}"
         known[feature] = text
@@ -169,7 +175,7 @@ def _text(feature: Hashable, known: dict[Hashable, str]) -> str:
 
 
 def _plain(feature: object, depth: int) -> object:
-    """The feature in the types that a literal has; equal ones alike."""
+    """Convert a feature to the types of Python literals. Equal features become identical literals."""
     if isinstance(feature, np.generic):
         feature = feature.item()
     if feature is None or isinstance(feature, bytes):
@@ -180,24 +186,25 @@ def _plain(feature: object, depth: int) -> object:
         return int(feature)
     if isinstance(feature, float):
         if math.isnan(feature):
-            raise ValueError("NaN is equal to nothing, itself included: it is no feature")
+            raise ValueError("NaN cannot be a feature, because it is not equal to itself. Use None instead.")
         return int(feature) if feature.is_integer() else float(feature)
     if isinstance(feature, tuple):
         if depth == MOST_NESTED:
-            raise ValueError(f"tuples are nested more than {MOST_NESTED} deep")
+            raise ValueError(f"The tuples of a feature are nested more than {MOST_NESTED} levels deep.")
         return tuple(_plain(member, depth + 1) for member in feature)
     raise TypeError(
-        f"a feature is a text, a number, None or a tuple of such, not a {type(feature).__name__}: make it one, as by str()"
+        "A feature must be a string, a number, None or a tuple of these. "
+        f"Got {article(type(feature).__name__)} instead: convert it, for example with str()."
     )
 
 
 def feature_of(text: str) -> Hashable:
-    """The feature that is written so in a store."""
+    """Return the feature that a label in a store stands for. Other labels raise ValueError."""
     if not text.startswith("="):
         return text
     if text in ("=inf", "=-inf"):
         return float(text[1:])
     feature: Hashable = ast.literal_eval(text[1:])
     if f"={_plain(feature, 0)!r}" != text:
-        raise ValueError("not written so")
+        raise ValueError("not the label of a feature")
     return feature

@@ -8,20 +8,23 @@ from typing import Any
 from treelet.errors import InputTypeError, ParameterError
 
 Span = tuple[int, int]
-"""The first word, and the first word behind; words are counted from 0."""
+"""The first word of a span and the word after its last word, both counted from 0."""
 
 
 def as_span(span: Any) -> Span:
-    """Two ints, the first below the second, or an error."""
+    """Return a span as two ints, the first smaller than the second. Other values raise an error."""
     try:
         begin, end = span
         if isinstance(begin, bool) or isinstance(end, bool):
             raise TypeError
         begin, end = as_int(begin), as_int(end)
     except (TypeError, ValueError):
-        raise InputTypeError(f"a span is two numbers, the first word and the first word behind; got {span!r}") from None
+        raise InputTypeError(
+            f"A span must be two ints: its first word, and the word after its last word. Got {span!r:.60} instead."
+        ) from None
     if not 0 <= begin < end:
         raise ParameterError(
-            f"a span goes from its first word to the first word behind, counted from 0; got {begin}-{end}"
+            "A span (begin, end) must have 0 <= begin < end, where end is the word after the last word. "
+            f"Got ({begin}, {end}) instead."
         )
     return begin, end

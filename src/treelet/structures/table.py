@@ -1,4 +1,4 @@
-"""Examples with named parts: several trees, feature vectors and texts a row."""
+"""Tables: examples with named columns of trees, feature vectors and texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import IO, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import some_of
+from treelet.checks import article, plural, some_of, suggestion
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.base import Document, read_blocks, read_document
 from treelet.formats.files import PathLike
@@ -21,13 +21,13 @@ from treelet.structures.vectors import Vectors, side_by_side, together
 
 Name = str | int
 Names = Name | tuple[Name, ...]
-"""One column, or several side by side."""
+"""The name of one column, or the names of several columns that form a matrix."""
 _KEEP = 'ColumnTransformer(..., verbose_feature_names_out=False).set_output(transform="pandas")'
-_LOST = f", which has no names. A step of a pipeline that makes such arrays keeps them if it is told to: {_KEEP}"
+_LOST = f", which has no column names. To keep the names in a pipeline, use {_KEEP}."
 
 
 class _Absent(Enum):
-    """Stands where a row has no such key; None is a value like others."""
+    """Marks a row that has no value in a column. None is an ordinary value."""
 
     ABSENT = "absent"
 
@@ -36,15 +36,16 @@ ABSENT = _Absent.ABSENT
 
 
 class Table(Tabled):
-    """Named columns of one length: treebanks, arrays, sparse matrices, lists.
+    """A table with named columns of equal length: treebanks, arrays, sparse matrices or lists.
 
-    What `On` works on, and what files with several parts a row become. Rows are taken by slices, integers and masks;
-    the columns themselves are not to be changed in place, since kernels keep what they made of them.
+    The kernel `On` selects a column of a table. Files with several values per row are read as tables.
+    Rows are selected with ints, slices, lists of ints and boolean masks. Do not change the columns in
+    place, because kernels cache converted columns.
 
     Parameters
     ----------
     columns : mapping of name to column
-        A Treebank, an array (one row an example), a sparse matrix, or any list.
+        A column is a Treebank, an array with one row per example, a sparse matrix, or any list.
 
     Examples
     --------
@@ -62,27 +63,42 @@ class Table(Tabled):
 
     def __init__(self, columns: Mapping[Any, Any]) -> None:
         if not isinstance(columns, Mapping):
-            raise InputTypeError(f"a Table is made of a mapping of names to columns, got {type(columns).__name__}")
+            kind = article(type(columns).__name__)
+            raise InputTypeError(
+                f"Table needs a mapping from names to columns. Got {kind} instead. For a DataFrame or a list of dicts, "
+                "use Table.from_any."
+            )
         self._set({_name(name): _column(name, column) for name, column in columns.items()})
         lengths = {name: _rows(column) for name, column in self._columns.items()}
         if len(set(lengths.values())) > 1:
-            raise ParameterError(f"the columns of a Table must be of one length; these have {lengths}")
+            sizes = ", ".join(f"{name!r} has {plural(rows, 'row')}" for name, rows in list(lengths.items())[:20])
+            raise ParameterError(f"The columns of a Table must have the same length, but {sizes}.")
 
     def _set(self, columns: dict[Name, Any], length: int | None = None) -> None:
         self._columns = columns
-        self._forms: dict[Names, list[Any]] = {}  # what kernels have made of a column, the latest first
+        self._forms: dict[Names, list[Any]] = {}  # columns as converted by kernels, the latest first
         self._length = length if length is not None else next((_rows(column) for column in columns.values()), 0)
 
     @classmethod
     def from_any(cls, X: Any, columns: Sequence[Name] | None = None) -> Table:
-        """A Table of a DataFrame, a list of dicts, a record array or a mapping of columns; a Table stays as it is.
+        """Convert a DataFrame, a list of dicts, a record array or a mapping of columns to a Table.
 
         Parameters
         ----------
-        X : Table, DataFrame, list of dict, numpy record array or mapping
-            The examples.
+        X : Table, DataFrame, list of dict, NumPy record array or mapping
+            The examples. A Table is returned unchanged.
         columns : list of names, optional
-            Only these; by default all there are.
+            Columns to select. Default: all columns.
+
+        Returns
+        -------
+        Table
+
+        Examples
+        --------
+        >>> from treelet.structures import Table
+        >>> Table.from_any([{"tree": "(A x)", "size": 1}, {"tree": "(A y)", "size": 2}])
+        <Table: 2 rows of 'tree', 'size'>
         """
         table = X if isinstance(X, Table) else cls._made_of(X)
         if columns is None:
@@ -95,24 +111,26 @@ class Table(Tabled):
             return cls(X)
         if isinstance(X, np.ndarray) and X.dtype.names:
             if X.ndim != 1:
-                raise InputTypeError(f"a record array must have one dimension, this one has {X.ndim}")
+                raise InputTypeError(f"A record array must have one dimension. Got {X.ndim} dimensions instead.")
             return cls({name: X[name] for name in X.dtype.names})
         if hasattr(X, "columns") and hasattr(X, "__getitem__") and not isinstance(X, Bank):
             return cls._of_frame(X)
         records = list(X) if isinstance(X, (list, tuple, np.ndarray)) else None
         if records is None or (isinstance(X, np.ndarray) and X.ndim != 1):
             raise InputTypeError(
-                f"examples with named columns are needed: a DataFrame, a list of dicts, a record array or a Table; "
-                f"got {type(X).__name__}{_LOST if isinstance(X, np.ndarray) else ''}"
+                "Examples with named columns are needed: a DataFrame, a list of dicts, a record array or a Table. "
+                f"Got {f'an array{_LOST}' if isinstance(X, np.ndarray) else f'{article(type(X).__name__)} instead.'}"
             )
         return cls._of_records(records)
 
     @classmethod
     def _of_frame(cls, frame: Any) -> Table:
         names = list(frame.columns)
-        twice = [name for name, count in Counter(names).items() if count > 1]
-        if twice:
-            raise ParameterError(f"every column needs a name of its own; what occurs twice: {some_of(twice)}")
+        repeated = [name for name, count in Counter(names).items() if count > 1]
+        if repeated:
+            raise ParameterError(
+                f"Each column needs its own name. Names that occur several times: {some_of(repeated)}."
+            )
         table = cls({name: frame[name] for name in names})
         if not names:
             table._length = len(frame)
@@ -123,7 +141,8 @@ class Table(Tabled):
         columns: dict[Name, list[Any]] = {}
         for number, record in enumerate(records):
             if not isinstance(record, Mapping):
-                raise InputTypeError(f"row {number} is a {type(record).__name__}, not a dict of named values")
+                kind = article(type(record).__name__)
+                raise InputTypeError(f"Row {number} is {kind}, but a dict from column names to values is needed.")
             for name, value in record.items():
                 if name not in columns:
                     columns[_name(name)] = [ABSENT] * len(records)
@@ -139,17 +158,17 @@ class Table(Tabled):
 
     @property
     def shape(self) -> tuple[int]:
-        """``(len(table),)``, as scikit-learn likes to know it."""
+        """``(len(table),)``, for scikit-learn."""
         return (self._length,)
 
     @property
     def names(self) -> list[Name]:
-        """The names of the columns."""
+        """Names of the columns."""
         return list(self._columns)
 
     @property
     def columns(self) -> list[Name]:
-        """The names of the columns, as a DataFrame has them."""
+        """Names of the columns, as in a DataFrame."""
         return self.names
 
     def __contains__(self, name: object) -> bool:
@@ -160,7 +179,7 @@ class Table(Tabled):
             yield self._row(row)
 
     def __getitem__(self, index: Any) -> Any:
-        """A column by its name, a row (a dict) by its number, or a Table of several rows."""
+        """Return a column by its name, a row (a dict) by its number, or a Table of several rows."""
         if isinstance(index, str):
             return self.column(index)
         rows = row_index(index, len(self), "Table")
@@ -173,50 +192,54 @@ class Table(Tabled):
         return selection
 
     def column(self, name: Names) -> Any:
-        """The column of that name, as it was given. Also for names that are numbers.
-
-        Several names, in a tuple, ask for the matrix of the numbers in these columns.
-        """
+        """Return a column by its name, which may also be an int. A tuple of names returns a matrix of these columns."""
         if isinstance(name, tuple):
             return side_by_side({column_name: self.column(column_name) for column_name in name})
         column = self._columns.get(name, ABSENT)
         if column is ABSENT:
             prefixed = any(str(known_name).endswith(f"__{name}") for known_name in self.names)
-            hint = f". Names stay as they are with {_KEEP}" if prefixed else ""
-            raise ParameterError(f"there is no column {name!r}; there are {some_of(self.names)}{hint}")
+            hint = (
+                f" To keep the original names, use {_KEEP}."
+                if prefixed
+                else suggestion(str(name), map(str, self.names))
+            )
+            columns = f"The columns are {some_of(self.names)}." if self.names else "The table has no columns."
+            raise ParameterError(f"There is no column {name!r}. {columns}{hint}")
         if isinstance(column, list):
             for row, value in enumerate(column):
                 if value is ABSENT:
-                    raise ParameterError(f"row {row} has no {name!r}; it has {some_of(self._row(row))}")
+                    keys = self._row(row)
+                    known = f"Its keys are {some_of(keys)}." if keys else "The row is empty."
+                    raise ParameterError(f"Row {row} has no value for the column {name!r}. {known}")
         return column
 
     def coerced(self, name: Names, coerce: Callable[[Any], Any]) -> Any:
-        """The column, or the matrix of several, in the form that `coerce` gives it, which is kept.
+        """Return a column, or the matrix of several columns, as converted by `coerce`. The result is cached.
 
-        `coerce` must return what it is given if that has the right form already, and raise a TreeletError if it
-        cannot use it. Kernels that need different forms of one column each find their own.
+        `coerce` must return its argument if no conversion is needed, and raise a TreeletError if the
+        argument cannot be converted. Several forms of one column may be cached for different kernels.
         """
         for form in self._forms.get(name, ()):
             try:
                 coerced = coerce(form)
-            except TreeletError:  # another kernel's form; the column as it was given may do
+            except TreeletError:  # cached for another kernel; the original column may be usable
                 continue
             if coerced is form:
                 return form
         column = self.column(name)
-        called = f"columns {list(name)}" if isinstance(name, tuple) else f"column {name!r}"
+        source = f"columns {some_of(name)}" if isinstance(name, tuple) else f"column {name!r}"
         try:
             coerced = coerce(column)
         except FormatError as error:
-            raise FormatError(error.message, f"{called}, {error.source}", error.line, error.column) from None
+            raise type(error)(error.message, f"{source}, {error.source}", error.line, error.column) from None
         except TreeletError as error:
-            raise type(error)(f"{called}: {error}") from None
+            raise type(error)(f"{source}: {error}") from None
         if coerced is not column:
             self._forms[name] = [coerced, *self._forms.get(name, ())]
         return coerced
 
     def with_form(self, name: Names, form: Any) -> Table:
-        """The same table with another form of a column, which comes before those it has."""
+        """Return the same table with one more cached form of a column, which is tried first."""
         table = _rebuild(self._columns, dict(self._forms), self._length)
         table._forms[name] = [form, *(other for other in self._forms.get(name, ()) if other is not form)]
         return table
@@ -242,26 +265,30 @@ def _rebuild(columns: dict[Name, Any], forms: dict[Names, list[Any]], length: in
 def _name(name: object) -> Name:
     if isinstance(name, (str, int)) and not isinstance(name, bool):
         return name
-    raise ParameterError(f"the name of a column must be a string or an int. Got {name!r} instead.")
+    raise ParameterError(f"The name of a column must be a string or an int. Got {name!r:.60} instead.")
+
+
+def _not_a_column(name: object, kind: str) -> InputTypeError:
+    return InputTypeError(f"The column {name!r} is {kind}, but a list with one value per row is needed.")
 
 
 def _column(name: object, column: Any) -> Any:
     if isinstance(column, (str, bytes, Mapping)):
-        raise InputTypeError(f"the column {name!r} is one {type(column).__name__}, not a list of values")
-    if hasattr(column, "tocsr"):  # the sparse form whose rows can be taken
+        raise _not_a_column(name, article(type(column).__name__))
+    if hasattr(column, "tocsr"):  # rows can be selected from the CSR format only
         return column.tocsr()
     if hasattr(column, "to_numpy") and not isinstance(column, np.ndarray):  # pandas, polars
         values = np.asarray(column)
         return values if values.dtype.kind in "biuf" else [None if is_missing(value) else value for value in column]
     if isinstance(column, np.ndarray) and column.ndim == 0:
-        raise InputTypeError(f"the column {name!r} is an array without a dimension, not a list of values")
+        raise _not_a_column(name, "an array without dimensions")
     if isinstance(column, np.ndarray) and column.dtype.kind in "OUST" and column.ndim == 1:
         return column.tolist()
     if isinstance(column, list) or not (hasattr(column, "shape") and hasattr(column, "__getitem__")):
         try:
             return list(column)
         except TypeError:
-            raise InputTypeError(f"the column {name!r} is one {type(column).__name__}, not a list of values") from None
+            raise _not_a_column(name, article(type(column).__name__)) from None
     return column
 
 
@@ -276,8 +303,8 @@ def _taken(column: Any, rows: slice | NDArray[np.int64]) -> Any:
 
 
 def stacked(first: Any, second: Any) -> Any:
-    """The examples of two collections of one kind, in one; InputTypeError where that cannot be."""
-    if type(first) is type(second) and hasattr(first, "concat"):  # banks, and bags of what they hold
+    """Concatenate two collections of the same kind. Other collections raise InputTypeError."""
+    if type(first) is type(second) and hasattr(first, "concat"):  # banks, and bags of their items
         return type(first).concat([first, second])
     if isinstance(first, Table) and isinstance(second, Table) and set(first.names) == set(second.names):
         return Table({name: stacked(first.column(name), second.column(name)) for name in first.names})
@@ -294,31 +321,39 @@ def stacked(first: Any, second: Any) -> Any:
     if isinstance(first, list) and isinstance(second, list):
         return first + second
     raise InputTypeError(
-        f"examples of several parts must be of one kind, with the same columns or features: {first!r} and {second!r} are not"
+        "Collections can be concatenated if they are of one kind and have the same columns or features. "
+        f"Got {first!r:.80} and {second!r:.80} instead."
     )
 
 
 def read_examples(
     file: PathLike | IO[bytes] | IO[str], format: str | None = None, **options: Any
 ) -> tuple[Treebank | Table, list[str] | None]:
-    r"""Read a file of examples, with their labels where it has any.
+    r"""Read a file of examples and their labels.
 
     Parameters
     ----------
     file : path or open file
-        As for `read_trees`.
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
     format : str, optional
-        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
+        A name from `treelet.formats.FORMATS`. Default: detected from the file name, then from the content.
     **options
-        ``on_error="skip"`` leaves out rows that are not as they should be, and warns, see
-        `treelet.formats.read_document`. And those of the format.
+        Options of the format. With ``on_error="skip"``, malformed rows are skipped and a warning
+        reports their number; see `treelet.formats.read_document`.
 
     Returns
     -------
     X : Treebank or Table
-        A Treebank if there is one tree a row and nothing else; otherwise a Table of all trees, vectors and texts.
+        A Treebank if each row contains one tree and nothing else; otherwise a Table with all trees,
+        vectors and texts.
     y : list of str or None
-        The labels, numbers in their shortest form: ``+1``, ``1`` and ``1.0`` are one class.
+        The labels, or None for a file without labels. Numbers are in their shortest form: ``+1``,
+        ``1`` and ``1.0`` are the same class.
+
+    See Also
+    --------
+    read_trees : read trees without labels.
+    iter_examples : read a file that is larger than memory.
 
     Examples
     --------
@@ -336,19 +371,23 @@ def read_examples(
 def iter_examples(
     file: PathLike | IO[bytes] | IO[str], format: str | None = None, *, block: int = 10_000, **options: Any
 ) -> Iterator[tuple[Treebank | Table, list[str] | None]]:
-    r"""Read a file of examples that may be larger than memory, a part at a time.
+    r"""Read a file of examples in blocks, so the file may be larger than memory.
 
     Parameters
     ----------
-    file, format, **options
-        As for `read_examples`; the formats are those of `iter_trees`.
-    block : int
-        How many examples at a time.
+    file : path or open file
+        As for `read_examples`.
+    format : str, optional
+        As for `read_examples`, but only the formats that `iter_trees` supports.
+    block : int, default 10,000
+        Number of examples per block.
+    **options
+        As for `read_examples`.
 
     Yields
     ------
     X, y
-        The next `block` examples, as `read_examples` gives them; the last time fewer.
+        The next `block` examples and their labels, as in `read_examples`. The last block may be smaller.
 
     Examples
     --------
@@ -371,8 +410,10 @@ def _examples(document: Document, file: object) -> tuple[Treebank | Table, list[
     for named in cast("Iterable[dict[str, Any]]", (trees, document.vectors, document.strings)):
         for name, column in named.items():
             if name in columns:
-                raise FormatError(f"{name!r} names both trees and something else: rename one of them", str(file))
+                raise FormatError(
+                    f"The name {name!r} is used for trees and for another column. Rename one of them.", str(file)
+                )
             columns[name] = column
     if not columns and document.labels:
-        raise FormatError("there are labels alone: no row has a tree, a vector or a text", str(file))
+        raise FormatError("The file contains only labels: no row has a tree, a vector or a text.", str(file))
     return Table(columns), document.labels

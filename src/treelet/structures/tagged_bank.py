@@ -1,4 +1,4 @@
-"""Collections of tagged sequences, hash-consed: equal suffixes anywhere in one are one."""
+"""Collections of tagged sequences in which equal suffixes are stored once, and files of tagged sequences."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from typing import IO, cast
 
 import numpy as np
 
-from treelet.checks import wrong
+from treelet.checks import article, wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.files import PathLike, open_source, open_target
-from treelet.formats.tagged import check_format, column_lines, parse_slashes, read_columns, read_slashes, tag_problem
+from treelet.formats.tagged import check_format, column_lines, read_columns, read_slashes, tag_problem
 from treelet.structures.bank import PostOrder, Stats, listed
-from treelet.structures.sequence import Tagged
+from treelet.structures.sequence import Tagged, parse_inline
 from treelet.structures.tree_form import TreeFormBank
 
 
 class TaggedBank(TreeFormBank[Tagged | None]):
-    """Tagged sequences, for kernels: a collection like `Treebank`.
+    """A collection of tagged sequences, used like a `Treebank`.
 
-    Within, a sequence is a chain: a tree in which a tag stands over its word and the rest of the sequence. So equal
-    suffixes are stored once, and slicing costs next to nothing.
+    A sequence is stored as a chain: a tree in which each tag has two children, its word and the rest
+    of the sequence. Equal suffixes are stored once, and slicing is cheap.
 
     Parameters
     ----------
-    sequences : iterable
-        `Tagged`, strings in the slash form, lists of (word, tag) pairs, mixed as you like. None is a missing sequence,
-        whose kernel with anything is 0. A string is one item, not a file: see `read_tagged`.
+    items : iterable
+        `Tagged` objects, strings of the form ``word/tag word/tag``, or lists of (word, tag) pairs,
+        in any mixture. None stands for a missing sequence; the kernel of a missing sequence with
+        anything is 0. To read a file, use `read_tagged`.
 
     Examples
     --------
@@ -50,7 +51,7 @@ class TaggedBank(TreeFormBank[Tagged | None]):
 
     @classmethod
     def _columns_of(cls, items: list[Tagged | None]) -> Columns:
-        """Chains: all words, then the tags from the last to the first, each over its word and the rest."""
+        """Build chains in post-order: all words, then the tags from last to first, each over its word and the rest."""
         trees = PostOrder()
         for item in items:
             if item is not None:
@@ -70,12 +71,10 @@ class TaggedBank(TreeFormBank[Tagged | None]):
         longer = positions[arity[positions] == 2]
         good = arity.max(initial=0) <= 2 and not arity[first].any() and arity[child[start[longer] + 1]].all()
         if not good or not arity[roots[roots >= 0]].all():
-            raise TreeError(
-                "these trees are no chains of tags, words and what follows: they were not made by a TaggedBank"
-            )
+            raise TreeError("The trees do not represent tagged sequences, because no TaggedBank made them.")
         texts = store.labels
-        if any(tag_problem(texts[tag]) for tag in np.unique(store.label[positions])):
-            raise TreeError("a tag of these chains is none: they were not made by a TaggedBank")
+        if invalid := [texts[tag] for tag in np.unique(store.label[positions]) if tag_problem(texts[tag])]:
+            raise TreeError(f"The label {invalid[0]!r:.60} is not a valid tag, because no TaggedBank made these trees.")
 
     @classmethod
     def _items_of(cls, columns: Columns) -> list[Tagged | None]:
@@ -91,10 +90,10 @@ class TaggedBank(TreeFormBank[Tagged | None]):
             sequences.append(Tagged._trusted(tuple(words), tuple(tags)) if words else None)
         return sequences
 
-    # --- what it holds ------------------------------------------------------------------------------------------
+    # --- content ------------------------------------------------------------------------------------------------
 
     def stats(self) -> Stats:
-        """How many sequences, positions, distinct suffixes, distinct words and tags."""
+        """Count sequences, positions, distinct suffixes, distinct words and distinct tags."""
         weights, store = self.weights(), self.columns.store
         distinct = np.unique(weights.node)
         inner = store.production >= 0
@@ -108,20 +107,26 @@ class TaggedBank(TreeFormBank[Tagged | None]):
         )
 
     def strings(self) -> list[str]:
-        """Each sequence in the slash form (a missing one: an empty string)."""
+        """Return each sequence as ``word/tag word/tag``. A missing sequence is an empty string."""
         return ["" if item is None else str(item) for item in self._all()]
 
     def write(self, file: PathLike | IO[str], format: str = "slashes") -> None:
-        """Write the sequences; the file appears whole or not at all, packed if its name says so.
+        """Write the sequences to a file, which appears only when it is complete.
 
-        ``"slashes"`` is one sequence a line, an empty line for a missing one; ``"columns"`` one word and tag a line, an
-        empty line after each sequence.
+        Parameters
+        ----------
+        file : path or open file
+            Files whose names end in ``.gz``, ``.xz`` or ``.bz2`` are compressed.
+        format : {"slashes", "columns"}, default "slashes"
+            ``"slashes"`` writes one sequence per line, and an empty line for a missing sequence.
+            ``"columns"`` writes one word with its tag per line, and an empty line after each sequence.
         """
         check_format(format)
         items = self._all()
         if format == "columns" and None in items:
             raise TreeError(
-                f"sequence {items.index(None)} is missing, which columns cannot say: write format='slashes'"
+                f"Sequence {items.index(None)} is missing, but the format 'columns' has no notation for missing "
+                "sequences. Use format='slashes'."
             )
         with open_target(file) as stream:
             if format == "slashes":
@@ -134,13 +139,13 @@ def _item(item: object, number: int) -> Tagged | None:
     if item is None or isinstance(item, Tagged):
         return item
     if isinstance(item, str):
-        return Tagged._trusted(*parse_slashes(item, f"item {number}"))
+        return Tagged._trusted(*parse_inline(item, f"item {number}"))
     try:
         pairs = [(word, tag) for word, tag in cast("Iterable[tuple[str, str]]", item)]
     except (TypeError, ValueError):
         raise InputTypeError(
-            f"item {number} is a {type(item).__name__}, not a tagged sequence: give Tagged, 'word/tag word/tag', or a "
-            "list of (word, tag) pairs"
+            f"Item {number} is {article(type(item).__name__)}, but a tagged sequence is needed. Pass a Tagged, a string "
+            "such as 'the/DT dog/NN', or a list of (word, tag) pairs."
         ) from None
     try:
         return Tagged([word for word, _ in pairs], [tag for _, tag in pairs])
@@ -162,18 +167,25 @@ def read_tagged(
     Parameters
     ----------
     file : path or open file
-        ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
-    format : {"columns", "slashes"}
-        ``"columns"``: a word a line with what belongs to it, in columns between blanks, and an empty line between
-        sentences, as in the CoNLL shared tasks; lines that begin with ``-DOCSTART-`` are left out. ``"slashes"``:
-        a sentence a line, ``word/tag word/tag``; an empty line is a missing one.
-    word, tag : int
-        Which columns, counted from 0; negative ones from the last.
-    encoding : str
-        Of the text.
-    on_error : {"raise", "skip"}
-        What becomes of a sentence that is not as it should be: an error; or it is left out, and a warning says how many were,
-        and where the first ones are.
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
+    format : {"columns", "slashes"}, default "columns"
+        ``"columns"``: one word per line, with its annotations in columns separated by blanks, and an
+        empty line between sentences, as in the CoNLL shared tasks. Lines that begin with
+        ``-DOCSTART-`` are skipped. ``"slashes"``: one sentence per line, as ``word/tag word/tag``; an
+        empty line is a missing sequence.
+    word : int, default 0
+        Column of the words, counted from 0. Negative numbers count from the last column.
+    tag : int, default 1
+        Column of the tags, counted in the same way.
+    encoding : str, default "utf-8"
+        Encoding of the file.
+    on_error : {"raise", "skip"}, default "raise"
+        ``"raise"`` raises an error for a malformed sentence. ``"skip"`` skips malformed sentences; a
+        warning reports how many were skipped and where the first ones are.
+
+    Returns
+    -------
+    TaggedBank
 
     Examples
     --------

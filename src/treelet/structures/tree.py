@@ -3,35 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, cast
+from typing import Any
 
-from treelet.errors import TreeError, TreeletError
+from treelet.checks import article
+from treelet.errors import FormatError, InputTypeError, TreeError, TreeletError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import MOST_NODES, Reader, label_problem
+from treelet.printable import shortened
 from treelet.shown import Drawn
+from treelet.structures.inline import inline_error
 
-DRAWN = 500  # levels: each line of a drawing is as long as its node is deep
+DRAWN = 500  # maximum number of levels in a drawing; the width of a line grows with the depth
 
 
 def check_label(label: object) -> str:
-    """A label is a non-empty string without white space or brackets, so that trees can be written and read back."""
+    """Return a label, or raise TreeError if a tree with this label could not be written and read back."""
+    if not isinstance(label, str):
+        raise TreeError(f"A label must be a string. Got {article(type(label).__name__)} instead: {label!r:.60}.")
+    if not label:
+        raise TreeError("A label must not be empty.")
+    stripped = label.strip()
+    if stripped.startswith("(") and stripped.endswith(")") and " " in stripped:
+        raise TreeError(
+            f"{shortened(label)} is not a label. Use Tree.parse to read a tree in brackets, or treelet.formats.escape to "
+            "make a label of any text."
+        )
     if problem := label_problem(label):
-        raise TreeError(f"a label is {problem}; write brackets as -LRB- and -RRB- and join words by '_'")
-    return cast(str, label)
+        reason = "is not valid Unicode text" if "Unicode" in problem else "contains white space or a bracket"
+        raise TreeError(
+            f"The label {shortened(label)} {reason}. Use treelet.formats.escape(text): it writes brackets as -LRB- and "
+            "-RRB-, and white space as '_'."
+        )
+    return label
 
 
 class Tree(Drawn):
-    """An ordered labeled tree. A node without children is a word.
+    """An ordered tree with labels. A node without children is a word.
 
-    Immutable and hashable; equal trees are equal whatever they were made from. A tree is no list: its children
-    are in `children`, and iterating over it gives them.
+    Trees are immutable and hashable. Two trees are equal if their labels and children are equal.
+    A tree is not a list: iterate over the tree, or use `children`, to get the children.
 
     Parameters
     ----------
     label : str
-        Non-empty, without white space or brackets.
-    children : iterable of Tree or str
-        A string stands for a word.
+        Label of the root. Must not be empty or contain white space or brackets;
+        `treelet.formats.escape` makes a label of any text.
+    children : iterable of Tree or str, default ()
+        Children from left to right. A string stands for a word.
+
+    Attributes
+    ----------
+    label : str
+        Label of the root.
+    children : tuple of Tree
+        Children from left to right.
 
     Examples
     --------
@@ -51,17 +76,26 @@ class Tree(Drawn):
 
     def __init__(self, label: str, children: Iterable[Tree | str] = ()) -> None:
         if isinstance(children, str):
-            raise TreeError(f"children must be a list; for one word write Tree({label!r}, [{children!r}])")
+            raise TreeError(
+                f"The children of a tree must be a list, not a string. For one word, write "
+                f"Tree({label!r:.60}, [{shortened(children)}])."
+            )
+        try:
+            items = iter(children)
+        except TypeError:
+            kind = article(type(children).__name__)
+            raise InputTypeError(f"The children of a tree must be a list. Got {kind} instead.") from None
         kids = []
-        for child in children:
+        for number, child in enumerate(items):
             if isinstance(child, Tree):
                 kids.append(child)
             elif isinstance(child, str):
                 kids.append(Tree(child))
             else:
-                raise TreeError(f"a child must be a Tree or a string, got {type(child).__name__}: {child!r}")
-        if not kids and isinstance(label, str) and label.lstrip().startswith("("):
-            raise TreeError(f"{label[:40]!r} is no label: write Tree.parse(...) to read a tree in brackets")
+                raise TreeError(
+                    f"Child {number} of the node {label!r:.60} must be a Tree or a string. "
+                    f"Got {article(type(child).__name__)} instead: {child!r:.60}."
+                )
         self._set(check_label(label), tuple(kids))
 
     def _set(self, label: str, children: tuple[Tree, ...]) -> None:
@@ -77,20 +111,43 @@ class Tree(Drawn):
 
     @classmethod
     def parse(cls, text: str) -> Tree:
-        """The tree that a bracketed string spells.
+        """Read a tree from a bracketed string.
 
+        Parameters
+        ----------
+        text : str
+            One tree in Penn Treebank brackets. To read a file, use `treelet.read_trees`.
+
+        Returns
+        -------
+        Tree
+
+        Raises
+        ------
+        FormatError
+            If the text is not exactly one well-formed tree. The message contains the column.
+
+        Examples
+        --------
+        >>> from treelet import Tree
         >>> Tree.parse("(S (NP (N John)) (VP (V sleeps)))").label
         'S'
         """
         if not isinstance(text, str):
-            raise TreeError(f"Tree.parse takes a string, got {type(text).__name__}")
+            raise TreeError(f"Tree.parse needs a bracketed string. Got {article(type(text).__name__)} instead.")
         reader = Reader("<text>")
-        reader.feed_one(text.encode("utf-8", "surrogatepass"))
+        try:
+            reader.feed_one(text.encode("utf-8", "surrogatepass"))
+        except FormatError as error:
+            raise inline_error(error, text) from None
         return trees_of(reader.result())[0]  # type: ignore[return-value]  # a tree that was read is not None
 
     def to_nltk(self) -> Any:
-        """The tree as an ``nltk.Tree``, whose words are strings; a Treebank takes it back as it was.
+        """Convert to an ``nltk.Tree`` whose words are strings. A `Treebank` of the result contains an equal tree.
 
+        Examples
+        --------
+        >>> from treelet import Tree
         >>> Tree.parse("(NP (D the) (N apple))").to_nltk()
         Tree('NP', [Tree('D', ['the']), Tree('N', ['apple'])])
         """
@@ -109,20 +166,20 @@ class Tree(Drawn):
             ]
         return root
 
-    # --- what it holds ------------------------------------------------------------------------------------------
+    # --- content ------------------------------------------------------------------------------------------------
 
     @property
     def is_word(self) -> bool:
-        """True if there are no children."""
+        """True if the node has no children."""
         return not self.children
 
     @property
     def is_preterminal(self) -> bool:
-        """True if there are children and all of them are words."""
+        """True if the node has children and all of them are words."""
         return bool(self.children) and all(not child.children for child in self.children)
 
     def nodes(self) -> Iterator[Tree]:
-        """All nodes, this one first, parents before children, left to right."""
+        """Iterate over all nodes in preorder: this node first, parents before children, left to right."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -130,7 +187,7 @@ class Tree(Drawn):
             stack.extend(reversed(node.children))
 
     def _check_size(self) -> None:
-        """TreeError if shared parts make the tree too large to be gone through node by node."""
+        """Raise TreeError if shared subtrees make the tree too large to visit node by node."""
         sizes: dict[int, int] = {}
         stack = [self]
         while stack:
@@ -143,20 +200,23 @@ class Tree(Drawn):
             sizes[id(node)] = min(1 + sum(sizes[id(child)] for child in node.children), MOST_NODES + 1)
         if sizes[id(self)] > MOST_NODES:
             raise TreeError(
-                f"the tree has more than {MOST_NODES:,} nodes, since its parts are shared, and cannot be written or listed: "
-                "kernels take it as it is"
+                f"The tree has more than {MOST_NODES:,} nodes, because its subtrees are shared, and cannot be written "
+                "or listed. Kernels accept the tree."
             )
 
     def words(self) -> list[str]:
-        """The words, left to right."""
+        """Return the words, from left to right."""
         self._check_size()
         return [node.label for node in self.nodes() if not node.children]
 
     leaves = words
 
     def productions(self) -> list[tuple[str, tuple[str, ...]]]:
-        """The label of each node that has children, with theirs.
+        """Return the productions in preorder: the label of each node with children, and the labels of these children.
 
+        Examples
+        --------
+        >>> from treelet import Tree
         >>> Tree.parse("(NP (D the) (N apple))").productions()
         [('NP', ('D', 'N')), ('D', ('the',)), ('N', ('apple',))]
         """
@@ -164,14 +224,15 @@ class Tree(Drawn):
         return [(node.label, tuple(child.label for child in node.children)) for node in self.nodes() if node.children]
 
     def height(self) -> int:
-        """Productions on the longest path from here to a word: 0 for a word, 1 for a pre-terminal."""
+        """Return the number of productions on the longest path down to a word: 0 for a word, 1 for a pre-terminal."""
         level, height = [self], -1
         while level:
             height += 1
             level = list({id(child): child for node in level for child in node.children}.values())
         return height
 
-    # No length and no indexing: NumPy would take a tree for a sequence, and an array of trees for one of words.
+    # A tree has no __len__ and no __getitem__: NumPy would treat it as a sequence, and turn a list of trees into an
+    # array of words.
     def __iter__(self) -> Iterator[Tree]:
         return iter(self.children)
 
@@ -195,10 +256,10 @@ class Tree(Drawn):
         return True
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Tree cannot be changed; build a new one (tried to set {name!r})")
+        raise AttributeError(f"{name!r} cannot be set, because a Tree is immutable. Build a new tree instead.")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError("a Tree cannot be changed; build a new one")
+        raise AttributeError(f"{name!r} cannot be deleted, because a Tree is immutable. Build a new tree instead.")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Tree.parse, (str(self),)
@@ -209,7 +270,7 @@ class Tree(Drawn):
     def __deepcopy__(self, memo: object) -> Tree:
         return self
 
-    # --- how it looks -------------------------------------------------------------------------------------------
+    # --- as text ------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:
         if not self.children:
@@ -232,11 +293,19 @@ class Tree(Drawn):
     def __repr__(self) -> str:
         return f"Tree.parse({str(self)!r})"
 
-    _repr_pretty_ = Drawn._repr_pretty_  # IPython takes it only from where __repr__ is
+    _repr_pretty_ = Drawn._repr_pretty_  # IPython uses it only from the class that defines __repr__
 
     def pretty(self) -> str:
-        """The tree drawn with lines, for a terminal.
+        """Draw the tree with lines, for a terminal.
 
+        Raises
+        ------
+        TreeError
+            If the tree has more than 500 levels.
+
+        Examples
+        --------
+        >>> from treelet import Tree
         >>> print(Tree.parse("(S (NP (N John)) (VP (V sleeps)))").pretty())
         S
         ├── NP
@@ -246,7 +315,8 @@ class Tree(Drawn):
         """
         if self.height() > DRAWN:
             raise TreeError(
-                f"the tree is {self.height():,} levels deep, and can be drawn up to {DRAWN:,}: print str(tree)"
+                f"The tree is {self.height():,} levels deep, but only trees of up to {DRAWN:,} levels can be drawn. "
+                "Print str(tree) instead."
             )
         self._check_size()
         lines: list[str] = []
@@ -264,7 +334,7 @@ class Tree(Drawn):
 
 
 def trees_of(columns: Columns) -> list[Tree | None]:
-    """The trees of some columns; equal subtrees become one object."""
+    """Build the trees of some columns. Equal subtrees become the same object."""
     store, roots = columns
     labels, label = store.labels, store.label.tolist()
     start, child = store.child_start.tolist(), store.child.tolist()

@@ -1,4 +1,4 @@
-"""Banks of what is no tree but is held as trees."""
+"""The base class of banks that store other structures in the form of trees."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ Item = TypeVar("Item")
 
 
 class TreeFormBank(Bank[Item]):
-    """A bank whose items are trees within: so kernels, models and files are those of trees."""
+    """A bank that stores its items as trees, so kernels, models and files for trees work with it."""
 
     __slots__ = ()
 
     def as_trees(self) -> Treebank:
-        """The items in the form of trees that the kernels see."""
+        """Return the trees that represent the items, as kernels see them."""
         return Treebank.from_columns(self.columns)
 
     @classmethod
     def from_trees(cls, trees: Treebank) -> Self:
-        """A bank of trees in that form; TreeError if they are not."""
+        """Return a bank of the items that the trees represent. Other trees raise TreeError."""
         cls._check(trees.compact().columns)
         return cls.from_columns(trees.columns)

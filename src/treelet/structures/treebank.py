@@ -1,35 +1,40 @@
-"""A collection of trees, hash-consed: equal subtrees anywhere in it are one."""
+"""Collections of trees in which equal subtrees are stored once, and functions that read files of trees."""
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterable, Iterator
 from typing import IO, Any, cast
 
 import numpy as np
 
+from treelet.checks import some_of, suggestion
 from treelet.errors import FormatError, TreeError
 from treelet.formats.adapters import adapter_for, flatten
-from treelet.formats.base import FORMATS, Columns, Document, read_blocks, read_document, write_document
+from treelet.formats.base import Columns, Document, read_blocks, read_document, write_document
 from treelet.formats.brackets import Reader, bracketed
-from treelet.formats.files import PathLike, unpacked_name
+from treelet.formats.files import PathLike
 from treelet.structures.bank import Bank, Stats, listed
+from treelet.structures.inline import inline_error
 from treelet.structures.tree import Tree, trees_of
 from treelet.vocabulary import keyword
 
 
 class Treebank(Bank[Tree | None]):
-    """Trees, held as columns in which every distinct subtree occurs once.
+    """A collection of trees that stores every distinct subtree once.
 
-    Slicing and fancy indexing share those columns and cost next to nothing.
+    A Treebank is indexed like a NumPy array. Slices share the stored subtrees, so slicing is cheap.
 
     Parameters
     ----------
-    trees : iterable
-        `Tree`, bracketed strings, nltk trees, Python ``ast`` nodes, XML elements, mixed as you like; a list, an array, a
-        column of a DataFrame, or a DataFrame of one column. None (or NaN, or what pandas has for it) is a missing tree,
-        whose kernel with anything is 0. A string is one item, not a file: see `read_trees`.
+    items : iterable
+        A list, an array, a column of a DataFrame, or a DataFrame with one column. Items may be
+        `Tree` objects, bracketed strings, NLTK trees, Python ``ast`` nodes or XML elements, in any
+        mixture. None, NaN and pandas' missing values stand for a missing tree; the kernel of a
+        missing tree with anything is 0. To read a file, use `treelet.read_trees`.
+
+    See Also
+    --------
+    treelet.read_trees : read a file of trees.
 
     Examples
     --------
@@ -59,10 +64,10 @@ class Treebank(Bank[Tree | None]):
     def _items_of(cls, columns: Columns) -> list[Tree | None]:
         return trees_of(columns)
 
-    # --- what it holds ------------------------------------------------------------------------------------------
+    # --- content ------------------------------------------------------------------------------------------------
 
     def stats(self) -> Stats:
-        """How many trees, nodes with children, words, distinct subtrees (words left out), productions, labels."""
+        """Count trees, nodes with children, words, distinct subtrees (other than words), productions and labels."""
         weights = self.weights()
         node, count = weights.node, weights.weight
         distinct = np.unique(node)
@@ -78,15 +83,20 @@ class Treebank(Bank[Tree | None]):
         )
 
     def write(self, file: PathLike | IO[str], format: str | None = None) -> None:
-        """Write the trees in any writable format of `treelet.formats`; the file appears whole or not at all."""
+        """Write the trees to a file, which appears only when it is complete.
+
+        Parameters
+        ----------
+        file : path or open file
+            Files whose names end in ``.gz``, ``.xz`` or ``.bz2`` are compressed.
+        format : str, optional
+            A writable format from `treelet.formats.FORMATS`. Default: detected from the file name.
+        """
         write_document(Document(trees={"tree": self.columns}), file, format)
 
     def strings(self) -> list[str]:
-        """Each tree in brackets (a missing one: an empty string)."""
+        """Return each tree in brackets. A missing tree is an empty string."""
         return list(bracketed(self.compact().columns))
-
-
-_SOURCE = re.compile(r"\s*(@\w|(async\s+def|def|class|import)\s+\w|from\s+[\w.]+\s+import\s)")
 
 
 def _read_in(trees: Iterable[object]) -> Columns:
@@ -94,14 +104,13 @@ def _read_in(trees: Iterable[object]) -> Columns:
     items = listed(trees, "trees", single, "read_trees")
     if not any(isinstance(item, str) for item in items):
         return flatten(items)
-    # Strings are read natively; whatever else there is goes beside them.
+    # The native reader takes all strings; other items are converted separately and added to the same store.
     reader, texts = Reader("tree"), [number for number, item in enumerate(items) if isinstance(item, str)]
     for number in texts:
         try:
             reader.feed_one(cast(str, items[number]).encode("utf-8", "surrogatepass"))
         except FormatError as error:
-            hint = _hint(cast(str, items[number]))
-            raise FormatError(error.message + hint, f"item {number}", error.line, error.column) from None
+            raise inline_error(error, cast(str, items[number]), f"item {number}") from None
     store, read = reader.result()
     roots = np.full(len(items), -1, np.int32)
     roots[texts] = read
@@ -112,22 +121,6 @@ def _read_in(trees: Iterable[object]) -> Columns:
     return Columns(store, roots)
 
 
-def _hint(text: str) -> str:
-    """What to say of a text that stands for a missing tree, is markup, source code or a line, or looks like the name of a file."""
-    if text.strip().lower() in ("", "nan", "none", "<na>", "nat", "null"):
-        return "; a missing tree is None, or NaN as a number, and no text"
-    if text.lstrip().startswith("<"):
-        return "; treelet.formats.xml_trees and html_trees read markup"
-    if _SOURCE.match(text):
-        return "; treelet.formats.python_trees reads source code"
-    if "\t(" in text:
-        return "; of label<TAB>tree give what is after the tab, or read them with treelet.read_examples"
-    suffixes = {suffix for known in FORMATS.values() for suffix in known.suffixes}
-    if "(" in text or not (unpacked_name(text).suffix.lower() in suffixes or os.path.isfile(text)):
-        return ""
-    return f"; {text[:60]!r} looks like the name of a file: read it with treelet.read_trees"
-
-
 def read_trees(
     file: PathLike | IO[bytes] | IO[str], format: str | None = None, *, column: str | None = None, **options: Any
 ) -> Treebank:
@@ -136,19 +129,32 @@ def read_trees(
     Parameters
     ----------
     file : path or open file
-        ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
     format : str, optional
-        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content. Options may follow:
-        ``"python:each=function"``.
+        A name from `treelet.formats.FORMATS`, optionally followed by options, for example
+        ``"python:each=function"``. Default: detected from the file name, then from the content.
     column : str, optional
-        Which trees, where the format holds several a row (by default the only ones).
+        Tree column to use when rows contain several trees. Default: the only tree column.
     **options
-        ``on_error="skip"`` leaves out trees that are not as they should be, and warns, see
-        `treelet.formats.read_document`. And those of the format: ``drop_empty=True``, ``drop_function_tags=True``, ``root="ROOT"``, ``encoding="latin-1"``, ...
+        Options of the format, for example ``drop_empty=True``, ``drop_function_tags=True``,
+        ``root="ROOT"`` or ``encoding="latin-1"``. With ``on_error="skip"``, malformed trees are
+        skipped and a warning reports their number; see `treelet.formats.read_document`.
 
     Returns
     -------
     Treebank
+
+    Raises
+    ------
+    FormatError
+        If the file contains a malformed tree. The message contains the file, the line and the column.
+    FileError
+        If the file cannot be read.
+
+    See Also
+    --------
+    iter_trees : read a file that is larger than memory.
+    read_examples : read trees together with their labels.
 
     Examples
     --------
@@ -168,20 +174,27 @@ def iter_trees(
     column: str | None = None,
     **options: Any,
 ) -> Iterator[Treebank]:
-    """Read a file of trees that may be larger than memory, a part at a time.
+    """Read a file of trees in blocks, so the file may be larger than memory.
 
     Parameters
     ----------
-    file, format, column, **options
-        As for `read_trees`. The formats are those of one tree after the other: brackets, lines, tsv and csv. With
-        ``on_error="skip"``, brackets are read as a whole first; lines are not.
-    block : int
-        How many trees at a time.
+    file : path or open file
+        As for `read_trees`.
+    format : str, optional
+        As for `read_trees`, but only ``"brackets"``, ``"lines"``, ``"tsv"`` and ``"csv"``. With
+        ``on_error="skip"``, a file in brackets is first read completely; the other formats are not.
+    block : int, default 10,000
+        Number of trees per block.
+    column : str, optional
+        As for `read_trees`.
+    **options
+        As for `read_trees`.
 
     Yields
     ------
     Treebank
-        The next `block` trees, the last time fewer. Each bank has a store of its own: what is forgotten is free.
+        The next `block` trees, or fewer in the last block. Blocks do not share memory, so a block
+        that is no longer used is freed.
 
     Examples
     --------
@@ -195,14 +208,18 @@ def iter_trees(
 
 
 def bank_of(document: Document, column: str | None = None) -> Treebank:
-    """The trees of a document: its only ones, or those of a column."""
+    """Return the trees of a document: the only tree column, or the column with the given name."""
     names = list(document.trees)
     if column is None and len(names) == 1:
         column = names[0]
-    if column not in document.trees:
-        raise TreeError(
-            "there are no trees in this file"
-            if not names
-            else f"which trees? The file has the columns {', '.join(names)}: name one ({keyword('column', names[0])})"
-        )
-    return Treebank.from_columns(document.trees[column])
+    if column in document.trees:
+        return Treebank.from_columns(document.trees[column])
+    if not names:
+        raise TreeError("The file contains no trees.")
+    choose = f"Choose one, for example {keyword('column', names[0])}."
+    if column is None:
+        raise TreeError(f"The file has several columns of trees: {some_of(names)}. {choose}")
+    near = suggestion(column, names)
+    raise TreeError(
+        f"The file has no column {column!r} of trees. Its tree columns are {some_of(names)}.{near or ' ' + choose}"
+    )

@@ -1,4 +1,4 @@
-"""Feature vectors, dense or sparse, as matrices or by the names of their features."""
+"""Feature vectors: dense or sparse matrices, optionally with names of features."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import some_of
+from treelet.checks import article, plural, some_of
 from treelet.errors import InputTypeError, ParameterError
 from treelet.structures.bank import row_index
 
 
 class Vectors:
-    """Feature vectors, one a row.
+    """A collection of feature vectors, one vector per row.
 
     Parameters
     ----------
     rows : array, DataFrame, sparse matrix, list of lists or list of dicts
-        Finite numbers of any type. Dicts are ``{feature: value}``, features being strings or ints; a feature that is
-        not there is 0, and vectors are matched by these names. So are those of two DataFrames, which must have the same
-        columns, in any order.
+        Finite numbers of any type. Dicts map features, which are strings or ints, to values; other
+        features are 0. Vectors from dicts are matched by the names of the features. Vectors from
+        DataFrames are matched by the names of the columns, which must be the same, in any order.
 
     Examples
     --------
@@ -39,7 +39,7 @@ class Vectors:
     values: Any
     """The matrix: a float64 array, or a scipy CSR array."""
     names: tuple[str | int, ...] | None
-    """What each column stands for, if the vectors came as dicts, or in a DataFrame whose columns are texts."""
+    """Names of the features, if the vectors came from dicts or from a DataFrame whose column names are strings."""
 
     def __init__(self, rows: Any) -> None:
         self.values, self.names = _matrix(rows)
@@ -52,7 +52,7 @@ class Vectors:
 
     @property
     def is_sparse(self) -> bool:
-        """True if the matrix is a sparse one."""
+        """True if the matrix is sparse."""
         return not isinstance(self.values, np.ndarray)
 
     def __len__(self) -> int:
@@ -60,12 +60,12 @@ class Vectors:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """Vectors and features."""
+        """Number of vectors and number of features."""
         n, width = self.values.shape
         return int(n), int(width)
 
     def __getitem__(self, index: Any) -> Any:
-        """One row as an array, or the vectors of several."""
+        """Return one row as an array, or the vectors of several rows."""
         rows = row_index(index, len(self), "collection of vectors")
         if isinstance(rows, int):
             return self.values[[rows]].toarray()[0] if self.is_sparse else self.values[rows]
@@ -78,14 +78,18 @@ class Vectors:
         return Vectors._of, (self.values, self.names)
 
     def own_features(self) -> Vectors:
-        """The same vectors by name with no other features than they have, in the order of their names: equal where these are equal."""
+        """Drop features that are 0 in all vectors, and sort the others by name.
+
+        The result does not depend on features of other vectors. Vectors without names, and dense
+        vectors, are returned unchanged.
+        """
         if self.names is None or not self.is_sparse:
             return self
         used = sorted({self.names[column] for column in self.values.indices[self.values.data != 0].tolist()}, key=repr)
         return Vectors._of(_renumbered(self, _with_names(tuple(used))), tuple(used))
 
     def matched(self, other: Vectors) -> tuple[Any, Any]:
-        """The two matrices with one meaning to each column; features of `other` alone are left out."""
+        """Return the two matrices with the same features as columns. Features that only `other` has are dropped."""
         mine, theirs = self.values, other.values
         if len(self) and len(other):
             if self.names is not None and other.names is not None:
@@ -93,11 +97,13 @@ class Vectors:
                     theirs = (_renumbered if self.is_sparse or other.is_sparse else _reordered)(other, self)
             elif any(vectors.names is not None and vectors.is_sparse for vectors in (self, other)):
                 raise ParameterError(
-                    "feature vectors by name (dicts) cannot be compared with ones by position (an array or a matrix)"
+                    "Vectors with named features (dicts) cannot be compared with vectors without names (an array). "
+                    "Pass both in the same form."
                 )
             elif mine.shape[1] != theirs.shape[1]:
                 raise ParameterError(
-                    f"vectors of {mine.shape[1]} features cannot be compared with vectors of {theirs.shape[1]}"
+                    f"Vectors of {plural(mine.shape[1], 'feature')} cannot be compared with vectors of "
+                    f"{plural(theirs.shape[1], 'feature')}."
                 )
         else:  # nothing to compare
             theirs = np.zeros((len(other), mine.shape[1]))
@@ -122,14 +128,14 @@ def _renumbered(vectors: Vectors, by: Vectors) -> Any:
 
 
 def _with_names(names: tuple[str | int, ...]) -> Vectors:
-    """No vectors, of these features."""
+    """Return an empty collection of vectors with these features."""
     from scipy.sparse import csr_array
 
     return Vectors._of(csr_array((0, len(names))), names)
 
 
 def together(first: Vectors, second: Vectors) -> Vectors:
-    """The vectors of both, by the names of their features: those that only one of them has are 0 in the other."""
+    """Concatenate two collections with named features. Features that only one of them has are 0 in the other."""
     from scipy.sparse import vstack
 
     names = tuple(dict.fromkeys((*(first.names or ()), *(second.names or ()))))
@@ -138,21 +144,23 @@ def together(first: Vectors, second: Vectors) -> Vectors:
 
 
 def _reordered(vectors: Vectors, by: Vectors) -> Any:
-    """A DataFrame's numbers with the columns in another one's order."""
+    """Return the matrix of one DataFrame with its columns in the order of another DataFrame."""
     places = {name: index for index, name in enumerate(vectors.names or ())}
     wanted = dict.fromkeys(by.names or ())
     if alone := [name for name in {**wanted, **places} if (name in wanted) != (name in places)]:
-        raise ParameterError(f"feature vectors must have the same columns; only in one of the two: {some_of(alone)}")
+        raise ParameterError(
+            f"The two DataFrames must have the same columns. Columns of only one of them: {some_of(alone)}."
+        )
     return vectors.values[:, [places[name] for name in wanted]]
 
 
 def as_vectors(rows: Any) -> Vectors:
-    """Vectors of whatever holds feature vectors; Vectors are returned as they are."""
+    """Convert an array, a DataFrame, a sparse matrix or a list to `Vectors`. Vectors are returned unchanged."""
     return rows if isinstance(rows, Vectors) else Vectors(rows)
 
 
 def side_by_side(columns: Mapping[Any, Any]) -> Any:
-    """The matrix of columns that are numbers or vectors, one a row; a sparse one if one of them is.
+    """Join columns of numbers or vectors into one matrix, which is sparse if one of the columns is.
 
     >>> side_by_side({"a": [1, 2], "b": np.array([[3, 4], [5, 6]])})
     array([[1., 3., 4.],
@@ -165,7 +173,9 @@ def side_by_side(columns: Mapping[Any, Any]) -> Any:
         except (InputTypeError, ParameterError) as error:
             raise type(error)(f"column {name!r}: {error}") from None
         if vectors.names is not None and vectors.is_sparse:
-            raise InputTypeError(f"column {name!r} holds dicts: only numbers can stand side by side with other columns")
+            raise InputTypeError(
+                f"The column {name!r} contains dicts, but only columns of numbers can be joined into a matrix."
+            )
         parts.append(vectors)
     if any(block.is_sparse for block in parts):
         from scipy.sparse import hstack
@@ -175,7 +185,7 @@ def side_by_side(columns: Mapping[Any, Any]) -> Any:
 
 
 def _as_rows(column: Any) -> Any:
-    """A column of plain numbers as vectors of length 1."""
+    """Convert a column of plain numbers to vectors of length 1."""
     if isinstance(column, np.ndarray) and column.ndim == 1:
         return column[:, None] if column.dtype.kind in "biuf" else _as_rows(column.tolist())
     if isinstance(column, list) and not all(isinstance(value, (list, tuple, np.ndarray, Mapping)) for value in column):
@@ -184,12 +194,17 @@ def _as_rows(column: Any) -> Any:
 
 
 def bag_of_words(texts: Iterable[str | Iterable[str]]) -> list[dict[str, float]]:
-    """How often each word occurs in each text: vectors for `Linear` and `Polynomial`.
+    """Count the words of each text, as feature vectors for `Linear` and `Polynomial`.
 
     Parameters
     ----------
     texts : iterable of str or of lists of str
-        A string is split at white space.
+        Texts, or lists of words. A string is split at white space.
+
+    Returns
+    -------
+    list of dict
+        The count of each word, per text.
 
     Examples
     --------
@@ -198,20 +213,22 @@ def bag_of_words(texts: Iterable[str | Iterable[str]]) -> list[dict[str, float]]
     [{'to': 2.0, 'be': 2.0, 'or': 1.0, 'not': 1.0}, {'to': 1.0, 'do': 1.0}]
     """
     if isinstance(texts, str):
-        raise InputTypeError("a collection of texts is needed, got one str: put it in a list")
+        raise InputTypeError("A collection of texts is needed. Got one string instead. Put it in a list.")
     bags = []
     for number, text in enumerate(texts):
         if text is None or isinstance(text, (bytes, numbers.Number)):
-            raise InputTypeError(f"text {number} is a {type(text).__name__}, not a string or a list of words")
+            kind = article(type(text).__name__)
+            raise InputTypeError(f"Text {number} is {kind}, but a string or a list of words is needed.")
         words = text.split() if isinstance(text, str) else list(text)
         for word in words:
             if not isinstance(word, str):
-                raise InputTypeError(f"text {number} has a word that is a {type(word).__name__}: {word!r}")
+                kind = article(type(word).__name__)
+                raise InputTypeError(f"Text {number} contains {kind}, {word!r:.60}, but words must be strings.")
         bags.append({word: float(count) for word, count in Counter(words).items()})
     return bags
 
 
-# --- into matrices ----------------------------------------------------------------------------------------------
+# --- conversion to matrices -------------------------------------------------------------------------------------
 
 
 def _matrix(rows: Any) -> tuple[Any, tuple[str | int, ...] | None]:
@@ -226,11 +243,13 @@ def _matrix(rows: Any) -> tuple[Any, tuple[str | int, ...] | None]:
         return _dense(rows), names
     if isinstance(rows, np.ndarray) and (rows.dtype.kind != "O" or rows.ndim not in (1, 2)):
         raise InputTypeError(
-            f"feature vectors must be numbers, got an array of {rows.dtype} with {rows.ndim} dimensions"
+            "Feature vectors must be a 2-D array of numbers. "
+            f"Got an array of {rows.dtype} with {plural(rows.ndim, 'dimension')} instead."
         )
     if not isinstance(rows, (list, tuple, np.ndarray)):
         raise InputTypeError(
-            f"feature vectors are needed: a 2-D array, a sparse matrix or a list of dicts; got {type(rows).__name__}"
+            "Feature vectors must be a 2-D array, a DataFrame, a sparse matrix, a list of lists or a list of dicts. "
+            f"Got {article(type(rows).__name__)} instead."
         )
     if any(isinstance(row, Mapping) for row in rows):
         return _named(rows)
@@ -239,34 +258,40 @@ def _matrix(rows: Any) -> tuple[Any, tuple[str | int, ...] | None]:
 
 def _dense(rows: NDArray[Any]) -> NDArray[np.float64]:
     if rows.ndim != 2:
-        hint = ": for one feature a row, reshape(-1, 1)" if rows.ndim == 1 else ""
-        raise ParameterError(f"an array of feature vectors must have two dimensions, this one has {rows.ndim}{hint}")
+        hint = " For one feature per row, use X.reshape(-1, 1)." if rows.ndim == 1 else ""
+        raise ParameterError(
+            f"An array of feature vectors must have two dimensions. Got {plural(rows.ndim, 'dimension')} instead.{hint}"
+        )
     with np.errstate(over="ignore"):
         values = np.ascontiguousarray(rows, dtype=np.float64)
     finite = np.isfinite(values)
     if not finite.all():
         row, column = (int(index) for index in np.argwhere(~finite)[0])
-        raise ParameterError(f"row {row} has {values[row, column]} as its feature {column}; every value must be finite")
+        raise _not_finite(row, column, values[row, column])
     return values
+
+
+def _not_finite(row: int, feature: object, value: object) -> ParameterError:
+    return ParameterError(f"Feature {feature!r} of row {row} is {value}, but feature values must be finite.")
 
 
 def _sparse(rows: Any) -> Any:
     from scipy.sparse import csr_array
 
     if len(rows.shape) != 2:
-        raise ParameterError(f"a matrix of feature vectors must have two dimensions, this one has {len(rows.shape)}")
+        raise ParameterError(
+            f"A matrix of feature vectors must have two dimensions. Got {plural(len(rows.shape), 'dimension')} instead."
+        )
     if rows.dtype.kind not in "biuf":
-        raise InputTypeError(f"feature vectors must be numbers, got a sparse matrix of {rows.dtype}")
+        raise InputTypeError(f"Feature vectors must be numbers. Got a sparse matrix of {rows.dtype} instead.")
     values = csr_array(rows, dtype=np.float64)
     if not values.has_canonical_format:
-        values = values.copy()  # not the caller's own
+        values = values.copy()  # so the caller's matrix is not changed
         values.sum_duplicates()
     bad = np.flatnonzero(~np.isfinite(values.data))
     if len(bad):
         row = int(np.searchsorted(values.indptr, bad[0], side="right")) - 1
-        raise ParameterError(
-            f"row {row} has {values.data[bad[0]]} as its feature {values.indices[bad[0]]}; every value must be finite"
-        )
+        raise _not_finite(row, int(values.indices[bad[0]]), values.data[bad[0]])
     return values
 
 
@@ -275,7 +300,7 @@ def _stacked(rows: Any) -> NDArray[np.float64]:
         return np.zeros((0, rows.shape[1] if isinstance(rows, np.ndarray) and rows.ndim == 2 else 0))
     try:
         whole = np.asarray(rows if not isinstance(rows, np.ndarray) else rows.tolist())
-    except ValueError:  # ragged: the loop below says where
+    except ValueError:  # rows of different lengths, which the loop below reports
         whole = np.empty(0, object)
     if whole.dtype.kind in "biuf" and whole.ndim == 2:
         return _dense(whole)
@@ -284,18 +309,22 @@ def _stacked(rows: Any) -> NDArray[np.float64]:
         stack.append(_numbers(number, row))
         if len(stack[-1]) != len(stack[0]):
             raise ParameterError(
-                f"row {number} has {len(stack[-1])} features, row 0 has {len(stack[0])}: all need as many"
+                f"All rows must have the same number of features, but row 0 has {len(stack[0])} and row {number} has "
+                f"{len(stack[-1])}."
             )
     return _dense(np.array(stack))
 
 
 def _numbers(number: int, row: Any) -> list[float]:
     if isinstance(row, (str, bytes)) or not isinstance(row, (Iterable, np.ndarray)):
-        raise InputTypeError(f"row {number} is a {type(row).__name__}, not a list of numbers or a dict")
+        raise InputTypeError(
+            f"Row {number} is {article(type(row).__name__)}, but a list of numbers or a dict is needed."
+        )
     values = []
     for value in row:
         if not isinstance(value, (numbers.Real, np.bool_)):
-            raise InputTypeError(f"row {number} has {value!r}, a {type(value).__name__}, where a number is needed")
+            kind = article(type(value).__name__)
+            raise InputTypeError(f"Row {number} contains {kind}, {value!r:.60}, but numbers are needed.")
         values.append(_as_float(number, value))
     return values
 
@@ -304,7 +333,7 @@ def _as_float(number: int, value: Any) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise ParameterError(f"row {number} has a number that does not fit a float64") from None
+        raise ParameterError(f"Row {number} contains a number that is too large for a float64.") from None
 
 
 def _named(rows: Any) -> tuple[Any, tuple[str | int, ...]]:
@@ -316,15 +345,17 @@ def _named(rows: Any) -> tuple[Any, tuple[str | int, ...]]:
     start = [0]
     for number, row in enumerate(rows):
         if not isinstance(row, Mapping):
-            raise InputTypeError(f"row {number} is a {type(row).__name__}, where other rows are dicts")
+            raise InputTypeError(f"Row {number} is {article(type(row).__name__)}, but other rows are dicts.")
         for name, value in row.items():
             if not isinstance(name, (str, int, np.integer)) or isinstance(name, bool):
-                raise InputTypeError(f"row {number} has a feature called {name!r}: names are strings or ints")
+                raise InputTypeError(
+                    f"The names of features must be strings or ints. Row {number} has a feature named {name!r:.60}."
+                )
             if not isinstance(value, (numbers.Real, np.bool_)):
-                raise InputTypeError(f"row {number} has {value!r} as its feature {name!r}, where a number is needed")
+                raise InputTypeError(f"Feature {name!r} of row {number} is {value!r:.60}, but a number is needed.")
             data.append(_as_float(number, value))
             if not np.isfinite(data[-1]):
-                raise ParameterError(f"row {number} has {data[-1]} as its feature {name!r}; every value must be finite")
+                raise _not_finite(number, name, data[-1])
             indices.append(places.setdefault(name if isinstance(name, str) else int(name), len(places)))
         start.append(len(data))
     matrix = csr_array((np.array(data, float), np.array(indices, np.int64), np.array(start)), (len(rows), len(places)))

@@ -1,8 +1,9 @@
-"""Word vectors: which words are alike."""
+"""Word vectors, which measure the similarity of words."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,20 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import article, plural, some_of
 from treelet.errors import InputTypeError, ParameterError
 from treelet.formats.arrays import read_vectors_npy, read_vectors_text
 from treelet.formats.files import PathLike, open_source
 
 
 class WordVectors:
-    """Words with a vector each; similarity is the cosine.
+    """Words with one vector per word. The similarity of two words is the cosine of their vectors.
 
     Parameters
     ----------
     words : sequence of str
-        Each once.
-    matrix : array of shape (words, dimensions)
-        Finite; a row of zeros is like nothing.
+        Distinct words.
+    matrix : array of shape (n_words, n_dimensions)
+        Finite numbers. A row of zeros has similarity 0 to all other words.
 
     Examples
     --------
@@ -34,29 +36,39 @@ class WordVectors:
     """
 
     path: str | None = None
-    """The file they were read from."""
+    """The file that the vectors were read from."""
 
     def __init__(self, words: Sequence[str], matrix: Any) -> None:
         try:
             values = np.asarray(matrix, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InputTypeError(f"word vectors are rows of numbers, equally many a word ({error})") from None
+            raise InputTypeError(f"Word vectors must be numbers, and all of the same length ({error}).") from None
         if values.ndim != 2 or len(values) != len(words):
-            raise InputTypeError(f"one vector a word is needed: {len(words)} words, an array of shape {values.shape}")
+            raise InputTypeError(
+                "WordVectors needs an array with one row per word. "
+                f"Got {plural(len(words), 'word')} and an array of shape {values.shape} instead."
+            )
         bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
         if len(bad):
-            raise ParameterError(f"the vector of {words[bad[0]]!r} has a value that is not finite")
+            raise ParameterError(f"The vector of the word {words[bad[0]]!r} contains a value that is not finite.")
         self.index = {word: row for row, word in enumerate(words)}
         if len(self.index) != len(words):
-            raise ParameterError("a word occurs twice among the vectors")
+            repeated = [word for word, count in Counter(words).items() if count > 1]
+            raise ParameterError(f"Each word must occur once. Words that occur several times: {some_of(repeated, 5)}.")
         norms = np.linalg.norm(values, axis=1, keepdims=True)
         self.unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
 
     @classmethod
     def read(cls, path: PathLike) -> WordVectors:
-        """Vectors from a text file (``word 0.1 0.2 ...`` a line, with or without the line of counts that word2vec and
-        gensim put first; ``.gz`` and ``.xz`` are unpacked), or from ``.npy`` with the words, one a line, in a ``.txt``
-        or ``.vocab`` file of the same name beside it.
+        """Read word vectors from a file.
+
+        Parameters
+        ----------
+        path : path
+            A text file with one line ``word 0.1 0.2 ...`` per word, with or without the line of
+            counts that word2vec and gensim write first. Files in ``.gz`` and ``.xz`` format are
+            decompressed. Or a ``.npy`` file with the matrix, next to a ``.txt`` or ``.vocab`` file of
+            the same name that contains one word per line.
         """
         if str(path).endswith(".npy"):
             vectors = cls(*read_vectors_npy(Path(path)))
@@ -87,7 +99,7 @@ class WordVectors:
     __hash__ = None  # type: ignore[assignment]  # compared by content
 
     def similarity(self, first: str, second: str) -> float:
-        """The cosine of two words' vectors; 0 for words without one, 1 for a word with itself."""
+        """Return the cosine of the vectors of two words: 1 for equal words, 0 if a word has no vector."""
         if first == second:
             return 1.0
         if first not in self.index or second not in self.index:
@@ -97,7 +109,10 @@ class WordVectors:
     def similar(
         self, labels: Sequence[str], threshold: float
     ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """Rows of the sparse matrix of similarities above the threshold between labels; the diagonal is left out."""
+        """Return the similarities between labels that exceed the threshold, as the rows of a sparse matrix.
+
+        The diagonal is left out.
+        """
         known = np.array([k for k, label in enumerate(labels) if label in self.index], dtype=np.int64)
         unit = self.unit[[self.index[labels[k]] for k in known]] if len(known) else np.zeros((0, 1))
         counts = np.zeros(len(labels), np.int64)
@@ -117,7 +132,7 @@ class WordVectors:
 
 
 def as_word_vectors(vectors: object) -> WordVectors:
-    """Word vectors, a mapping from words to vectors, or the path of a file of them."""
+    """Convert a mapping from words to vectors, a gensim KeyedVectors or the path of a file to word vectors."""
     if isinstance(vectors, WordVectors):
         return vectors
     if isinstance(vectors, (str, os.PathLike)):
@@ -128,5 +143,6 @@ def as_word_vectors(vectors: object) -> WordVectors:
     if words is not None and hasattr(vectors, "vectors"):
         return WordVectors(list(words), vectors.vectors)
     raise InputTypeError(
-        f"word vectors, a mapping, a gensim KeyedVectors or a path is needed, got {type(vectors).__name__}"
+        "Word vectors must be WordVectors, a dict from words to vectors, a gensim KeyedVectors or a path. "
+        f"Got {article(type(vectors).__name__)} instead."
     )

@@ -1,7 +1,7 @@
-"""Public checks for kernels and estimators: slow definitions, strategies for random structures, invariants in one call.
+"""Checks for kernels and estimators: invariants, slow definitions, and strategies for random structures.
 
-``treelet.testing.strategies`` needs hypothesis; the rest does not. `check_estimator` is loaded when it is first used,
-since it brings scikit-learn with it.
+Only ``treelet.testing.strategies`` needs hypothesis. `check_estimator` is loaded on first use, because
+it imports scikit-learn.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -21,4 +21,7 @@ def __getattr__(name: str) -> Any:
         from treelet.testing.estimators import check_estimator
 
         return check_estimator
-    raise AttributeError(f"module 'treelet.testing' has no attribute {name!r}")
+    from treelet.checks import suggestion
+
+    message = f"module 'treelet.testing' has no attribute {name!r}."
+    raise AttributeError(message + suggestion(name, __all__), name=name)

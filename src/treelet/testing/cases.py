@@ -1,7 +1,7 @@
-"""Kernels of every kind, and examples for them: whatever must hold for all kernels is checked on these.
+"""Kernels of every kind, with examples, for tests that must hold for all kernels.
 
-`KERNELS` names them; a `Case` says which of the `EXAMPLES` its kernel compares. Test what works on any kernel, a wrap
-or an estimator or a way to compute matrices, with each of them in turn.
+`KERNELS` maps names to cases. A `Case` names the `EXAMPLES` that its kernel compares. Use all cases to
+test code for arbitrary kernels: wrappers, estimators and computations of matrices.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ from treelet.structures import Forest, Tagged, Tree, WordVectors
 
 SENTENCE = ("x", "y", "x", "y")
 VECTORS = WordVectors(["x", "y", "z", "A"], [[1.0, 0.1, 0.0], [0.9, 0.3, 0.0], [0.0, 0.1, 1.0], [0.8, 0.2, 0.3]])
-"""x and y are alike, z is like neither; A is a label too, so that a word like it must not match nodes."""
+"""x and y are similar, and z is similar to neither. A is also a label; the word A must not match nodes."""
 
 
 class Case(NamedTuple):
-    """A kernel, and what is known of it."""
+    """A kernel and its properties."""
 
     kernel: Kernel
     kind: str
-    """What it compares: a key of `EXAMPLES`."""
+    """Kind of examples: a key of `EXAMPLES`."""
     collapses: bool = True
-    """Whether a model of it is a weighted graph, or a vector, and keeps no support example."""
+    """True if a model with this kernel is a weighted graph or a vector, without support examples."""
     positive: bool = True
-    """Whether it is certainly positive semi-definite."""
+    """True if the kernel is known to be positive semi-definite."""
 
 
 def random_tree(rng: np.random.Generator, nodes: int, words: str = "xyz") -> Tree:
-    """A tree of about so many nodes over few labels."""
+    """Return a random tree with about `nodes` nodes and few labels."""
     if nodes <= 1:
         return Tree("AB"[rng.integers(2)], [words[rng.integers(len(words))]])
     count = int(rng.integers(1, 4))
@@ -58,7 +58,7 @@ def random_tree(rng: np.random.Generator, nodes: int, words: str = "xyz") -> Tre
 
 
 def random_parse(rng: np.random.Generator, words: tuple[str, ...]) -> Tree:
-    """A tree over a sentence: two children a node, over a word sometimes a node between."""
+    """Return a random binary tree over a sentence, with some unary nodes above words."""
     label = "AB"[rng.integers(2)]
     if len(words) == 1:
         return Tree(label, [random_parse(rng, words) if rng.random() < 0.3 else words[0]])
@@ -67,7 +67,7 @@ def random_parse(rng: np.random.Generator, words: tuple[str, ...]) -> Tree:
 
 
 def random_forest(rng: np.random.Generator, trees: int = 4) -> Forest:
-    """A forest of several parses of one sentence, with what packing them by nodes mixes."""
+    """Return a random forest of several parses of one sentence. Packing by nodes adds more parses."""
     words = SENTENCE[: int(rng.integers(2, len(SENTENCE) + 1))]
     items = [(random_parse(rng, words), float(rng.integers(1, 6)) / 5) for _ in range(trees)]
     return Forest.from_trees(items, packing=str(rng.choice(["nodes", "union"])))
@@ -78,7 +78,7 @@ def _letters(rng: np.random.Generator, letters: str, most: int) -> list[str]:
 
 
 def _sequence(rng: np.random.Generator, number: int) -> Any:
-    """A plain sequence, or in every second place one of two types."""
+    """Return a plain sequence for even numbers, and a sequence with two types for odd numbers."""
     return {"w": _letters(rng, "abc", 8), "t": _letters(rng, "ab", 3)} if number % 2 else _letters(rng, "abc", 9)
 
 
@@ -117,7 +117,7 @@ MAKERS: dict[str, Callable[[np.random.Generator, int], Any]] = {
 
 
 def examples(kind: str, n: int = 16, seed: int = 0) -> list[Any]:
-    """So many examples of a kind, the same for the same seed."""
+    """Return n random examples of a kind. The same seed returns the same examples."""
     rng = np.random.default_rng(seed)
     return [MAKERS[kind](rng, number) for number in range(n)]
 
@@ -169,7 +169,7 @@ PLAIN = {
     "cubic": Case(Polynomial(degree=3, coef0=0.25, gamma=0.5), "vectors", False),
     "seventh power": Case(Polynomial(degree=7), "vectors", False),
 }
-"""What is no sum, product or wrap of others."""
+"""Kernels that are not composed of other kernels."""
 
 COMPOSED = {
     "sum": Case(SST + PT, "trees"),
@@ -179,60 +179,60 @@ COMPOSED = {
     "named sum": Case(Sum(syntax=0.6 * SST.normalized(), shape=PT, complete=2 * ST), "trees"),
     "sum of one": Case(Sum(SST), "trees"),
     "named product": Case(Product(syntax=SST, shape=PT.normalized(), complete=ST + 1), "trees", False),
-    "normalised named sum": Case((0.5 * Sum(syntax=SST, shape=PT)).normalized() + 0.1 * Sum(only=ST), "trees"),
+    "normalized named sum": Case((0.5 * Sum(syntax=SST, shape=PT)).normalized() + 0.1 * Sum(only=ST), "trees"),
     "multiple": Case(SST * 2, "trees"),
     "multiple of a sum": Case(0.5 * (SST + PT), "trees"),
     "nothing": Case(0 * SST, "trees"),
     "nothing and something": Case(0 * SST + PT, "trees"),
-    "normalised st": Case(ST.normalized(), "trees"),
-    "normalised sst": Case(SST.normalized(), "trees"),
-    "normalised leaves": Case(SubsetTree(0.8, leaves=True).normalized(), "trees"),
-    "normalised depth": Case(SubsetTree(0.6, max_depth=2).normalized(), "trees"),
-    "normalised pt": Case(PT.normalized(), "trees"),
-    "normalised sum": Case((SST + PT).normalized(), "trees"),
-    "normalised sum of normalised": Case((2 * SST + PT.normalized() + 1).normalized(), "trees"),
-    "normalised multiple": Case((0.5 * PT).normalized(), "trees"),
-    "sum of normalised": Case(0.6 * SST.normalized() + 0.4 * PT, "trees"),
+    "normalized st": Case(ST.normalized(), "trees"),
+    "normalized sst": Case(SST.normalized(), "trees"),
+    "normalized leaves": Case(SubsetTree(0.8, leaves=True).normalized(), "trees"),
+    "normalized depth": Case(SubsetTree(0.6, max_depth=2).normalized(), "trees"),
+    "normalized pt": Case(PT.normalized(), "trees"),
+    "normalized sum": Case((SST + PT).normalized(), "trees"),
+    "normalized sum of normalized": Case((2 * SST + PT.normalized() + 1).normalized(), "trees"),
+    "normalized multiple": Case((0.5 * PT).normalized(), "trees"),
+    "sum of normalized": Case(0.6 * SST.normalized() + 0.4 * PT, "trees"),
     "nested": Case((0.5 * (0.3 * ST + SST)).normalized() * 2, "trees"),
     "product": Case(SST * PT, "trees", False),
     "product of a sum": Case((SST + PT) * SST, "trees", False),
     "times a sum": Case(SST * (SST + PT), "trees", False),
     "sum with a product": Case(0.5 * SST.normalized() + PT * ST + 2, "trees", False),
-    "normalised times a sum": Case(SST.normalized() * (Subtree(lam=0.5) + 1.5), "trees", False),
+    "normalized times a sum": Case(SST.normalized() * (Subtree(lam=0.5) + 1.5), "trees", False),
     "gaussian": Case(SST.gaussian(sigma=2.0), "trees", False),
-    "gaussian of normalised": Case(PT.normalized().gaussian(0.7), "trees", False),
+    "gaussian of normalized": Case(PT.normalized().gaussian(0.7), "trees", False),
     "gaussian of a sum": Case((SST + PT).gaussian(1.5), "trees", False),
-    "normalised gaussian": Case(SST.gaussian(1.0).normalized(), "trees", False),
+    "normalized gaussian": Case(SST.gaussian(1.0).normalized(), "trees", False),
     "polynomial": Case(SST.polynomial(2), "trees", False),
     "polynomial with coef0": Case(PT.polynomial(degree=3, coef0=0.5), "trees", False),
     "polynomial of a product": Case((SST * PT).polynomial(5, 1), "trees", False),
-    "normalised polynomial": Case(SST.polynomial(3, coef0=1.0).normalized(), "trees", False),
-    "normalised sum with a polynomial": Case((SST + PT.polynomial(2)).normalized(), "trees", False),
+    "normalized polynomial": Case(SST.polynomial(3, coef0=1.0).normalized(), "trees", False),
+    "normalized sum with a polynomial": Case((SST + PT.polynomial(2)).normalized(), "trees", False),
     "first power": Case(SST.polynomial(1), "trees", False),
     "gaussian of a polynomial": Case(SST.normalized().polynomial(2).gaussian(1), "trees", False),
     "smoothed and more": Case(Smoothed(VECTORS, threshold=0.3).normalized() + SST, "trees", False, False),
-    "normalised forest": Case(FOREST.normalized(), "forests"),
+    "normalized forest": Case(FOREST.normalized(), "forests"),
     "sum of forests": Case(0.5 * FOREST + ForestKernel(lam=0.8).normalized() + 1, "forests"),
     "product of forests": Case(0.5 * FOREST + FOREST * FOREST, "forests", False),
     "gaussian of forests": Case(FOREST.normalized().gaussian(0.8), "forests", False),
     "polynomial of forests": Case(FOREST.polynomial(2, 1.0), "forests", False),
-    "normalised tagging": Case(TAGS.normalized(), "tagged"),
+    "normalized tagging": Case(TAGS.normalized(), "tagged"),
     "gaussian of tagging": Case(TAGS.gaussian(2.0), "tagged", False),
-    "normalised locality": Case(Locality(3, match="exact").normalized(), "sequences"),
+    "normalized locality": Case(Locality(3, match="exact").normalized(), "sequences"),
     "gaussian of locality": Case(Locality(3).gaussian(5.0), "sequences", False),
     "locality and subsequence": Case(Locality(3, match="count") + 0.5 * Subsequence(0.5, 2).normalized(), "sequences"),
     "sum of vectors": Case(Linear() + 0.5 * Polynomial(coef0=1), "vectors", False),
     "product of vectors": Case(Linear() * Linear(), "vectors", False),
     "gaussian of vectors": Case(Linear().gaussian(2.5), "vectors", False),
     "polynomial of vectors": Case(Linear().polynomial(3, 1), "vectors", False),
-    "normalised vectors": Case(Linear().normalized(), "vectors", False),
+    "normalized vectors": Case(Linear().normalized(), "vectors", False),
     "bag of sst": Case(Bag(SST), "bags"),
     "bag of pt": Case(Bag(PT), "bags"),
     "bag of st": Case(Bag(Subtree(lam=0.5)), "bags"),
-    "bag of normalised": Case(Bag(SST.normalized()), "bags"),
+    "bag of normalized": Case(Bag(SST.normalized()), "bags"),
     "bag of gaussian": Case(Bag(SST.gaussian(1.0)), "bags"),
     "bag of a sum": Case(Bag(SST + PT), "bags"),
-    "normalised bag": Case(Bag(SST).normalized(), "bags"),
+    "normalized bag": Case(Bag(SST).normalized(), "bags"),
     "bag of vectors": Case(Bag(Linear()), "bags of vectors"),
     "on trees": Case(On("tree", SST), "rows"),
     "on missing trees": Case(On("other", PT), "rows"),
@@ -248,11 +248,11 @@ COMPOSED = {
     "on features": Case(On("tree", ST) + 2 * On("features", Linear()) + 0.5, "rows"),
     "on a product": Case(On("tree", SST) * On("features", Linear()) + On("other", ST), "rows", False),
     "on bags": Case(On("bag", Bag(SST)) + On("vector", Linear()), "rows"),
-    "on all, normalised": Case((On("tree", SST) + On("number", Linear()) + Constant(1)).normalized(), "rows"),
+    "on all, normalized": Case((On("tree", SST) + On("number", Linear()) + Constant(1)).normalized(), "rows"),
     "on forests": Case(On("forest", FOREST.normalized()) + 0.5 * On("tree", PT), "rows"),
-    "on forests, normalised": Case((On("forest", FOREST) + On("number", Linear())).normalized(), "rows"),
+    "on forests, normalized": Case((On("forest", FOREST) + On("number", Linear())).normalized(), "rows"),
     "on tags": Case(On("tags", TAGS) + 0.1 * On("number", Linear()), "rows"),
 }
-"""Sums, products, multiples, wraps, columns and bags."""
+"""Sums, products, multiples, wrappers, columns and bags."""
 
 KERNELS = PLAIN | COMPOSED

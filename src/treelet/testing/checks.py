@@ -1,4 +1,4 @@
-"""What every kernel must satisfy, as one call that test suites can make: ours, and those of people who add kernels."""
+"""The properties of every kernel, as one check for test suites of treelet and of new kernels."""
 
 from __future__ import annotations
 
@@ -21,23 +21,30 @@ def check_kernel(
     positive_semidefinite: bool = True,
     rtol: float = 1e-9,
 ) -> None:
-    """Check a kernel on data; raise AssertionError with what went wrong.
+    """Check the properties of a kernel on data.
 
-    Symmetric; K(X) = K(X, X); the diagonal is `diag`; positive semi-definite; normalized to 1; the same whatever
-    tiles, threads and order; its repr and parameters rebuild it; equal to the slow definition where one is given.
+    The matrix must be symmetric, positive semi-definite and equal to the slow definition. K(X) must
+    equal K(X, X), and its diagonal must equal `diag`. Normalized self-values must be 1. Values must
+    not depend on tiles, threads or the order of examples. The `repr` and the parameters must rebuild
+    the kernel.
 
     Parameters
     ----------
     kernel : Kernel
-        What to check.
-    X : sequence
-        At least two examples, in any form the kernel takes; needs to be sliceable by an array (a list is made so).
+        Kernel to check.
+    X : sequence of examples
+        At least two examples, in any form that the kernel accepts.
     reference : callable, optional
-        The slow definition, of two examples.
-    positive_semidefinite : bool
-        False for similarities that are known not to be.
-    rtol : float
+        Slow definition: a function of two examples. Default: not compared.
+    positive_semidefinite : bool, default True
+        Pass False for a similarity that is not positive semi-definite.
+    rtol : float, default 1e-9
         Relative tolerance.
+
+    Raises
+    ------
+    AssertionError
+        If the kernel violates a property, which the message names.
 
     Examples
     --------
@@ -49,43 +56,43 @@ def check_kernel(
     """
     data = kernel.coerce(X)
     n = len(data)
-    assert n >= 2, "check_kernel needs at least two examples"
+    assert n >= 2, f"X has {n} examples, but check_kernel needs at least 2."
     K = kernel(data)
-    assert K.shape == (n, n), f"K(X) has the shape {K.shape} for {n} examples"
-    assert np.isfinite(K).all(), "K(X) has values that are not finite"
-    _equal(K, K.T, 0, "K(X) is not symmetric")
-    _equal(kernel(data, data), K, rtol, "K(X, X) is not K(X)")
-    _equal(kernel(data, data[: n // 2]), K[:, : n // 2], rtol, "K(X, Y) is not the columns of K(X)")
-    _equal(kernel(data[: n // 2], data), K[: n // 2], rtol, "K(Y, X) is not the rows of K(X)")
-    _equal(kernel.diag(data), np.diag(K), rtol, "diag(X) is not the diagonal of K(X)")
+    assert K.shape == (n, n), f"K(X) has shape {K.shape} for {n} examples."
+    assert np.isfinite(K).all(), "K(X) has values that are not finite."
+    _equal(K, K.T, 0, "K(X) is not symmetric.")
+    _equal(kernel(data, data), K, rtol, "K(X, X) differs from K(X).")
+    _equal(kernel(data, data[: n // 2]), K[:, : n // 2], rtol, "K(X, Y) differs from the columns of K(X).")
+    _equal(kernel(data[: n // 2], data), K[: n // 2], rtol, "K(Y, X) differs from the rows of K(X).")
+    _equal(kernel.diag(data), np.diag(K), rtol, "diag(X) differs from the diagonal of K(X).")
     if positive_semidefinite:
         scale = np.abs(K).max() or 1.0
         least = np.linalg.eigvalsh(K / scale).min()
-        assert least > -1e-9 * n, f"not positive semi-definite: smallest eigenvalue {least * scale}"
+        assert least > -1e-9 * n, f"K(X) is not positive semi-definite: its smallest eigenvalue is {least * scale}."
 
     N = kernel.normalized()(data)
     self_values = np.diag(K)
-    _equal(np.diag(N), (self_values > 0).astype(float), 1e-12, "the normalized diagonal is not 1")
+    _equal(np.diag(N), (self_values > 0).astype(float), 1e-12, "The diagonal of the normalized kernel is not 1.")
     roots = np.sqrt(np.outer(self_values, self_values))
     expected = np.divide(K, roots, out=np.zeros_like(K), where=roots > 0)
-    _equal(N, expected, rtol, "normalized values are not K / sqrt(K K)")
+    _equal(N, expected, rtol, "Normalized values differ from K(x, y) / sqrt(K(x, x) K(y, y)).")
 
-    _equal(kernel(data, n_jobs=2), K, 0, "two threads give another matrix")
+    _equal(kernel(data, n_jobs=2), K, 0, "The matrix computed by two threads differs.")
     out = np.full((n, n), np.nan)
-    _equal(gram(kernel, data, memory=1, out=out), K, rtol, "the smallest tiles give another matrix")
+    _equal(gram(kernel, data, memory=1, out=out), K, rtol, "The matrix computed in the smallest tiles differs.")
     order = np.random.default_rng(0).permutation(n)
-    _equal(kernel(data[order]), K[np.ix_(order, order)], rtol, "another order of the examples gives other values")
+    _equal(kernel(data[order]), K[np.ix_(order, order)], rtol, "Values depend on the order of the examples.")
 
     names = vars(kernels) | {"WordVectors": WordVectors, type(kernel).__name__: type(kernel)}
-    assert eval(repr(kernel), dict(names)) == kernel, f"the repr does not rebuild the kernel: {kernel!r}"
+    assert eval(repr(kernel), dict(names)) == kernel, f"The repr does not rebuild the kernel: {kernel!r}."
     same = type(kernel)(**kernel.get_params(deep=False))
-    assert same == kernel, "get_params does not rebuild the kernel"
-    assert same.set_params(**kernel.get_params()) is same, "set_params does not return the kernel"
+    assert same == kernel, "get_params does not rebuild the kernel."
+    assert same.set_params(**kernel.get_params()) is same, "set_params does not return the kernel."
 
     if reference is not None:
         items: Sequence[Any] = list(X)
         slow = np.array([[reference(a, b) for b in items] for a in items])
-        _equal(K, slow, rtol, "the kernel differs from its slow definition")
+        _equal(K, slow, rtol, "The kernel differs from its slow definition.")
 
 
 def _equal(actual: Any, expected: Any, rtol: float, message: str) -> None:

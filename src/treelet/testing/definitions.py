@@ -1,4 +1,4 @@
-"""The slow definition of any kernel, read off its formula: sums of sums, products of products, down to `reference`."""
+"""Slow definitions of all kernels, composed from `reference` like the kernels themselves."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ Slow = Callable[[Any, Any], float]
 
 @singledispatch
 def definition(kernel: Any) -> Slow:
-    """The slow definition of a kernel, a function of two examples; that of a kernel of yours is given to `register`.
+    """Return the slow definition of a kernel: a function of two examples.
+
+    Add the definition of a new kernel with ``definition.register``.
 
     Examples
     --------
@@ -28,11 +30,13 @@ def definition(kernel: Any) -> Slow:
     >>> slow(Tree.parse("(NP (D the) (N apple))"), Tree.parse("(NP (D the) (N pear))"))
     1.0
     """
-    raise InputTypeError(f"there is no slow definition of {kernel!r}: give one to treelet.testing.definition.register")
+    raise InputTypeError(
+        f"{kernel!r} has no slow definition. Add one with treelet.testing.definition.register({type(kernel).__name__}, ...)."
+    )
 
 
 def _of_parameters(slow: Callable[..., float]) -> Callable[[Any], Slow]:
-    """A definition that takes two examples and the kernel's own parameters; a missing example shares nothing."""
+    """Return a definition from a function of two examples and parameters. A missing example has value 0."""
 
     def define(kernel: Any) -> Slow:
         names = [name for name in kernel.get_params(deep=False) if not name.endswith("_bounds")]
@@ -42,7 +46,7 @@ def _of_parameters(slow: Callable[..., float]) -> Callable[[Any], Slow]:
     return define
 
 
-# --- what is compared -------------------------------------------------------------------------------------------
+# --- plain kernels -------------------------------------------------------------------------------
 
 
 def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -> float:
@@ -56,7 +60,7 @@ def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -
 
 
 def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> float:
-    """The sum over all pairs of trees of P(t1 | f1) P(t2 | f2) SST(t1, t2)."""
+    """Return the sum of P(t1 | f1) P(t2 | f2) SST(t1, t2) over all pairs of trees."""
     first, second = (item.trees() if isinstance(item, Forest) else [(item, 1.0)] for item in (a, b))
     if not first or not second:
         return 0.0
@@ -65,7 +69,7 @@ def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> flo
 
 
 def by_type(example: Any) -> dict[str, Any]:
-    """A sequence of features by its type: one that has none has the empty one."""
+    """Return sequences of features by type. A plain sequence has the empty type."""
     return dict(example) if isinstance(example, Mapping) else {"": example}
 
 
@@ -160,7 +164,7 @@ def _on(kernel: kernels.On) -> Slow:
 
 
 def on_columns(kernel: kernels.On, inner: Slow) -> Slow:
-    """A function of two values as one of two rows that have them in the kernel's columns."""
+    """Turn a function of two values into a function of two rows, for the columns of a kernel."""
     names = kernel.names
     if len(names) == 1:
         return lambda a, b: inner(a[names[0]], b[names[0]])
@@ -178,7 +182,7 @@ def _bag(kernel: kernels.Bag) -> Slow:
 
 
 def over_members(inner: Slow) -> Slow:
-    """A function of two members as the sum over two bags of them."""
+    """Turn a function of two members into a function of two bags, by summation."""
     return lambda a, b: sum(inner(x, y) for x in a or [] for y in b or [])
 
 

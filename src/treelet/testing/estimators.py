@@ -1,4 +1,4 @@
-"""What every estimator must satisfy, as one call: scikit-learn's own checks only know arrays of numbers."""
+"""The properties of every estimator, as one check. The checks of scikit-learn only support numeric arrays."""
 
 from __future__ import annotations
 
@@ -19,20 +19,26 @@ SCORES = ("decision_function", "predict_proba", "transform", "predict")
 
 
 def check_estimator(estimator: Any, X: Any, y: Any = None) -> None:
-    """Check an estimator on data; raise AssertionError with what went wrong.
+    """Check the properties of an estimator on data.
 
-    It can be cloned, and its parameters read and set; a fit returns it and can be repeated; what it predicts does not
-    depend on how the examples are held, on their order, or on which others are predicted with them; data that make no
-    sense get an error of treelet's; unfitted it says so; copied, pickled, saved and loaded it predicts the same.
+    Parameters can be cloned, read and set. `fit` returns the estimator and can be repeated.
+    Predictions do not depend on the container or the order of the examples, or on other examples.
+    They are unchanged after cloning, pickling, saving and loading. Invalid data raise a
+    `TreeletError`, and an unfitted estimator raises a `NotFittedError`.
 
     Parameters
     ----------
     estimator : estimator
-        Not fitted; it is cloned, not changed.
-    X : sequence
-        At least six examples, in any form the estimator's kernel takes.
+        Unfitted estimator, which is cloned and not changed.
+    X : sequence of examples
+        At least six examples, in any form that the kernel of the estimator accepts.
     y : sequence, optional
-        Their classes or values.
+        Classes or target values. Default: None, for estimators without targets.
+
+    Raises
+    ------
+    AssertionError
+        If the estimator violates a property, which the message names.
 
     Examples
     --------
@@ -41,29 +47,29 @@ def check_estimator(estimator: Any, X: Any, y: Any = None) -> None:
     >>> check_estimator(KernelSVC(SubsetTree()), ["(A x)", "(B x)", "(A y)", "(B y)", "(A z)", "(B z)"], [0, 1, 0, 1, 0, 1])
     """
     n = len(X)
-    assert n >= 6, "check_estimator needs at least six examples"
+    assert n >= 6, f"X has {n} examples, but check_estimator needs at least 6."
     _check_parameters(estimator)
     _check_unfitted(clone(estimator), X)
     fitted = clone(estimator)
-    assert fitted.fit(X, y) is fitted, "fit does not return the estimator"
-    assert _shown(fitted) == _shown(estimator), "fit changes parameters"
+    assert fitted.fit(X, y) is fitted, "fit does not return the estimator."
+    assert _shown(fitted) == _shown(estimator), "fit changes the parameters of the estimator."
     expected = _outputs(fitted, X)
-    assert expected, f"the estimator has none of {', '.join(SCORES)}"
+    assert expected, f"The estimator has none of the methods {', '.join(SCORES)}."
     for name, values in expected.items():
-        assert len(values) == n, f"{name} gives {len(values)} rows for {n} examples"
+        assert len(values) == n, f"{name} returns {len(values)} rows for {n} examples."
 
-    _equal(_outputs(fitted.fit(X, y), X), expected, "a second fit gives another model")
-    _equal(_outputs(clone(estimator).fit(X, y), X), expected, "a clone fits another model")
+    _equal(_outputs(fitted.fit(X, y), X), expected, "A second fit changes the predictions")
+    _equal(_outputs(clone(estimator).fit(X, y), X), expected, "The predictions of a fitted clone differ")
     _check_containers(fitted, X, expected)
     _check_errors(estimator, X, y)
-    _equal(_outputs(pickle.loads(pickle.dumps(fitted)), X), expected, "pickled, it predicts otherwise", exact=True)
+    _equal(_outputs(pickle.loads(pickle.dumps(fitted)), X), expected, "Pickling changes the predictions", exact=True)
     if type(estimator).__name__ in CLASSES:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "model.treelet"
             save(fitted, path)
             again = load(path)
-        assert _shown(again) == _shown(estimator), "loaded, it has other parameters"
-        _equal(_outputs(again, X), expected, "loaded, it predicts otherwise", exact=True)
+        assert _shown(again) == _shown(estimator), "Saving and loading changes the parameters of the estimator."
+        _equal(_outputs(again, X), expected, "Saving and loading changes the predictions", exact=True)
 
 
 def _shown(estimator: Any) -> str:
@@ -72,21 +78,21 @@ def _shown(estimator: Any) -> str:
 
 def _check_parameters(estimator: Any) -> None:
     copy = clone(estimator)
-    assert type(copy) is type(estimator), "clone gives another type"
-    assert _shown(copy) == _shown(estimator), "clone has other parameters"
+    assert type(copy) is type(estimator), "clone returns another type."
+    assert _shown(copy) == _shown(estimator), "clone changes the parameters."
     params = estimator.get_params()
     for name, value in params.items():
         if hasattr(value, "get_params"):
-            assert copy.get_params()[name] is not value, f"clone shares {name!r} with its original"
-    assert copy.set_params(**copy.get_params(deep=False)) is copy, "set_params does not return the estimator"
-    assert _shown(copy) == _shown(estimator), "set_params with its own parameters changes it"
+            assert copy.get_params()[name] is not value, f"clone shares the object {name!r} with the original."
+    assert copy.set_params(**copy.get_params(deep=False)) is copy, "set_params does not return the estimator."
+    assert _shown(copy) == _shown(estimator), "set_params(**get_params(deep=False)) changes the parameters."
     flat = type(estimator)(**estimator.get_params(deep=False))
-    assert _shown(flat) == _shown(estimator), "get_params does not rebuild the estimator"
+    assert _shown(flat) == _shown(estimator), "get_params does not rebuild the estimator."
     try:
         copy.set_params(no_such_parameter=1)
     except (ValueError, TreeletError):
         return
-    raise AssertionError("set_params takes a parameter that there is not")
+    raise AssertionError("set_params accepts an unknown parameter.")
 
 
 def _check_unfitted(estimator: Any, X: Any) -> None:
@@ -96,7 +102,7 @@ def _check_unfitted(estimator: Any, X: Any) -> None:
                 getattr(estimator, name)(X)
             except NotFittedError:
                 continue
-            raise AssertionError(f"{name} of an estimator that was not fitted is no NotFittedError")
+            raise AssertionError(f"{name} of an unfitted estimator does not raise NotFittedError.")
 
 
 def _check_containers(fitted: Any, X: Any, expected: dict[str, Any]) -> None:
@@ -105,25 +111,27 @@ def _check_containers(fitted: Any, X: Any, expected: dict[str, Any]) -> None:
     if not hasattr(X, "shape"):
         items = np.empty(n, dtype=object)
         items[:] = list(X)
-        _equal(_outputs(fitted, items), expected, "an array of the examples gives other predictions")
-        _equal(_outputs(fitted, tuple(X)), expected, "a tuple of the examples gives other predictions")
+        _equal(_outputs(fitted, items), expected, "Predictions for an array of the examples differ")
+        _equal(_outputs(fitted, tuple(X)), expected, "Predictions for a tuple of the examples differ")
     if fitted.kernel == "precomputed":
         data = np.asarray(X)
     else:
         data = (getattr(fitted, "kernel_", None) or fitted.model_.kernel).coerce(X)
-    _equal(_outputs(fitted, data), expected, "coerced examples give other predictions")
-    _equal(_outputs(fitted, data[order]), _taken(expected, order), "predictions depend on the order of examples")
+    _equal(_outputs(fitted, data), expected, "Predictions for coerced examples differ")
+    _equal(_outputs(fitted, data[order]), _taken(expected, order), "Predictions depend on the order of the examples")
     half = np.arange(n // 2)
-    _equal(_outputs(fitted, data[: n // 2]), _taken(expected, half), "predictions of a slice are others")
-    _equal(_outputs(fitted, data[order[:1]]), _taken(expected, order[:1]), "one example alone is predicted otherwise")
-    _equal(_outputs(fitted, data[:0]), _taken(expected, half[:0]), "no examples are not predicted as none")
+    _equal(_outputs(fitted, data[: n // 2]), _taken(expected, half), "Predictions for a slice differ")
+    _equal(
+        _outputs(fitted, data[order[:1]]), _taken(expected, order[:1]), "The prediction for a single example differs"
+    )
+    _equal(_outputs(fitted, data[:0]), _taken(expected, half[:0]), "Predictions for zero examples are not empty")
 
 
 def _check_errors(estimator: Any, X: Any, y: Any) -> None:
-    cases: list[tuple[str, Any, Any]] = [("fit takes no examples", _first(X, 0), None if y is None else y[:0])]
+    cases: list[tuple[str, Any, Any]] = [("fit accepts zero examples.", _first(X, 0), None if y is None else y[:0])]
     if y is not None and hasattr(estimator, "predict"):
-        cases.append(("fit takes fewer values than examples", X, y[:-1]))
-        cases.append(("fit takes a value that is missing", X, [None, *y[1:]]))
+        cases.append(("fit accepts fewer values than examples.", X, y[:-1]))
+        cases.append(("fit accepts a missing value.", X, [None, *y[1:]]))
     for message, examples, values in cases:
         try:
             clone(estimator).fit(examples, values)
@@ -151,9 +159,9 @@ def _taken(outputs: dict[str, Any], rows: Any) -> dict[str, Any]:
 
 def _equal(actual: dict[str, Any], expected: dict[str, Any], message: str, exact: bool = False) -> None:
     for name, values in expected.items():
-        assert actual[name].shape == values.shape, f"{message}: {name} has the shape {actual[name].shape}"
+        assert actual[name].shape == values.shape, f"{message}: {name} has shape {actual[name].shape}."
         if exact or values.dtype.kind != "f":
-            np.testing.assert_array_equal(actual[name], values, err_msg=f"{message} ({name})")
+            np.testing.assert_array_equal(actual[name], values, err_msg=f"{message} ({name}).")
         else:
             scale = np.abs(values).max(initial=0)
-            np.testing.assert_allclose(actual[name], values, rtol=0, atol=1e-9 * scale, err_msg=f"{message} ({name})")
+            np.testing.assert_allclose(actual[name], values, rtol=0, atol=1e-9 * scale, err_msg=f"{message} ({name}).")

@@ -1,6 +1,6 @@
-"""The slow definitions: every kernel by listing fragments. Written to be read, and to be the truth for tests.
+"""Slow definitions of the kernels, which list all fragments. They are readable, and the reference for tests.
 
-All of them take exponential time in the size of the tree.
+Most of them take exponential time in the size of a tree.
 """
 
 from __future__ import annotations
@@ -15,28 +15,28 @@ from typing import NamedTuple
 from treelet.structures import Tagged, Tree
 
 KEPT = 64
-"""A tree is compared with many: what was listed last of so many trees is kept, and the values of the pairs of these."""
+"""Number of trees whose fragments are cached; the values of all their pairs are cached as well."""
 Fragment = str | tuple[str, tuple["Fragment", ...]]
-"""A label on the fragment's edge (a word, or a node that is not expanded), or a label over its children."""
+"""A label at the edge of the fragment (a word or an unexpanded node), or a label with its children."""
 
 
 def size(fragment: Fragment) -> int:
-    """Productions in a fragment."""
+    """Return the number of productions in a fragment."""
     return 0 if isinstance(fragment, str) else 1 + sum(size(child) for child in fragment[1])
 
 
 def depth(fragment: Fragment) -> int:
-    """Productions on the longest path from the fragment's root."""
+    """Return the number of productions on the longest path from the root of a fragment."""
     return 0 if isinstance(fragment, str) else 1 + max(depth(child) for child in fragment[1])
 
 
 def nodes(fragment: Fragment) -> int:
-    """Nodes of a fragment, those on the edge included."""
+    """Return the number of nodes of a fragment, including those at the edge."""
     return 1 if isinstance(fragment, str) else 1 + sum(nodes(child) for child in fragment[1])
 
 
 def edge(fragment: Fragment) -> int:
-    """Nodes of a fragment that have no children in it."""
+    """Return the number of nodes at the edge of a fragment, which have no children in it."""
     return 1 if isinstance(fragment, str) else sum(edge(child) for child in fragment[1])
 
 
@@ -44,20 +44,20 @@ def edge(fragment: Fragment) -> int:
 
 
 def complete_subtree(node: Tree) -> Fragment:
-    """A node with all its descendants."""
+    """Return a node with all its descendants as a fragment."""
     return (node.label, tuple(complete_subtree(child) for child in node)) if node.children else node.label
 
 
 @lru_cache(KEPT**2)
 def subtree(first: Tree, second: Tree, lam: float = 1.0) -> float:
-    """ST: sum over complete subtrees f of lam^size(f) * count in first * count in second."""
+    """ST: sum of lam^size(f) * count in first * count in second over complete subtrees f."""
     a, b = complete_subtrees(first), complete_subtrees(second)
     return sum(lam ** size(f) * a[f] * b[f] for f in a)
 
 
 @lru_cache(KEPT)
 def complete_subtrees(tree: Tree) -> Counter[Fragment]:
-    """All complete subtrees of a tree, each with its number of places."""
+    """Count the complete subtrees of a tree."""
     return Counter(complete_subtree(node) for node in tree.nodes() if node.children)
 
 
@@ -65,7 +65,7 @@ def complete_subtrees(tree: Tree) -> Counter[Fragment]:
 
 
 def subset_trees(node: Tree) -> list[Fragment]:
-    """The fragments rooted at a node: each child is left unexpanded, or is itself the root of a fragment."""
+    """List the fragments rooted at a node. Each child is either unexpanded or the root of a fragment."""
     if not node.children:
         return []
     choices = [[child.label, *subset_trees(child)] for child in node]
@@ -76,9 +76,9 @@ def subset_trees(node: Tree) -> list[Fragment]:
 def subset_tree(
     first: Tree, second: Tree, lam: float = 0.4, max_depth: int | None = None, leaves: bool = False
 ) -> float:
-    """SST: sum over fragments f (of at most that depth) of lam^size(f) * count in first * count in second.
+    """SST: sum of lam^size(f) * count in first * count in second over fragments f of at most `max_depth`.
 
-    With leaves, every word has one child, which all words share.
+    With `leaves`, every word has one child with the same label.
     """
     a, b = all_subset_trees(first, leaves), all_subset_trees(second, leaves)
     return sum(lam ** size(f) * a[f] * b[f] for f in a if f in b and (max_depth is None or depth(f) <= max_depth))
@@ -86,13 +86,13 @@ def subset_tree(
 
 @lru_cache(KEPT)
 def all_subset_trees(tree: Tree, leaves: bool = False) -> Counter[Fragment]:
-    """All fragments of a tree, each with its number of places."""
+    """Count the fragments of a tree."""
     whole = with_leaves(tree) if leaves else tree
     return Counter(f for node in whole.nodes() for f in subset_trees(node))
 
 
 def with_leaves(tree: Tree) -> Tree:
-    """A tree in which each word has a child, the same below all words."""
+    """Return a tree in which each word has a child with the same label."""
     return Tree(tree.label, [with_leaves(child) for child in tree] or ["\u2022"])
 
 
@@ -100,10 +100,10 @@ def with_leaves(tree: Tree) -> Tree:
 
 
 class PartialTreeOccurrence(NamedTuple):
-    """A partial tree at one place in a tree.
+    """An occurrence of a partial tree in a tree.
 
-    `gaps` counts the children that the partial tree skips there; `words` tells for each of its leaves whether that
-    leaf is a word of the tree.
+    `gaps` is the number of skipped children. `words` contains, for each leaf of the partial tree,
+    whether the leaf is a word of the tree.
     """
 
     fragment: Fragment
@@ -112,7 +112,7 @@ class PartialTreeOccurrence(NamedTuple):
 
 
 def partial_trees(node: Tree) -> list[PartialTreeOccurrence]:
-    """The partial trees rooted at a node: the label alone, or over any subsequence of children's partial trees."""
+    """List the partial trees rooted at a node: the label alone, or with a subsequence of children."""
     occurrences = [PartialTreeOccurrence(node.label, 0, (not node.children,))]
     for length in range(1, len(node.children) + 1):
         for places in combinations(range(len(node.children)), length):
@@ -128,10 +128,10 @@ def partial_trees(node: Tree) -> list[PartialTreeOccurrence]:
 def partial_tree(
     first: Tree, second: Tree, lam: float = 0.4, mu: float = 0.4, leaves: bool = True, terminal_factor: float = 1.0
 ) -> float:
-    """PT: each node of f costs mu, each one on its edge lam^2, each skipped child in either tree lam.
+    """PT: a factor mu per node, lam^2 per node at the edge, and lam per skipped child in either tree.
 
-    A node on the edge that is a word in one of the trees has the terminal factor besides. Without leaves, pairs of nodes of
-    which one is a word are left out as roots.
+    A node at the edge that is a word in one of the trees has the additional factor `terminal_factor`.
+    Without `leaves`, words are not roots.
     """
     a, b = all_partial_trees(first, lam, leaves), all_partial_trees(second, lam, leaves)
     total = 0.0
@@ -148,7 +148,7 @@ def partial_tree(
 
 @lru_cache(KEPT)
 def all_partial_trees(tree: Tree, lam: float, leaves: bool) -> dict[Fragment, dict[tuple[bool, ...], float]]:
-    """All partial trees of a tree, by which nodes on the edge are words: the sum over places of lam for each child skipped."""
+    """Return the sum of lam^gaps over the occurrences of each partial tree, by the words at its edge."""
     by_fragment: dict[Fragment, dict[tuple[bool, ...], float]] = {}
     for node in tree.nodes():
         if leaves or node.children:
@@ -170,7 +170,7 @@ def smoothed_partial_tree(
     leaves: bool = True,
     terminal_factor: float = 1.0,
 ) -> float:
-    """SPTK: as PT, with two words of similarity s matching by mu * lam^2 * s."""
+    """SPTK: like PT, but two words of similarity s match with the value mu * lam^2 * s."""
 
     def delta(a: Tree, b: Tree) -> float:
         if not a.children and not b.children:
@@ -194,11 +194,11 @@ def smoothed_partial_tree(
 # --- tagged sequences (Collins & Duffy 2001) --------------------------------------------------------------------
 
 Piece = tuple[tuple[str, str | None], ...]
-"""Tags one after the other, each with its word or without."""
+"""Consecutive tags, each with or without its word."""
 
 
 def tagging_features(sequence: Tagged) -> list[Piece]:
-    """All pieces of a sequence: from each position on, of each length, each tag with its word or without."""
+    """List all pieces of a sequence: all runs of tags, each tag with or without its word."""
     pairs = list(sequence)
     features: list[Piece] = []
     for begin in range(len(pairs)):
@@ -209,14 +209,14 @@ def tagging_features(sequence: Tagged) -> list[Piece]:
 
 @lru_cache(KEPT**2)
 def tagging(first: Tagged, second: Tagged, lam: float = 0.4) -> float:
-    """Sum over pieces f of lam^length(f) * count in first * count in second."""
+    """Return the sum of lam^length(f) * count in first * count in second over pieces f."""
     a, b = tagging_counts(first), tagging_counts(second)
     return sum(lam ** len(f) * a[f] * b[f] for f in a if f in b)
 
 
 @lru_cache(KEPT)
 def tagging_counts(sequence: Tagged) -> Counter[Piece]:
-    """All pieces of a sequence, each with its number of places."""
+    """Count the pieces of a sequence."""
     return Counter(tagging_features(sequence))
 
 
@@ -226,7 +226,7 @@ def tagging_counts(sequence: Tagged) -> Counter[Piece]:
 def locality(
     f: Sequence[Hashable], g: Sequence[Hashable], window: int = 3, theta: float = 0.5, match: str = "position"
 ) -> float:
-    """The triple sum of Tsivtsivadze et al. (2006), eq. 4 to 8, with places counted within the windows."""
+    """Return the triple sum of Tsivtsivadze et al. (2006), eq. 4 to 8, with positions relative to the windows."""
     reach, total = window // 2, 0.0
     for i, k in product(range(len(f)), range(len(g))):
         if f[i] != g[k]:
@@ -243,7 +243,7 @@ def locality(
 
 
 def subsequence(s: Sequence[Hashable], t: Sequence[Hashable], lam: float = 0.5, length: int = 2) -> float:
-    """The definition of Lodhi et al. (2002): all places of all subsequences, by how much they span."""
+    """Return the definition of Lodhi et al. (2002): all occurrences of subsequences, weighted by span."""
     weights: list[Counter[tuple[Hashable, ...]]] = []
     for sequence in (s, t):
         counts: Counter[tuple[Hashable, ...]] = Counter()

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from treelet.structures import Forest, Tagged, Tree
 
 LABELS = ("A", "B", "C")
-WORDS = ("x", "y", "A")  # one word is also a label: equal strings are equal labels
+WORDS = ("x", "y", "A")  # one word is also a label, because equal strings are equal labels
 
 
 @st.composite
@@ -21,9 +21,9 @@ def trees(
     max_nodes: int = 12,
     max_children: int = 4,
 ) -> Tree:
-    """Small random trees over few labels, so that two of them have much in common.
+    """Draw small random trees with few labels, which therefore share many fragments.
 
-    Words may be children beside other nodes, and nodes may have one child or several.
+    Words and other nodes may be siblings, and nodes may have one or several children.
     """
     budget = draw(st.integers(0, max_nodes - 1))
 
@@ -43,7 +43,7 @@ def trees(
 
 
 def banks(min_size: int = 1, max_size: int = 5, **options: object) -> st.SearchStrategy[list[Tree]]:
-    """Lists of random trees."""
+    """Draw lists of random trees."""
     return st.lists(trees(**options), min_size=min_size, max_size=max_size)  # type: ignore[arg-type]
 
 
@@ -58,9 +58,10 @@ def grammars(
     max_rules: int = 9,
     max_tail: int = 3,
 ) -> list[Rule]:
-    """Rules of a small random grammar with the start S: long, unary and mixed ones, cycles of unary ones included.
+    """Draw the rules of a small random grammar with start symbol S.
 
-    The probabilities of a head sum to 1.
+    There are long, unary and mixed rules, and cycles of unary rules. The probabilities per head sum
+    to 1.
     """
     tails = st.lists(st.sampled_from([*symbols, *words]), min_size=1, max_size=max_tail).map(tuple)
     bodies = draw(
@@ -76,7 +77,7 @@ def grammars(
 
 @st.composite
 def forests(draw: st.DrawFn, max_trees: int = 4, words: Sequence[str] = ("x", "y", "x")) -> Forest:
-    """Small random packed forests over the beginning of `words`: from lists of trees, packed either way."""
+    """Draw small random packed forests over a prefix of `words`, with either packing."""
     sentence = list(words[: draw(st.integers(1, len(words)))])
 
     def grow(begin: int, end: int, depth: int) -> Tree:
@@ -101,13 +102,13 @@ def forests(draw: st.DrawFn, max_trees: int = 4, words: Sequence[str] = ("x", "y
 def tagged(
     tags: Sequence[str] = ("N", "V"), words: Sequence[str] = ("x", "y", "N"), max_size: int = 7
 ) -> st.SearchStrategy[Tagged]:
-    """Short random tagged sequences over few tags and words; one word is also a tag."""
+    """Draw short random tagged sequences with few tags and words. One word is also a tag."""
     pairs = st.tuples(st.sampled_from(list(words)), st.sampled_from(list(tags)))
-    return st.lists(pairs, min_size=1, max_size=max_size).map(lambda found: Tagged(*zip(*found, strict=True)))
+    return st.lists(pairs, min_size=1, max_size=max_size).map(lambda drawn: Tagged(*zip(*drawn, strict=True)))
 
 
 quarters = st.integers(-12, 12).map(lambda k: k / 4)
-"""Sums of products of these are exact, so that zero is zero whatever the order of summation."""
+"""Sums of products of these numbers are exact, so results do not depend on the order of summation."""
 vectors = st.lists(quarters, min_size=3, max_size=3)
 features = st.sampled_from(["a", "b", "c", 1, (1, "a")])
 sequences = st.lists(features, max_size=9)
@@ -115,7 +116,7 @@ typed_sequences = st.dictionaries(st.sampled_from(["w", "t"]), sequences, max_si
 
 
 def examples(kind: str, min_size: int = 2, max_size: int = 6, max_nodes: int = 9) -> st.SearchStrategy[list[Any]]:
-    """Lists of what the kernels of a kind compare: a key of `treelet.testing.cases.EXAMPLES`."""
+    """Draw lists of examples of a kind, which is a key of `treelet.testing.cases.EXAMPLES`."""
     few = trees(max_nodes=7)
     words = (*WORDS, "z", "w")
     kinds: dict[str, st.SearchStrategy[Any]] = {

@@ -1,7 +1,7 @@
-"""Pictures for browsers: their content as JSON (`pictures`), and the ES modules, without dependencies, that draw it.
+"""Pictures for browsers: their content as JSON (`pictures`), and ES modules without dependencies that draw them.
 
-A page that is served takes the files as they are (``import {treeView} from "./tree-view.js"``); a page that is one file takes them as one
-text (`script`). Colors are in ``tree-view.css``.
+A served page imports the files (``import {treeView} from "./tree-view.js"``). A page that consists of one file includes all
+modules as one text (`script`). Colors are in ``tree-view.css``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from importlib.resources import files
 
 STYLE = "tree-view.css"
 FILES = ("layouts.js", "scenes.js", "drawing.js", "tree-view.js", "fragments.js", "explained.js", STYLE)
-"""What a served page needs."""
+"""Files that a served page needs."""
 
 _IMPORT = re.compile(r'^import\b[^;]*?from "\./([\w-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:const|function|class) )", re.MULTILINE)
@@ -23,7 +23,7 @@ def text(name: str) -> str:
 
 
 def script(module: str = "tree-view.js") -> str:
-    """Return a module and all its imports as one module that imports nothing and exports the same.
+    """Return a module and all its imports as one module without imports. The exports stay the same.
 
     >>> script().count("export "), script("widget.js").count("export ")
     (1, 1)

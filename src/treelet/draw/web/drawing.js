@@ -1,10 +1,10 @@
-// A scene as SVG. All texts are set as text, never read as markup.
+// Draws a scene as SVG. All texts are set as text, never parsed as markup.
 
 import {FONT, HEIGHT, SMALL, TAG, shown} from "./layouts.js";
 import {signed} from "./scenes.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
-const TONES = 7, TOLD = 500; // letters of what a node says of itself
+const TONES = 7, DESCRIBED = 500; // characters of a node's description
 
 export function el(name, attributes = {}, text = null) {
   const made = document.createElementNS(SVG, name);
@@ -26,14 +26,14 @@ function frame({x, y, w, h}, off) {
   return {x: x - w / 2 - off, y: y - off, width: w + 2 * off, height: h + 2 * off};
 }
 
-// Puts a scene into an SVG element. What comes back is what changes later: the lines, and by number the nodes' groups and boxes.
+// Draws a scene into an SVG element. Returns the elements that change later: the lines, and the groups and boxes of nodes by number.
 export function drawn(svg, scene, {marks = [], folds, interactive}) {
-  const said = scene.said.slice(0, TOLD);
-  svg.replaceChildren(el("title", {}, said));
+  const description = scene.description.slice(0, DESCRIBED);
+  svg.replaceChildren(el("title", {}, description));
   svg.setAttribute("width", Math.ceil(scene.width));
   svg.setAttribute("height", Math.ceil(scene.height));
   svg.setAttribute("role", interactive ? scene.role : "img");
-  svg.setAttribute("aria-label", said);
+  svg.setAttribute("aria-label", description);
   svg.classList.toggle("treelet-heated", scene.hottest > 0);
   const lines = scene.lines.map((line) => ({...line, path: el("path", {d: line.d, class: `treelet-line ${toned(line.tone)}`})}));
   svg.append(...lines.map((line) => line.path));
@@ -70,7 +70,7 @@ function dot({x, y, tone, label, left}) {
   return made;
 }
 
-// Fragments: an outline around each node of one, and its lines, in its tone; several lie around each other.
+// Marks fragments: each node gets an outline in the color of its fragment. Outlines of several fragments surround each other.
 function outlines(marks, scene, lines) {
   const made = [], around = new Map();
   for (const {nodes, tone = 0} of marks) {
@@ -93,7 +93,7 @@ function node(box, scene) {
   const group = el("g", {class: `treelet-${kind}${box.best === false ? " treelet-faint" : box.best ? " treelet-best" : ""}`});
   group.dataset.number = box.number;
   if (box.more) group.dataset.more = box.more;
-  group.append(el("title", {}, told(box)));
+  group.append(el("title", {}, described(box)));
   if (box.root) group.append(el("circle", {cx: x, cy: y + HEIGHT / 2, r: 6, class: "treelet-box"}));
   else group.append(el("rect", {...frame(box, 0), rx: 5, class: "treelet-box"}));
   const shade = (style, strength) => {
@@ -114,26 +114,26 @@ function node(box, scene) {
   return group;
 }
 
-// What a screen reader says of a node.
+// Adds the role, label and state of a node for screen readers.
 function label(group, box, scene, folds) {
   const item = scene.role === "tree";
   group.setAttribute("role", item ? "treeitem" : "button");
-  group.setAttribute("aria-label", told(box));
+  group.setAttribute("aria-label", described(box));
   group.setAttribute("tabindex", "-1");
   if (!item) return;
   group.setAttribute("aria-level", box.level);
   if (!box.more && folds.kids[box.number]) group.setAttribute("aria-expanded", String(!!folds.open.get(box.number)));
 }
 
-function told(box) {
-  const name = box.more ? `${box.text} more nodes: open` : box.text || "hidden root";
+function described(box) {
+  const name = box.more ? `${box.text} more nodes: click to show` : box.text || "hidden root";
   const all = [name, box.below, box.tag, box.about, box.heat ? `share ${signed(box.heat)}` : ""];
-  return all.filter(Boolean).join(", ").slice(0, TOLD);
+  return all.filter(Boolean).join(", ").slice(0, DESCRIBED);
 }
 
 export function legend(hottest) {
   const made = html("div", "treelet-legend");
   made.append(html("span", "", signed(-hottest)), html("span", "treelet-scale"), html("span", "", signed(hottest)));
-  made.append(html("span", "treelet-key", "orange: against, blue: for"));
+  made.append(html("span", "treelet-key", "orange: negative, blue: positive share"));
   return made;
 }

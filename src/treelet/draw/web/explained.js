@@ -1,17 +1,18 @@
-// Trees with the fragments behind a score: who points at a fragment sees where it is, and at a node which fragments have it.
+// Trees with the fragments behind a score. Pointing at a fragment highlights its nodes; pointing at a node emphasizes the
+// fragments that contain it.
 //
 //   explained(element, {trees: [{title, picture}], fragments: [{text, share, places: [[...], ...]}], rest?, ...}, options)
 //
-// The fragments are as fragments.js takes them. The views are given back.
+// Fragments have the form that fragments.js takes. Returns the tree views and a function that removes everything.
 
 import {html} from "./drawing.js";
 import {FragmentList} from "./fragments.js";
 import {treeView} from "./tree-view.js";
 
-export function explained(element, told, options = {}) {
+export function explained(element, content, options = {}) {
   const root = html("div", "treelet-explained"), row = html("div", "treelet-trees");
   const list = new FragmentList({views: () => views});
-  const views = told.trees.map(({title, picture}, k) => {
+  const views = content.trees.map(({title, picture}, k) => {
     const figure = html("div", "treelet-tree");
     if (title) figure.append(html("div", "treelet-title", title));
     row.append(figure);
@@ -20,8 +21,8 @@ export function explained(element, told, options = {}) {
     return view;
   });
   root.append(row);
-  if (told.fragments.length || told.rest) root.append(list.element);
-  list.update(told.fragments, told.rest);
+  if (content.fragments.length || content.rest) root.append(list.element);
+  list.update(content.fragments, content.rest);
   element.append(root);
   return {views, destroy: () => (views.forEach((view) => view.destroy()), root.remove())};
 }

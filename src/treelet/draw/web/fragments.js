@@ -1,20 +1,20 @@
-// A list of fragments: what each adds, and where it is. Who points at one sees it in the trees; who chooses one keeps it lit.
+// A list of fragments with their contributions. Pointing at a fragment highlights it in the trees; a click keeps the highlight.
 //
-//   const list = new FragmentList({views: () => [...], chosen: (text) => ..., first: 12, numbers: (shares) => (share) => "..."});
+//   const list = new FragmentList({views: () => [...], onChoose: (name) => ..., first: 12, numbers: (shares) => (share) => "..."});
 //   element.append(list.element);
 //   list.update([{text, share, places: [[...], ...], counts?}, ...], note);
 //
-// `places` has, tree by tree, the numbers of the nodes that the fragment covers; `views` gives the drawings of the trees. `first` are shown
-// before "more". `chosen` is told the fragment that is to stay lit, or "".
+// `places` contains, per tree, the numbers of the nodes that the fragment covers. `views` returns the tree views. `first` is the
+// number of fragments before "Show more". `onChoose` gets the name of the fragment that stays highlighted, or "".
 
 import {html} from "./drawing.js";
 import {signed} from "./scenes.js";
 
 export class FragmentList {
-  constructor({views, chosen = () => {}, first = Infinity, numbers = () => signed}) {
-    Object.assign(this, {views, chosen, first, numbers, light: "", all: false, found: [], rows: new Map()});
+  constructor({views, onChoose = () => {}, first = Infinity, numbers = () => signed}) {
+    Object.assign(this, {views, onChoose, first, numbers, highlighted: "", all: false, fragments: [], rows: new Map()});
     this.list = html("ol", "treelet-fragments");
-    this.list.addEventListener("pointerleave", () => this.show(this.light));
+    this.list.addEventListener("pointerleave", () => this.show(this.highlighted));
     this.more = html("button", "treelet-more");
     this.more.type = "button";
     this.more.addEventListener("click", () => ((this.all = !this.all), this.draw()));
@@ -23,25 +23,26 @@ export class FragmentList {
     this.element.append(this.list, this.more, this.note);
   }
 
-  update(found, note = "") {
-    const times = new Map(); // of several with one text, under several kernels say, each has a name of its own
-    this.found = found.map((one) => {
-      const before = times.get(one.text) ?? 0;
-      times.set(one.text, before + 1);
-      return {...one, name: before ? `${one.text} ${before + 1}` : one.text};
+  update(fragments, note = "") {
+    const seen = new Map(); // several kernels may list fragments with the same text; each gets a name of its own
+    this.fragments = fragments.map((fragment) => {
+      const before = seen.get(fragment.text) ?? 0;
+      seen.set(fragment.text, before + 1);
+      return {...fragment, name: before ? `${fragment.text} ${before + 1}` : fragment.text};
     });
     this.note.textContent = note;
     this.note.hidden = !note;
     this.draw();
-    this.show(this.light);
+    this.show(this.highlighted);
   }
 
   draw() {
-    const shares = this.found.map((one) => one.share), twoSided = shares.some((share) => share < 0);
+    const shares = this.fragments.map((fragment) => fragment.share), twoSided = shares.some((share) => share < 0);
     const most = shares.reduce((far, share) => Math.max(far, Math.abs(share)), 0), number = this.numbers(shares);
     const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.name : null;
-    const shown = this.all ? this.found : this.found.slice(0, this.first);
-    this.rows = new Map(shown.map((one) => [one.name, this.row(one, number(one.share), bar(one.share, most, twoSided))]));
+    const shown = this.all ? this.fragments : this.fragments.slice(0, this.first);
+    this.rows = new Map(shown.map((fragment) =>
+      [fragment.name, this.row(fragment, number(fragment.share), bar(fragment.share, most, twoSided))]));
     this.list.replaceChildren(...[...this.rows.values()].map((row) => {
       const item = html("li", "");
       item.append(row);
@@ -49,52 +50,52 @@ export class FragmentList {
     }));
     this.press();
     if (focused !== null) this.rows.get(focused)?.focus({preventScroll: true});
-    this.list.hidden = !this.found.length;
-    this.more.hidden = this.found.length <= this.first;
-    this.more.textContent = this.all ? "fewer" : `${this.found.length - this.first} more`;
+    this.list.hidden = !this.fragments.length;
+    this.more.hidden = this.fragments.length <= this.first;
+    this.more.textContent = this.all ? "Show fewer" : `Show ${this.fragments.length - this.first} more`;
   }
 
   row({name, text, counts}, number, share) {
     const row = html("button", "treelet-fragment");
-    Object.assign(row, {type: "button", title: "Show it in the trees"});
+    Object.assign(row, {type: "button", title: "Highlight this fragment"});
     row.dataset.name = name;
     row.append(html("span", "treelet-value", number), share, html("code", "treelet-text", text));
     if (counts && counts[0] * counts[1] > 1) {
       const times = html("span", "treelet-times", `${counts[0]} × ${counts[1]}`);
-      times.title = "how often it is in each";
+      times.title = `Occurrences: ${counts[0]} in A, ${counts[1]} in B`;
       row.append(times);
     }
     for (const event of ["pointerenter", "focus"]) row.addEventListener(event, () => this.show(name));
-    row.addEventListener("blur", () => this.show(this.light));
+    row.addEventListener("blur", () => this.show(this.highlighted));
     row.addEventListener("click", () => this.choose(name));
     return row;
   }
 
   choose(name) {
-    this.light = name === this.light ? "" : name;
+    this.highlighted = name === this.highlighted ? "" : name;
     this.press();
-    this.show(this.light || name);
-    this.chosen(this.light);
+    this.show(this.highlighted || name);
+    this.onChoose(this.highlighted);
   }
 
   press() {
-    for (const [name, row] of this.rows) row.setAttribute("aria-pressed", String(name === this.light));
+    for (const [name, row] of this.rows) row.setAttribute("aria-pressed", String(name === this.highlighted));
   }
 
   show(name) {
-    const one = name ? this.found.find((other) => other.name === name) : null;
-    this.views().forEach((view, number) => view?.mark(one ? one.places[number] : null));
+    const shown = name ? this.fragments.find((fragment) => fragment.name === name) : null;
+    this.views().forEach((view, number) => view?.mark(shown ? shown.places[number] : null));
   }
 
-  // Which fragments a node is in.
+  // Emphasizes the fragments that contain a node of a tree.
   touch(tree, node) {
-    for (const one of this.found) {
-      this.rows.get(one.name)?.classList.toggle("treelet-has", node !== null && one.places[tree].includes(node));
+    for (const fragment of this.fragments) {
+      this.rows.get(fragment.name)?.classList.toggle("treelet-has", node !== null && fragment.places[tree].includes(node));
     }
   }
 }
 
-// A bar from the middle to the left or the right, or from the left where nothing is below 0.
+// Returns a bar that starts in the middle or, if no share is negative, at the left.
 export function bar(share, most, twoSided) {
   const track = html("span", "treelet-bar"), inner = html("span", share < 0 ? "treelet-against" : "treelet-for");
   const part = most > 0 ? Math.min(1, Math.abs(share) / most) : 0;

@@ -1,20 +1,20 @@
-// Where the parts of a picture go: numbers in, numbers out, no page. The measures are those of layout.py and arcs.py.
+// Layouts: positions of the parts of a picture, computed without a page. The measures are the same as in layout.py and arcs.py.
 
 export const FONT = 13, SMALL = 9.5;
-export const HEIGHT = 30, PAD = 9, GAP = 14; // of a node, inside it, beside it
+export const HEIGHT = 30, PAD = 9, GAP = 14; // height of a node, space inside it and beside it
 export const DROP = 21, CHANNEL = 42; // from a node to its dots, from the dots to the next layer
 export const CLOSE = 30; // between layers without dots
 export const STEP = 42; // from one alternative's dot to the next
 export const TRUNK = 8; // room for a line that passes a layer
 export const MARGIN = 16;
-export const LONGEST = 32; // letters of a label that are shown
-export const WORD = 15, TAG = 11; // letters of a sentence
-export const LEVEL = 25, END = 9, CORNER = 6, APART = 16; // arcs: between two levels, between two ends, between words
-const LINE = 900; // of tagged words: longer ones go on below
+export const LONGEST = 32; // characters of a label that are shown
+export const WORD = 15, TAG = 11; // font sizes of words and tags
+export const LEVEL = 25, END = 9, CORNER = 6, APART = 16; // arcs: space between levels, between ends, of a corner, between words
+const LINE = 900; // width of a line of tagged words
 
 const WIDE = /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}]|[\u{20000}-\u{3fffd}]/u;
 
-// About how wide a text is; rather too much than too little.
+// Estimates the width of a text; rather too large than too small.
 export function widthOf(text, size) {
   let wide = 0;
   for (const letter of text) wide += WIDE.test(letter) ? 1 : "MW@%mw".includes(letter) ? 0.85 : 0.63;
@@ -32,8 +32,8 @@ export function boxWidth(label) {
 
 // --- trees ---------------------------------------------------------------------------------------------------------
 
-// A tidy tree: subtrees stand as near to each other as their outlines allow, and a node over the middle of its children.
-// `parents` is in pre-order. With `bottom` all words are in one row; else each is below its parent.
+// A tidy tree: subtrees are as close to each other as their outlines allow, and a node is centered over its children.
+// `parents` is in pre-order. With `bottom`, all leaves are in one row; otherwise each is directly below its parent.
 export function tidy(parents, widths, bottom) {
   const count = parents.length;
   const row = new Int32Array(count), kids = Array.from({length: count}, () => []);
@@ -87,13 +87,13 @@ export function tidy(parents, widths, bottom) {
   return {x, y, row, width: right - left + 2 * MARGIN, height: 2 * MARGIN + rows * (HEIGHT + CLOSE) + HEIGHT};
 }
 
-// Outlines are lists of places by row, the uppermost row last, all moved by `shift`.
+// An outline is a list of positions per row, the top row last. All positions are moved by `shift`.
 function push(outline, half) {
   outline.left.push(-half - outline.shift);
   outline.right.push(half - outline.shift);
 }
 
-// The outline of two neighbors, in the longer one's lists, and how far right the second stands.
+// Returns the common outline of two neighbors, in the lists of the taller one, and the distance between them.
 function join(one, other) {
   const a = one.left.length, b = other.left.length, common = Math.min(a, b);
   let apart = -Infinity;
@@ -111,7 +111,7 @@ function join(one, other) {
 
 // --- forests -------------------------------------------------------------------------------------------------------
 
-// Nodes in layers, each above all it may expand to, and in a layer as near to the middle of their words as others allow.
+// Nodes in layers: each node is above all nodes it may expand to, and as near to the middle of its words as its neighbors allow.
 // A line that passes a layer takes room there. Tails come before heads.
 export function layers(nodes, edges, dotted) {
   const layer = new Int32Array(nodes.length), highest = new Int32Array(nodes.length);
@@ -155,7 +155,7 @@ export function layers(nodes, edges, dotted) {
   return {layer, at, band, top, width, height: top[0] + HEIGHT + MARGIN};
 }
 
-// As near to the wanted places as can be without overlap, in the least squares' sense; the order is kept.
+// Places items without overlap, as near to the wanted positions as possible in the least-squares sense. The order is kept.
 function spread(items) {
   const blocks = [], offsets = [];
   let offset = 0;
@@ -176,7 +176,7 @@ function spread(items) {
   items.forEach((item, k) => (item.x = places[k] + offsets[k]));
 }
 
-// Where each place between two words lies, so that what stands over some words fits over them.
+// Returns the position of each gap between words, such that the nodes over some words fit over them.
 function slots(items) {
   const all = items.flatMap((here, k) => here.map((item) => ({...item, k})));
   const ends = [...new Set(all.flatMap((item) => [item.begin, item.end]))].sort((a, b) => a - b);
@@ -199,7 +199,7 @@ function slots(items) {
 
 // --- arcs ----------------------------------------------------------------------------------------------------------
 
-// Arcs over words: shorter ones below longer ones, and the words as far apart as the labels need; each at least so wide.
+// Arcs over words: short arcs are below long ones, and words are as far apart as the labels need. `least` has minimum widths of words.
 export function arcs(words, tags, links, least) {
   const between = words.map(() => 0); // the highest level between a word and the next
   const drawn = [];
@@ -276,7 +276,7 @@ export function arcs(words, tags, links, least) {
   return {x, widths, drawn, floor, width: width + MARGIN, height: floor + 24 + (tags ? 17 : 0) + MARGIN / 2};
 }
 
-// The middle of the arc, or the nearest place to it where no line comes down through the label.
+// Returns the middle of an arc, or the nearest position where no line crosses the label.
 function labelPlace(arc, half) {
   const middle = (arc.left.x + arc.right.x) / 2, reach = Math.floor((arc.right.x - arc.left.x) / 2 - half);
   const crossed = arc.crossing.map((end) => end.x);
@@ -290,7 +290,7 @@ function labelPlace(arc, half) {
 
 // --- tagged words --------------------------------------------------------------------------------------------------
 
-// Words with their tags below, in lines.
+// Tagged words, in lines of limited width.
 export function line(words, tags, limit = LINE) {
   const places = [];
   let x = MARGIN, y = MARGIN, far = 0;

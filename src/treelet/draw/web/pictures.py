@@ -8,6 +8,7 @@ from functools import singledispatch
 from itertools import takewhile
 from typing import Any, NamedTuple
 
+from treelet.checks import article, plural
 from treelet.cuts import TreeIndex
 from treelet.draw.excerpts import shortened
 from treelet.draw.layout import ForestGraph
@@ -21,28 +22,28 @@ from treelet.structures import Dependencies, Forest, Tagged, Tree
 from treelet.structures.forest import ForestNode
 
 TONES = 7
-LISTED = 12  # fragments of an explanation
-OCCURRENCES = 50  # of a fragment that are shown
+LISTED = 12  # listed fragments of an explanation
+OCCURRENCES = 50  # highlighted occurrences of a fragment
 Picture = dict[str, Any]
 
 
 def picture(thing: object, heat: Iterable[float] | None = None, marks: Iterable[Any] | None = None) -> Picture:
-    """A structure as tree-view.js takes it.
+    """Return a structure in the form that tree-view.js takes.
 
     Parameters
     ----------
     thing : Tree, str, Forest, Dependencies or Tagged
-        A text is a tree in brackets.
+        Structure to draw. A string is a tree in brackets.
     heat : iterable of float, optional
-        A number for each node or word: what it does for (blue) or against (orange) something. Nodes of a tree are in pre-order, words among
-        them, those of a forest as in `Forest.nodes`.
+        One number per node or word. Positive numbers are drawn in blue, negative ones in orange. Nodes of a tree, including
+        words, are in pre-order; nodes of a forest are in the order of `Forest.nodes`.
     marks : iterable, optional
-        Fragments to outline: each the numbers of its nodes, or ``{"nodes": [...], "tone": 0}``.
+        Fragments to outline. Each is a list of node numbers, or ``{"nodes": [...], "tone": 0}``.
 
     Returns
     -------
     dict
-        Lists, texts, finite numbers: `json.dumps` takes it.
+        Lists, strings and finite numbers, which `json.dumps` accepts.
 
     Examples
     --------
@@ -68,7 +69,8 @@ def picture(thing: object, heat: Iterable[float] | None = None, marks: Iterable[
 @singledispatch
 def _picture(thing: object) -> Picture:
     raise InputTypeError(
-        f"a Tree, its brackets, a Forest, Dependencies or Tagged can be drawn, not a {type(thing).__name__}"
+        "A picture needs a Tree, a bracketed string, a Forest, Dependencies or Tagged. "
+        f"Got {article(type(thing).__name__)} instead."
     )
 
 
@@ -122,10 +124,10 @@ def _heat(heat: Iterable[float], size: int) -> list[float]:
     values = [float(value) for value in heat]
     if len(values) != size:
         raise ParameterError(
-            f"The 'heat' parameter must be a number for each of {size:,} nodes. Got {len(values):,} instead."
+            f"The 'heat' parameter must have one number for each of {plural(size, 'node')}. Got {len(values):,} instead."
         )
     if not all(map(math.isfinite, values)):
-        raise ParameterError("The 'heat' parameter must be finite numbers. Got NaN or infinity instead.")
+        raise ParameterError("The 'heat' parameter must contain finite numbers only. Got NaN or infinity instead.")
     return values
 
 
@@ -136,7 +138,7 @@ def _mark(mark: Any, number: int, size: int) -> Picture:
     wrong = [node for node in numbers if not 0 <= node < size]
     if wrong:
         raise ParameterError(
-            f"The 'marks' parameter must be numbers of nodes, 0 to {size - 1:,}. Got {wrong[0]} instead."
+            f"The 'marks' parameter must contain node numbers from 0 to {size - 1:,}. Got {wrong[0]} instead."
         )
     return {"nodes": numbers, "tone": tone % TONES}
 
@@ -153,32 +155,35 @@ class AttributedStructure(NamedTuple):
 
 
 def explained(explanation: Explanation, example: Any = None, *, limit: int = LISTED) -> Picture:
-    """An explanation as explained.js takes it: its trees with heat, and where in them each fragment is.
+    """Return an explanation in the form that explained.js takes: colored trees, and the nodes that each fragment covers.
 
     Parameters
     ----------
     explanation : Explanation
+        Explanation to draw.
     example : object, optional
-        What was explained; of trees and tagged words the explanation itself knows enough, of forests and dependency parses it does not.
-    limit : int
-        Fragments at most.
+        The explained example. Required for forests and dependency parses only; an explanation contains trees and tagged
+        words itself.
+    limit : int, default 12
+        Maximum number of fragments.
 
     Examples
     --------
     >>> import treelet as tl
     >>> model = tl.RLS(tl.SubsetTree()).fit(["(A (B b))", "(A (C c))"], [1, -1])
-    >>> told = explained(tl.explain(model, "(A (B b))"))
-    >>> told["trees"][0]["picture"]["labels"], told["fragments"][0]["text"], told["fragments"][0]["places"]
+    >>> content = explained(tl.explain(model, "(A (B b))"))
+    >>> content["trees"][0]["picture"]["labels"], content["fragments"][0]["text"], content["fragments"][0]["places"]
     (['A', 'B', 'b'], '(B b)', [[1, 2]])
     """
     structures = attributed_structures(explanation, example)
     if not structures:
         raise TreeError(
-            "there is no picture of this explanation: its example is too large, or has to be given as well; print it"
+            "This explanation has no picture. If the example is a forest or a dependency parse, pass the example too. "
+            "If the example is too large, print the explanation instead."
         )
     names = [str(structure.column) if structure.column is not None else "" for structure in structures]
     if pair := len(structures) == 2 and names[0] == names[1]:
-        names = ["the first", "the second"]
+        names = ["A", "B"]
     scale = largest_share(structures)
     listed = explanation.fragments[:limit]
     left = explanation.score - math.fsum(fragment.share for fragment in listed)
@@ -198,32 +203,32 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = LIS
             }
             for fragment in listed
         ],
-        "rest": f"{summed(explanation, pair)}: {signed(explanation.score)}; all else {signed(left)}, "
-        f"of which intercept {signed(explanation.intercept)}",
+        "rest": f"{summed(explanation, pair)}: {signed(explanation.score)}. Not listed: {signed(left)}, "
+        f"including the intercept {signed(explanation.intercept)}.",
     }
 
 
 def _readable(drawn: Picture) -> Picture:
-    """Return a picture with its longest labels shortened: these pictures are not edited."""
+    """Return a picture with long labels shortened, because pictures of explanations are not edited."""
     return drawn | {name: list(map(shortened, drawn[name])) for name in ("labels", "words", "tags") if drawn.get(name)}
 
 
 def largest_share(structures: Iterable[AttributedStructure]) -> float:
-    """Return the largest absolute share of a node: several pictures have one scale."""
+    """Return the largest absolute share of a node, which is the common scale of several pictures."""
     return max((abs(share) for structure in structures for share in structure.heat), default=0.0)
 
 
 def summed(explanation: Explanation, pair: bool = False) -> str:
-    """Return what the shares add up to, in words."""
+    """Return the name of the sum of all shares."""
     of = explanation.output
     if isinstance(of, tuple):
-        return f"{of[0]} rather than {of[1]}"
-    what = "difference of the scores" if pair else "score"
-    return what if isinstance(of, int) else f"{what} of {of}"
+        return f"Score of {of[0]} minus score of {of[1]}"
+    name = "Score" if isinstance(of, int) else f"Score of {of}"
+    return f"{name}, A minus B" if pair else name
 
 
 def attributed_structures(explanation: Explanation, example: Any = None) -> list[AttributedStructure]:
-    """Return the structures of an explained example that can be drawn; sequences of features cannot."""
+    """Return the structures of an explained example that can be drawn. Sequences of features are left out."""
     candidates = list(_parts(example))
     structures: list[AttributedStructure] = []
     start = 0
@@ -282,7 +287,7 @@ def _begins(heat: Sequence[NodeShare], forest: Forest) -> bool:
 
 
 def _covered(fragment: Any, thing: Any) -> list[int]:
-    """Return the nodes or words that a fragment covers in all its occurrences; none for other kinds of structures."""
+    """Return the nodes or words that all occurrences of a fragment cover; none for other kinds of structures."""
     if has_fragments(fragment.kernel) and isinstance(thing, Tree):
         occurrences = places(fragment.tree, thing, fragment.kernel, limit=OCCURRENCES)
         return sorted({node for nodes in occurrences for node in nodes})

@@ -1,10 +1,10 @@
-// In a report: pictures that can be walked through, in the place of those that were drawn before.
+// Replaces the static pictures of a report by interactive ones.
 
 import {explained} from "./explained.js";
 
-const cases = JSON.parse(document.getElementById("told").textContent);
-for (const place of document.querySelectorAll("[data-told]")) {
-  const still = [...place.children];
-  explained(place, cases[Number(place.dataset.told)]);
-  for (const one of still) one.remove();
+const cases = JSON.parse(document.getElementById("case-data").textContent);
+for (const element of document.querySelectorAll("[data-case]")) {
+  const children = [...element.children];
+  explained(element, cases[Number(element.dataset.case)]);
+  for (const child of children) child.remove();
 }

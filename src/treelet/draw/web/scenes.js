@@ -1,4 +1,4 @@
-// From a picture, as JSON, to what is drawn of it: boxes, lines and dots at their places. Still no page.
+// Turns a picture, given as JSON, into a scene: boxes, lines and dots with their positions. Needs no page.
 
 import {
   CLOSE, CORNER, FONT, HEIGHT, LEVEL, SMALL, STEP, TAG, WORD, arcs, boxWidth, layers, line, shown, tidy, widthOf,
@@ -6,7 +6,7 @@ import {
 
 export function scene(picture, folds, options) {
   const kinds = {tree, forest, arcs: parse, tagged};
-  if (!Object.hasOwn(kinds, picture?.kind)) throw new TypeError(`tree-view: no such kind of picture: ${picture?.kind}`);
+  if (!Object.hasOwn(kinds, picture?.kind)) throw new TypeError(`tree-view: unknown kind of picture: ${picture?.kind}`);
   const hot = (picture.heat ?? []).map((value) => (Number.isFinite(value) ? value : 0));
   const hottest = hot.reduce((most, value) => Math.max(most, Math.abs(value)), hot.length && picture.scale > 0 ? picture.scale : 0);
   const heat = (number) => hot[number] ?? 0;
@@ -14,9 +14,9 @@ export function scene(picture, folds, options) {
   return {hottest, ...kinds[picture.kind](picture, {heat, small}, folds, options)};
 }
 
-const nothing = (said) => ({boxes: [], lines: [], dots: [], width: 0, height: 0, role: "img", said, note: said});
+const nothing = (note) => ({boxes: [], lines: [], dots: [], width: 0, height: 0, role: "img", description: note, note});
 
-// A number in few digits, with its sign.
+// Formats a number with two significant digits and its sign.
 export function signed(value) {
   const size = Math.abs(value);
   const digits = size === 0 ? "0" : size >= 1e4 || size < 0.001 ? size.toExponential(1) : size < 99.5 ? size.toPrecision(2) : size.toFixed(0);
@@ -25,9 +25,9 @@ export function signed(value) {
 
 // --- trees ---------------------------------------------------------------------------------------------------------
 
-const ACROSS = 40; // of a tree that is not shown whole
+const ACROSS = 40; // leaves of a large tree that are shown at first
 
-// Which children of a large tree are shown: so many of them of each node.
+// Stores how many children of each node are shown. Large trees are folded.
 export class Folds {
   constructor(parents, limit, levels) {
     Object.assign(this, {parents, limit, levels});
@@ -38,7 +38,7 @@ export class Folds {
     this.size = new Int32Array(count).fill(1);
     for (let node = count - 1; node > 0; node--) {
       const parent = parents[node];
-      if (!(parent >= 0 && parent < node)) throw new TypeError(`tree-view: node ${node} must come after its parent`);
+      if (!(parent >= 0 && parent < node)) throw new TypeError(`tree-view: node ${node} must follow its parent`);
       this.next[node] = this.first[parent];
       this.first[parent] = node;
       this.kids[parent] += 1;
@@ -49,7 +49,7 @@ export class Folds {
     if (count) this.unfold(0);
   }
 
-  // Open a node further, level by level, until enough is shown.
+  // Opens a node further, level by level, up to the limit.
   unfold(from) {
     const had = this.open.get(from) ?? 0;
     let room = this.limit, level = [from], wide = this.leaves;
@@ -69,7 +69,7 @@ export class Folds {
     }
   }
 
-  // Open what leads to each of these nodes, unless that is too much.
+  // Opens the ancestors of these nodes, within the limit. Returns whether anything has changed.
   reveal(nodes) {
     let room = this.limit, changed = false;
     for (const node of nodes) {
@@ -97,7 +97,8 @@ export class Folds {
     else this.unfold(node);
   }
 
-  // Nodes that are shown, in pre-order, each with its parent's place in this list; where some are not, what stands for them.
+  // Returns the visible nodes in pre-order, each with the index of its parent in this list. An entry with `hidden` stands for folded
+  // nodes.
   visible() {
     const out = [], stack = [[0, -1, 0]];
     while (stack.length) {
@@ -147,8 +148,8 @@ function tree(picture, {heat, small}, folds, options) {
   for (let node = 0; node < count && words.length < 60; node++) if (!folds.kids[node]) words.push(picture.labels[node]);
   return {
     ...places, boxes, lines, dots: [], role: "tree",
-    said: `Tree of ${count.toLocaleString("en")} node${count === 1 ? "" : "s"}: ${words.join(" ")}${words.length === 60 ? " …" : ""}`,
-    note: seen < count ? `${seen.toLocaleString("en")} of ${count.toLocaleString("en")} nodes are shown; a + opens more.` : "",
+    description: `Tree of ${count.toLocaleString("en")} node${count === 1 ? "" : "s"}: ${words.join(" ")}${words.length === 60 ? " …" : ""}`,
+    note: seen < count ? `${seen.toLocaleString("en")} of ${count.toLocaleString("en")} nodes are shown. Click + to show more.` : "",
   };
 }
 
@@ -159,15 +160,15 @@ const f = (value) => +value.toFixed(1);
 function forest(picture, {heat}, folds, options) {
   let {nodes, edges} = picture, numbers = nodes.map((_, k) => k), note = "";
   if (!nodes.length) return nothing("An empty forest.");
-  const best = new Set([picture.root]), chosen = new Map(); // nodes of the most probable tree, and their edges
+  const best = new Set([picture.root]), chosen = new Map(); // nodes and edges of the most probable tree
   edges.forEach((edge, k) => {
     if (edge.best) chosen.set(edge.head, k);
     if (edge.best) for (const tail of edge.tails) best.add(tail);
   });
   if (nodes.length + edges.length > options.limit) {
-    note = `The most probable tree of a forest of ${nodes.length.toLocaleString("en")} nodes and ${edges.length.toLocaleString("en")} edges, too many to be drawn.`;
+    note = `The most probable tree of a forest of ${nodes.length.toLocaleString("en")} nodes and ${edges.length.toLocaleString("en")} edges, which is too large to draw.`;
     numbers = numbers.filter((number) => best.has(number));
-    if (numbers.length > options.limit) return nothing(`${note} Even that is too large.`);
+    if (numbers.length > options.limit) return nothing(`${note} The tree is too large to draw as well.`);
     const place = new Map(numbers.map((number, k) => [number, k]));
     edges = numbers.filter((number) => chosen.has(number)).map((number) => edges[chosen.get(number)])
       .map((edge) => ({...edge, head: place.get(edge.head), tails: edge.tails.map((tail) => place.get(tail))}));
@@ -217,7 +218,7 @@ function forest(picture, {heat}, folds, options) {
   });
   lines.sort((a, b) => (a.tone === "best") - (b.tone === "best"));
   const words = (picture.words ?? []).join(" ");
-  return {boxes, lines, dots, width, height, role: "group", note, said: `Packed forest of ${picture.nodes.length} nodes: ${words}`};
+  return {boxes, lines, dots, width, height, role: "group", note, description: `Packed forest of ${picture.nodes.length} nodes: ${words}`};
 }
 
 function probability(p) {
@@ -253,7 +254,7 @@ function parse(picture, {heat, small}, folds, options) {
     };
   });
   lines.reverse();
-  return {boxes, lines, dots: [], width, height: height + more, role: "group", note, said: `Dependency parse: ${words.join(" ")}`};
+  return {boxes, lines, dots: [], width, height: height + more, role: "group", note, description: `Dependency parse: ${words.join(" ")}`};
 }
 
 function tagged(picture, {heat, small}, folds, options) {
@@ -263,5 +264,5 @@ function tagged(picture, {heat, small}, folds, options) {
     number, text: tags[number], leaf: false, x: places[number].x, y: places[number].y, w: places[number].width, h: HEIGHT,
     level: 1, up: -1, below: word, heat: heat(number), small: small(number),
   }));
-  return {boxes, lines: [], dots: [], width, height, role: "group", note, said: `Tagged words: ${words.join(" ")}`};
+  return {boxes, lines: [], dots: [], width, height, role: "group", note, description: `Tagged words: ${words.join(" ")}`};
 }

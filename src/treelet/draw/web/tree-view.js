@@ -1,26 +1,27 @@
-// Pictures of trees, forests, dependency parses and tagged words that can be walked through, zoomed and marked.
+// Interactive pictures of trees, forests, dependency parses and tagged words, with zoom, keyboard navigation and highlights.
 //
 //   import {treeView} from "./tree-view.js";
 //   const view = treeView(element, picture, options);
 //   view.update(picture); view.mark([3, 4]); view.mark(null); view.select(3); view.destroy();
 //
-// `element` gets the events "treelet:node" ({number}: clicked, or Enter) and "treelet:hover" ({number}, or null).
-// Pictures are JSON, made by treelet.draw.web.pictures:
+// `element` receives the events "treelet:node" ({number}, on a click or Enter) and "treelet:hover" ({number}, or null).
+// Pictures are JSON from treelet.draw.web.pictures:
 //   {kind: "tree", labels: [...], parents: [-1, 0, ...], heat?: [...], marks?: [{nodes: [...], tone: 0}]}      in pre-order
-//   (scale?: the number that has the strongest color, where several pictures are to be compared; by default the largest of heat)
+//   (scale?: the value with the strongest color, for pictures that are compared with each other. Default: the largest of heat)
 //   {kind: "forest", nodes: [{label, words: [i, j], p}], edges: [{head, tails, p, best}], words: [...], root}
-//   {kind: "arcs", words: [...], tags?: [...], links: [{from, to, label}], directed?, heat?}                 from -1: the root
+//   {kind: "arcs", words: [...], tags?: [...], links: [{from, to, label}], directed?, heat?}                 from: -1 for the root
 //   {kind: "tagged", words: [...], tags: [...], heat?, marks?}
-// Options: words ("bottom", or "hang": below their parents), limit and levels (of what is shown at first), interactive.
+// Options: words ("bottom": in one row, or "hang": below their parents), limit and levels (nodes and levels that are shown at
+// first), interactive.
 //
-// All texts are other people's: they are only ever set as text. Colors are in tree-view.css.
+// Labels come from untrusted files, so texts are always set as text. Colors are in tree-view.css.
 
 import {SVG, drawn, el, html, legend} from "./drawing.js";
 import {Folds, scene} from "./scenes.js";
 
 const DEFAULTS = {words: "bottom", limit: 300, levels: 24, interactive: true};
-const CLOSEST = 8; // the largest zoom
-const DRAG = 4; // pixels that are still a click
+const CLOSEST = 8; // maximum zoom
+const DRAG = 4; // pixels that a pointer may move during a click
 
 export function treeView(element, picture, options = {}) {
   return new View(element, picture, {...DEFAULTS, ...options});
@@ -34,7 +35,7 @@ class View {
     this.tools = html("div", "treelet-tools");
     this.below = html("div", "treelet-below");
     for (const [sign, name, act] of [["+", "Zoom in", () => this.zoom(1.4)], ["−", "Zoom out", () => this.zoom(1 / 1.4)],
-      ["⤢", "Show all", () => this.fit()]]) {
+      ["⤢", "Reset zoom", () => this.fit()]]) {
       const button = html("button", "treelet-button", sign);
       button.type = "button";
       button.title = name;
@@ -70,8 +71,8 @@ class View {
 
   select(number) {
     this.selected = number;
-    const there = this.folds && number !== null && number < this.picture.labels.length;
-    if (there && this.folds.reveal([number])) this.draw(true);
+    const exists = this.folds && number !== null && number < this.picture.labels.length;
+    if (exists && this.folds.reveal([number])) this.draw(true);
     else this.paintSelected();
   }
 
@@ -143,7 +144,7 @@ class View {
     this.root.classList.toggle("treelet-zoomed", place.scale > 1);
   }
 
-  // Brings a node into the part that is shown.
+  // Moves the visible part of a zoomed picture to a node.
   reach(number) {
     const box = this.boxes.get(number), {width, height} = this.scene, {place} = this;
     if (!box || place.scale === 1) return;
@@ -153,16 +154,16 @@ class View {
     this.show();
   }
 
-  // --- what people do ----------------------------------------------------------------------------------------------
+  // --- events ------------------------------------------------------------------------------------------------------
 
-  tell(name, number) {
+  dispatch(name, number) {
     this.element.dispatchEvent(new CustomEvent(`treelet:${name}`, {detail: {number}, bubbles: true}));
   }
 
   hover(number) {
     if (number === this.hovered) return;
     this.hovered = number;
-    this.tell("hover", number);
+    this.dispatch("hover", number);
   }
 
   press(group) {
@@ -174,7 +175,7 @@ class View {
       return;
     }
     this.focus(number);
-    this.tell("node", number);
+    this.dispatch("node", number);
   }
 
   focus(number) {
@@ -206,7 +207,7 @@ class View {
     svg.addEventListener("focusout", () => this.hover(null));
     svg.addEventListener("keydown", (event) => this.key(event));
     svg.addEventListener("wheel", (event) => {
-      if (!event.ctrlKey && !event.metaKey) return; // the page scrolls
+      if (!event.ctrlKey && !event.metaKey) return; // without a modifier key, the wheel scrolls the page
       event.preventDefault();
       this.zoom(Math.exp(-event.deltaY / 300), this.within(event));
     }, {passive: false});
@@ -238,7 +239,7 @@ class View {
     }
   }
 
-  // Of the picture, for a pixel of the page.
+  // Returns the length in the picture that corresponds to a pixel of the page.
   unit() {
     const box = this.svg.getBoundingClientRect();
     return this.scene.width / this.place.scale / Math.max(1, box.width);
@@ -285,7 +286,7 @@ class View {
     if (way === "Up") return node > 0 ? parents[node] : null;
     if (way === "Down") return open.get(node) ? first[node] : null;
     const row = this.boxes.get(node), near = {Left: -1, Right: 1}[way];
-    let best = null; // the neighbor in the row; siblings first
+    let best = null; // the neighbor in the row; siblings are preferred
     if (node > 0) {
       const line = [];
       for (let kid = first[parents[node]], k = 0; k < open.get(parents[node]); k++, kid = next[kid]) line.push(kid);
@@ -294,7 +295,7 @@ class View {
     return best ?? this.nearest(way, (box) => box.y === row.y);
   }
 
-  // The nearest box in a direction.
+  // Returns the nearest node in a direction.
   nearest(way, among = () => true) {
     const here = this.boxes.get(this.focused);
     if (!here) return null;

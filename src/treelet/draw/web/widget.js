@@ -1,4 +1,4 @@
-// The notebook's widget: what Python says is drawn, and the node that was clicked is told to Python.
+// The notebook widget: draws the content from Python and sends the selected node back to Python.
 
 import {explained} from "./explained.js";
 
@@ -9,7 +9,7 @@ function render({model, el}) {
     shown = explained(el, model.get("content"), {...model.get("options"), selected: model.get("selected")});
   };
   const select = () => shown.views[0]?.select(model.get("selected"));
-  const told = (event) => {
+  const onNode = (event) => {
     if (!shown.views[0]?.root.contains(event.target) && !event.target.contains(shown.views[0]?.root)) return;
     model.set("selected", event.detail.number);
     model.save_changes();
@@ -18,11 +18,11 @@ function render({model, el}) {
   draw();
   model.on("change:content", draw);
   model.on("change:selected", select);
-  el.addEventListener("treelet:node", told);
+  el.addEventListener("treelet:node", onNode);
   return () => {
     model.off("change:content", draw);
     model.off("change:selected", select);
-    el.removeEventListener("treelet:node", told);
+    el.removeEventListener("treelet:node", onNode);
     shown.destroy();
   };
 }

@@ -1,54 +1,56 @@
-// Questions to the server, this machine's own.
+// Requests to the explorer's server, which runs on the same machine.
 
-const BODY = 256 * 1024; // bytes that the server takes
+const BODY = 256 * 1024; // bytes that the server accepts
 
-export class AskError extends Error {
+export class RequestError extends Error {
   constructor({message, field = null, line = null, column = null}) {
     super(message);
     Object.assign(this, {field, line, column});
   }
 }
 
-export async function ask(what, fields = {}, signal = undefined) {
+export async function ask(path, fields = {}, signal = undefined) {
   const body = JSON.stringify(fields);
-  if (body.length > BODY) throw new AskError({message: `more than ${BODY / 1024} KiB are not sent: take smaller trees, or the command line`, field: "tree"});
+  if (body.length > BODY) {
+    throw new RequestError({message: `The request is larger than ${BODY / 1024} KiB. Enter smaller trees, or use the command line.`, field: "tree"});
+  }
   let response;
   try {
     const headers = {"Content-Type": "application/json"};
-    response = await fetch(`/ask/${what}`, {method: "POST", headers, body, signal});
+    response = await fetch(`/ask/${path}`, {method: "POST", headers, body, signal});
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new AskError({message: "the server does not answer: is treelet explore still running?"});
+    throw new RequestError({message: "The server does not respond. Check that treelet explore is still running."});
   }
-  const found = await response.json().catch(() => ({error: {message: `the server said ${response.status}`}}));
-  if (found.error) throw new AskError(found.error);
-  return found;
+  const content = await response.json().catch(() => ({error: {message: `The server responded with HTTP status ${response.status}.`}}));
+  if (content.error) throw new RequestError(content.error);
+  return content;
 }
 
-const PATIENCE = 150; // milliseconds: an answer that takes longer is not waited for when there is a newer question
+const PATIENCE = 150; // milliseconds after which a running request is aborted in favor of a newer one
 
-// Questions of one kind, of which only the newest matters: one is under way, and at most one waits. So answers keep coming while a
-// slider moves, and none comes late.
-export class Latest {
-  constructor(what, answered, failed) {
-    Object.assign(this, {what, answered, failed, waiting: null, running: null});
+// Sends requests of one kind, of which only the newest matters: one is running, and at most one waits. Therefore results keep
+// coming while a slider moves, and an old result never replaces a newer one.
+export class LatestRequest {
+  constructor(path, onResult, onError) {
+    Object.assign(this, {path, onResult, onError, waiting: null, running: null});
   }
 
-  ask(fields) {
+  send(fields) {
     this.waiting = fields;
     if (!this.running) this.next();
-    else if (performance.now() - this.running.since > PATIENCE) this.running.abort.abort();
+    else if (performance.now() - this.running.since > PATIENCE) this.running.controller.abort();
   }
 
   async next() {
-    const fields = this.waiting, abort = new AbortController();
+    const fields = this.waiting, controller = new AbortController();
     this.waiting = null;
-    this.running = {abort, since: performance.now()};
+    this.running = {controller, since: performance.now()};
     try {
-      const found = await ask(this.what, fields, abort.signal);
-      this.answered(found, fields);
+      const result = await ask(this.path, fields, controller.signal);
+      this.onResult(result, fields);
     } catch (error) {
-      if (error.name !== "AbortError" && !this.waiting) this.failed(error, fields);
+      if (error.name !== "AbortError" && !this.waiting) this.onError(error, fields);
     } finally {
       this.running = null;
       if (this.waiting) this.next();

@@ -1,9 +1,10 @@
-// A tree as two lists, labels and parents in pre-order, changed at one node. No recursion: trees may be very deep.
+// Edits of one node of a tree, which is given as two lists in pre-order: labels and parents. There is no recursion, because trees
+// may be very deep.
 
 export function brackets({labels, parents}) {
   const kids = count(parents);
   if (labels.length === 1) return `(${labels[0]})`;
-  const parts = [], open = []; // open nodes, each with how many children are still to come
+  const parts = [], open = []; // number of missing children of each open node
   labels.forEach((label, node) => {
     if (kids[node]) {
       parts.push(`${parts.length ? " " : ""}(${label}`);
@@ -25,7 +26,7 @@ function count(parents) {
   return kids;
 }
 
-// The node behind the last one below a node.
+// Returns the number after the last descendant of a node.
 function end(parents, node) {
   let at = node + 1;
   while (at < parents.length && parents[at] >= node) at++;
@@ -36,13 +37,14 @@ export function renamed({labels, parents}, node, label) {
   return {labels: labels.with(node, label), parents};
 }
 
-// With one more child, the last one. A word becomes a node over it.
+// Returns the tree with a new last child of a node. If the node was a word, it becomes the parent of the new word.
 export function grown({labels, parents}, node, label) {
   const at = end(parents, node);
   return {labels: labels.toSpliced(at, 0, label), parents: parents.map((parent) => (parent >= at ? parent + 1 : parent)).toSpliced(at, 0, node)};
 }
 
-// Without a node and all that is below it, and without those above that it leaves empty, so that no label becomes a word.
+// Returns the tree without a node and its descendants, or null if nothing is left. Ancestors that would become empty are deleted
+// too: otherwise their labels would turn into words.
 export function pruned({labels, parents}, node) {
   const kids = count(parents);
   while (node > 0 && kids[parents[node]] === 1) node = parents[node];

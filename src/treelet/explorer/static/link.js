@@ -1,38 +1,42 @@
-// The whole state of the page is in its link: #view?view.field=value&...
+// The state of the page is stored in its link: #view?view.field=value&...
 
 import {EXAMPLES} from "./examples.js";
 
 const DEFAULTS = {
-  trees: {...EXAMPLES.trees[0].fields, kernel: "sst", lam: "0.4", mu: "0.4", depth: "", norm: "", light: ""},
-  sentence: {words: EXAMPLES.sentences[0], k: "10", prune: "3", this: "", that: "", show: "parses", light: ""},
-  model: {tree: "", was: "", output: "", light: ""},
+  trees: {...EXAMPLES.trees[0].fields, kernel: "sst", lam: "0.4", mu: "0.4", depth: "", normalized: "", highlight: ""},
+  sentence: {words: EXAMPLES.sentences[0], k: "10", prune: "3", a: "", b: "", show: "parses", highlight: ""},
+  model: {tree: "", baseline: "", output: "", highlight: ""},
 };
-const LONGEST = 500_000; // letters of a link
+// Names of fields in links of earlier versions.
+const RENAMED = {light: "highlight", norm: "normalized", this: "a", that: "b", was: "baseline"};
+const LONGEST = 500_000; // characters of a link
 const WAIT = 250; // milliseconds from a change to a new link
 
 export class Link {
-  constructor(restored) {
-    this.restored = restored;
+  // `home` is the view that opens if the link does not name one.
+  constructor(home, onRestore) {
+    this.home = home;
     this.read();
     addEventListener("hashchange", () => {
       if (location.hash === this.written) return;
       this.read();
-      restored();
+      onRestore();
     });
   }
 
   read() {
     const [view, query = ""] = location.hash.slice(1).split("?");
-    const given = new URLSearchParams(query);
-    this.view = Object.hasOwn(DEFAULTS, view) ? view : "trees";
+    const params = new URLSearchParams(query);
+    this.view = Object.hasOwn(DEFAULTS, view) ? view : this.home;
     this.fields = structuredClone(DEFAULTS);
-    for (const [key, value] of given) {
-      const [of, name] = key.split(".");
-      if (Object.hasOwn(DEFAULTS, of) && Object.hasOwn(DEFAULTS[of], name)) this.fields[of][name] = value;
+    for (const [key, value] of params) {
+      const [owner, given] = key.split(".");
+      const name = Object.hasOwn(RENAMED, given ?? "") ? RENAMED[given] : given;
+      if (Object.hasOwn(DEFAULTS, owner) && Object.hasOwn(DEFAULTS[owner], name)) this.fields[owner][name] = value;
     }
   }
 
-  // All of the view that is shown, and of the others what was changed.
+  // Contains all fields of the current view, and the changed fields of the other views.
   text() {
     const params = new URLSearchParams();
     for (const [view, fields] of Object.entries(this.fields)) {

@@ -1,4 +1,4 @@
-// The page: its views, its link, light and dark.
+// The page: its views, its link and its color theme.
 
 import {ask} from "./ask.js";
 import {Link} from "./link.js";
@@ -20,22 +20,22 @@ async function start() {
     main.append(make("p", {class: "error"}, error.message));
     return;
   }
-  const made = {};
-  const link = new Link(() => show());
+  const views = {};
+  const link = new Link(about.model ? "model" : "trees", () => show());
   const show = () => {
-    made[link.view] ??= new VIEWS[link.view](link, about);
-    main.replaceChildren(made[link.view].element);
+    views[link.view] ??= new VIEWS[link.view](link, about);
+    main.replaceChildren(views[link.view].element);
     for (const tab of tabs) {
       if (tab.dataset.view === link.view) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");
     }
-    made[link.view].restore();
+    views[link.view].restore();
   };
   for (const tab of tabs) tab.addEventListener("click", () => (link.go(tab.dataset.view), show()));
   document.getElementById("copy").addEventListener("click", async (event) => {
     link.write();
-    const said = await navigator.clipboard.writeText(location.href).then(() => "Copied", () => "It is in the address bar");
-    event.target.textContent = said;
+    const status = await navigator.clipboard.writeText(location.href).then(() => "Copied", () => "Copy it from the address bar");
+    event.target.textContent = status;
     setTimeout(() => (event.target.textContent = "Copy link"), 1500);
   });
   show();
@@ -44,20 +44,21 @@ async function start() {
 function theme(name) {
   const button = document.getElementById("theme");
   button.textContent = `◐ ${name}`;
+  button.setAttribute("aria-label", `Color theme: ${name}`);
   if (THEMES[name]) document.documentElement.dataset.theme = THEMES[name];
   else delete document.documentElement.dataset.theme;
   button.onclick = () => {
     const names = Object.keys(THEMES), next = names[(names.indexOf(name) + 1) % names.length];
     try {
       localStorage.setItem("theme", next);
-    } catch { /* then it is forgotten */ }
+    } catch { /* The browser does not store settings; the theme is lost on reload. */ }
     theme(next);
   };
 }
 
-let kept = null;
+let stored = null;
 try {
-  kept = localStorage.getItem("theme");
-} catch { /* a browser that keeps nothing */ }
-theme(Object.hasOwn(THEMES, kept ?? "") ? kept : "Auto");
+  stored = localStorage.getItem("theme");
+} catch { /* The browser does not store settings. */ }
+theme(Object.hasOwn(THEMES, stored ?? "") ? stored : "Auto");
 start();

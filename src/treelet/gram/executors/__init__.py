@@ -10,17 +10,18 @@ from treelet.gram.executors.threads import ThreadExecutor
 from treelet.gram.tiles import Job
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.resources import PLAIN, Resources
+from treelet.vocabulary import keyword
 
 __all__ = ["Executor", "ThreadExecutor", "TileSearch", "executor_for", "host_matrix"]
 
 
 def host_matrix(kernel: Pairwise, X: Any, Y: Any | None = None, resources: Resources = PLAIN) -> Matrix:
-    """Return the float64 matrix of examples in the kernel's form, in this process's memory whatever computes it."""
+    """Return the float64 matrix of coerced examples as a NumPy array, for any executor."""
     return executor_for(resources).host_matrix(Job(kernel, X, Y))
 
 
 def executor_for(resources: Resources) -> Executor:
-    """Return the executor that the resources name."""
+    """Return the executor for the given resources."""
     if resources.device != "cpu":
         from treelet.gram.executors.device import DeviceExecutor
 
@@ -29,6 +30,9 @@ def executor_for(resources: Resources) -> Executor:
         try:
             from treelet.gram.executors.dask import DaskExecutor
         except ImportError as error:
-            raise TreeletError(f"client= needs Dask: pip install 'treelet[dask]' ({error})") from None
+            raise TreeletError(
+                f"{keyword('client')} needs Dask, which cannot be imported ({error}). "
+                "Install it with pip install 'treelet[dask]'."
+            ) from None
         return DaskExecutor(resources)
     return ThreadExecutor(resources)

@@ -1,4 +1,4 @@
-"""The protocol of executors, and what all of them do in the same way."""
+"""The base class of executors, with the methods that all executors share."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class TileSearch(NamedTuple):
     """A search through all values of a matrix, for example for the largest values of each row."""
 
     take: Callable[[Tile, Values], object]
-    """Search a tile that was computed in this process; called by several threads at once."""
+    """Search a tile that was computed in this process. Several threads call it at once."""
     choose: Callable[[Tile, Any], list[Any]]
-    """Return the candidates of a tile, where it was computed: in another process (picklable), or on a device."""
+    """Return the candidates of a tile, in the process or on the device that computed it. Must be picklable."""
     add: Callable[[Any], object]
-    """Take one of these candidates; called by one thread."""
+    """Add one of these candidates. Only one thread calls it."""
 
 
 class Executor(ABC):
@@ -40,13 +40,13 @@ class Executor(ABC):
     """
 
     device: Device | None = None
-    """The device that computes; None for the CPU."""
+    """The device of the computation; None for the CPU."""
 
     def __init__(self, resources: Resources) -> None:
         self.resources = resources
 
     def limited(self) -> AbstractContextManager[None]:
-        """Return a context within which no more of a device's memory is used than allowed."""
+        """Return a context that enforces the memory limit of the device."""
         return nullcontext()
 
     def with_limits(self, threads: int, memory: int) -> Self:
@@ -56,11 +56,11 @@ class Executor(ABC):
         return executor
 
     def warn_of_copies(self, kernels: Iterable[Any]) -> None:  # noqa: B027  # only a device needs copies
-        """Warn of kernels that the CPU computes although a device was asked for."""
+        """Warn about kernels that are computed on the CPU although a device was requested."""
 
     @property
     def result_limit(self) -> int | None:
-        """Bytes that a result in this process may take; None if there is no limit."""
+        """Limit in bytes for a result in this process; None for no limit."""
         return self.resources.memory_limit
 
     @abstractmethod
@@ -78,29 +78,32 @@ class Executor(ABC):
 
     @abstractmethod
     def compute(self, job: Job, blocks: Iterable[Block], sink: Sink, advance: Advance) -> None:
-        """Compute the tiles of all blocks and give them to the sink; `advance` counts the cells that are done."""
+        """Compute the tiles of all blocks and pass them to the sink. `advance` counts finished cells."""
 
     @abstractmethod
     def search(self, job: Job, search: TileSearch, needs: Needs | None = None) -> None:
-        """Search all values of a matrix without keeping it."""
+        """Search all values of a matrix without storing it."""
 
     @abstractmethod
     def prepare(self, kernel: Pairwise, columns: Any, needs: Needs) -> None:
-        """Build what `columns` cache for later queries, unless they are searched in several blocks."""
+        """Build the cached index of `columns` for later queries, unless the search needs several blocks."""
 
-    # --- the same for all -----------------------------------------------------------------------------------------
+    # --- shared by all executors -----------------------------------------------------------------
 
     def new_matrix(self, job: Job) -> Any:
         """Return the matrix in a new array."""
         return self.host_matrix(job)
 
     def host_matrix(self, job: Job) -> Values:
-        """Return the matrix in a new array in this process's memory, whatever computes it."""
+        """Return the matrix in a new NumPy array."""
         return self.fill(job, allocated(job.shape, job.dtype, self.result_limit))
 
-    def checked_out(self, job: Job, out: Any, given: Iterable[Any]) -> Any:
-        """Return `out` if it can hold the matrix; otherwise raise `ParameterError`. `given` are the user's examples."""
-        return checked_out(out, job.shape, given)
+    def checked_out(self, job: Job, out: Any, examples: Iterable[Any]) -> Any:
+        """Return `out` if it can hold the matrix, or raise `ParameterError`.
+
+        `examples` are the uncoerced examples, with which `out` must not share memory.
+        """
+        return checked_out(out, job.shape, examples)
 
     def fill(self, job: Job, out: Values) -> Values:
         """Compute a matrix into an array of its shape and dtype."""
@@ -117,7 +120,7 @@ class Executor(ABC):
         return out
 
     def compute_all(self, job: Job, plan: Plan, sink: Sink) -> None:
-        """Compute all tiles of a plan, with progress."""
+        """Compute all tiles of a plan and show the progress."""
         with progress_bar(self.resources.progress, "kernel values", plan.cells) as advance:
             self.compute(job, plan.blocks, sink, advance)
 
@@ -126,7 +129,7 @@ class Executor(ABC):
         return self.plan(job, buffers=1)
 
     def multiply(self, job: Job, plan: Plan, vectors: Matrix, transposed: bool) -> Matrix:
-        """Return the product of the matrix, or of its transpose, with vectors, without keeping the matrix."""
+        """Return the product of the matrix, or its transpose, with vectors, without storing the matrix."""
         product = np.zeros((plan.shape[1] if transposed else plan.shape[0], vectors.shape[1]))
         self.compute_all(job, plan, ProductSink(plan, vectors, product, transposed))
         return product

@@ -1,4 +1,4 @@
-"""Tiles computed by the workers of a Dask cluster: the examples are sent once, tiles are requested and come back when done."""
+"""Tiles computed by the workers of a Dask cluster. The examples are sent to each worker once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import numpy as np
 from distributed.scheduler import KilledWorker
 
 import treelet
-from treelet.checks import wrong
+from treelet.checks import plural, wrong
 from treelet.errors import ClusterError, InputTypeError, TreeletError
 from treelet.gram.executors.base import Executor, TileSearch
 from treelet.gram.executors.shipment import Shipment, release
@@ -28,26 +28,26 @@ from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
 
 AHEAD = 3
-"""Requested tiles per thread of the workers: one being computed, one waiting, one whose result is on its way."""
+"""Requested tiles per worker thread: one in computation, one in the queue, one in transfer."""
 STRIPS = 12
-"""Strips of rows per thread of the workers; each costs the scheduler some milliseconds."""
+"""Strips of rows per worker thread. Each strip takes the scheduler some milliseconds."""
 MAX_LOSSES = 3
-"""How often all workers that hold the examples may be lost."""
+"""Maximal number of times that all workers with the examples may be lost."""
 PATIENCE = 120.0
-"""Seconds to wait for a new worker after all were lost."""
+"""Seconds to wait for a new worker after all workers were lost."""
 RECOUNT = 2.0
 """Seconds after which the workers are counted again, because clusters grow and shrink."""
 _LOST = (CancelledError, AsyncCancelled)
-_WHY = "a worker that takes more memory than it may is killed; memory= says how much the work of one may take"
+_WHY = "Dask kills workers that exceed their memory limit. Reduce memory=, the limit of treelet per worker."
 
 Choose = Callable[[Tile, Values], Any]
-"""Computed by a worker from a tile; the worker sends the result instead of the tile."""
+"""Applied to a tile by a worker, which sends the result instead of the tile."""
 
 
 class DaskExecutor(Executor):
     """Computes tiles on the workers of a cluster, which must all have this version of treelet.
 
-    The memory limit of the resources holds per worker, and says nothing about this process.
+    The memory limit of the resources applies per worker, not to this process.
     """
 
     def __init__(self, resources: Resources) -> None:
@@ -56,27 +56,30 @@ class DaskExecutor(Executor):
         if not isinstance(client, distributed.Client) or client.asynchronous:
             raise wrong("client", "a dask.distributed.Client that is not asynchronous", client)
         if client.status != "running":
-            raise ClusterError(f"the Dask client is {client.status}: make a new one")
+            raise ClusterError(f"The Dask client is {client.status}. Create a new client.")
         self.client = client
         with cluster_errors():
             versions = self._versions()
-            if not versions:  # a cluster that grows on demand
+            if not versions:  # a cluster that starts workers on demand
                 client.submit(_version, pure=False).result()
                 versions = self._versions()
             self.count()
         for address, version in versions.items():
             if version != treelet.__version__:
-                raise ClusterError(f"the Dask worker {address} has treelet {version}, here it is {treelet.__version__}")
+                raise ClusterError(
+                    f"The Dask worker {address} has treelet {version}, but this process has treelet {treelet.__version__}. "
+                    "Install the same version everywhere."
+                )
         addresses = [client.scheduler.address, *versions]
         self.is_local = all(address.startswith(("tcp://127.", "inproc://", "unix://")) for address in addresses)
-        """Whether results are fetched from the workers directly. Otherwise the client's own setting applies."""
+        """True if results are fetched directly from the workers. Otherwise the setting of the client applies."""
 
     @property
     def result_limit(self) -> int | None:
         return None
 
     def _versions(self) -> dict[str, str]:
-        """Return the version of treelet by worker. A worker that is about to die is left out; others do its work."""
+        """Return the version of treelet per worker. A dying worker is skipped; others take over its work."""
         answers = self.client.run(_version, on_error="return")
         for answer in answers.values():
             if isinstance(answer, BaseException) and not isinstance(answer, OSError):
@@ -84,7 +87,7 @@ class DaskExecutor(Executor):
         return {address: answer for address, answer in answers.items() if not isinstance(answer, BaseException)}
 
     def count(self) -> None:
-        """Count the threads of all workers, and of the worker that has most."""
+        """Count the threads of all workers, and those of the largest worker."""
         threads = self.client.nthreads().values()
         self.threads, self.threads_per_worker = max(1, sum(threads)), max(threads, default=1)
         self.counted = time.monotonic()
@@ -117,12 +120,12 @@ class DaskExecutor(Executor):
     def _results(
         self, job: Job, blocks: Iterable[Block], choose: Choose | None = None
     ) -> Generator[tuple[Tile, Any], None, None]:
-        """Yield each tile with its values, or with what `choose` made of them on the worker."""
+        """Yield each tile with its values, or with the result of `choose` on the worker."""
         shipment = Shipment(job.kernel, job.X, job.Y, self.resources.memory // 2, held=True)
         try:
             shipment.packed()
         except (PicklingError, TypeError, AttributeError) as error:
-            raise InputTypeError(f"a kernel and examples for Dask workers must be picklable: {error}") from error
+            raise InputTypeError(f"The kernel and the examples must be picklable for Dask workers: {error}.") from error
         blocks = [block for block in blocks if block.tiles]
         if not blocks:
             return
@@ -133,7 +136,7 @@ class DaskExecutor(Executor):
 
 
 class _Team:
-    """The workers of a cluster, with the same examples on each."""
+    """The workers of a cluster, which all hold the same examples."""
 
     def __init__(self, executor: DaskExecutor, shipment: Shipment) -> None:
         self.executor, self.client, self.shipment = executor, executor.client, shipment
@@ -144,7 +147,7 @@ class _Team:
             self._send()
 
     def results(self, work: Callable[[Shipment, Any], Any], items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        """Yield each item with the result of a worker, as they are done. The items of a lost worker are done by others."""
+        """Yield each item with its result, in order of completion. Other workers redo the items of a lost worker."""
         self.waiting.extend(items)
         done = distributed.as_completed(loop=self.client.loop, raise_errors=False)
         with cluster_errors():
@@ -154,20 +157,20 @@ class _Team:
                 self._request(work, done)
 
     def close(self) -> None:
-        """Release the examples. After an error or an interrupt, requested tiles are cancelled."""
+        """Release the examples. Cancel requested tiles, which remain after an error or an interrupt."""
         with suppress(Exception):
             if self.requested:
                 self.client.cancel(list(self.requested), force=True)
         with suppress(Exception):
             self.client.run(release, self.shipment.token)
         for future in (*self.requested, self.held):
-            future.release()  # the traceback of an error may hold it, too
+            future.release()  # the traceback of an error may also hold a reference
 
     def _send(self) -> None:
         self.held = self.client.scatter(self.shipment, broadcast=True, hash=False, timeout=PATIENCE)
 
     def _request(self, work: Callable[[Shipment, Any], Any], done: distributed.as_completed) -> None:
-        """Request as many items as may be under way."""
+        """Request items up to the maximal number of simultaneous requests."""
         if time.monotonic() - self.executor.counted > RECOUNT:
             self.executor.count()
         while self.waiting and len(self.requested) < AHEAD * self.executor.threads:
@@ -179,7 +182,7 @@ class _Team:
             done.add(future)
 
     def _receive(self, batch: list[distributed.Future]) -> Iterator[tuple[Any, Any]]:
-        """Yield finished items; lost ones wait again."""
+        """Yield finished items and put lost items back into the queue."""
         finished, results = [future for future in batch if future.status == "finished"], []
         for future in batch:
             if future.status == "error":
@@ -196,13 +199,13 @@ class _Team:
                 future.release()
 
     def _repeat(self, item: Any, held: distributed.Future) -> None:
-        """Put an item back that was lost together with all workers that held the examples."""
+        """Put back an item that was lost together with all workers that held the examples."""
         self.waiting.appendleft(item)
         if held is not self.held:
             return
         self.losses += 1
         if self.losses > MAX_LOSSES:
-            raise ClusterError(f"all Dask workers with the examples were lost, {self.losses} times: {_WHY}")
+            raise ClusterError(f"All Dask workers with the examples were lost {plural(self.losses, 'time')}. {_WHY}")
         held.release()
         self._send()
 
@@ -215,17 +218,21 @@ def cluster_errors() -> Iterator[None]:
     except TreeletError:
         raise
     except KilledWorker as error:
-        raise ClusterError(f"a tile was given up, several Dask workers died of it: {_WHY}") from error
+        raise ClusterError(f"Several Dask workers died while they computed the same tile. {_WHY}") from error
     except ModuleNotFoundError as error:
-        raise ClusterError(f"the Dask workers need all that is installed here: {error}") from error
+        raise ClusterError(
+            f"A package is missing on the Dask workers: {error}. Install the same packages there as in this process."
+        ) from error
     except (Exception, *_LOST) as error:
         if not isinstance(error, (*_LOST, OSError)) and not _closed(error):
             raise
-        raise ClusterError(f"the Dask cluster is lost: {str(error) or type(error).__name__}") from error
+        raise ClusterError(
+            f"The connection to the Dask cluster is lost: {str(error).rstrip('.') or type(error).__name__}."
+        ) from error
 
 
 def _closed(error: BaseException) -> bool:
-    """Whether the client was closed: an error of its own in newer versions of Dask, a plain one in older ones."""
+    """Return whether the client was closed. Older versions of Dask raise a plain `Exception` for this."""
     return type(error).__name__ == "ClosedClientError" or (type(error) is Exception and "after closing" in str(error))
 
 

@@ -1,4 +1,4 @@
-"""Tiles computed by a GPU: the same tiles as by threads, computed on the device and copied where they are needed."""
+"""Tiles computed by a GPU and copied where they are needed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from treelet.device.launching import Array, Device, device_named, out_of_memory
 from treelet.errors import DeviceMemoryError, TreeletWarning
 from treelet.gram.executors.base import Executor, TileSearch
 from treelet.gram.plan import Block, Plan, Tile
-from treelet.gram.sinks import layout_problem, tile_products
+from treelet.gram.sinks import described_array, layout_problem, tile_products
 from treelet.gram.tiles import FLOAT, Job, Sink, bind, fill_tile, plan_matrix
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
+from treelet.printable import shortened
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
 from treelet.vocabulary import keyword
 
 
 class DeviceExecutor(Executor):
-    """Computes tiles on a device. `new_matrix` leaves the result there."""
+    """Computes tiles on a device. The result of `new_matrix` stays on the device."""
 
     device: Device
 
@@ -35,7 +36,7 @@ class DeviceExecutor(Executor):
 
     @property
     def budget(self) -> int:
-        """Bytes of the device's memory that may be used."""
+        """Memory limit of the device in bytes."""
         free, limit = self.device.free_bytes(), self.resources.device_memory
         return max(1, free if limit is None else min(limit, free))
 
@@ -48,7 +49,7 @@ class DeviceExecutor(Executor):
 
     @contextmanager
     def limited(self) -> Iterator[None]:
-        """Within this context no more of the device's memory is used than allowed; too little memory is one clear error."""
+        """Enforce the memory limit of the device, and raise `DeviceMemoryError` if it is exceeded."""
         try:
             with self.device.limited(self.resources.device_memory):
                 yield
@@ -62,8 +63,8 @@ class DeviceExecutor(Executor):
         names = list(dict.fromkeys(type(kernel).__name__ for kernel in kernels))
         if names:
             warnings.warn(
-                f"{keyword('device', self.device.name)} has no code for {', '.join(names)}: one thread of the CPU computes the values, "
-                "which are then copied",
+                f"{', '.join(names)} cannot be computed with {keyword('device', self.device.name)}. "
+                "One CPU thread computes the values and copies them to the device.",
                 TreeletWarning,
                 stacklevel=2,
             )
@@ -74,40 +75,43 @@ class DeviceExecutor(Executor):
                 kernel.evaluator(columns[:1], columns).on(self.device)
 
     def _holds(self, job: Job) -> bool:
-        """Whether a matrix fits into half of the device's memory."""
+        """Return whether a matrix fits into half of the device's memory."""
         return job.shape[0] * job.shape[1] * job.dtype.itemsize <= self.budget // 2
 
     # --- matrices on the device -----------------------------------------------------------------------------------
 
     def new_matrix(self, job: Job) -> Array:
         with self.limited():
-            return self._fill_there(job, self._allocated(job))
+            return self._fill_on_device(job, self._allocated(job))
 
-    def checked_out(self, job: Job, out: Any, given: Iterable[Any]) -> Any:
+    def checked_out(self, job: Job, out: Any, examples: Iterable[Any]) -> Any:
         if isinstance(out, np.ndarray):
-            return super().checked_out(job, out, given)
+            return super().checked_out(job, out, examples)
+        wanted = (
+            f"a NumPy or CuPy array of shape {job.shape}, float64 or float32, with contiguous, non-overlapping rows"
+        )
         if (
             not isinstance(out, self.device.xp.ndarray)
             or out.shape != job.shape
             or out.dtype not in (FLOAT, np.float32)
         ):
-            described = f"{getattr(out, 'dtype', type(out).__name__)} {getattr(out, 'shape', '')}"
-            raise wrong("out", f"an array of float64 or float32, {job.shape}, of NumPy's or CuPy's", described)
+            is_array = isinstance(out, self.device.xp.ndarray)
+            raise wrong("out", wanted, out, got=described_array(out) if is_array else shortened(out))
         if layout := layout_problem(out):
-            raise wrong("out", "an array whose rows are contiguous and apart", f"{out.dtype} {out.shape}, {layout}")
+            raise wrong("out", wanted, out, got=f"{described_array(out)} {layout}")
         return out
 
     def fill(self, job: Job, out: Any) -> Any:
         if not isinstance(out, np.ndarray):
             with self.limited():
-                return self._fill_there(job, out)
+                return self._fill_on_device(job, out)
         if job.existing is None and self._holds(job):
             with self.limited():
-                self.device.copy(self._fill_there(job, self._allocated(job)), out)
+                self.device.copy(self._fill_on_device(job, self._allocated(job)), out)
             return out
         return super().fill(job, out)
 
-    def _fill_there(self, job: Job, out: Array) -> Array:
+    def _fill_on_device(self, job: Job, out: Array) -> Array:
         """Compute a matrix into an array on the device."""
         plan = self._plan(job, self.budget)
         with progress_bar(self.resources.progress, "kernel values", plan.cells) as advance:
@@ -126,8 +130,9 @@ class DeviceExecutor(Executor):
                 raise
             needed = job.dtype.itemsize * job.shape[0] * job.shape[1]
             raise DeviceMemoryError(
-                f"the result, {job.shape[0]} x {job.shape[1]}, takes {needed:,} bytes, more than there are on {keyword('device', self.device.name)}: "
-                f"give {keyword('out')}, an array of NumPy's or the name of a file, into which it is copied part by part"
+                f"The result of {job.shape[0]:,} x {job.shape[1]:,} values takes {needed:,} bytes, more than the free memory of "
+                f"{keyword('device', self.device.name)}. Pass a NumPy array or a file name as {keyword('out')} to copy the "
+                "result tile by tile."
             ) from None
 
     # --- tiles ----------------------------------------------------------------------------------------------------
@@ -149,25 +154,25 @@ class DeviceExecutor(Executor):
         return self._plan(job, self.budget, buffers=1)
 
     def multiply(self, job: Job, plan: Plan, vectors: Matrix, transposed: bool) -> Matrix:
-        """Multiply on the device. A matrix that fits there is computed by the first product and stays for the others."""
+        """Multiply on the device. A matrix that fits into its memory is computed only by the first product."""
         with self.limited():
-            there = self.device.array(vectors)
+            factors = self.device.array(vectors)
             if self._keeps:
                 if self._resident is None:
-                    self._resident = self._fill_there(job, self._allocated(job))
+                    self._resident = self._fill_on_device(job, self._allocated(job))
                 K = self._resident
-                return self.device.to_host((K.T if transposed else K) @ there)
+                return self.device.to_host((K.T if transposed else K) @ factors)
             product = self.device.xp.zeros((plan.shape[1] if transposed else plan.shape[0], vectors.shape[1]))
             with progress_bar(self.resources.progress, "kernel values", plan.cells) as advance:
                 for tile, values in self._tiles(job, plan.blocks, advance):
-                    for rows, summand in tile_products(tile, values, plan.symmetric, there, transposed):
+                    for rows, summand in tile_products(tile, values, plan.symmetric, factors, transposed):
                         product[rows.slice] += summand
             return self.device.to_host(product)
 
     def _tiles(
         self, job: Job, blocks: Iterable[Block], advance: Advance, matrix: Array | None = None
     ) -> Iterator[tuple[Tile, Array]]:
-        """Yield each tile with its values on the device: in a matrix there, or in an array of its own."""
+        """Yield each tile with its values on the device: in `matrix`, or in a new array."""
         with self.limited():
             copied: list[Any] = []
             for block in blocks:

@@ -1,4 +1,4 @@
-"""A kernel with its examples, as they are sent to other processes and used there."""
+"""A kernel with its examples, sent to other processes."""
 
 from __future__ import annotations
 
@@ -28,23 +28,25 @@ Buffer = bytes | memoryview
 
 
 class Shipment:
-    """A kernel, rows and columns, bound to each other once in every process that receives them.
+    """A kernel, rows and columns, which every receiving process binds to each other once.
 
-    The values there are the same to the last bit: banks keep the numbers of their parts, by which sums are ordered, and
-    share the stores that they shared. All copies in a process are one object.
+    Values in all processes are equal, bit for bit: banks keep the numbers of their parts, which
+    determine the order of sums, and continue to share stores. All copies in a process are one
+    object.
 
     Parameters
     ----------
     kernel : Pairwise
-        What compares.
+        Kernel or distance.
     X, Y : collections
-        In the kernel's form; without Y, X with itself.
+        Rows and columns, coerced by the kernel. Without Y, the columns are X.
     room : int
-        Bytes for indexes over columns; the latest index is always kept.
+        Memory limit in bytes for indexes over columns. The latest index is always kept.
     held : bool
-        Whether a receiving process holds the shipment until `release` is called there, another shipment is held, or the
-        shipment is unused for `IDLE` seconds (the client may be gone). Dask may otherwise take back copies that no task uses,
-        and send them again.
+        Whether a receiving process keeps a reference to the shipment. Without a reference, Dask may
+        delete copies that no task uses, and send them again. The process drops the reference when
+        `release` is called, another shipment is held, or the shipment was not used for `IDLE`
+        seconds (the client may have died).
     """
 
     def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, room: int, held: bool = False) -> None:
@@ -57,7 +59,7 @@ class Shipment:
         self._lock, self._evaluators = threading.Lock(), dict[Span, tuple[Evaluator, int]]()
 
     def packed(self) -> Buffer:
-        """All that is sent."""
+        """Return the pickled content."""
         with self._lock:
             if self._packed is None:
                 stream = io.BytesIO()
@@ -68,7 +70,7 @@ class Shipment:
     def __reduce__(self) -> tuple[Any, ...]:
         return arrived, (self.token, self._held, self.packed())
 
-    def __sizeof__(self) -> int:  # by which Dask knows what it costs to send, and to keep
+    def __sizeof__(self) -> int:  # Dask estimates the cost of transfer and storage from this
         return object.__sizeof__(self) + len(self.packed())
 
     @property
@@ -77,7 +79,7 @@ class Shipment:
             return self._unpacked()[0]
 
     def evaluator(self, columns: Span) -> Evaluator:
-        """The kernel bound to all rows and some columns; the index of these is made once."""
+        """Return the kernel bound to all rows and some columns. The index of the columns is built once."""
         self.used = time.monotonic()
         with self._lock:
             if columns not in self._evaluators:
@@ -87,7 +89,7 @@ class Shipment:
                     del self._evaluators[next(iter(self._evaluators))]
                 evaluator = bind(Job(kernel, X, Y), Block(columns, ())).ready()
                 self._evaluators[columns] = evaluator, needed
-            self._evaluators[columns] = self._evaluators.pop(columns)  # the latest comes last
+            self._evaluators[columns] = self._evaluators.pop(columns)  # the most recently used evaluator comes last
             return self._evaluators[columns][0]
 
     def _unpacked(self) -> Content:
@@ -100,7 +102,7 @@ class Shipment:
 
     @contextmanager
     def stoppable(self) -> Iterator[None]:
-        """Long work in this thread, which `stop` ends; nobody wants its result then."""
+        """Let `stop` end long computations of this thread, whose results are then discarded."""
         _core.watch(self._stop)
         try:
             yield
@@ -108,10 +110,10 @@ class Shipment:
             if not self._stopped:
                 raise
         finally:
-            _core.watch(_core.Stop())  # the thread is not ours
+            _core.watch(_core.Stop())  # the thread belongs to Dask
 
     def stop(self) -> None:
-        """End what is under way; what was made of the examples goes, whoever still holds this, as tracebacks do."""
+        """Stop running computations and free the examples, even if tracebacks still refer to this object."""
         self._stopped = True
         self._stop.set()
         self._content, self._evaluators = None, {}
@@ -119,21 +121,21 @@ class Shipment:
 
 _lock = threading.Lock()
 _here: WeakValueDictionary[str, Shipment] = WeakValueDictionary()
-_latest: Shipment | None = None  # of those that are held
+_latest: Shipment | None = None  # the shipment that this process holds
 
 
 def arrived(token: str, held: bool, packed: Buffer) -> Shipment:
-    """What was sent, in this process, once."""
+    """Return the shipment with a token, which exists once per process."""
     global _latest  # noqa: PLW0603
     with _lock:
-        found = _here.get(token)
-        if found is None:
-            found = _here[token] = Shipment.__new__(Shipment)
-            found._set(token, held, packed=packed)
-        if held and found is not _latest:
-            _latest = found
-            _watch(found, IDLE)
-        return found
+        shipment = _here.get(token)
+        if shipment is None:
+            shipment = _here[token] = Shipment.__new__(Shipment)
+            shipment._set(token, held, packed=packed)
+        if held and shipment is not _latest:
+            _latest = shipment
+            _watch(shipment, IDLE)
+        return shipment
 
 
 def _watch(shipment: Shipment, seconds: float) -> None:
@@ -143,7 +145,7 @@ def _watch(shipment: Shipment, seconds: float) -> None:
 
 
 def _release_if_idle(token: str) -> None:
-    """Stop holding a shipment that is not used any more. Tasks that still use it keep their own reference."""
+    """Drop the reference to an unused shipment. Tasks that still use the shipment have their own."""
     global _latest  # noqa: PLW0603
     with _lock:
         if _latest is None or _latest.token != token:
@@ -156,18 +158,18 @@ def _release_if_idle(token: str) -> None:
 
 
 def release(token: str) -> None:
-    """End this process's work on what has arrived under that token, if it has; it is gone then."""
+    """Stop the computations of this process for a token, and free the shipment if it has arrived."""
     global _latest  # noqa: PLW0603
     with _lock:
-        found = _here.get(token)
-        if found is not None:
-            found.stop()
-        if found is _latest:
+        shipment = _here.get(token)
+        if shipment is not None:
+            shipment.stop()
+        if shipment is _latest:
             _latest = None
 
 
 class _Exactly(cloudpickle.Pickler):  # type: ignore[misc]
-    """Pickles functions and classes of a session, too; and banks with their stores as they are, not only what they need of them."""
+    """Pickles banks with their complete stores, and functions and classes of an interactive session."""
 
     def reducer_override(self, value: Any) -> Any:
         if isinstance(value, Bank):

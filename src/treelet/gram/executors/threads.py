@@ -15,7 +15,7 @@ from treelet.work import run
 
 
 class ThreadExecutor(Executor):
-    """Computes tiles in threads. Blocks of columns come one after the other; the tiles of a block share its index."""
+    """Computes tiles in threads. Blocks of columns are computed in turn; all tiles of a block share an index."""
 
     def plan(self, job: Job, **options: Any) -> Plan:
         return plan_matrix(job, threads=self.resources.threads, memory=self.resources.memory, **options)

@@ -1,4 +1,4 @@
-"""An existing matrix in a file, of the first of the examples, that a new one extends."""
+"""An existing matrix in a file, which a new matrix with more examples extends."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ import numpy as np
 from treelet.errors import FileError, ParameterError
 from treelet.formats.files import PathLike
 from treelet.gram.plan import Span, Tile
-from treelet.gram.stored.fingerprint import fingerprint
+from treelet.gram.stored.fingerprint import examples_fingerprint, fingerprint
 from treelet.gram.stored.integrity import is_intact
 from treelet.gram.stored.manifest import Manifest
 from treelet.gram.stored.matrix_file import open_matrix
 from treelet.gram.tiles import Values
 from treelet.kernels.pairwise import Pairwise
+from treelet.vocabulary import keyword
 
 
 class Writer(Protocol):
     """Receives the existing values."""
 
     def write(self, tile: Tile, values: Values) -> None:
-        """The values of a tile."""
+        """Write the values of a tile."""
 
 
 class ExistingMatrix:
-    """The matrix of ``X[:size]`` in a file, verified.
+    """The verified matrix of ``X[:size]`` in a file.
 
-    A manifest beside the file identifies kernel and examples. Without one, a few rows are computed and compared.
+    A manifest next to the file identifies the kernel and the examples. Without a manifest, a few
+    rows are computed and compared.
     """
 
     def __init__(self, file: PathLike, kernel: Pairwise, X: Any, dtype: np.dtype[Any]) -> None:
@@ -37,11 +39,13 @@ class ExistingMatrix:
         rows, self.size = self._matrix.shape
         if rows != self.size or rows > len(X):
             raise ParameterError(
-                f"{file}: cannot be extended to {len(X)} x {len(X)} values: it has {rows} x {self.size}"
+                f"{file}: a matrix of {rows} x {self.size} values cannot be extended to {len(X)} x {len(X)} values. "
+                "X must begin with the examples of the matrix."
             )
         if self._matrix.dtype != dtype:
             raise ParameterError(
-                f"{file}: cannot be extended by {dtype}, since its values are {self._matrix.dtype}: give that as dtype"
+                f"{file}: a {self._matrix.dtype} matrix cannot be extended with {dtype} values. "
+                f"Pass {keyword('dtype', self._matrix.dtype.name)}."
             )
         self.sample = self._matrix.sample()
         try:
@@ -56,15 +60,18 @@ class ExistingMatrix:
     def _check_manifest(self, manifest: Manifest, kernel: Pairwise, X: Any) -> None:
         if manifest.complete != self.sample or not is_intact(self._matrix, manifest):
             raise FileError(
-                f"{self.path}: cannot be extended: it is not as it was written; compute it again, or, if it is right, remove "
-                f"{Manifest.path(self.path).name}, which says what it was"
+                f"{self.path}: cannot be extended because it has changed since it was written. Compute the matrix again, or "
+                f"remove {Manifest.path(self.path).name} if the matrix is correct."
             )
-        there = manifest.identity
-        if there.parameters != fingerprint(kernel):
-            raise FileError(f"{self.path}: cannot be extended: it is of another kernel, {there.kernel}, not {kernel!r}")
-        if there.columns is not None or there.rows != fingerprint(X[: self.size]):
+        stored = manifest.identity
+        if stored.parameters != fingerprint(kernel):
             raise FileError(
-                f"{self.path}: cannot be extended: it is of other examples than the first {self.size} of these"
+                f"{self.path}: cannot be extended because it was computed with another kernel, {stored.kernel}, "
+                f"instead of {kernel!r}."
+            )
+        if stored.columns is not None or stored.rows != examples_fingerprint(kernel, X[: self.size]):
+            raise FileError(
+                f"{self.path}: cannot be extended because it was computed from other examples than X[:{self.size}]."
             )
 
     def _check_values(self, kernel: Pairwise, X: Any) -> None:
@@ -73,15 +80,15 @@ class ExistingMatrix:
         kernel.evaluator(X[chosen], X[: self.size]).fill(0, len(chosen), values, False)
         near = 1e-9 if self._matrix.dtype == np.float64 else 1e-5
         for row, wanted in zip(chosen.tolist(), values, strict=True):
-            there = self._matrix.read(Tile(Span(row, row + 1), Span(0, self.size)))[0]
-            if not np.allclose(there, wanted, rtol=near, atol=near * float(np.abs(wanted).max())):
+            stored = self._matrix.read(Tile(Span(row, row + 1), Span(0, self.size)))[0]
+            if not np.allclose(stored, wanted, rtol=near, atol=near * float(np.abs(wanted).max())):
                 raise FileError(
-                    f"{self.path}: cannot be extended: it is not the matrix of {kernel!r} for the first {self.size} of "
-                    f"these examples (row {row} is another)"
+                    f"{self.path}: cannot be extended because it is not the matrix of {kernel!r} for X[:{self.size}]. "
+                    f"Row {row} differs."
                 )
 
     def copy_to(self, writer: Writer, size: int, memory: int, grid: int = 1) -> None:
-        """Write its first rows and columns where the new matrix begins, so much at a time."""
+        """Copy the first `size` rows and columns to the new matrix, in parts of `memory` bytes."""
         height = max(1, memory // max(1, self._matrix.dtype.itemsize * size))
         height = max(grid, height // grid * grid)
         for begin in range(0, size, height):
@@ -89,5 +96,5 @@ class ExistingMatrix:
             writer.write(tile, self._matrix.read(tile))
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._matrix.close()

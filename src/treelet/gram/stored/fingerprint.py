@@ -1,4 +1,4 @@
-"""What tells examples and kernels from others, by their content: what was computed of the one is not gone on with for the other."""
+"""Fingerprints of examples and kernels, so a matrix is only resumed with the same kernel and examples."""
 
 from __future__ import annotations
 
@@ -9,39 +9,71 @@ from typing import Any
 
 import numpy as np
 
+from treelet.checks import article
 from treelet.errors import InputTypeError
+from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel
 from treelet.kernels.distance import Distance
+from treelet.kernels.on import On
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
 from treelet.structures.word_vectors import WordVectors
+from treelet.vocabulary import keyword
 
 
 def fingerprint(value: Any) -> str:
-    """A text of 32 letters; the same for equal content, whatever object holds it, in any process.
+    """Return 32 hexadecimal digits that are the same for equal content, in any object and process.
 
     >>> fingerprint([1, "a"]) == fingerprint([1, "a"]) != fingerprint([1, "b"])
     True
     """
-    found = hashlib.blake2b(digest_size=16)
-    _feed(found, value)
-    return found.hexdigest()
+    digest = hashlib.blake2b(digest_size=16)
+    _feed(digest, value)
+    return digest.hexdigest()
 
 
-def _feed(found: Any, value: Any) -> None:
-    """Take a value in: a plain one as it is written, else its kind, how many parts it has, and these."""
+def examples_fingerprint(kernel: Any, X: Any) -> str:
+    """Return the fingerprint of the examples as far as a kernel or distance reads them.
+
+    Of a table, only the columns that the kernel reads count, in any order.
+    """
+    if isinstance(X, Table):
+        columns = _columns_read(kernel)
+        X = {name: X.column(name) for name in (X.names if columns is None else columns)}
+    return fingerprint(X)
+
+
+def _columns_read(kernel: Any) -> set[Any] | None:
+    """Return the columns of a table that a kernel reads, or None if they are not known."""
+    if isinstance(kernel, On):
+        return set(kernel.names)
+    if isinstance(kernel, Constant):
+        return set()
+    params = kernel.get_params(deep=False) if isinstance(kernel, Kernel) else vars(kernel)
+    columns: set[Any] = set()
+    for inner in (value for value in params.values() if isinstance(value, Kernel)):
+        read = _columns_read(inner)
+        if read is None:
+            return None
+        columns |= read
+    # A kernel of another library may read columns that its parameters do not name.
+    return columns if columns and type(kernel).__module__.startswith("treelet.") else None
+
+
+def _feed(digest: Any, value: Any) -> None:
+    """Add a value to a digest: a plain value by its `repr`, others by type, number of parts, and parts."""
     if value is None or isinstance(value, (bool, int, float, str, bytes, np.generic)):
         plain = value.item() if isinstance(value, np.generic) else value
-        found.update(f"{type(plain).__name__}:{plain!r};".encode("utf-8", "surrogatepass"))
+        digest.update(f"{type(plain).__name__}:{plain!r};".encode("utf-8", "surrogatepass"))
     elif isinstance(value, np.ndarray) and value.dtype.kind != "O":
-        found.update(f"array:{value.dtype.str}:{value.shape};".encode())
-        found.update(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
+        digest.update(f"array:{value.dtype.str}:{value.shape};".encode())
+        digest.update(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
     else:
         parts = _parts(value)
-        found.update(f"{type(value).__name__}:{len(parts)};".encode())
+        digest.update(f"{type(value).__name__}:{len(parts)};".encode())
         for part in parts:
-            _feed(found, part)
+            _feed(digest, part)
 
 
 def _parts(value: Any) -> list[Any]:
@@ -51,26 +83,33 @@ def _parts(value: Any) -> list[Any]:
         return [value.shape, value.ravel().tolist()]
     if isinstance(value, Mapping):
         return _flat(dict(sorted(value.items(), key=repr)))
-    if isinstance(value, Table):  # but not the forms that kernels have made of its columns
-        return _flat({name: value.column(name) for name in value.names})
-    if isinstance(value, Kernel):
-        return _flat(value.get_params(deep=False))
+    if isinstance(value, Table):  # without the cached conversions of its columns
+        return _parts({name: value.column(name) for name in value.names})
+    if isinstance(value, Kernel):  # The bounds for tuning do not determine values, and 1 is the same as 1.0.
+        params = value.get_params(deep=False)
+        return _flat({name: _as_float(param) for name, param in params.items() if not name.endswith("_bounds")})
     if isinstance(value, Distance | WordVectors):
         return _flat(vars(value))
     if hasattr(value, "tocsr"):  # a sparse matrix
         rows = value.tocsr()
         return [rows.shape, rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)]
     value = value.own_features() if isinstance(value, Vectors) else value
-    made = value.__reduce__() if "__reduce__" in vars(type(value)) or isinstance(value, Bank) else None
-    if isinstance(made, tuple) and len(made) == 2:  # what it is made of again: banks, vectors, bags
-        return list(made[1])
+    reduced = value.__reduce__() if "__reduce__" in vars(type(value)) or isinstance(value, Bank) else None
+    if isinstance(reduced, tuple) and len(reduced) == 2:  # the constructor arguments of banks, vectors and bags
+        return list(reduced[1])
     try:
         return [pickle.dumps(value)]
     except (pickle.PicklingError, TypeError, AttributeError):
         raise InputTypeError(
-            "a matrix that can be gone on with needs examples whose content can be compared with that of others, got "
-            f"{type(value).__name__}"
+            f"The content of {article(type(value).__name__)} cannot be compared, as {keyword('resume')} and "
+            f"{keyword('extend')} require. Use picklable kernels and examples."
         ) from None
+
+
+def _as_float(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _as_float(item) for name, item in value.items()}
+    return float(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else value
 
 
 def _flat(items: Mapping[Any, Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Which tiles of a matrix in a file are done: said only of what is on disk, so that a run can be ended at any moment."""
+"""Journals list the tiles of a matrix that are on disk, so a call can be killed at any moment and resumed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from treelet.gram.stored.matrix_file import MatrixFile
 from treelet.gram.tiles import Values
 from treelet.work import check_room
 
-PATIENCE = 2.0  # seconds of work that may be lost, besides the tiles at hand
+PATIENCE = 2.0  # maximal seconds of lost work, besides the tiles in computation
 
 
 class NoJournal:
-    """Of a matrix that nobody will go on with."""
+    """The journal of a matrix that cannot be resumed: it records nothing."""
 
     copied = False
 
     def was_copied(self) -> None:
-        """The matrix that is extended was written."""
+        """Record that the existing matrix was copied."""
 
     def is_done(self, tile: Tile) -> bool:
         return False
@@ -32,14 +32,14 @@ class NoJournal:
         return False
 
     def computed(self, tile: Tile, values: Values) -> None:
-        """A tile was written."""
+        """Record that a tile was written."""
 
     def mirrored(self, number: int) -> None:
-        """A tile above the diagonal was written."""
+        """Record that a tile above the diagonal was written."""
 
 
 class Journal(NoJournal):
-    """Keeps a manifest, in a thread of its own: computing does not wait for the disk."""
+    """Updates a manifest in a separate thread, so the computation does not wait for the disk."""
 
     def __init__(self, manifest: Manifest, matrix: MatrixFile, target: Path) -> None:
         self._manifest, self._matrix, self._target = manifest, matrix, target
@@ -61,7 +61,7 @@ class Journal(NoJournal):
         try:
             self.commit()
         except OSError:
-            if kind is None:  # else the first error is the one to hear of
+            if kind is None:  # otherwise the first error is reported
                 raise
 
     @property
@@ -79,25 +79,25 @@ class Journal(NoJournal):
         return number in self._manifest.mirrored
 
     def computed(self, tile: Tile, values: Values) -> None:
-        self._complain()
-        found = checksum(values, tile, self._manifest.plan.symmetric)
+        self._raise_error()
+        value = checksum(values, tile, self._manifest.plan.symmetric)
         with self._lock:
-            self._news.append((tile, found))
+            self._news.append((tile, value))
 
     def mirrored(self, number: int) -> None:
-        self._complain()
+        self._raise_error()
         with self._lock:
             self._images.append(number)
 
     def commit(self) -> None:
-        """What was written until now is on disk, and said to be."""
-        self._complain()
+        """Wait until all written tiles are on disk, and list them in the manifest."""
+        self._raise_error()
         with self._lock:
             news, self._news = self._news, []
             images, self._images = self._images, []
         if news or images:
             self._matrix.sync([tile for tile, _ in news])
-            self._manifest.done.update({self._numbers[tile]: found for tile, found in news})
+            self._manifest.done.update({self._numbers[tile]: value for tile, value in news})
             self._manifest.mirrored.extend(images)
             self._manifest.write(self._target)
 
@@ -108,6 +108,6 @@ class Journal(NoJournal):
         except OSError as error:
             self._error = error
 
-    def _complain(self) -> None:
+    def _raise_error(self) -> None:
         if self._error is not None:
-            raise FileError(f"{self._target}: cannot be written ({self._error})") from self._error
+            raise FileError(f"{self._target}: cannot be written ({self._error}).") from self._error

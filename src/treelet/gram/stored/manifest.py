@@ -1,6 +1,7 @@
-"""What is known of a matrix in a file: of which kernel and examples it is, in which tiles it is computed, and which are on disk.
+"""Manifests of matrices in files: kernel, examples, tiles, and the tiles that are on disk.
 
-It lies beside the matrix, as JSON under its name with ``.json`` added, and is always whole: it is replaced, never changed.
+The manifest of ``K.npy`` is the JSON file ``K.npy.json``. Every change replaces the whole file, so a
+manifest is always complete.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ import treelet
 from treelet.errors import FileError
 from treelet.formats.json_files import checksum
 from treelet.gram.plan import Plan
-from treelet.gram.stored.fingerprint import fingerprint
+from treelet.gram.stored.fingerprint import examples_fingerprint, fingerprint
 from treelet.kernels.pairwise import Pairwise
 
-FORMAT = 3  # 1 had no checksum, 2 sums in place of checksums of tiles
+FORMAT = 3  # format 1 had no checksum; format 2 had sums instead of checksums of tiles
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a matrix is of, in texts and numbers. Equal ones are the same matrix, to the last bit."""
+    """Identity of a matrix. Matrices with equal identities are equal, bit for bit."""
 
     kernel: str
     parameters: str
@@ -41,13 +42,13 @@ class Identity:
     def of(
         kernel: Pairwise, X: Any, Y: Any | None, shape: tuple[int, int], dtype: np.dtype[Any], extends: str | None
     ) -> Identity:
-        columns = None if Y is None else fingerprint(Y)
+        columns = None if Y is None else examples_fingerprint(kernel, Y)
         return Identity(
             repr(kernel),
             fingerprint(kernel),
             list(shape),
             dtype.name,
-            fingerprint(X),
+            examples_fingerprint(kernel, X),
             columns,
             extends,
             treelet.__version__,
@@ -55,31 +56,31 @@ class Identity:
 
     @classmethod
     def from_json(cls, data: Any) -> Identity:
-        """What a manifest says; ValueError or TypeError if it is nothing of the kind."""
+        """Return the identity in a manifest. Raise ValueError or TypeError if the data are invalid."""
         identity = cls(**data)
         texts = {name: value for name, value in data.items() if name != "shape"}
         optional = ("columns", "extends")
         if not all(isinstance(value, str) or (value is None and name in optional) for name, value in texts.items()):
-            raise ValueError("it does not say what the matrix is of")
+            raise ValueError("the identity of the matrix is invalid")
         if not isinstance(identity.shape, list) or not all(type(size) is int for size in identity.shape):
-            raise ValueError("it does not say how large the matrix is")
+            raise ValueError("the shape of the matrix is invalid")
         return identity
 
-    def other_than(self, there: Identity) -> str | None:
-        """In what the one that is there differs, in words; None if it does not."""
-        if (there.kernel, there.parameters) != (self.kernel, self.parameters):
-            same = " with other parameters" if there.kernel == self.kernel else ""
-            return f"another kernel, {there.kernel}{same}, not {self.kernel}"
-        if there.shape != self.shape:
-            return f"{' x '.join(map(str, there.shape))} values, not {' x '.join(map(str, self.shape))}"
-        if (there.rows, there.columns) != (self.rows, self.columns):
-            return "other examples"
-        if there.dtype != self.dtype:
-            return f"{there.dtype}, not {self.dtype}"
-        if there.extends != self.extends:
-            return "another matrix that was extended"
-        if there.version != self.version:
-            return f"treelet {there.version}, not {self.version}"
+    def other_than(self, stored: Identity) -> str | None:
+        """Return how the stored matrix differs, as the predicate of a sentence, or None if it does not."""
+        if stored.parameters != self.parameters:
+            same = " with other parameters" if stored.kernel == self.kernel else ""
+            return f"was computed with another kernel, {stored.kernel}{same}, instead of {self.kernel}"
+        if stored.shape != self.shape:
+            return f"has {' x '.join(map(str, stored.shape))} values instead of {' x '.join(map(str, self.shape))}"
+        if (stored.rows, stored.columns) != (self.rows, self.columns):
+            return "was computed from other examples"
+        if stored.dtype != self.dtype:
+            return f"has {stored.dtype} values instead of {self.dtype}"
+        if stored.extends != self.extends:
+            return "extends another matrix"
+        if stored.version != self.version:
+            return f"was computed by treelet {stored.version} instead of {self.version}"
         return None
 
 
@@ -91,16 +92,16 @@ class Manifest:
     plan: Plan
     memory: int
     threads: int
-    """What the plan was made for: the number of tiles that fit into the memory at once."""
+    """Number of tiles that fit into the memory at once, according to the plan."""
     grid: int
     copied: int | None = None
-    """A checksum of the matrix that this one extends, once it was taken in."""
+    """Checksum of the existing matrix that was copied; None if it is not copied yet."""
     done: dict[int, int] = field(default_factory=dict)
-    """Numbers of tiles that are on disk, and checksums of them."""
+    """Numbers of the tiles that are on disk, with their checksums."""
     mirrored: list[int] = field(default_factory=list)
-    """Likewise of the tiles above the diagonal that are written from those below."""
+    """Numbers of the tiles above the diagonal, mirrored from below, that are on disk."""
     complete: str | None = None
-    """A sample of the matrix, once it has its own name."""
+    """Sample of the complete matrix; None if the matrix is incomplete."""
 
     @staticmethod
     def path(target: Path) -> Path:
@@ -108,35 +109,35 @@ class Manifest:
 
     @classmethod
     def read(cls, target: Path) -> Manifest | None:
-        """What lies beside the matrix of that name; None if there is nothing. ValueError if it is no manifest."""
+        """Read the manifest of a matrix, or return None if there is none. Raise ValueError if it is invalid."""
         try:
             text = cls.path(target).read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise FileError(f"{cls.path(target)}: cannot be read ({error.strerror or error})") from error
+            raise FileError(f"{cls.path(target)}: cannot be read ({error.strerror or error}).") from error
         except UnicodeDecodeError as error:
-            raise ValueError("it is no text") from error
+            raise ValueError("not a UTF-8 file") from error
         try:
             data = json.loads(text)
             if data["format"] != FORMAT:
-                raise ValueError(f"it is of format {data['format']}")
+                raise ValueError(f"unsupported format {data['format']}")
             if data.pop("checksum") != checksum(data):
-                raise ValueError("its checksum does not fit")
-            done = {int(number): int(found) for number, found in data["done"].items()}
+                raise ValueError("wrong checksum")
+            done = {int(number): int(value) for number, value in data["done"].items()}
             plan, mirrored = Plan.from_json(data["plan"]), [int(number) for number in data["mirrored"]]
             if any(not 0 <= number < len(plan.tiles) for number in done):
-                raise ValueError("it lists tiles that are not there")
+                raise ValueError("the list of tiles is invalid")
             complete = None if data["complete"] is None else str(data["complete"])
             identity = Identity.from_json(data["identity"])
             memory, threads, grid = int(data["memory"]), int(data["threads"]), int(data["grid"])
             copied = None if data["copied"] is None else int(data["copied"])
             return cls(identity, plan, memory, threads, grid, copied, done, mirrored, complete)
         except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
-            raise ValueError(f"it is not whole ({error})") from error
+            raise ValueError(f"incomplete or malformed: {error!r}") from error
 
     def write(self, target: Path) -> None:
-        """Replace what lies beside the matrix; on disk when this returns."""
+        """Replace the manifest of a matrix, and wait until the file is on disk."""
         data = {
             "format": FORMAT,
             "identity": asdict(self.identity),
@@ -145,15 +146,14 @@ class Manifest:
             "threads": self.threads,
             "grid": self.grid,
             "copied": self.copied,
-            "done": {str(number): found for number, found in self.done.items()},
+            "done": {str(number): value for number, value in self.done.items()},
             "mirrored": self.mirrored,
             "complete": self.complete,
         }
         data["checksum"] = checksum(data)
         path = self.path(target)
-        new = path.with_name(
-            f"{path.name}.new"
-        )  # always the same: there is one writer, and a killed one leaves no others
+        # There is only one writer. With a fixed name, killed calls do not leave many files behind.
+        new = path.with_name(f"{path.name}.new")
         try:
             with new.open("w", encoding="utf-8") as stream:
                 json.dump(data, stream)
@@ -168,12 +168,12 @@ class Manifest:
 
     @classmethod
     def remove(cls, target: Path) -> None:
-        """Nothing is known of the matrix any more."""
+        """Remove the manifest of a matrix if it exists."""
         cls.path(target).unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
-    """Return when the names in a folder are on disk, where a system can tell."""
+    """Wait until the file names in a folder are on disk, if the system supports this."""
     try:
         file = os.open(folder, os.O_RDONLY)
     except OSError:

@@ -1,4 +1,7 @@
-"""Matrices in files, read and written a tile at a time by place: nothing of them is mapped, so that none of it is this process's memory."""
+"""Matrices in files, which are read and written tile by tile.
+
+The files are not mapped while they are written, because mapped pages count as memory of the process.
+"""
 
 from __future__ import annotations
 
@@ -21,23 +24,23 @@ from treelet.gram.tiles import Values
 
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 SUFFIXES = (".npy", ".zarr")
-"""Of names of files that hold matrices."""
+"""Suffixes of matrix files."""
 SAMPLES, SAMPLE = 64, 4096
 _seeking = threading.Lock()
 
 
 class NotOpenedError(FileError):
-    """A matrix is written, whole, and only cannot be given back."""
+    """A matrix was written completely, but the file cannot be opened to return it."""
 
 
 class MatrixFile(ABC):
-    """A matrix in a file, open for reading, or for writing too. Tiles are written by several threads at once."""
+    """A matrix in a file that is open for reading or also for writing. Several threads write tiles at once."""
 
     path: Path
     shape: tuple[int, int]
     dtype: np.dtype[Any]
     mirrors: ClassVar[bool] = False
-    """Whether what is written of a symmetric matrix is also written on the other side of the diagonal, so that `mirror` has nothing to do."""
+    """True if `write` also writes the mirror image of a tile of a symmetric matrix; `mirror` then does nothing."""
 
     @abstractmethod
     def __init__(self, path: Path, writing: bool = False) -> None: ...
@@ -47,20 +50,20 @@ class MatrixFile(ABC):
     def create(
         cls, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], grid: int, symmetric: bool, shown: str
     ) -> Self:
-        """A new matrix; what lies under that name goes. A full disk is an error here, where that can be known."""
+        """Create a matrix and overwrite an existing file. If possible, a full disk is detected here."""
 
     @classmethod
     @abstractmethod
     def grid(cls, columns: int, cells: int) -> int:
-        """Where tiles must begin: at multiples of this. So many rows may have at most so many cells, if they can."""
+        """Return a number of rows; tiles must start at its multiples. That many rows have at most `cells` cells, if possible."""
 
     @abstractmethod
     def read(self, tile: Tile) -> Values:
-        """The values of a tile."""
+        """Return the values of a tile."""
 
     @abstractmethod
     def write(self, tile: Tile, values: Values) -> None:
-        """The values of a tile; by halves those right of the diagonal are not to be used."""
+        """Write the values of a tile. In a tile with `halves`, those above the diagonal are ignored."""
 
     @abstractmethod
     def mirror(self, tile: Tile) -> None:
@@ -68,127 +71,129 @@ class MatrixFile(ABC):
 
     @abstractmethod
     def sync(self, tiles: Iterable[Tile] = ()) -> None:
-        """Return when these tiles, which were written, are on disk; and all else that this takes."""
+        """Wait until these written tiles, and the metadata of the file, are on disk."""
 
     @abstractmethod
     def sample(self) -> str:
-        """What tells this matrix from others in such files: a fingerprint of places all over it."""
+        """Return a fingerprint of samples from the whole file, which identifies the matrix."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
 
     def view(self, target: Path) -> Any:
-        """Return the finished matrix, read-only, before it is renamed to `target`; None if it must be opened by name.
+        """Return the complete matrix, read-only, before the file is renamed to `target`.
 
-        A view taken here stays the matrix that this call wrote, even if another program replaces the file afterwards.
+        Return None if the matrix must be opened by name. The view remains valid even if another
+        program replaces the file afterwards.
         """
         return None
 
     @staticmethod
     @abstractmethod
     def opened(path: Path) -> Any:
-        """Open a finished matrix by name, read-only, as `treelet.gram` returns it."""
+        """Open a complete matrix by name, read-only, as `treelet.gram` returns it."""
 
     @staticmethod
     @abstractmethod
     def whole(file: PathLike) -> AbstractContextManager[Path]:
-        """The name under which a matrix is written until it is complete; then it has its own, and else it is gone."""
+        """Yield a temporary name. The file is renamed when it is complete, and removed after an error."""
 
     @staticmethod
     @abstractmethod
     def replace(path: Path, target: Path) -> None:
-        """Give a finished matrix its name; what had it goes."""
+        """Rename a complete matrix and overwrite the target."""
 
     @staticmethod
     @abstractmethod
     def remove(path: Path) -> None:
-        """Let it not be there."""
+        """Remove a matrix if it exists."""
 
 
 def kind_of(file: PathLike) -> type[MatrixFile]:
-    """The kind of file that a name stands for."""
+    """Return the class for the suffix of a file name."""
     if Path(file).suffix.lower() == ".zarr":
-        from treelet.gram.stored.zarr_file import ZarrFile  # which needs a package that need not be there
+        from treelet.gram.stored.zarr_file import ZarrFile  # needs an optional package
 
         return ZarrFile
     return NpyFile
 
 
 def open_matrix(path: Path) -> MatrixFile:
-    """A matrix that is there, to be read."""
+    """Open an existing matrix for reading."""
     try:
         return kind_of(path)(path)
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
 
 
 class RowsInFile:
-    """The rows of a matrix, somewhere in an open file.
+    """The rows of a matrix in an open file.
 
     Parameters
     ----------
     file : int
-        The open file's number.
+        File descriptor.
     begin, stride : int
-        Where the first row begins, and how far it is from one row to the next, in bytes.
+        Offset of the first row, and distance between two rows, in bytes.
     dtype : dtype
+        Type of the values.
     """
 
     def __init__(self, file: int, begin: int, stride: int, dtype: np.dtype[Any]) -> None:
         self._file, self._begin, self._stride, self._dtype = file, begin, stride, dtype
 
     def read(self, tile: Tile) -> Values:
-        """The values of a tile."""
+        """Return the values of a tile."""
         values = np.empty(tile.shape, self._dtype)
         for row, line in enumerate(values, tile.rows.begin):
-            if _read_at(self._file, line, self._place(row, tile.columns.begin)) != line.nbytes:
-                raise OSError(f"the file of the result was cut short while row {row} was read")
+            if _read_at(self._file, line, self._offset(row, tile.columns.begin)) != line.nbytes:
+                raise OSError(f"the file ends before row {row} is complete")
         return values
 
     def write(self, tile: Tile, values: Values) -> None:
-        """The values of a tile; by halves those right of the diagonal are left out."""
+        """Write the values of a tile. In a tile with `halves`, those above the diagonal are skipped."""
         for row, line in enumerate(values, tile.rows.begin):
-            there = line[: row + 1 - tile.columns.begin] if tile.halves else line
-            _write_at(self._file, there, self._place(row, tile.columns.begin))
+            computed = line[: row + 1 - tile.columns.begin] if tile.halves else line
+            _write_at(self._file, computed, self._offset(row, tile.columns.begin))
 
     def mirror(self, tile: Tile) -> None:
         """Complete a tile above the diagonal from its mirror image, with twice its size in memory."""
         image = self.read(Tile(tile.columns, tile.rows))
         turned = np.ascontiguousarray(image.T)
         for row, values in enumerate(turned, tile.rows.begin):
-            there = values[max(0, row + 1 - tile.columns.begin) :]
-            if len(there):
-                _write_at(self._file, there, self._place(row, tile.columns.end - len(there)))
+            above = values[max(0, row + 1 - tile.columns.begin) :]
+            if len(above):
+                _write_at(self._file, above, self._offset(row, tile.columns.end - len(above)))
 
-    def _place(self, row: int, column: int) -> int:
+    def _offset(self, row: int, column: int) -> int:
         return self._begin + row * self._stride + self._dtype.itemsize * column
 
 
-def _read_at(file: int, values: Values, place: int) -> int:
-    """Read into contiguous values: how many bytes there were."""
+def _read_at(file: int, values: Values, offset: int) -> int:
+    """Read into contiguous values and return the number of bytes."""
     if hasattr(os, "preadv"):
-        return os.preadv(file, [values.data], place)
+        return os.preadv(file, [values.data], offset)
     with _seeking:
-        os.lseek(file, place, os.SEEK_SET)
-        found = os.read(file, values.nbytes)
-    values.data.cast("B")[: len(found)] = found
-    return len(found)
+        os.lseek(file, offset, os.SEEK_SET)
+        data = os.read(file, values.nbytes)
+    values.data.cast("B")[: len(data)] = data
+    return len(data)
 
 
-def _write_at(file: int, values: Values, place: int) -> None:
-    """Write contiguous values, all of them: a system may take a part at a time."""
+def _write_at(file: int, values: Values, offset: int) -> None:
+    """Write contiguous values. The loop is needed because a system may write only some of the bytes."""
     left = values.data.cast("B")
     while left:
         if hasattr(os, "pwrite"):
-            written = os.pwrite(file, left, place)
+            written = os.pwrite(file, left, offset)
         else:
             with _seeking:
-                os.lseek(file, place, os.SEEK_SET)
+                os.lseek(file, offset, os.SEEK_SET)
                 written = os.write(file, left)
-        left, place = left[written:], place + written
+        left, offset = left[written:], offset + written
 
 
 class NpyFile(RowsInFile, MatrixFile):
@@ -202,10 +207,10 @@ class NpyFile(RowsInFile, MatrixFile):
             with os.fdopen(os.dup(self._file), "rb") as stream:
                 shape, by_columns, dtype, begin = read_header(stream)
             if by_columns or len(shape) != 2 or dtype not in DTYPES:
-                raise ValueError(f"it holds {dtype} of shape {shape}")
+                raise ValueError(f"the file contains {dtype} values of shape {shape}")
         except ValueError as error:
             os.close(self._file)
-            raise FileError(f"{path}: is no matrix of float64 or float32 ({error})") from error
+            raise FileError(f"{path}: not a float64 or float32 matrix ({str(error).rstrip('.')}).") from error
         except BaseException:
             os.close(self._file)
             raise
@@ -230,39 +235,43 @@ class NpyFile(RowsInFile, MatrixFile):
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(stream.fileno(), 0, size)
             except OSError as error:
-                raise FileError(f"{shown}: no room for {size:,} bytes ({error.strerror or error})") from error
+                raise FileError(
+                    f"{shown}: not enough disk space for {size:,} bytes ({error.strerror or error})."
+                ) from error
         return cls(path, writing=True)
 
     def sync(self, tiles: Iterable[Tile] = ()) -> None:
         getattr(os, "fdatasync", os.fsync)(self._file)
 
     def sample(self) -> str:
-        found = hashlib.blake2b(digest_size=16)
+        digest = hashlib.blake2b(digest_size=16)
         with self.path.open("rb") as stream:
             size = stream.seek(0, os.SEEK_END)
-            found.update(str(size).encode())
-            for place in range(SAMPLES):
-                stream.seek(place * max(0, size - SAMPLE) // (SAMPLES - 1))
-                found.update(stream.read(SAMPLE))
-        return found.hexdigest()
+            digest.update(str(size).encode())
+            for number in range(SAMPLES):
+                stream.seek(number * max(0, size - SAMPLE) // (SAMPLES - 1))
+                digest.update(stream.read(SAMPLE))
+        return digest.hexdigest()
 
     def close(self) -> None:
         os.close(self._file)
 
     def view(self, target: Path) -> Values | None:
-        if os.name == "nt":  # Windows does not rename a file that is mapped
+        if os.name == "nt":  # Windows cannot rename a mapped file
             return None
         return self._mapped(target)
 
     def _mapped(self, name: Path) -> Values:
-        """Map the open file for reading; `name` is what the map reports as its file."""
+        """Map the open file for reading. The map reports `name` as its file name."""
         if 0 in self.shape:  # an empty file cannot be mapped
             return np.empty(self.shape, self.dtype)
         try:
             with os.fdopen(os.dup(self._file), "rb") as stream:
                 matrix = np.memmap(stream, self.dtype, "r", self._begin, self.shape)
         except (OSError, MemoryError, ValueError) as error:
-            raise NotOpenedError(f"{name}: is complete, but cannot be mapped into memory ({error})") from error
+            raise NotOpenedError(
+                f"{name}: the matrix is complete, but cannot be mapped into memory ({error})."
+            ) from error
         matrix.filename = str(name)
         return matrix
 

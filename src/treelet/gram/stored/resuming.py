@@ -1,7 +1,8 @@
-"""Matrices on disk: a file appears whole or not at all, and an interrupted computation can be resumed.
+"""Matrices on disk: a file appears only when it is complete, and an interrupted call can be resumed.
 
-With ``resume=True`` a matrix grows in ``K.npy.part``, beside a manifest (`manifest.py`) that identifies kernel and examples and
-lists the tiles that are on disk (`journal.py`). A complete matrix is renamed to ``K.npy``, its manifest to ``K.npy.json``.
+With ``resume=True``, an incomplete matrix is stored as ``K.npy.part``. A manifest (`manifest.py`)
+next to it identifies the kernel and the examples, and lists the tiles that are on disk
+(`journal.py`). A complete matrix is renamed to ``K.npy``, its manifest to ``K.npy.json``.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from treelet.progress import progress_bar
 from treelet.vocabulary import keyword
 from treelet.work import run
 
-MOST_THREADS = 8  # with which a matrix may be resumed that was begun with fewer
+MOST_THREADS = 8  # maximal number of threads of a resumed call if the first call had fewer
 
 
 class FileSink:
@@ -52,14 +53,14 @@ class FileSink:
 
 
 def _grid(job: Job, executor: Executor, kind: type[MatrixFile], at_once: int) -> int:
-    """Return the multiples of which tiles must begin at in such a file, for so many tiles in memory at once."""
+    """Return the number at whose multiples tiles must start, for `at_once` tiles in memory."""
     return kind.grid(job.shape[1], executor.resources.memory // (2 * at_once * job.dtype.itemsize))
 
 
 def _write(
     job: Job, executor: Executor, plan: Plan, matrix: MatrixFile, journal: NoJournal, grid: int, at_once: int
 ) -> None:
-    """Compute and write the tiles that are not done yet; so many of them fit into the memory at once."""
+    """Compute and write the remaining tiles. `at_once` tiles fit into the memory."""
     known, resources = job.known(grid), executor.resources
     if job.existing is not None and not journal.copied:
         job.existing.copy_to(matrix, known, resources.memory // 4, grid)
@@ -92,10 +93,10 @@ def _closing(matrix: MatrixFile) -> Iterator[MatrixFile]:
 
 
 def into_file(job: Job, executor: Executor, file: PathLike) -> Any:
-    """Compute a matrix into a file that appears under its name when it is complete; return the matrix, read-only.
+    """Compute a matrix into a file that appears only when it is complete. Return the matrix, read-only.
 
-    A second writer of the same file is refused, and the matrix returned is the one that this call wrote: the file is
-    mapped before it gets its name.
+    A second writer of the same file gets an error. The file is mapped before it is renamed, so the
+    returned matrix is always the matrix of this call.
     """
     kind, target = kind_of(file), Path(file)
     if target.exists() and not target.is_file() and not target.is_dir():  # a pipe
@@ -112,7 +113,7 @@ def into_file(job: Job, executor: Executor, file: PathLike) -> Any:
 
 
 def _new_matrix(job: Job, executor: Executor, kind: type[MatrixFile], file: PathLike, target: Path) -> Any:
-    """Write a matrix under its name. Return a view of it; None, or the error, if there is no view yet."""
+    """Write a matrix to a file. Return a view of the matrix, None without a view, or the error."""
     threads = executor.resources.threads
     grid = _grid(job, executor, kind, threads)
     with (
@@ -123,7 +124,7 @@ def _new_matrix(job: Job, executor: Executor, kind: type[MatrixFile], file: Path
         _write(job, executor, plan, matrix, NoJournal(), grid, threads)
         try:
             return matrix.view(target)
-        except NotOpenedError as error:  # the matrix itself is complete, so that the file must still appear
+        except NotOpenedError as error:  # the matrix is complete, so the file must still appear
             return error
 
 
@@ -131,7 +132,7 @@ def _remove_manifest(target: Path) -> None:
     """Remove the manifest of a matrix that was replaced."""
     try:
         manifest = Manifest.read(target)
-    except ValueError:  # another file of that name
+    except ValueError:  # the file is not a manifest
         return
     if manifest is not None and manifest.complete is not None:
         Manifest.remove(target)
@@ -141,34 +142,34 @@ def _remove_manifest(target: Path) -> None:
 
 
 class State(Enum):
-    """How far earlier calls came with a matrix."""
+    """State in which earlier calls left a matrix."""
 
     ABSENT = auto()
-    """There is nothing to continue with."""
+    """There is nothing to resume."""
     BEGUN = auto()
-    """``K.npy.part`` holds some of the tiles."""
+    """``K.npy.part`` contains some of the tiles."""
     UNNAMED = auto()
-    """All tiles are on disk; only the renaming is left."""
+    """All tiles are on disk, but the file is not renamed yet."""
     COMPLETE = auto()
-    """``K.npy`` and its manifest are as they were written."""
+    """``K.npy`` is complete and matches its manifest."""
 
 
 def resumed(job: Job, executor: Executor, file: PathLike) -> Any:
-    """Compute a matrix into a file like `into_file`, without repeating what an earlier call has done."""
+    """Compute a matrix into a file like `into_file`, without the tiles that an earlier call completed."""
     kind = kind_of(file)
     with naming(file, Path(file)):
         target = Path(file).resolve()
         if target.exists() and (target.is_file() if kind is not NpyFile else not target.is_file()):
-            raise FileError(f"{file}: is no {'file' if kind is NpyFile else 'folder'}")
+            raise FileError(f"{file}: not a {'file' if kind is NpyFile else 'folder'}. Choose another name.")
     with locked(target, file), naming(file, target):
         _ResumableMatrix(job, executor, file, kind, target).complete()
         return kind.opened(target)
 
 
 def finish_renaming(file: PathLike) -> None:
-    """Complete a call that was killed after it had renamed a matrix, and before it had renamed the manifest.
+    """Complete a call that was killed after it renamed a matrix and before it renamed the manifest.
 
-    A matrix that is extended in place would otherwise contradict the manifest beside it.
+    A matrix that is extended in place would otherwise contradict its manifest.
     """
     target = Path(file).resolve()
     part = _part_of(target)
@@ -189,7 +190,7 @@ def _part_of(target: Path) -> Path:
 
 
 class _ResumableMatrix:
-    """A matrix in a file that is completed in one call or in several."""
+    """A matrix in a file that one or several calls complete."""
 
     def __init__(self, job: Job, executor: Executor, file: PathLike, kind: type[MatrixFile], target: Path) -> None:
         self.job, self.executor, self.file, self.kind, self.target = job, executor, file, kind, target
@@ -198,7 +199,7 @@ class _ResumableMatrix:
         self.identity = Identity.of(job.kernel, job.X, job.Y, job.shape, job.dtype, extends)
 
     def complete(self) -> None:
-        """Take the matrix from whatever state it is in to its last one."""
+        """Complete the matrix from any state."""
         state, manifest, matrix = self._state()
         if state is State.COMPLETE:
             if not self.part.exists():
@@ -228,14 +229,14 @@ class _ResumableMatrix:
         return (State.ABSENT, None, None) if matrix is None else (State.BEGUN, manifest, matrix)
 
     def _is_complete(self) -> bool:
-        """Whether the target is this matrix. It may be another one only if that is the one to extend."""
+        """Return whether the target is this matrix. Another matrix is an error, unless it is extended."""
         manifest = self._manifest(self.target)
         if manifest is None or not self.target.exists():
             return False
         if not self._is_intact(self.target, manifest):
-            _warn_of_restart(f"{self.target}: is not as it was written")
+            _warn_of_restart(f"{self.target}: the file has changed since it was written")
             return False
-        identity = replace(self.identity, extends=manifest.identity.extends)  # however the matrix was computed
+        identity = replace(self.identity, extends=manifest.identity.extends)  # ignored in the comparison
         if identity.other_than(manifest.identity) is None:
             return True
         existing = self.job.existing
@@ -245,12 +246,12 @@ class _ResumableMatrix:
         return False
 
     def _begun(self, manifest: Manifest) -> MatrixFile | None:
-        """Return the matrix that was begun, without the tiles that are damaged; None if it cannot be continued."""
+        """Open the incomplete matrix and forget its damaged tiles. Return None if it cannot be resumed."""
         memory, part = self.executor.resources.memory, self.part
         if memory < manifest.memory:
             raise FileError(
-                f"{self.file}: was begun in tiles that take {keyword('memory', manifest.memory)}, more than {memory}: give that, or "
-                f"{self._start_over}"
+                f"{self.file}: the interrupted call had {keyword('memory', manifest.memory)}, more than the {memory} bytes of this call. "
+                f"Pass at least the same value, or {self._start_over}."
             )
         try:
             matrix = self.kind(part, writing=True)
@@ -259,15 +260,15 @@ class _ResumableMatrix:
             return None
         if (tuple(matrix.shape), matrix.dtype) != (self.job.shape, self.job.dtype):
             matrix.close()
-            _warn_of_restart(f"{part}: is another matrix")
+            _warn_of_restart(f"{part}: the file contains another matrix")
             return None
         if changed := forget_changes(matrix, manifest):
-            message = f"{part}: {changed} are not as they were written; they are computed again"
+            message = f"{part}: the file has changed since it was written. Computing again: {changed}."
             warnings.warn(message, TreeletWarning, stacklevel=6)
         return matrix
 
     def _begin(self) -> tuple[MatrixFile, Manifest]:
-        """Create a matrix of which nothing is done."""
+        """Create an empty matrix and its manifest."""
         Manifest.remove(self.part)
         job, executor = self.job, self.executor
         at_once = max(executor.resources.threads, MOST_THREADS if self.kind is NpyFile else 1)
@@ -284,18 +285,18 @@ class _ResumableMatrix:
                 raise
         except OSError:
             with suppress(OSError):
-                self.kind.remove(self.part)  # without its manifest it cannot be continued
+                self.kind.remove(self.part)  # without a manifest, the file cannot be resumed
             raise
         return matrix, manifest
 
     def _continue(self, matrix: MatrixFile, manifest: Manifest) -> None:
-        """Compute what is left, and mark the matrix as complete."""
+        """Compute the remaining tiles and mark the matrix as complete."""
         threads = min(self.executor.resources.threads, manifest.threads)
         executor = self.executor.with_limits(threads, manifest.memory)
         try:
             with Journal(manifest, matrix, self.part) as journal:
                 _write(self.job, executor, manifest.plan, matrix, journal, manifest.grid, manifest.threads)
-        except KernelOverflowError:  # the next call would fail in the same way
+        except KernelOverflowError:  # every call would fail in the same way
             Manifest.remove(self.part)
             self.kind.remove(self.part)
             raise
@@ -304,7 +305,7 @@ class _ResumableMatrix:
         manifest.write(self.part)
 
     def _rename(self, manifest: Manifest) -> None:
-        """Give a complete matrix and its manifest their names."""
+        """Rename a complete matrix and its manifest."""
         if self.part.exists():
             self.kind.replace(self.part, self.target)
             sync_folder(self.target.parent)
@@ -319,11 +320,11 @@ class _ResumableMatrix:
         try:
             return Manifest.read(path)
         except ValueError as error:
-            _warn_of_restart(f"{Manifest.path(path)}: is no manifest of a matrix: {error}")
+            _warn_of_restart(f"{Manifest.path(path)}: not a valid manifest of a matrix ({error})")
             return None
 
     def _is_intact(self, path: Path, manifest: Manifest) -> bool:
-        """Whether a file holds the matrix that its manifest lists as complete, unchanged."""
+        """Return whether a file contains the complete, unchanged matrix of a manifest."""
         try:
             with _closing(self.kind(path)) as matrix:
                 return matrix.sample() == manifest.complete and is_intact(matrix, manifest)
@@ -332,8 +333,8 @@ class _ResumableMatrix:
 
     def _check(self, identity: Identity, manifest: Manifest, remedy: str) -> None:
         if (difference := identity.other_than(manifest.identity)) is not None:
-            raise FileError(f"{self.file}: what is there is of {difference}: give another name, or {remedy}")
+            raise FileError(f"{self.file}: the existing matrix {difference}. Choose another name, or {remedy}.")
 
 
 def _warn_of_restart(why: str) -> None:
-    warnings.warn(f"{why}; the matrix is computed from its beginning", TreeletWarning, stacklevel=7)
+    warnings.warn(f"{why.rstrip('.')}. The whole matrix is computed again.", TreeletWarning, stacklevel=7)

@@ -1,7 +1,8 @@
-"""Matrices in Zarr's form: a folder of shards, each a square of the matrix and a file of its own.
+"""Matrices in Zarr format: a folder of shards, each a file with a square of the matrix.
 
-A shard is written once, whole, by one thread: two writers of one shard would spoil it. Tiles therefore begin where shards do. Of
-a symmetric matrix each shard is written together with its mirror image, from memory.
+One thread writes a shard at once, because two writers of a shard would corrupt it. Tiles therefore
+start at multiples of the shard size. In a symmetric matrix, each shard is written together with its
+mirror image.
 """
 
 from __future__ import annotations
@@ -28,16 +29,18 @@ from treelet.gram.stored.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
 from treelet.gram.tiles import Values
 from treelet.work import check_room
 
-LARGEST = 1024  # rows and columns of a shard, at most
-CHUNK = 256  # of what is read at once, within a shard
+LARGEST = 1024  # maximal number of rows and columns per shard
+CHUNK = 256  # rows and columns per chunk, the unit of reading
 
 
 def _zarr() -> Any:
     try:
         import zarr
     except ImportError:
-        raise FileError("matrices in .zarr folders need the package zarr: pip install 'treelet[zarr]'") from None
-    check_room(2)  # it has threads of its own
+        raise FileError(
+            "A .zarr matrix needs the package zarr, which is not installed. Install it with pip install 'treelet[zarr]'."
+        ) from None
+    check_room(2)  # the package starts threads of its own
     return zarr
 
 
@@ -47,17 +50,20 @@ def _apart() -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_apart.cache_clear)  # threads stay behind
+    os.register_at_fork(after_in_child=_apart.cache_clear)  # the child process has no threads
 
 
 def _undivided(work: Callable[[], Any]) -> Any:
-    """Do it in another thread, if this is the one that interrupts reach: Zarr goes on in the background with what it has begun."""
+    """Call a function in another thread if this is the main thread, and wait for its end after an interrupt.
+
+    Interrupts reach only the main thread. Zarr would otherwise continue in the background.
+    """
     if threading.current_thread() is not threading.main_thread():
         return work()
     try:
         return _apart().submit(work).result()
     except BaseException:
-        _apart().submit(int).result()  # when it is over
+        _apart().submit(int).result()  # wait for the end of `work`
         raise
 
 
@@ -72,9 +78,11 @@ class ZarrFile(MatrixFile):
         try:
             self._array = _undivided(lambda: zarr.open_array(str(path), mode="r+" if writing else "r"))
             if self._array.ndim != 2 or self._array.dtype not in DTYPES:
-                raise ValueError(f"it holds {self._array.dtype} of shape {self._array.shape}")
+                raise ValueError(f"the array contains {self._array.dtype} values of shape {self._array.shape}")
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise FileError(f"{path}: is no matrix of float64 or float32 in Zarr's form ({error})") from error
+            raise FileError(
+                f"{path}: not a float64 or float32 matrix in Zarr format ({str(error).rstrip('.')})."
+            ) from error
         self.shape, self.dtype = tuple(self._array.shape), self._array.dtype
         self._side = int((self._array.shards or self._array.chunks)[0])
         self._symmetric = bool(self._array.attrs.get("symmetric", False))
@@ -87,7 +95,7 @@ class ZarrFile(MatrixFile):
         cls.remove(path)
         size = dtype.itemsize * shape[0] * shape[1]
         if path.parent.exists() and shutil.disk_usage(path.parent).free < size:
-            raise FileError(f"{shown}: no room for {size:,} bytes")
+            raise FileError(f"{shown}: not enough disk space for {size:,} bytes.")
         create = partial(
             zarr.create_array,
             str(path),
@@ -95,10 +103,8 @@ class ZarrFile(MatrixFile):
             dtype=dtype,
             shards=(grid, grid),
             chunks=(min(grid, CHUNK),) * 2,
-            compressors=[
-                zarr.codecs.Crc32cCodec()
-            ],  # values have few bits in common, but those should be the right ones
-            fill_value=np.nan,  # of a shard that is lost
+            compressors=[zarr.codecs.Crc32cCodec()],  # a checksum; compression would save little
+            fill_value=np.nan,  # the values of a missing shard
             attributes={"symmetric": symmetric},
         )
         _undivided(create)
@@ -113,10 +119,10 @@ class ZarrFile(MatrixFile):
 
     def read(self, tile: Tile) -> Values:
         try:
-            found: Values = _undivided(lambda: np.ascontiguousarray(self._array[tile.rows.slice, tile.columns.slice]))
-        except Exception as error:  # Zarr's codecs raise what they like
-            raise FileError(f"{self.path}: cannot be read ({error})") from error
-        return found
+            values: Values = _undivided(lambda: np.ascontiguousarray(self._array[tile.rows.slice, tile.columns.slice]))
+        except Exception as error:  # Zarr's codecs raise errors of many types
+            raise FileError(f"{self.path}: cannot be read ({str(error).rstrip('.')}).") from error
+        return values
 
     def write(self, tile: Tile, values: Values) -> None:
         for rows, columns in self._shards(tile):
@@ -131,13 +137,12 @@ class ZarrFile(MatrixFile):
                 self._write(columns, rows, part.T)
 
     def _write(self, rows: Span, columns: Span, values: Values) -> None:
-        self._file(rows, columns).unlink(
-            missing_ok=True
-        )  # else Zarr would read it first, at an edge, and it may be damaged
+        # At an edge, Zarr would first read the existing shard, which may be damaged.
+        self._file(rows, columns).unlink(missing_ok=True)
         _undivided(partial(self._array.__setitem__, (rows.slice, columns.slice), values))
 
     def mirror(self, tile: Tile) -> None:
-        """Nothing is left to do: `write` has completed both sides of the diagonal."""
+        """Do nothing, because `write` completes both sides of the diagonal."""
 
     def sync(self, tiles: Iterable[Tile] = ()) -> None:
         files = {self.path / "zarr.json"}
@@ -146,7 +151,7 @@ class ZarrFile(MatrixFile):
                 files |= {self._file(rows, columns), *([self._file(columns, rows)] if self._symmetric else [])}
         for path in files:
             try:
-                number = os.open(path, os.O_RDWR)  # Windows syncs only what may be written
+                number = os.open(path, os.O_RDWR)  # Windows syncs only writable files
             except FileNotFoundError:  # not written yet
                 continue
             try:
@@ -157,7 +162,7 @@ class ZarrFile(MatrixFile):
             sync_folder(folder)
 
     def _shards(self, tile: Tile) -> Iterator[tuple[Span, Span]]:
-        """Those of a tile; of a symmetric matrix those on the diagonal or below."""
+        """Yield the shards of a tile; in a symmetric matrix, only those on or below the diagonal."""
         for rows in self._bands(tile.rows):
             for columns in self._bands(tile.columns):
                 if not self._symmetric or columns.begin <= rows.begin:
@@ -170,14 +175,14 @@ class ZarrFile(MatrixFile):
         return self.path / "c" / str(rows.begin // self._side) / str(columns.begin // self._side)
 
     def sample(self) -> str:
-        found = hashlib.blake2b(digest_size=16)
+        digest = hashlib.blake2b(digest_size=16)
         files = sorted(path for path in self.path.rglob("*") if path.is_file())
         for path in files:
-            found.update(f"{path.relative_to(self.path)}:{path.stat().st_size};".encode())
-        for place in sorted({number * max(0, len(files) - 1) // (SAMPLES - 1) for number in range(SAMPLES)}):
-            with files[place].open("rb") as stream:
-                found.update(stream.read(SAMPLE))
-        return found.hexdigest()
+            digest.update(f"{path.relative_to(self.path)}:{path.stat().st_size};".encode())
+        for index in sorted({number * max(0, len(files) - 1) // (SAMPLES - 1) for number in range(SAMPLES)}):
+            with files[index].open("rb") as stream:
+                digest.update(stream.read(SAMPLE))
+        return digest.hexdigest()
 
     def close(self) -> None:
         pass  # nothing is open between two calls
@@ -192,9 +197,9 @@ class ZarrFile(MatrixFile):
         with naming(file, Path(file)):
             target = Path(file).resolve()
             if target.exists() and not target.is_dir():
-                raise FileError(f"{file}: is no folder")
+                raise FileError(f"{file}: not a folder. Remove the file or choose another name.")
             if not os.access(target.parent, os.W_OK):
-                raise FileError(f"{file}: cannot be written")
+                raise FileError(f"{file}: cannot be written. Check that the parent folder exists and is writable.")
         with own_name(target) as temporary, naming(file, target, temporary):
             try:
                 yield temporary
@@ -209,7 +214,7 @@ class ZarrFile(MatrixFile):
                 target.rename(before)
             path.rename(target)
             ZarrFile.remove(before)
-        remove_stale(target)  # now that there is a whole one: the one before may be among it
+        remove_stale(target)  # now that the new matrix is complete; the old one may be among the stale folders
 
     @staticmethod
     def remove(path: Path) -> None:
