@@ -1,12 +1,13 @@
-"""Kernel matrices on a GPU, beside the CPU on the same trees.
+"""Kernel matrices on a GPU, compared with the CPU on the same trees.
 
-    python -m benchmarks.gpu --check            # every kernel on random banks against the core; writes gpu-check.md and .json
-    python -m benchmarks.gpu [STEP...]          # times; writes gpu.json into --out
-    python -m benchmarks.gpu --page FILE        # the page of such a file
+    python -m benchmarks.gpu --check            # compare every kernel with the CPU on random data; write gpu-check.json
+    python -m benchmarks.gpu [STEP...]          # measure times; write gpu.json into --out
+    python -m benchmarks.gpu --page FILE        # write the page of such a file
 
-Needs a GPU with CuPy; with `--device emulated` the device code's CPU build does the same, slowly. A time is the best of five after one that is
-not counted. The device's time is that of filling a matrix there, from what was prepared of the trees; preparing, copying to the host, and the whole
-way from a Treebank to a NumPy array are given apart.
+Requires a GPU with CuPy. With `--device emulated`, the CPU build of the device code is used, which is
+slow. Times are the best of five runs after a warm-up run. The device time is the time to fill a matrix
+from prepared trees. Preparation, the copy to the host, and the total time from a Treebank to a NumPy
+array are measured separately.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Time and memory from a thousand trees to a million, each measure in a process of its own; and how distinct subtrees grow.
+"""Time and memory from a thousand trees to a million, each task in a separate process, and the growth of distinct subtrees.
 
     python -m benchmarks.scale                 # all
-    python -m benchmarks.scale nearest sketch  # some steps again; the others stay as they were measured
+    python -m benchmarks.scale nearest sketch  # repeat some steps; the results of the others are kept
 
-Trees are drawn from two grammars, and what is learned is which one a tree is from. Heaps' law needs the staged corpora.
+Trees are drawn from two grammars, and the classifier predicts the grammar of a tree. Heaps' law needs
+the corpora.
 Writes docs/results/scale.json, .md and .png.
 """
 

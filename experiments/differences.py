@@ -1,7 +1,7 @@
 """Comparisons of two systems on the same items, in one split or over several.
 
-What each system did on each item of each split is kept beside a page (``NAME.items.json.xz``), so that any two can be
-compared later: ``across(report.items("moschitti"), "SST", "PT")``.
+The file ``NAME.items.json.xz`` next to a page contains the result of each system on each item of each
+split. Any two systems can thus be compared later: ``across(report.items("moschitti"), "SST", "PT")``.
 """
 
 from __future__ import annotations

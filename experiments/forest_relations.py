@@ -1,7 +1,8 @@
-"""Relations between nominals (SemEval-2010 task 8): trees against packed forests, of ten parses a sentence and of our own grammar.
+"""Relations between nominals (SemEval-2010 task 8): trees and packed forests, of ten parses or of our own grammar.
 
-Settings are climbed to by cross-validation on some of the training sentences, on the same scales for trees and for forests;
-then each row is tested once on the official test sentences, and in five splits of the training sentences that nothing was chosen on.
+Settings are chosen by hill climbing in cross-validation on some of the training sentences, with the
+same grids for trees and for forests. Each system is then tested once on the official test sentences,
+and in five splits of the training sentences that were not used to choose settings.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Ranking dependency parses with the locality-convolution kernel: Tsivtsivadze et al. (2006) again.
+"""Ranking of dependency parses with the locality-convolution kernel, after Tsivtsivadze et al. (2006).
 
-Sentences of the CRAFT corpus with Link Grammar's parses of them. All settings are chosen by cross-validation on the sentences of some
-documents, which are never tested on. The other documents are split in halves, five times; each half is learned from (5 parses a sentence)
-while the other is ranked (up to 20).
+The data is sentences of the CRAFT corpus with their parses by Link Grammar. All settings are chosen by
+cross-validation on the sentences of some documents, which are not used for testing. The other
+documents are split into halves, five times. Each half is the training set once (5 parses per
+sentence), while the other is ranked (up to 20 parses).
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Other measures of the quality of a parse, to test the effect of the annotation scheme.
 
-CRAFT's right parses are Stanford-style dependencies; Link Grammar's links follow other conventions, so that no parse of
-it can be wholly right. The paper's corpus was annotated in Link Grammar's own scheme. Four measures tell the two apart.
+The gold parses of CRAFT are Stanford-style dependencies. The links of Link Grammar follow other
+conventions, so no parse by Link Grammar can be completely correct. The corpus of the paper was
+annotated in the scheme of Link Grammar. Four measures separate the two effects.
 """
 
 from __future__ import annotations

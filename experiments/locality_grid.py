@@ -1,7 +1,8 @@
 """The settings that every row of the locality experiment chooses from, and their matrices.
 
-All rows have the same wraps around their own inner kernel: full types of links, main types or both; plain, normalized, and in
-Gaussians of several widths, each with all strengths of regularization. Matrices of inner kernels are computed once.
+All rows have the same variants of their inner kernel: full link types, main types or both; plain,
+normalized, or a Gaussian of several widths. Each variant is combined with all regularization
+strengths. Matrices of inner kernels are computed once.
 """
 
 from __future__ import annotations

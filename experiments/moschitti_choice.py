@@ -1,7 +1,8 @@
 """Choice of settings in the experiment of Moschitti, by cross-validation over documents that are not used for testing.
 
-The same steps and the same grids for every row of a kind: a form of tree, then the kernel's parameters, all combinations, then C,
-whose grid is made wider as long as its best value lies at an edge. Beside these stand the paper's own settings, of which only C is chosen.
+Rows of the same kind have the same steps and grids. First the form of tree is chosen, then the
+parameters of the kernel (all combinations), then C. The grid of C is extended as long as its best
+value is at an edge. The settings of the paper are included; only their C is chosen.
 """
 
 from __future__ import annotations

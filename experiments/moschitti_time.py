@@ -1,7 +1,8 @@
-"""Time against tree size, and time to learn (figure 4 and section 4.2 of Moschitti 2006), fast and naive, one pair of trees after another.
+"""Run time by tree size, and training time, of fast and naive algorithms (figure 4 and section 4.2 of Moschitti 2006).
 
-Trees of exactly n nodes from two treebanks; the algorithms are in C++ (`pair_kernels.cpp`), and their values are seen to equal
-treelet's. What grows, the nodes that are walked over or the pairs of nodes that agree, is told apart.
+The trees have exactly n nodes and come from two treebanks. The algorithms are written in C++
+(`pair_kernels.cpp`) and process one pair of trees after another. Their values are compared with those
+of treelet. The time per node and the time per matching pair of nodes are estimated separately.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""The plain baseline: n-grams of words and of characters with a linear machine.
+"""The baseline for tree kernels: n-grams of words and of characters, with a linear model.
 
-The baseline for tree kernels. Texts are word 1- to w-grams and, within words, character 2- to c-grams, each kind weighted by
-tf-idf (logarithmic counts) and of length 1; a linear support vector machine (scikit-learn's `LinearSVC`, one class against the rest)
-learns from both side by side. How long the n-grams are and C are chosen by cross-validation on the training texts alone: from
-the middle of each scale, one after the other, as far as it gets better, until nothing changes.
+Texts are represented by word n-grams and, within words, character n-grams. Each kind has tf-idf
+weights (logarithmic counts) and is normalized to length 1. The model is a linear one-vs-rest SVM
+(`LinearSVC` of scikit-learn) on both kinds together. The lengths of n-grams and C are chosen by
+cross-validation on the training texts. The search starts in the middle of each grid and moves to
+better neighbors, one parameter after the other, until nothing changes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""Question classification: which of six kinds of answer does a question ask for?
+"""Question classification: predict which of six kinds of answer a question requires.
 
-The TREC questions of Li & Roth (2002), 5,452 + 500, with parse trees of a Charniak-style parser. Everything is chosen by
-cross-validation on training questions. Two tests: the 500 test questions, once a row; and, since 500 decide little, ten folds of the
-training questions, where the settings with which a fold is tested were chosen on the five folds of the other half.
+The data is the TREC questions of Li & Roth (2002), 5,452 for training and 500 for testing, with parse
+trees of a Charniak-style parser. All settings are chosen by cross-validation on training questions.
+There are two tests. The first uses the 500 test questions, once per system. The second, for more
+precision, uses ten folds of the training questions. The settings for a fold are chosen on the five
+folds of the other half.
 """
 
 from __future__ import annotations
