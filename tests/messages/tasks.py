@@ -9,7 +9,7 @@ NO_WORD_IN_COMMON = "no word in common"
 GOODNESS_AND_RANK = "a goodness and a rank"
 NO_KERNELS = r"'kernels' parameter of ParseRanker must be None or a non-empty sequence of kernels. Got \[\] instead"
 NOT_FITTED = "This ParseRanker is not fitted. Call fit first"
-ONE_HEAD_PER_WORD = "one head a word"
+ONE_HEAD_PER_WORD = "A parse needs one head per word. Got 2 words and 1 head instead"
 NOT_AS_IT_WAS = "not as it"
 
 
