@@ -1,4 +1,4 @@
-// How long loops let a user interrupt them, and how they refuse to take more memory than they may.
+// Interrupts in long loops, and errors for a lack of memory.
 #pragma once
 #include <cstddef>
 #include <stdexcept>
@@ -6,10 +6,11 @@
 
 namespace treelet {
 
-// What pulses call that were given nothing else; the bindings put their check of signals here.
+// The function that pulses call by default. The bindings set it to their check of signals.
 inline void (*listen)() = [] {};
 
-// Called now and then from long loops, so that a user can interrupt them. A step of work is a few nanoseconds.
+// Called from time to time in long loops, so a user can interrupt them. A step of work takes a few
+// nanoseconds.
 class Pulse {
   public:
     explicit Pulse(void (*check)() = listen) : check_(check) {}
@@ -26,7 +27,7 @@ class Pulse {
     std::size_t work_ = 0;
 };
 
-// More memory would be needed than may be taken: what for, and what to do.
+// More memory is needed than allowed. The text names the purpose and the remedy.
 struct TooMuchMemory : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
