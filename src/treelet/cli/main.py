@@ -42,7 +42,7 @@ from treelet.printable import printable
 from treelet.vocabulary import speaking
 
 FAILED, INTERNAL, PIPE_CLOSED, TERMINATED = 2, 3, 141, 143
-SUMMARY = """Compare, search and classify trees by the fragments they share.
+SUMMARY = """Classify, rank, search and compare trees by the fragments that they share.
 
 Run treelet COMMAND --help for the options of a command.
 
