@@ -89,6 +89,26 @@ def test_the_first_five_minutes(
     assert shows("a\nb\nc\n", "a\n...\nc\n")
 
 
+@pytest.mark.parametrize("name", ["searching.md"])
+def test_commands_print_the_text_below_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
+    printed, compared, before = "", 0, ""
+    for language, block in in_order(page):
+        if language == "console":
+            printed = ""
+            for command in commands(f"```console\n{block}```"):
+                if command.startswith("treelet "):
+                    printed += succeed(*shlex.split(command)[1:]).stdout
+                else:
+                    subprocess.run(["bash", "-e", "-c", command], check=True)
+        elif language == "text" and before == "console":
+            assert shows(printed, block), f"{name}: the page shows\n{block}\nbut the commands print\n{printed}"
+            compared += 1
+        before = language
+    assert compared
+
+
 def test_every_command_is_shown() -> None:
     known = get_command(app).commands  # type: ignore[attr-defined]
     assert {command.split()[1] for command in COMMANDS if command.startswith("treelet ")} == set(known)
