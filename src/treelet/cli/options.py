@@ -50,7 +50,7 @@ KERNELS = {
 OPTION_NAMES = {"lam": "--lam", "mu": "--mu", "max_depth": "--max-depth", "leaves": "--leaves"}
 
 LAM = "Decay in (0, 1]. st, sst: factor per production. pt: factor per skipped child. 1 disables the decay."
-MU = "Decay per tree level, in (0, 1]; pt only. 1 disables the decay."
+MU = "Decay per node, in (0, 1]; pt only. 1 disables the decay."
 MEMORY = "Memory limit of the computation, without the trees themselves, e.g. 512MiB."
 COLUMN = "For rows with several trees, the name of the tree to use."
 QUERY = "Column that names the sentence (group) of each candidate"
