@@ -44,16 +44,36 @@ def test_what_is_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert {"K.npy", "m.treelet", "labels.txt", "train.klp"} <= set(os.listdir(tmp_path))
 
 
-def test_classifying_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first Python block makes the files."""
+def test_classifying_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first Python block writes the files."""
+    monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "classifying.md").read_text(encoding="utf-8")
-    made: dict[str, Any] = {}
-    exec(blocks(page, "python")[0], made)
-    monkeypatch.chdir(made["folder"])
-    for command in commands(page):
-        assert "treelet: " not in succeed(*shlex.split(command)[1:]).stderr, command
+    names: dict[str, Any] = {}
+    exec(blocks(page, "python")[0], names)
+    monkeypatch.chdir(names["folder"])
+    assert run_commands(page, "classifying.md") == 3
     assert Path("labels.txt").read_text() == "question-word\n"
     assert {"confusion.svg", "m.treelet", "sure.treelet", "report.html"} <= set(os.listdir())
+
+
+def run_commands(page: str, name: str) -> int:
+    """Run the commands of a page, compare their output with the text blocks below them, and return the number of these."""
+    printed, compared, before = "", 0, ""
+    for language, block in in_order(page):
+        if language == "console":
+            printed = ""
+            for command in commands(f"```console\n{block}```"):
+                if command.startswith("treelet "):
+                    result = succeed(*shlex.split(command)[1:])
+                    assert "treelet: " not in result.stderr, command
+                    printed += result.stdout
+                else:
+                    subprocess.run(["bash", "-e", "-c", command], check=True)
+        elif language == "text" and before == "console":
+            assert shows(printed, block), f"{name}: the page shows\n{block}\nbut the commands print\n{printed}"
+            compared += 1
+        before = language
+    return compared
 
 
 def in_order(page: str) -> list[tuple[str, str]]:
@@ -92,21 +112,7 @@ def test_the_first_five_minutes(
 @pytest.mark.parametrize("name", ["searching.md"])
 def test_commands_print_the_text_below_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    page = (ROOT / "docs" / name).read_text(encoding="utf-8")
-    printed, compared, before = "", 0, ""
-    for language, block in in_order(page):
-        if language == "console":
-            printed = ""
-            for command in commands(f"```console\n{block}```"):
-                if command.startswith("treelet "):
-                    printed += succeed(*shlex.split(command)[1:]).stdout
-                else:
-                    subprocess.run(["bash", "-e", "-c", command], check=True)
-        elif language == "text" and before == "console":
-            assert shows(printed, block), f"{name}: the page shows\n{block}\nbut the commands print\n{printed}"
-            compared += 1
-        before = language
-    assert compared
+    assert run_commands((ROOT / "docs" / name).read_text(encoding="utf-8"), name)
 
 
 def test_every_command_is_shown() -> None:
