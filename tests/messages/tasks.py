@@ -6,7 +6,7 @@ from __future__ import annotations
 
 MUST_HAVE_HEADS = "The gold parse has no heads or relations"
 NO_WORD_IN_COMMON = "no word in common"
-GOODNESS_AND_RANK = "a goodness and a rank"
+GOODNESS_AND_RANK = "one goodness and one rank per parse"
 NO_KERNELS = r"'kernels' parameter of ParseRanker must be None or a non-empty sequence of kernels. Got \[\] instead"
 NOT_FITTED = "This ParseRanker is not fitted. Call fit first"
 ONE_HEAD_PER_WORD = "A parse needs one head per word. Got 2 words and 1 head instead"
