@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,7 +22,7 @@ from treelet.learn.encoding import check_intercepts
 from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.targets import Rows
 from treelet.vocabulary import keyword
-from treelet.work import check_room
+from treelet.work import run
 
 Codes = NDArray[np.intp]
 
@@ -69,12 +68,10 @@ def against_rest(
         svc = _solved("SVC", K, mine, solver, sample_weight=factors)
         return _row(svc.dual_coef_, svc.support_, len(codes)), float(svc.intercept_[0])
 
-    if threads == 1 or len(positives) == 1:
-        rows, intercepts = zip(*map(machine, positives), strict=True)
-    else:  # libsvm releases the GIL, and all classifiers share one matrix.
-        check_room(min(threads, len(positives)))
-        with ThreadPoolExecutor(min(threads, len(positives)), thread_name_prefix="treelet") as pool:
-            rows, intercepts = zip(*pool.map(machine, positives), strict=True)
+    found = {}
+    # libsvm releases the GIL, and all classifiers share one matrix.
+    run(lambda positive: (positive, machine(positive)), positives, threads, lambda result: found.update([result]))
+    rows, intercepts = zip(*(found[positive] for positive in positives), strict=True)
     return DualSolution(sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts))
 
 
