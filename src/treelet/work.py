@@ -79,7 +79,8 @@ def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advanc
     """
     if threads > 1 and len(items) > 1 and (threads := min(threads, available() // THREAD)) > 1:
         with suppress(CannotStartError):
-            return _run_in_threads(work, items, threads, advance)
+            _run_in_threads(work, items, threads, advance)
+            return
     for item in items:
         advance(work(item))
 

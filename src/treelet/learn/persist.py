@@ -15,7 +15,6 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +22,7 @@ import numpy as np
 from treelet import __version__
 from treelet.checks import article, wrong
 from treelet.errors import FileError, InputTypeError, TreeletError
-from treelet.formats.files import PathLike, open_whole
+from treelet.formats.files import PathLike, checked_path, open_whole
 from treelet.kernels.base import Kernel
 from treelet.learn.deciding import KEPT, TASKS, NoPredictorError, SavedClassifier, SavedPredictor
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels
@@ -226,8 +225,9 @@ def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
 
 
 def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Decoder], Read]) -> Read:
+    file = checked_path(path)
     try:
-        with Path(path).open("rb") as stream:
+        with file.open("rb") as stream:
             content = stream.read(len(MAGIC))
             content += stream.read() if content == MAGIC else b""  # Any other file may be very long.
     except OSError as error:
