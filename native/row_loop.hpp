@@ -2,7 +2,7 @@
 //   take_rows(block)               how many rows, from block.first on, are worked on together
 //   constant_part(block, r, sums)  what counts alone give row r of them
 //   correct(block)                 all the rest
-// and, where it needs to, prepare(store, scratch) before the first block and finish(block, r, sums) before a row is written.
+// and, where it needs to, prepare(store, scratch, pulse) before the first block and finish(block, r, sums) before a row is written.
 #pragma once
 #include "count_product.hpp"
 #include "row_block.hpp"
@@ -41,7 +41,7 @@ template <class Algorithm, class Scratch> class RowLoop {
     template <class Store> void rows(RowsOf<Store> &rows, void (*check)()) {
         std::unique_ptr<Scratch> scratch = scratch_.take(rows.store->size());
         Pulse pulse(check);
-        self().prepare(*rows.store, *scratch);
+        self().prepare(*rows.store, *scratch, pulse);
         for (std::size_t row = rows.begin; row < rows.end;) {
             Block<Store, Scratch> block{rows, *rows.store, *scratch, pulse, size_, row};
             block.count = self().take_rows(block);
@@ -53,7 +53,7 @@ template <class Algorithm, class Scratch> class RowLoop {
     }
 
     // What an algorithm may leave out.
-    template <class Store> void prepare(const Store &, Scratch &) const {}
+    template <class Store> void prepare(const Store &, Scratch &, Pulse &) const {}
     template <class Block> std::size_t take_rows(Block &) const { return 1; }
     template <class Block> void constant_part(Block &, std::size_t, Num *) const {}
     template <class Block> void correct(Block &) const {}
