@@ -100,7 +100,7 @@ class FileError(TreeletError, OSError):
 
 
 class KernelOverflowError(TreeletError, ValueError, OverflowError):
-    """A kernel value is too large for a float64."""
+    """A kernel value is too large for a float64, or for a solver."""
 
 
 class NotEnoughMemoryError(TreeletError, MemoryError):

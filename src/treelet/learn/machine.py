@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from treelet.checks import check_boolean, check_number, plural
-from treelet.errors import TreeletWarning
+from treelet.errors import KernelOverflowError, TreeletWarning
 from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
@@ -25,6 +25,7 @@ from treelet.vocabulary import keyword
 from treelet.work import run
 
 Codes = NDArray[np.intp]
+LARGEST = 1e30  # A gradient of libsvm sums over many kernel values, and the largest float32 is 3e38.
 
 
 class DualSolution(NamedTuple):
@@ -41,8 +42,16 @@ def _solved(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any
     """
     from sklearn import config_context, svm
 
-    with config_context(assume_finite=True):
-        return getattr(svm, kind)(kernel="precomputed", **solver).fit(K, y, **more)
+    try:
+        with config_context(assume_finite=True):
+            return getattr(svm, kind)(kernel="precomputed", **solver).fit(K, y, **more)
+    except ValueError:  # The coefficients are not finite, because libsvm stores kernel values as float32.
+        if (largest := float(np.abs(K).max())) <= LARGEST:
+            raise
+        raise KernelOverflowError(
+            f"The kernel values reach {largest:.3g}, but libsvm needs values below {LARGEST:.0e}. "
+            f"Use a normalized kernel or a smaller {keyword('lam')}; divide a precomputed matrix by a constant."
+        ) from None
 
 
 def _row(coefficients: Vector, support: NDArray[Any], n: int) -> Any:
