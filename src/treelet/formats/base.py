@@ -19,9 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_integer, check_one_of, in_words, wrong
-from treelet.errors import FormatError, ParameterError
+from treelet.errors import FormatError, ParameterError, TreeSizeError
 from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
 from treelet.formats.format_options import OptionText, option_values, split_options
+from treelet.formats.tree_limits import TreeLimits
 from treelet.vocabulary import keyword
 
 PARTS = ("labels", "vectors", "strings", "trees")
@@ -68,6 +69,22 @@ class Document:
         for columns in self.trees.values():
             return len(columns.roots)
         return max((len(values) for group in (self.vectors, self.strings) for values in group.values()), default=0)
+
+    def without(self, rows: Collection[int]) -> Document:
+        """Return the document without these rows."""
+        kept = [row for row in range(len(self)) if row not in rows]
+
+        def some(values: Any) -> Any:
+            return None if values is None else [values[row] for row in kept]
+
+        return Document(
+            {name: Columns(store, roots[kept]) for name, (store, roots) in self.trees.items()},
+            some(self.labels),
+            {name: some(values) for name, values in self.vectors.items()},
+            {name: some(values) for name, values in self.strings.items()},
+            self.format,
+            some(self.lines),
+        )
 
 
 @dataclass(frozen=True)
@@ -166,7 +183,7 @@ class FormatChoice(NamedTuple):
 
     def explained(self, error: FormatError, head: bytes) -> FormatError:
         """The error with what was guessed, and what would fit better."""
-        if self.why is None:
+        if self.why is None or isinstance(error, TreeSizeError):
             return error
         other = _by_content(head, but=self.format)
         hint = (
@@ -211,6 +228,8 @@ def read_document(
     encoding: str = "utf-8",
     on_error: str = "raise",
     labels: bool = True,
+    max_nodes: int | None = None,
+    max_depth: int | None = None,
     **options: Any,
 ) -> Document:
     """Read a file in any registered format.
@@ -228,11 +247,16 @@ def read_document(
         to it, and a warning says how many were, and where the first ones are.
     labels : bool
         Whether they are wanted: where not, a file that does not say which column they are in is read without them.
+    max_nodes, max_depth : int, optional
+        Limits per tree. A larger tree counts as malformed; the error is a `TreeSizeError`. Words
+        count as nodes. The depth is the number of edges from the root to the deepest word. Default:
+        no limit.
     **options
         Of the format.
     """
+    limits = TreeLimits.of(max_nodes, max_depth)
     with _opened(file, format, encoding, on_error, labels, options) as (source, chosen, reader_options):
-        document = chosen.read(source, **reader_options)
+        document = _within(limits, chosen.read(source, **reader_options), source)
         source.told(len(document), "examples" if document.labels is not None else "trees")
     return _named(document, chosen)
 
@@ -245,6 +269,8 @@ def read_blocks(
     encoding: str = "utf-8",
     on_error: str = "raise",
     labels: bool = True,
+    max_nodes: int | None = None,
+    max_depth: int | None = None,
     **options: Any,
 ) -> Iterator[Document]:
     """As `read_document`, `block` examples at a time, so that a file may be larger than memory.
@@ -252,7 +278,8 @@ def read_blocks(
     Each document has a store of its own. An error comes when the block is read in which it is.
     """
     check_integer("block", block, 1)
-    kept, what = 0, "trees"
+    limits = TreeLimits.of(max_nodes, max_depth)
+    begin, kept, what = 0, 0, "trees"
     with _opened(file, format, encoding, on_error, labels, options) as (source, chosen, reader_options):
         if chosen.blocks is None:
             known = sorted(candidate.name for candidate in FORMATS.values() if candidate.blocks)
@@ -260,7 +287,9 @@ def read_blocks(
                 f"files in the format {chosen.name!r} are read as a whole only, not in blocks: convert them (treelet convert) to "
                 f"one of {', '.join(known)}"
             )
-        for document in chosen.blocks(source, block, **reader_options):
+        for whole in chosen.blocks(source, block, **reader_options):
+            document = _within(limits, whole, source, begin)
+            begin += len(whole)
             kept, what = kept + len(document), "trees" if document.labels is None else "examples"
             yield _named(document, chosen)
         source.told(kept, what)
@@ -288,6 +317,19 @@ def _opened(
             yield source, choice.format, options
         except FormatError as error:
             raise choice.explained(error, head) from None
+
+
+def _within(limits: TreeLimits | None, document: Document, source: Source, begin: int = 0) -> Document:
+    """Return the document without examples whose trees exceed the limits. `begin` examples came before."""
+    if limits is None:
+        return document
+    problems = {row: text for columns in document.trees.values() for row, text in limits.problems(*columns)}
+    for row in sorted(problems):
+        line = None if document.lines is None else document.lines[row]
+        message = f"tree {begin + row}, counted from 0, {problems[row]} Increase the limit to accept the tree."
+        with source.item():
+            raise TreeSizeError(message, source.name, line)
+    return document.without(problems) if problems else document
 
 
 def _named(document: Document, format: Format) -> Document:

@@ -118,7 +118,13 @@ def _alternative(model: Any) -> str:
     return ""
 
 
-def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
+def load(
+    path: PathLike,
+    *,
+    kernels: Iterable[type[Kernel]] = (),
+    max_nodes: int | None = None,
+    max_depth: int | None = None,
+) -> Any:
     """Read a model from a file written by `save`.
 
     No code from the file is executed.
@@ -129,6 +135,9 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
         Name of the file.
     kernels : iterable of classes, default ()
         Kernel classes of your own that the model uses. The kernels of treelet are always known.
+    max_nodes, max_depth : int, optional
+        Limits on the trees that the estimator accepts, for services; see `KernelSVC.set_limits`.
+        Default: no limits.
 
     Returns
     -------
@@ -141,6 +150,8 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
         If the file is not a model, is incomplete or altered, or was written in a newer format.
     FileError
         If the file cannot be read.
+    InputTypeError
+        If there are limits, but the file does not contain an estimator.
 
     See Also
     --------
@@ -166,7 +177,15 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
         attach(loaded, decoder.header.get("card"))
         return loaded
 
-    return _decoded(path, known, model)
+    loaded = _decoded(path, known, model)
+    if max_nodes is None and max_depth is None:
+        return loaded
+    if not hasattr(loaded, "set_limits"):
+        raise InputTypeError(
+            f"{path}: the file contains {article(type(loaded).__name__)}, but max_nodes and max_depth are limits of an "
+            "estimator. Load the file without them."
+        )
+    return loaded.set_limits(max_nodes=max_nodes, max_depth=max_depth)
 
 
 def card(path: PathLike) -> dict[str, Any]:
