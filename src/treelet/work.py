@@ -65,7 +65,7 @@ class _Pool(ThreadPoolExecutor):
 
     def _adjust_thread_count(self) -> None:
         try:
-            super()._adjust_thread_count()  # type: ignore[misc]  # a private method of the base class
+            super()._adjust_thread_count()
         except RuntimeError:
             if not self._threads:
                 raise CannotStartError from None  # nothing has been done yet

@@ -30,20 +30,19 @@ class TreeLimits(NamedTuple):
     def problems(
         self, store: Any, roots: NDArray[np.int32], weights: _core.NodeWeights | None = None
     ) -> Iterator[tuple[int, str]]:
-        """Yield the row of each tree beyond a limit, and a sentence about it without its subject.
+        """Yield the row of each tree beyond a limit, and a sentence about the tree without its subject.
+
+        A tree beyond both limits is yielded twice.
 
         Words count as nodes. The depth is the number of edges from the root to the deepest word.
         """
-        present = roots >= 0
         if self.max_nodes is not None:
             counts = _core.NodeWeights.count(store, roots) if weights is None else weights
             rows = np.repeat(np.arange(len(roots)), np.diff(counts.start))
             nodes = np.bincount(rows, weights=counts.weight, minlength=len(roots))
-        else:
-            nodes = np.zeros(len(roots))
-        depth = np.where(present, store.height[roots], 0) if self.max_depth is not None else nodes
-        for row in np.flatnonzero((nodes > (self.max_nodes or np.inf)) | (depth > (self.max_depth or np.inf))).tolist():
-            if self.max_nodes is not None and nodes[row] > self.max_nodes:
+            for row in np.flatnonzero(nodes > self.max_nodes).tolist():
                 yield row, f"has {plural(int(nodes[row]), 'node')}, more than max_nodes={self.max_nodes} allows."
-            else:
+        if self.max_depth is not None and len(store):
+            depth = np.where(roots >= 0, store.height[roots], 0)
+            for row in np.flatnonzero(depth > self.max_depth).tolist():
                 yield row, f"has a depth of {depth[row]:,}, more than max_depth={self.max_depth} allows."

@@ -77,7 +77,7 @@ def against_rest(
         svc = _solved("SVC", K, mine, solver, sample_weight=factors)
         return _row(svc.dual_coef_, svc.support_, len(codes)), float(svc.intercept_[0])
 
-    found = {}
+    found: dict[int, tuple[Any, float]] = {}
     # libsvm releases the GIL, and all classifiers share one matrix.
     run(lambda positive: (positive, machine(positive)), positives, threads, lambda result: found.update([result]))
     rows, intercepts = zip(*(found[positive] for positive in positives), strict=True)
