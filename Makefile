@@ -1,4 +1,4 @@
-# Every target makes .venv and installs what it needs.
+# Every target creates .venv and installs the packages that it needs.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +8,8 @@ FUZZ_SECONDS ?= 600
 CASES ?= 100000
 JOBS ?= 2
 CLANG := $(shell command -v clang++)
-# Looked at: between processes of one program, Link Grammar's child, our own pictures, a corpus, and what tests.
+# Reviewed exceptions to the security rules: the child process of Link Grammar, XML of our own pictures and of a corpus,
+# and pickles and eval in the testing helpers.
 KNOWN := $(foreach place,parsing/link_child.py:S603 draw/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
@@ -35,26 +36,26 @@ $(VENV)/.stamp-installed: $(VENV)/.stamp-build-tools $(CORE)
 		--config-settings=cmake.define.TREELET_EMULATED=ON --editable .
 	@touch $@
 
-# About a minute: a grammar proposes parses of generated questions, a ranker chooses, and a report says what that brings.
+# Parse generated questions, rerank the parses and write a report. Takes about a minute.
 demo: $(VENV)/.stamp-installed
 	$(BIN)/treelet rerank --jobs $(JOBS) --output build/demo
 
-# OMP_NUM_THREADS: there are as many workers as cores, and none is to wait for another's threads.
+# There is one test worker per core, so each worker must use a single thread.
 test: setup link-grammar
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
-# A system package: installed where we may and can. Without it the tests of LinkParser are skipped.
+# Link Grammar is a system package. It is installed if we are root and apt-get exists; otherwise its tests are skipped.
 link-grammar:
 	@install() { DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -qq -y --no-install-recommends link-grammar; }; \
 	if ! command -v link-parser && test "$$(id -u)" = 0 && command -v apt-get; then \
 		install || { timeout 120 apt-get update -qq && install; }; \
 	fi >/dev/null 2>&1; \
-	command -v link-parser >/dev/null || echo "Link Grammar is not there (apt install link-grammar): its tests are skipped"
+	command -v link-parser >/dev/null || echo "Link Grammar is not installed, so its tests are skipped. Run apt install link-grammar."
 
 test-slow: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m slow
 
-# Builds under sanitizers, each with a copy of the package: address (AddressSanitizer and UBSan), thread (ThreadSanitizer).
+# Sanitizer builds, each with its own copy of the package: address (AddressSanitizer and UBSan), thread (ThreadSanitizer).
 $(SANITIZED)/%/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py src/treelet/*/*/*.py) | setup
 	@echo "Building the native core under sanitizers: $* ..."
 	@rm -rf $(SANITIZED)/$*/site
@@ -63,16 +64,17 @@ $(SANITIZED)/%/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py sr
 		--config-settings=cmake.define.TREELET_EMULATED=ON .
 	@touch $@
 
-# -S, also for the workers: without it the editable install in .venv would come before the sanitized one.
+# Python runs with -S, in the workers too. Otherwise the editable install in .venv would shadow the sanitizer build.
 under = LD_PRELOAD="$$($(CXX) -print-file-name=$(1).so) $$($(CXX) -print-file-name=libstdc++.so)" OMP_NUM_THREADS=1 \
 	PYTHONPATH="$(CURDIR)/$(SANITIZED)/$(2)/site:$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')"
 
-# The native core, and the device code in its CPU build, driven by the tests that reach them.
+# Test the native core and the CPU build of the device code.
 sanitize: $(SANITIZED)/address/.stamp
 	$(call under,libasan,address) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
 		$(BIN)/python -S -m pytest -q -p no:cacheprovider --dist load --tx "$(JOBS)*popen//python=$(BIN)/python -S" tests/native tests/device
 
-# Threads under ThreadSanitizer. Its reports are collected in files: pytest would keep them to itself. setarch: it wants its memory where it expects it.
+# Test the threads. Reports go to files, because pytest would capture them. ThreadSanitizer needs a fixed memory layout,
+# so setarch -R turns off address space randomization.
 tsan: $(SANITIZED)/thread/.stamp
 	@rm -f $(SANITIZED)/thread/report.*
 	$(call under,libtsan,thread) OPENBLAS_NUM_THREADS=1 \
@@ -80,7 +82,8 @@ tsan: $(SANITIZED)/thread/.stamp
 		setarch -R $(BIN)/python -S -m pytest -q -p no:cacheprovider -k threads tests/native tests/structures/test_banks.py tests/learn/test_nearest.py \
 		|| { cat $(SANITIZED)/thread/report.* 2>/dev/null; exit 1; }
 
-# Readers and native core on inputs that a fuzzer makes: make fuzz FUZZ_SECONDS=7200. Findings are in build/fuzz/findings and build/fuzz/native-findings.
+# Fuzz the readers and the native core, for example with make fuzz FUZZ_SECONDS=7200. Findings are written to
+# build/fuzz/findings and build/fuzz/native-findings.
 fuzz: fuzz-readers fuzz-native
 
 $(VENV)/.stamp-fuzz: pyproject.toml | setup
@@ -90,17 +93,17 @@ $(VENV)/.stamp-fuzz: pyproject.toml | setup
 fuzz-readers: $(VENV)/.stamp-fuzz
 	$(BIN)/python tests/fuzz/run.py $(FUZZ_SECONDS)
 
-# libFuzzer comes with clang; GCC has none.
+# libFuzzer is part of clang. GCC has no equivalent.
 NATIVE_TARGETS := core forests sequences
 build/fuzz/native_%: tests/fuzz/native_%.cpp tests/fuzz/native_checks.hpp $(wildcard native/*.hpp)
 	@mkdir -p build/fuzz
 	clang++ -std=c++20 -O1 -gline-tables-only -fno-omit-frame-pointer -fsanitize=fuzzer,address,undefined \
 		-fno-sanitize-recover=undefined -Inative $< -o $@
 
-# Of the seconds each target has its share. A finding does not keep the others from their turn.
+# The targets share the time equally. After a finding, the remaining targets still run.
 fuzz-native: $(if $(CLANG),$(NATIVE_TARGETS:%=build/fuzz/native_%))
 ifeq ($(CLANG),)
-	@echo "clang++ is not there (apt install clang libclang-rt-14-dev, or as your system names them): the native core is not fuzzed"
+	@echo "clang++ is not installed, so the native core is not fuzzed. Run apt install clang libclang-rt-14-dev, or the equivalent on your system."
 else
 	@mkdir -p build/fuzz/native-findings $(NATIVE_TARGETS:%=build/fuzz/native/%)
 	@failed=0; for target in $(NATIVE_TARGETS); do \
@@ -111,28 +114,31 @@ else
 	done; exit $$failed
 endif
 
-# The native core as the compilers of other systems read it, without building it: Clang, Clang with the library that macOS has, MinGW-w64 for Windows (all but the bindings:
-# Python's headers for Windows are not at hand). A compiler that is not there is passed over.
+# Check the syntax of the native core with the compilers of other systems, without building: Clang, Clang with the standard
+# library of macOS, and MinGW-w64 for Windows. MinGW-w64 skips the bindings, because they need Python's headers for Windows.
+# Compilers that are not installed are skipped.
 STRICT := -std=c++20 -fsyntax-only -Wall -Wextra -Wpedantic -Werror -Inative
 portable: setup
 	@set -e; include="-isystem $$($(BIN)/python -m nanobind --include_dir) -isystem $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')"; \
 	mkdir -p build && printf '#include "%s"\n' $(filter-out bindings%,$(notdir $(wildcard native/*.hpp))) > build/headers.cpp; \
 	for compiler in "clang++" "clang++ -stdlib=libc++" x86_64-w64-mingw32-g++-posix; do \
 		case $$compiler in *mingw*) sources="build/headers.cpp tests/fuzz/native_core.cpp";; *) sources="native/*.cpp tests/fuzz/native_core.cpp";; esac; \
-		if ! echo '#include <version>' | $$compiler -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then echo "$$compiler: not there"; continue; fi; \
-		for source in $$sources; do $$compiler $(STRICT) $$include $$source; done; echo "$$compiler: no complaint"; \
+		if ! echo '#include <version>' | $$compiler -std=c++20 -x c++ -fsyntax-only - 2>/dev/null; then echo "$$compiler: not installed"; continue; fi; \
+		for source in $$sources; do $$compiler $(STRICT) $$include $$source; done; echo "$$compiler: no warnings"; \
 	done
 
-# Every kernel, parser and learner beside its slow definition: some 40 minutes; ended, it is gone on with. A page is in build/differential.
+# Compare every kernel, parser and estimator with a slow reference implementation. Takes about 40 minutes. An interrupted
+# run can be resumed by repeating it. The results page is written to build/differential.
 differential: setup
 	$(BIN)/python tests/differential/run.py --cases $(CASES)
 	$(BIN)/python tests/differential/run.py --pages build/differential
 
-# Kills, full disks, short memory and damaged files, counted: a quarter of an hour. make faults FAULTS=damage is one part of it (tests/faults/run.py).
+# Inject faults: killed processes, full disks, lack of memory, damaged files. Takes about 15 minutes.
+# make faults FAULTS=damage runs one part (see tests/faults/run.py).
 faults: setup
 	OMP_NUM_THREADS=1 $(BIN)/python tests/faults/run.py $(FAULTS)
 
-# Errors planted in the core, one at a time: the tests must notice each.
+# Mutation testing: change the native core in one place at a time. The tests must fail each time.
 mutants: setup
 	$(BIN)/python tools/mutants.py
 
@@ -150,16 +156,17 @@ bench: setup
 	$(BIN)/python -m benchmarks.fragment_features
 	$(BIN)/python -m benchmarks.diff
 
-# The explorer and models under load, twice ten minutes: apart from bench, which is for quiet cores.
+# Test the explorer and models under load, ten minutes each. This is not part of bench, which needs idle cores.
 load: setup
 	$(BIN)/python -m benchmarks.load
 
-# The papers' experiments again: make reproduce lists them, make reproduce EXPERIMENT=questions OPTIONS=--quick runs one.
+# Reproduce published experiments. make reproduce lists them; make reproduce EXPERIMENT=questions OPTIONS=--quick runs one.
 reproduce: setup
 	$(BIN)/python -m experiments $(EXPERIMENT) $(if $(EXPERIMENT),--jobs $(JOBS) --out build/results $(OPTIONS))
 
-SPELLED := src docs tests tools benchmarks experiments native README.md CONTRIBUTING.md CHANGELOG.md Makefile
-# The second line: bandit's rules, as ruff has them, so that one tool and one list of exceptions do. Allowed everywhere: assert, random numbers, the import of subprocess (its calls are looked at).
+SPELLED := src docs tests tools benchmarks experiments examples native README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md Makefile
+# The second command checks bandit's security rules, as implemented by ruff. Allowed everywhere: assert, random numbers and
+# the import of subprocess, whose calls are checked instead.
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff check --select S --ignore S101,S311,S404 $(KNOWN) src
@@ -169,8 +176,8 @@ lint: setup
 	$(BIN)/lint-imports
 	$(BIN)/codespell $(SPELLED)
 
-# Known holes in what treelet depends on: asks an advisory service, so it is apart from lint.
-# Strict: a package that the service does not know is an error, not left out.
+# Look for known vulnerabilities of the dependencies. This needs an online service, so it is not part of lint.
+# With --strict, a package that the service does not know is an error.
 audit: setup
 	@$(PYTHON) -m venv build/audit && build/audit/bin/python -m pip install -q pip-audit
 	@$(BIN)/python -m pip freeze --exclude-editable > build/audit/installed.txt
@@ -184,9 +191,9 @@ format: setup
 	$(BIN)/ruff check --fix .
 	$(BIN)/clang-format -i native/* src/treelet/device/cuda/* tests/fuzz/*.?pp
 
-# The site, in build/site. A warning is an error: a link that leads nowhere, a page that no list names, a cell that fails.
+# Build the site in build/site. Every warning is an error: a broken link, a page missing from the contents, a failing cell.
 $(VENV)/.stamp-docs: pyproject.toml | setup
-	@echo "Installing what the site needs into $(VENV) ..."
+	@echo "Installing the packages for the site into $(VENV) ..."
 	@$(BIN)/python -m pip install -q --group docs
 	@touch $@
 
@@ -194,12 +201,13 @@ docs: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -W --keep-going -q -j $(JOBS) -d build/doctrees docs build/site
 	@echo "The site: build/site/index.html"
 
-# Asks other servers whether what the pages link to is there.
+# Check the links of the site to other servers.
 linkcheck: $(VENV)/.stamp-docs
 	$(BIN)/python -m sphinx -b linkcheck -q -j $(JOBS) -d build/doctrees docs build/linkcheck
 
-# What a release consists of, in dist: the sources, and wheels that are made of them alone, in environments with nothing else; tried as tools/try_wheel.py says.
-# make dist PYTHONS="python3.11 python3.12 python3.13": from 3.12 on, one wheel serves all.
+# Build the files of a release in dist: the source distribution, and wheels built from it in clean environments. Each wheel
+# is tested by tools/try_wheel.py. For several Python versions: make dist PYTHONS="python3.11 python3.12 python3.13".
+# From Python 3.12 on, one wheel works for all versions.
 PYTHONS ?= $(PYTHON)
 dist:
 	@rm -rf dist build/dist && $(PYTHON) -m venv build/dist/tools
@@ -214,8 +222,8 @@ dist:
 	build/dist/tools/bin/python -m twine check --strict dist/*
 	@for wheel in dist/*.whl; do build/dist/tools/bin/python -m auditwheel show $$wheel; done
 
-# The oldest versions that pyproject.toml allows, of what is needed and of all extras but cuda, on the oldest Python that is at hand: the tests that use them. And the newest
-# versions of the same: what they say will go away, and treelet still calls, is an error.
+# minimum: run the tests with the oldest versions that pyproject.toml allows, of all dependencies and extras except cuda.
+# newest: run the same tests with the newest versions. Deprecation warnings caused by treelet are errors.
 QUICK := tests/native tests/test_package.py tests/gram/test_gram.py tests/gram/test_stored.py tests/gram/test_dask.py \
 	tests/learn/test_learn.py tests/learn/test_persist.py tests/cli/test_cli.py tests/structures/test_table.py tests/draw/test_draw.py \
 	tests/formats/test_files.py tests/formats/test_markup.py tests/formats/test_formats.py tests/explorer/test_explorer.py tests/report/test_widget.py

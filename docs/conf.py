@@ -1,4 +1,4 @@
-"""The documentation's site: `make docs` builds it into ``build/site``."""
+"""Configuration of the documentation site, which `make docs` builds in ``build/site``."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ default_role = "known"  # in docstrings
 add_module_names = False
 python_maximum_signature_line_length = 88
 
-autodoc_typehints = "none"  # the parameters' lists say it in words
+autodoc_typehints = "none"  # the docstrings describe the types
 autodoc_member_order = "bysource"
-autodoc_inherit_docstrings = False  # what a class does as its base says is said there
+autodoc_inherit_docstrings = False  # inherited methods are documented on the page of the base class
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
@@ -51,19 +51,19 @@ suppress_warnings = ["mystnb.unknown_mime_type"]
 
 
 def _code() -> str:
-    """Notebooks are run again when the code is another one."""
-    found = hashlib.sha256()
+    """Return a hash of the code, because notebooks must run again when the code changes."""
+    digest = hashlib.sha256()
     for file in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "native").iterdir()]):
-        found.update(file.read_bytes())
-    return found.hexdigest()[:16]
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]
 
 
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(ROOT / "build" / "notebooks" / _code())
-nb_execution_timeout = 300  # a cell, on a busy machine; a notebook takes seconds
+nb_execution_timeout = 300  # seconds per cell; generous, for busy machines
 nb_execution_raise_on_error = True
 nb_execution_show_tb = True
-nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # it would come from another server
+nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # the default script comes from another server
 
 html_theme = "pydata_sphinx_theme"
 html_title = "treelet"
@@ -92,7 +92,7 @@ copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_here_doc_delimiter = "END"
 linkcheck_timeout = 20
-linkcheck_ignore = [REPOSITORY]  # files of a checkout, which were found in it
+linkcheck_ignore = [REPOSITORY]  # links to files of the repository, which `for_site` has checked
 
 
 def _read(app: Sphinx, page: str, source: list[str]) -> None:
@@ -108,21 +108,23 @@ def _docstring(app: Sphinx, what: str, name: str, value: object, options: object
 
 
 def _skip(app: Sphinx, what: str, name: str, member: object, skip: bool, options: object) -> bool | None:
-    """Of inherited methods only ours are shown."""
+    """Skip inherited methods of other libraries."""
     home = getattr(getattr(member, "fget", member), "__module__", "treelet") or "treelet"
     return True if not str(home).startswith("treelet") else None
 
 
 def _finished(app: Sphinx, error: Exception | None) -> None:
-    """A page whose writing fails in a process of its own is lost without a word."""
+    """Raise an error if a page was not written. Sphinx does not report such failures of its worker processes."""
     if error is None and app.builder.name == "html":
         missing = [page for page in app.env.found_docs if not Path(app.builder.get_outfilename(page)).is_file()]
         if missing:
-            raise ExtensionError(f"not written (make docs JOBS=1 says why): {', '.join(sorted(missing))}")
+            raise ExtensionError(
+                f"Pages were not written: {', '.join(sorted(missing))}. Run make docs JOBS=1 to see why."
+            )
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+    """Register with Sphinx."""
     stage(ROOT)
     formulas.setup(app)
     names.setup(app)

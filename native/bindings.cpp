@@ -1,4 +1,4 @@
-// Python bindings. No algorithm lives here: argument checks, lifetimes and the GIL only.
+// Python bindings. This file contains only argument checks, lifetimes and the GIL, no algorithms.
 #include "bindings_columns.hpp"
 #include "bindings_store.hpp"
 #include "brackets.hpp"
@@ -31,10 +31,11 @@ template <> struct ParametersOf<PartialTreeColumns> {
 
 namespace {
 
-// Trees in post-order: node i has label labels[label[i]] and takes the last arity[i] unclaimed nodes as children; a
-// negative arity -1 - k stands for the subtree of node k again. ends[t] is the number of nodes up to the end of tree t.
+// Builds trees in post-order. Node i has the label labels[label[i]] and takes the last arity[i]
+// nodes without a parent as children. A negative arity -1 - k repeats the subtree of node k.
+// ends[t] is the number of nodes up to the end of tree t.
 std::pair<StorePtr, std::vector<Id>> build(const std::vector<std::string> &labels, IdArray label, IdArray arity, LongArray ends) {
-    if (label.shape(0) != arity.shape(0)) refuse("label and arity must be of one length");
+    if (label.shape(0) != arity.shape(0)) refuse("label and arity must have the same length");
     check_ids(label, labels.size(), "label");
     auto store = std::make_shared<Store>();
     std::vector<Id> here(labels.size(), none), stack, roots, built;
@@ -48,13 +49,13 @@ std::pair<StorePtr, std::vector<Id>> build(const std::vector<std::string> &label
             pulse.add(32);
             if (n < 0) {
                 if (static_cast<std::size_t>(-(n + 1)) >= built.size())
-                    refuse("node " + std::to_string(i) + " repeats one that is not there");
+                    refuse("node " + std::to_string(i) + " repeats a node that does not exist");
                 stack.push_back(built[static_cast<std::size_t>(-(n + 1))]);
                 built.push_back(stack.back());
                 continue;
             }
             if (static_cast<std::size_t>(n) > stack.size())
-                refuse("node " + std::to_string(i) + " claims children that are not there");
+                refuse("node " + std::to_string(i) + " claims children that do not exist");
             Id &own = here[label.data()[i]];
             if (own == none) own = store->add_label(labels[label.data()[i]]);
             const Id node = store->add_node(own, stack.data() + stack.size() - n, static_cast<std::size_t>(n));
@@ -70,8 +71,8 @@ std::pair<StorePtr, std::vector<Id>> build(const std::vector<std::string> &label
     return {store, roots};
 }
 
-// Trees by the parents of their nodes, in post-order: which node comes next, and how many children it has, as `build` takes them.
-// ends[t] is the number of nodes up to the end of tree t.
+// Converts trees given by the parent of each node to post-order: the next node and its number of
+// children, in the form that `build` needs. ends[t] is the number of nodes up to the end of tree t.
 std::pair<std::vector<Id>, std::vector<Id>> post_order(IdArray parent, LongArray ends) {
     PostOrder order;
     std::int64_t begin = 0;
@@ -79,13 +80,14 @@ std::pair<std::vector<Id>, std::vector<Id>> post_order(IdArray parent, LongArray
         const std::int64_t end = ends.data()[t];
         if (end < begin || static_cast<std::size_t>(end) > parent.shape(0)) refuse("ends out of range");
         if (!order.add(parent.data() + begin, static_cast<std::size_t>(end - begin)))
-            refuse("the parents of tree " + std::to_string(t) + " make no tree");
+            refuse("the parents of tree " + std::to_string(t) + " do not form a tree");
     }
     if (static_cast<std::size_t>(begin) != parent.shape(0)) refuse("nodes after the last tree");
     return {std::move(order.node), std::move(order.arity)};
 }
 
-// Trees written down parents before children, in post-order, as `build` takes them; the last is the first that is no tree, or -1.
+// Converts trees written with parents before children to post-order, in the form that `build`
+// needs. The last result is the number of the first input that is not a tree, or -1.
 std::tuple<std::vector<Id>, std::vector<Id>, std::int64_t> children_first(IdArray arity, LongArray ends) {
     PostOrder order;
     std::int64_t begin = 0;
@@ -99,7 +101,7 @@ std::tuple<std::vector<Id>, std::vector<Id>, std::int64_t> children_first(IdArra
     return {std::move(order.node), std::move(order.arity), -1};
 }
 
-// Columns as they were saved: children before parents, every subtree once.
+// Rebuilds a store from saved columns: children before parents, every subtree once.
 StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, LongArray child_start, IdArray child) {
     const std::size_t n = label.shape(0);
     if (child_start.shape(0) != n + 1 || child_start.data()[0] != 0 ||
@@ -124,8 +126,8 @@ StorePtr from_columns(const std::vector<std::string> &labels, IdArray label, Lon
     return store;
 }
 
-// A store made again as it was, from its own columns: that everything is there once is taken at its word, which spares most of the
-// time.
+// Rebuilds a store from its own columns. It does not check that every subtree occurs only once,
+// which would take most of the time.
 StorePtr as_it_was(ByteArray texts, LongArray text_end, IdArray label, LongArray child_start, IdArray child, IdArray production) {
     const std::size_t n = label.shape(0), labels = text_end.shape(0);
     const auto ascend = [](const LongArray &ends, std::size_t last) {
@@ -160,7 +162,8 @@ StorePtr as_it_was(ByteArray texts, LongArray text_end, IdArray label, LongArray
     return store;
 }
 
-// Completes rows begin .. end, columns first .. last, of a symmetric matrix of which the lower half is there.
+// Completes rows begin .. end, columns first .. last, of a symmetric matrix whose lower half is
+// computed.
 template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std::size_t end, std::size_t first, std::size_t last) {
     const std::size_t n = out.shape(0), tile = 8;
     if (begin > end || end > n || first > last || last > n) refuse("rows or columns out of range");
@@ -170,7 +173,7 @@ template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std
     const std::int64_t stride = out.stride(0);
     Number *a = out.data();
     Pulse pulse;
-    for (std::size_t j0 = first; j0 < last; pulse.add(tile * (end - begin)), j0 += tile) // what is read lies side by side
+    for (std::size_t j0 = first; j0 < last; pulse.add(tile * (end - begin)), j0 += tile) // reads contiguous memory
         for (std::size_t i0 = begin; i0 < std::min(end, j0 + tile); i0 += tile)
             for (std::size_t i = i0; i < std::min(end, i0 + tile); ++i)
                 for (std::size_t j = std::max(j0, i + 1); j < std::min(last, j0 + tile); ++j)
@@ -185,7 +188,7 @@ struct SharedReader {
     Busy::Guard alone() { return Busy::Guard(busy, "this reader"); }
 };
 
-// The error of ours that says so.
+// Raises treelet's own error for a lack of memory.
 void raise_memory(const char *what) {
     const nb::object error = nb::module_::import_("treelet.errors").attr("NotEnoughMemoryError");
     PyErr_SetString(error.ptr(), what);
@@ -206,7 +209,7 @@ NB_MODULE(_core, m) {
         } catch (const TooMuchMemory &e) {
             raise_memory(e.what());
         } catch (const std::bad_alloc &) {
-            raise_memory("there is not enough memory for this: take fewer or smaller examples");
+            raise_memory("There is not enough memory. Use fewer or smaller examples.");
         } catch (const InputError &e) {
             PyErr_SetObject(input_error.ptr(), nb::make_tuple(e.line, e.column, nb::str(e.what())).ptr());
         }

@@ -1,4 +1,4 @@
-// What all files of bindings share: array types, argument checks, interrupts.
+// Shared by all bindings: array types, argument checks, interrupts.
 #pragma once
 #include "node_weights.hpp"
 
@@ -46,7 +46,7 @@ inline void check_ids(const IdArray &ids, std::size_t size, const char *what, Id
                    std::to_string(size));
 }
 
-// Numbers are written at such places only as numbers may stand at, and no row over another.
+// Numbers need aligned memory, and rows must not overlap.
 template <class Number> void check_place(const MatrixOf<Number> &out) {
     const std::size_t rows = out.shape(0), columns = out.shape(1);
     if (rows == 0 || columns == 0) return;
@@ -55,13 +55,14 @@ template <class Number> void check_place(const MatrixOf<Number> &out) {
     if (reinterpret_cast<std::uintptr_t>(out.data()) % alignof(Number) != 0) refuse("out is not aligned");
 }
 
-// Whether some thread is at work in an object. One that changes is for one thread at a time: others are refused.
+// Marks an object as in use. Only one thread at a time may change an object; other threads get an
+// error.
 class Busy {
   public:
     class Guard {
       public:
         Guard(Busy &busy, const char *what) : busy_(busy) {
-            if (busy_.taken_.exchange(true)) refuse(std::string(what) + " is in use by another thread: give each thread its own");
+            if (busy_.taken_.exchange(true)) refuse(std::string(what) + " is in use by another thread. Create one per thread.");
         }
         ~Guard() { busy_.taken_ = false; }
         Guard(const Guard &) = delete;
@@ -80,15 +81,16 @@ inline void check_weights(const Store &store, const NodeWeights &trees) {
         if (static_cast<std::size_t>(node) >= store.size()) refuse("trees do not belong to this store");
 }
 
-// Set from any thread to end what the threads that watch it are doing. The flag is no Python object: a thread may let go of
-// it when the interpreter is gone.
+// A flag that any thread can set to stop the threads that watch it. It is not a Python object,
+// because a thread may release it after the interpreter has ended.
 struct Stop {
     std::shared_ptr<std::atomic<bool>> wanted = std::make_shared<std::atomic<bool>>(false);
 };
 inline thread_local std::shared_ptr<std::atomic<bool>> watched;
 
-// Asks Python for the interpreter. Where that has ended meanwhile, Python ends the thread that asks by unwinding its frames, which
-// destructors let nothing through: the process would be aborted. Such a thread waits for the process's end, as in Python 3.14.
+// Acquires the interpreter. If the interpreter has ended meanwhile, Python ends the calling thread
+// by unwinding its frames. Destructors are noexcept, so this would abort the process. Such a thread
+// instead waits for the process to end, as in Python 3.14.
 template <class Ask> void or_wait_for_the_end(Ask ask) noexcept {
 #ifdef __GLIBCXX__
     try {
@@ -101,7 +103,7 @@ template <class Ask> void or_wait_for_the_end(Ask ask) noexcept {
 #endif
 }
 
-// While it lives, other threads may have the interpreter.
+// Releases the interpreter to other threads during its lifetime.
 class WithoutGil {
   public:
     WithoutGil() : state_(PyEval_SaveThread()) {}
@@ -115,7 +117,7 @@ class WithoutGil {
     PyThreadState *state_;
 };
 
-// While it lives, this thread has the interpreter.
+// Holds the interpreter during its lifetime.
 class WithGil {
   public:
     WithGil() {

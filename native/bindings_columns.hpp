@@ -1,11 +1,12 @@
-// A Gram algorithm over hash-consed chains or trees, as a class for Python: shared by the files of bindings.
+// A Gram algorithm over hash-consed chains or trees as a Python class. Shared by several bindings.
 #pragma once
 #include "bindings.hpp"
 #include "matrix_rows.hpp"
 
 namespace treelet::python {
 
-// A kernel's real parameter number `which`, as the algorithm's numbers; other parameters as they are.
+// Converts real parameter number `which` of a kernel to the number type of the algorithm. Other
+// parameters stay as they are.
 template <class Num> Num as_parameter(double value, int which) {
     if constexpr (std::is_same_v<Num, Dual>)
         return Dual::parameter(value, which);
@@ -13,15 +14,16 @@ template <class Num> Num as_parameter(double value, int which) {
         return Num(value);
 }
 
-// A kernel's parameters as an algorithm takes them; specialized beside its binding.
+// Parameters of a kernel in the form that an algorithm needs; specialized next to its binding.
 template <template <class> class Algorithm> struct ParametersOf;
 
-// The kind of store that an algorithm works on.
+// The type of store that an algorithm works on.
 template <template <class> class Algorithm> struct StoreOf {
     using type = Store;
 };
 
-// Both ways of one kernel: doubles, or (scaled) logarithms of values too large for them.
+// One kernel with two number types: doubles, or scaled logarithms for values that do not fit
+// doubles.
 template <template <class> class Algorithm> class Columns {
   public:
     using Store = typename StoreOf<Algorithm>::type;
@@ -44,8 +46,8 @@ template <template <class> class Algorithm> class Columns {
             plain_ = make<double>(Targets{store_.get(), weights}, parameters...);
     }
 
-    // Fills out, of doubles or floats; returns the first (row, column) whose value does not fit them, or None.
-    // With limit (one a row, ascending) only columns 0..row of each row.
+    // Fills `out` with doubles or floats. Returns the first (row, column) whose value does not fit,
+    // or None. With `limit` (one per row, ascending), each row gets only columns 0..row.
     template <class Number> std::optional<std::pair<std::int64_t, std::int64_t>> rows(StorePtr store, const NodeWeights &trees,
                                                                                       std::optional<IdArray> limit,
                                                                                       std::size_t begin, std::size_t end,
@@ -55,7 +57,7 @@ template <template <class> class Algorithm> class Columns {
         if (out.shape(0) != end - begin || out.shape(1) != columns || columns > size_) refuse("out has the wrong shape");
         check_place(out);
         if (limit && (limit->shape(0) != trees.rows() || !std::is_sorted(limit->data(), limit->data() + limit->shape(0))))
-            refuse("limit must be ascending, one a row");
+            refuse("limit must be ascending, with one value per row");
         for (std::int64_t i = trees.start[begin]; i < trees.start[end]; ++i)
             if (static_cast<std::size_t>(trees.node[i]) >= store->size()) refuse("trees do not belong to this store");
         Rows rows{store.get(), &trees, limit ? limit->data() : nullptr, begin, end, nullptr, out.stride(0)};
@@ -75,19 +77,21 @@ template <template <class> class Algorithm> class Columns {
         return std::make_pair(rows.overflow_row, rows.overflow_column);
     }
 
-    // The only target's weights grow by scale times a row of `trees`; not while other threads ask for rows.
+    // Adds scale times a row of `trees` to the weights of the only target. No other thread may
+    // compute rows meanwhile.
     void add(const NodeWeights &trees, std::size_t row, double scale) {
-        if (readers_ > 0) refuse("these columns are in use by another thread: they cannot grow now");
+        if (readers_ > 0) refuse("these columns are in use by another thread, so they cannot grow now.");
         if (!plain_ || size_ != 1) refuse("only a single target in plain numbers can grow");
         if (row >= trees.rows()) refuse("row out of range");
         const auto first = static_cast<std::size_t>(trees.start[row]), last = static_cast<std::size_t>(trees.start[row + 1]);
         for (std::size_t i = first; i < last; ++i)
             if (static_cast<std::size_t>(trees.node[i]) >= held_.size() || !held_[trees.node[i]])
-                refuse("the target does not hold all nodes of this tree");
+                refuse("the target does not contain all nodes of this tree");
         plain_->add(trees.node.data() + first, trees.weight.data() + first, last - first, scale);
     }
 
-    // K(t, t) of every tree, inf where it does not fit a double; or its logarithm, -inf where K is 0.
+    // Returns K(t, t) of every tree, inf if it does not fit a double; or its logarithm, -inf if K
+    // is 0.
     template <class... Parameters> static nb::ndarray<nb::numpy, double, nb::ndim<1>>
     self_values(StorePtr store, const NodeWeights &trees, bool logs, Parameters... parameters) {
         for (Id node : trees.node)
@@ -106,7 +110,7 @@ template <template <class> class Algorithm> class Columns {
                 const bool fits = rows.overflow_row == none && value >= least_exact;
                 if (logs) value = std::log(value);
                 if (rows.overflow_row != none && !logs) value = std::numeric_limits<double>::infinity();
-                if (!fits && logs) // too large, or so small that digits are lost
+                if (!fits && logs) // too large, or so small that it loses digits
                     make<Scaled>(Targets{&small, weights}, parameters...)->rows(rows, check_signals);
                 values[t] = value;
             }
@@ -114,7 +118,8 @@ template <template <class> class Algorithm> class Columns {
         return to_numpy(std::move(values));
     }
 
-    // K and its derivatives by the logarithms of lam and (PT) mu: row trees x targets, three matrices.
+    // Computes K and its derivatives with respect to the logarithms of lam and (PT) mu: three
+    // matrices of row trees x targets.
     template <class... Parameters>
     static std::optional<std::pair<std::int64_t, std::int64_t>> gradient(StorePtr store, const NodeWeights &trees,
                                                                          const NodeWeights &targets, Matrix out, Matrix by_lam,
@@ -125,7 +130,7 @@ template <template <class> class Algorithm> class Columns {
         for (const Matrix *m : {&out, &by_lam, &by_mu})
             if (m->shape(0) != trees.rows() || m->shape(1) != targets.rows() || m->stride(1) != 1 ||
                 m->stride(0) != static_cast<std::int64_t>(targets.rows()))
-                refuse("the three matrices must be contiguous, one row a tree, one column a target");
+                refuse("the three matrices must be contiguous, with one row per tree and one column per target");
         Rows rows{store.get(), &trees, nullptr, 0, trees.rows(), out.data(), static_cast<std::int64_t>(targets.rows())};
         rows.gradient[0] = by_lam.data(), rows.gradient[1] = by_mu.data();
         {
@@ -138,7 +143,8 @@ template <template <class> class Algorithm> class Columns {
 
     std::size_t bytes() const { return bytes_of(held_) + (plain_ ? plain_->bytes() : scaled_->bytes()); }
 
-    // Bytes that the index over these columns will have, at most, and that a thread needs beside it.
+    // Returns an upper bound for the bytes of the index over these columns, and of the working
+    // memory per thread.
     template <class... Parameters>
     static std::pair<std::size_t, std::size_t> estimate(StorePtr store, const NodeWeights &weights, Parameters... parameters) {
         for (Id node : weights.node)
@@ -158,7 +164,7 @@ template <template <class> class Algorithm> class Columns {
                           ParametersOf<Algorithm>::template of<Num>(parameters...));
     }
 
-    struct Reading { // while it is there, rows are being computed
+    struct Reading { // exists while rows are computed
         std::atomic<int> &readers;
         explicit Reading(std::atomic<int> &all) : readers(all) { ++readers; }
         ~Reading() { --readers; }
@@ -166,8 +172,8 @@ template <template <class> class Algorithm> class Columns {
 
     StorePtr store_;
     std::size_t size_;
-    std::atomic<int> readers_ = 0; // it grows, and rows begin, under the GIL only
-    std::vector<char> held_;       // by a single target
+    std::atomic<int> readers_ = 0; // columns grow and rows begin only under the GIL
+    std::vector<char> held_;       // per node: whether the only target contains it
     std::unique_ptr<Algorithm<double>> plain_;
     std::unique_ptr<Algorithm<Scaled>> scaled_;
 };

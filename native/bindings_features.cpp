@@ -9,7 +9,7 @@ namespace {
 Fragments kind_of(const std::string &name) {
     if (name == "complete") return Fragments::complete;
     if (name == "subset") return Fragments::subset;
-    if (name != "partial") refuse("no such kind of fragments: " + name);
+    if (name != "partial") refuse("unknown kind of fragments: " + name);
     return Fragments::partial;
 }
 
@@ -34,7 +34,7 @@ void bind_features(nb::module_ &m) {
                double lam) {
                 check_ids(roots, patterns->size(), "root");
                 check_decay(lam);
-                if (factor.shape(0) != roots.shape(0)) refuse("a factor a root is needed");
+                if (factor.shape(0) != roots.shape(0)) refuse("one factor per root is needed");
                 WithoutGil free;
                 new (self) FragmentMatcher(patterns, roots.data(), factor.data(), roots.shape(0), {kind_of(kind), leaves, lam});
             },

@@ -1,4 +1,4 @@
-// Python bindings of forests, of their store, and of the kernel between them.
+// Python bindings of forests, their store, and the forest kernel.
 #include "bindings_columns.hpp"
 #include "bindings_store.hpp"
 #include "forest_kernel.hpp"
@@ -23,7 +23,7 @@ std::shared_ptr<Forest> make_forest(std::vector<std::string> labels, IdArray lab
                                     LongArray tail_start, IdArray tail, DoubleArray logp, Id root) {
     Forest::Parts parts;
     const std::size_t n = label.shape(0), m = head.shape(0);
-    if (begin.shape(0) != n || end.shape(0) != n) refuse("label, begin and end must be of one length");
+    if (begin.shape(0) != n || end.shape(0) != n) refuse("label, begin and end must have the same length");
     if (logp.shape(0) != m || tail_start.shape(0) != m + 1 || tail_start.data()[0] != 0 ||
         tail_start.data()[m] != static_cast<std::int64_t>(tail.shape(0)) ||
         !std::is_sorted(tail_start.data(), tail_start.data() + m + 1))
@@ -68,7 +68,8 @@ std::shared_ptr<Forest> make_forest(std::vector<std::string> labels, IdArray lab
     return forest;
 }
 
-// Columns as they were saved: children before parents, every sub-forest once, its edges in order.
+// Rebuilds a store from saved columns: children before parents, every sub-forest once, edges in
+// order.
 std::shared_ptr<ForestStore> forest_store(const std::vector<std::string> &labels, IdArray label, LongArray edge_start,
                                           LongArray child_start, IdArray child, DoubleArray p) {
     const auto starts = [](const LongArray &start, std::size_t n, std::size_t last) {

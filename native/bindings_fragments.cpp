@@ -1,4 +1,4 @@
-// Python bindings of the search for fragments.
+// Python bindings of the fragment search.
 #include "bindings.hpp"
 #include "fragment_graphs.hpp"
 
@@ -9,17 +9,18 @@ namespace {
 using Nodes = std::vector<IdArray>;
 using Values = std::vector<DoubleArray>;
 
-// Values; where each fragment's steps begin, where and what they grow; sums, sides one after the other; complete, exact.
+// Values; the first step of each fragment; the node and the expansion of each step; sums per
+// fragment and side; complete; exact.
 using Told = std::tuple<nb::ndarray<nb::numpy, double, nb::ndim<1>>, nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>,
                         nb::ndarray<nb::numpy, Id, nb::ndim<1>>, nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>,
                         nb::ndarray<nb::numpy, double, nb::ndim<1>>, bool, bool>;
 
 std::vector<Numbers> checked(const Nodes &nodes, const Values &values, std::size_t size, std::size_t limit) {
     if (nodes.empty() || nodes.size() > 2 || nodes.size() != values.size()) refuse("one or two sides are needed");
-    if (limit == 0) refuse("a limit of 1 at least is needed");
+    if (limit == 0) refuse("limit must be at least 1");
     std::vector<Numbers> sides;
     for (std::size_t s = 0; s < nodes.size(); ++s) {
-        if (nodes[s].shape(0) != values[s].shape(0)) refuse("a number a node is needed");
+        if (nodes[s].shape(0) != values[s].shape(0)) refuse("one number per node is needed");
         check_ids(nodes[s], size, "node");
         sides.push_back({nodes[s].data(), values[s].data(), nodes[s].shape(0)});
     }
@@ -104,7 +105,7 @@ void bind_fragments(nb::module_ &m) {
         [](std::shared_ptr<const Store> store, Nodes nodes, Values values, std::size_t limit, std::int64_t steps, double lam,
            Id length) {
             check_decay(lam);
-            if (length < 1) refuse("subsequences have one feature at least");
+            if (length < 1) refuse("a subsequence needs at least one feature");
             return found(nodes, values, store->size(), limit, steps,
                          [&](const std::vector<Numbers> &sides) { return Lists::subsequences(*store, sides, lam, length); });
         },

@@ -21,7 +21,7 @@ std::shared_ptr<Grammar> make_grammar(std::vector<std::string> labels, Id first_
     if (left.shape(0) != right.shape(0) || left.shape(0) != head.shape(0) || left.shape(0) != logp.shape(0) ||
         unary_child.shape(0) != unary_head.shape(0) || unary_child.shape(0) != unary_logp.shape(0) ||
         start.shape(0) != start_logp.shape(0))
-        refuse("the columns of a rule table must be of one length");
+        refuse("the columns of a rule table must have the same length");
     if (first_word < 0 || static_cast<std::size_t>(first_word) > n) refuse("first_word out of range");
     for (const IdArray *ids : {&left, &right, &head, &unary_child, &unary_head, &start}) check_ids(*ids, n, "symbol");
     for (const DoubleArray *p : {&logp, &unary_logp, &start_logp}) check_probabilities(*p);
@@ -52,14 +52,14 @@ std::shared_ptr<Grammar> make_grammar(std::vector<std::string> labels, Id first_
 Sentence make_sentence(const Grammar &g, std::vector<std::string> words, LongArray start, IdArray symbol, DoubleArray logp) {
     Sentence s;
     const std::size_t n = words.size();
-    if (n > 20000) refuse("a sentence of more than 20,000 words");
+    if (n > 20000) refuse("a sentence has more than 20,000 words");
     if (start.shape(0) != n + 1 || symbol.shape(0) != logp.shape(0) || start.data()[0] != 0 ||
         start.data()[n] != static_cast<std::int64_t>(symbol.shape(0)) || !std::is_sorted(start.data(), start.data() + n + 1))
         refuse("start, symbol and logp do not fit together");
     check_ids(symbol, g.size(), "symbol");
     check_probabilities(logp);
     for (std::size_t i = 0; i < symbol.shape(0); ++i)
-        if (g.hidden(symbol.data()[i])) refuse("a hidden symbol cannot stand over a word");
+        if (g.hidden(symbol.data()[i])) refuse("a hidden symbol cannot be the tag of a word");
     s.words = std::move(words);
     s.start.assign(start.data(), start.data() + n + 1);
     s.symbol.assign(symbol.data(), symbol.data() + symbol.shape(0));
@@ -80,10 +80,11 @@ std::shared_ptr<Sampler> make_sampler(std::vector<std::string> labels, std::size
     if (!covers(tail_start, rules, tail.shape(0))) refuse("every rule must have a tail");
     check_ids(tail, labels.size(), "symbol");
     check_ids(start, symbols, "start");
-    if (start.shape(0) == 0 || start.shape(0) != start_weight.shape(0)) refuse("no start, or not one weight each");
+    if (start.shape(0) == 0 || start.shape(0) != start_weight.shape(0))
+        refuse("at least one start symbol is needed, with one weight per symbol");
     for (const DoubleArray *w : {&weight, &start_weight})
         for (std::size_t i = 0; i < w->shape(0); ++i)
-            if (!(w->data()[i] > 0) || !(w->data()[i] < 1e150)) refuse("a weight is above 0 and finite");
+            if (!(w->data()[i] > 0) || !(w->data()[i] < 1e150)) refuse("every weight must be above 0 and finite");
     for (std::size_t i = 0; i < start.shape(0); ++i)
         if (labels[start.data()[i]].empty()) refuse("a hidden symbol cannot be the start");
     for (std::size_t i = first_word; i < labels.size(); ++i)
@@ -140,10 +141,10 @@ void treelet::python::bind_parsing(nb::module_ &m) {
                DoubleArray logp, double beam, DoubleArray prior, const Mask *mask, std::size_t most_bytes) {
                 Sentence sentence = make_sentence(*g, std::move(words), start, symbol, logp);
                 if (!(beam > 0)) refuse("beam must be positive");
-                if (!std::isinf(beam) && prior.shape(0) != g->size()) refuse("one prior a symbol");
+                if (!std::isinf(beam) && prior.shape(0) != g->size()) refuse("prior must have one value per symbol");
                 const std::size_t cells = sentence.size() * (sentence.size() + 1) / 2;
                 if (mask && (mask->number.size() != g->size() || mask->allowed.size() != cells * mask->width))
-                    refuse("the mask is of another sentence or grammar");
+                    refuse("the mask belongs to another sentence or grammar");
                 const std::vector<double> priors(prior.data(), prior.data() + prior.shape(0));
                 WithoutGil free;
                 new (self) Chart(std::move(g), std::move(sentence), beam, priors, mask, check_signals, most_bytes);
@@ -181,7 +182,7 @@ void treelet::python::bind_parsing(nb::module_ &m) {
                 for (std::size_t i = 0; i < of_fine.shape(0); ++i)
                     if (of_fine.data()[i] >= static_cast<std::int64_t>(width) || of_fine.data()[i] < none)
                         refuse("number out of range");
-                if (number.shape(0) != self.grammar().size()) refuse("one number a symbol");
+                if (number.shape(0) != self.grammar().size()) refuse("number must have one value per symbol");
                 const std::vector<Id> numbers(number.data(), number.data() + number.shape(0));
                 auto mask = std::make_shared<Mask>();
                 mask->number.assign(of_fine.data(), of_fine.data() + of_fine.shape(0));

@@ -16,16 +16,16 @@ template <> struct ParametersOf<LocalityColumns> {
     template <class Num> static auto of(Types types, int match, double theta) {
         std::vector<SequenceType> made;
         for (const auto &[label, reach, weight] : types) {
-            if (label < 0 || reach < 0) refuse("a type has no label, or reaches backwards");
+            if (label < 0 || reach < 0) refuse("a type needs a label and a reach of at least 0");
             made.push_back({label, reach, weight});
         }
-        if (match < 0 || match > 2) refuse("there are three ways to match");
+        if (match < 0 || match > 2) refuse("match must be 0, 1 or 2");
         return std::tuple(std::move(made), static_cast<Match>(match), theta);
     }
 };
 template <> struct ParametersOf<SubsequenceColumns> {
     template <class Num> static auto of(double lam, Id length) {
-        if (length < 1) refuse("subsequences have one feature at least");
+        if (length < 1) refuse("a subsequence needs at least one feature");
         return std::tuple(as_parameter<Num>(lam, 0), length);
     }
 };

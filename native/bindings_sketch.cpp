@@ -10,7 +10,7 @@ using FloatMatrix = MatrixOf<float>;
 namespace {
 
 KnownParts known_parts(const KeyArray &key, const IdArray &coordinate) {
-    if (key.shape(0) != coordinate.shape(0)) refuse("keys and coordinates must be of one length");
+    if (key.shape(0) != coordinate.shape(0)) refuse("keys and coordinates must have the same length");
     check_ids(coordinate, key.shape(0), "coordinate", none);
     return {key.data(), coordinate.data(), key.shape(0)};
 }
@@ -49,7 +49,7 @@ void bind_sketch(nb::module_ &m) {
             "add",
             [](SharedCounts &self, std::shared_ptr<const Store> store, const NodeWeights &trees, DoubleArray share) {
                 check_weights(*store, trees);
-                if (share.shape(0) != trees.rows()) refuse("a share a tree is needed");
+                if (share.shape(0) != trees.rows()) refuse("one share per tree is needed");
                 const Busy::Guard guard(self.busy, "this count of parts");
                 WithoutGil free;
                 self.add(*store, trees, share.data());

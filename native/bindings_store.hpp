@@ -1,4 +1,4 @@
-// What every native store is to Python: labels, and how it grows.
+// The Python interface that all native stores share: labels, and growth.
 #pragma once
 #include "bindings.hpp"
 #include "node_weights.hpp"
@@ -14,7 +14,7 @@ template <class Store> nb::typed<nb::list, nb::str> label_list(const Store &stor
     return out;
 }
 
-// All labels in UTF-8, one after the other, and where each ends.
+// Returns all labels in UTF-8, concatenated, and the end of each.
 template <class Store> auto label_texts(const Store &store) {
     std::vector<std::uint8_t> texts;
     std::vector<std::int64_t> ends;
@@ -26,7 +26,8 @@ template <class Store> auto label_texts(const Store &store) {
     return std::make_pair(to_numpy(std::move(texts)), to_numpy(std::move(ends)));
 }
 
-// A store that also holds other's parts below roots, and their roots in it.
+// Returns a store that also contains the parts of `other` below `roots`, and these roots in the new
+// store.
 template <class Store, class Other> auto grown(std::shared_ptr<const Store> self, const Other &other, IdArray roots) {
     check_ids(roots, other.size(), "root", none);
     std::shared_ptr<Store> store;
@@ -39,7 +40,8 @@ template <class Store, class Other> auto grown(std::shared_ptr<const Store> self
     return std::make_pair(store, to_numpy(std::move(here)));
 }
 
-// A store whose numbers follow from what the roots are alone, and the roots in it; nothing if the numbers here rise as those would.
+// Returns a store whose numbers depend only on the content of the roots, and the roots in it.
+// Returns nothing if the numbers are already in that order.
 template <class Store> std::optional<std::pair<std::shared_ptr<Store>, nb::ndarray<nb::numpy, Id, nb::ndim<1>>>>
 ordered(const Store &self, IdArray roots) {
     check_ids(roots, self.size(), "root", none);
@@ -55,15 +57,17 @@ ordered(const Store &self, IdArray roots) {
     return std::make_pair(store, to_numpy(std::move(here)));
 }
 
-// One store of the parts below the roots of several, and all those roots in it. Each store is taken in once.
+// Returns one store with the parts below the roots of several stores, and all those roots in it.
+// Each store is absorbed once.
 template <class Store> auto joined(const std::vector<std::shared_ptr<const Store>> &stores, const std::vector<IdArray> &roots) {
-    if (stores.size() != roots.size()) refuse("as many stores as arrays of roots are needed");
+    if (stores.size() != roots.size()) refuse("one array of roots per store is needed");
     for (std::size_t i = 0; i < stores.size(); ++i) check_ids(roots[i], stores[i]->size(), "root", none);
     auto store = std::make_shared<Store>();
     std::vector<Id> out;
     {
         WithoutGil free;
-        const Store *copied = nullptr; // most of the first is wanted: a copy, in which ids stay, is faster than taking it in
+        // If most of the first store is needed, copying it, which keeps ids, is faster than absorbing it.
+        const Store *copied = nullptr;
         if (!stores.empty()) {
             Marks place(stores[0]->size());
             if (2 * below(*stores[0], roots[0].data(), roots[0].shape(0), place).size() > stores[0]->size())
@@ -111,7 +115,7 @@ template <class Store, class Class> void bind_weights(Class &weights) {
             [](const Store &store, IdArray roots, const NodeWeights &at_roots) {
                 check_ids(roots, store.size(), "root");
                 for (Id which : at_roots.node)
-                    if (static_cast<std::size_t>(which) >= roots.shape(0)) refuse("a weight of a root that is not there");
+                    if (static_cast<std::size_t>(which) >= roots.shape(0)) refuse("a weight belongs to a root that does not exist");
                 WithoutGil free;
                 return spread(store, roots.data(), at_roots);
             },

@@ -1,5 +1,6 @@
-// A streaming, iterative reader of bracketed trees: "(S (NP (D the) (N cat)) (VP (V sat)))".
-// Bytes come in chunks of any size; finished trees go straight into a Store. Depth costs heap, never stack.
+// A streaming, iterative reader of bracketed trees: "(S (NP (D the) (N cat)) (VP (V sat)))". Bytes
+// come in chunks of any size, and finished trees are added to a Store at once. Deep trees need heap
+// memory, never stack.
 #pragma once
 #include "pulse.hpp"
 #include "store.hpp"
@@ -11,20 +12,20 @@ namespace treelet {
 struct InputError : std::runtime_error {
     InputError(std::int64_t line, std::int64_t column, const std::string &what)
         : std::runtime_error(what), line(line), column(column) {}
-    std::int64_t line, column; // 1-based
+    std::int64_t line, column; // counted from 1
 };
 
 struct BracketOptions {
-    bool drop_empty = false;         // leave out -NONE- elements and what they leave childless
+    bool drop_empty = false;         // remove -NONE- elements, and nodes that have no other children
     bool drop_function_tags = false; // NP-SBJ-1 -> NP
-    std::string root;                // label for anonymous roots; empty: unwrap them
+    std::string root;                // label for anonymous roots; if empty, they are removed
 };
 
 class BracketReader {
   public:
     explicit BracketReader(BracketOptions options = {}) : options_(std::move(options)) {}
 
-    // Takes bytes until there are `most` trees; how many it took.
+    // Reads bytes until `most` trees are complete. Returns the number of bytes read.
     std::size_t feed(std::string_view bytes, std::size_t most = std::numeric_limits<std::size_t>::max()) {
         const char *p = bytes.data(), *end = p + bytes.size();
         Pulse pulse;
@@ -36,9 +37,9 @@ class BracketReader {
                 if (token_.empty()) token_at_ = {line_, column_};
                 column_ += count_characters(start, p);
                 if (p == end || !token_.empty()) {
-                    token_.append(start, p); // may go on in the next chunk
+                    token_.append(start, p); // the token may continue in the next chunk
                     if (p == end) {
-                        if (std::find(start, p, '\0') != p) finish_token(token_); // no text: nothing more of it is taken
+                        if (std::find(start, p, '\0') != p) finish_token(token_); // a NUL byte is not text: stop here
                         return bytes.size();
                     }
                     finish_token(token_);
@@ -70,7 +71,7 @@ class BracketReader {
         return static_cast<std::size_t>(p - bytes.data());
     }
 
-    // No more bytes. Everything opened must have been closed.
+    // Ends the input. Every open bracket must have been closed.
     void finish() {
         if (!token_.empty()) {
             finish_token(token_);
@@ -78,24 +79,26 @@ class BracketReader {
         }
         if (!frames_.empty())
             throw InputError(frames_.front().at.line, frames_.front().at.column,
-                             "this '(' starts a tree that is never closed: " + std::to_string(frames_.size()) +
-                                 " ')' missing at the end of the input");
+                             "this '(' starts a tree that is never closed. Number of missing ')' at the end of the input: " +
+                                 std::to_string(frames_.size()) + ".");
     }
 
-    // Where the tree that is not yet closed begins; {0, 0} if there is none.
+    // Returns the position where the open tree begins; {0, 0} if no tree is open.
     std::pair<std::int64_t, std::int64_t> open_at() const {
         return frames_.empty() ? std::pair<std::int64_t, std::int64_t>{0, 0}
                                : std::pair{frames_.front().at.line, frames_.front().at.column};
     }
 
-    // Trees that stand in a line from its beginning; trees within which a line begins with '('; the first such line, and where its
+    // The number of trees that start at the beginning of a line and lie within it; the number of
+    // trees that contain a line that begins with '('; the first such line; and the line where its
     // tree began.
     struct Lines {
         std::int64_t alone = 0, around = 0, line = 0, begun = 0;
     };
     const Lines &lines() const { return lines_; }
 
-    // After an error: forget what is open, and all trees but the first so many. What they are made of stays in the store.
+    // After an error: discards open nodes, and all trees except the first `trees`. Their subtrees
+    // stay in the store.
     void abandon(std::size_t trees) {
         frames_.clear();
         kids_.clear();
@@ -103,11 +106,12 @@ class BracketReader {
         if (trees < roots_.size()) roots_.resize(trees);
     }
 
-    // Where the next byte stands, for callers that feed parts of lines.
+    // Sets the position of the next byte, for callers that feed parts of lines.
     void move_to(std::int64_t line, std::int64_t column) { line_ = line, column_ = column; }
 
     const std::vector<Id> &roots() const { return roots_; }
-    // The trees so far, in a store of their own. Those to come go into another one; nothing may be open.
+    // Returns the trees so far in their own store. Later trees go into a new store. No tree may be
+    // open.
     std::pair<Store, std::vector<Id>> take() { return {std::exchange(store_, Store()), std::exchange(roots_, {})}; }
 
   private:
@@ -118,7 +122,7 @@ class BracketReader {
         Id label;
         std::size_t first_kid;
         Place at;
-        bool dropped; // something below was left out
+        bool dropped; // whether a descendant was removed
         bool empty_element;
     };
     static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
@@ -157,14 +161,13 @@ class BracketReader {
 
     void finish_token(std::string_view text) {
         if (!valid_utf8(text))
-            throw InputError(
-                token_at_.line, token_at_.column,
-                text.find('\0') != text.npos
-                    ? "a NUL byte: this is no text file"
-                    : "these bytes are not UTF-8 text; if the file has another encoding, name it (encoding=\"latin-1\")");
+            throw InputError(token_at_.line, token_at_.column,
+                             text.find('\0') != text.npos ? "the file contains a NUL byte, so it is not a text file."
+                                                          : "these bytes are not UTF-8 text. If the file has another encoding, "
+                                                            "name the encoding (encoding=\"latin-1\").");
         if (frames_.empty())
             throw InputError(token_at_.line, token_at_.column,
-                             "text outside brackets: '" + beginning(text) + "'; a tree starts with '('");
+                             "unexpected text outside brackets: '" + beginning(text) + "'. A tree starts with '('.");
         Frame &frame = frames_.back();
         const bool is_label = frame.label == none && kids_.size() == frame.first_kid && !frame.dropped;
         if (is_label) {
@@ -176,21 +179,22 @@ class BracketReader {
         }
     }
 
-    // At most 40 bytes of it, no character cut in two.
+    // Returns at most 40 bytes of the text, without cutting a character in two.
     static std::string beginning(std::string_view text) {
         std::size_t n = std::min<std::size_t>(text.size(), 40);
         while (n < text.size() && n > 0 && (text[n] & 0xC0) == 0x80) --n;
         return std::string(text.substr(0, n));
     }
 
-    // "NP-SBJ-1" -> "NP", "S=2" -> "S", "ADVP|PRT" -> "ADVP"; labels that begin with '-' (-LRB-, -NONE-) are whole.
+    // "NP-SBJ-1" -> "NP", "S=2" -> "S", "ADVP|PRT" -> "ADVP". Labels that begin with '-' (-LRB-,
+    // -NONE-) stay whole.
     static std::string_view bare_label(std::string_view text) {
         if (text.find_first_of("-=|") == 0) return text;
         return text.substr(0, text.find_first_of("-=|"));
     }
 
     void close() {
-        if (frames_.empty()) throw InputError(line_, column_, "this ')' closes nothing: one '(' too few before it");
+        if (frames_.empty()) throw InputError(line_, column_, "unexpected ')'. Check for an extra closing bracket.");
         const Frame frame = frames_.back();
         frames_.pop_back();
         const std::size_t n = kids_.size() - frame.first_kid;
@@ -199,23 +203,23 @@ class BracketReader {
             kids_.resize(frame.first_kid);
             if (frames_.empty())
                 throw InputError(frame.at.line, frame.at.column,
-                                 "nothing is left of this tree once its empty elements are dropped: remove it or keep -NONE-");
+                                 "this tree is empty after its -NONE- elements are removed. Remove the tree, or keep -NONE-.");
             frames_.back().dropped = true;
             return;
         }
         if (frame.label != none) {
             node = store_.add_node(frame.label, kids_.data() + frame.first_kid, n);
         } else if (n == 0) {
-            throw InputError(frame.at.line, frame.at.column, "empty brackets '()': a tree needs a label");
+            throw InputError(frame.at.line, frame.at.column, "empty brackets '()'. A tree needs a label.");
         } else if (frames_.empty() && !options_.root.empty()) {
             node = store_.add_node(store_.add_label(options_.root), kids_.data() + frame.first_kid, n);
         } else if (n == 1 && (frames_.empty() || frames_.back().label == none)) {
-            node = kids_[frame.first_kid]; // an anonymous root around one tree
+            node = kids_[frame.first_kid]; // remove an anonymous root around one tree
         } else {
             throw InputError(frame.at.line, frame.at.column,
                              frames_.empty()
-                                 ? "a root without a label over several trees: give it one (\"(ROOT ...\", or root=\"ROOT\")"
-                                 : "a node without a label inside a tree: write the label right after '('");
+                                 ? "the root has no label and several children. Write \"(ROOT ...\", or pass root=\"ROOT\"."
+                                 : "a node inside the tree has no label. Write the label directly after '('.");
         }
         kids_.resize(frame.first_kid);
         if (frames_.empty()) {
@@ -234,7 +238,7 @@ class BracketReader {
 
     BracketOptions options_;
     Lines lines_;
-    std::int64_t counted_ = 0; // the line where the last of `around` began
+    std::int64_t counted_ = 0; // the line where the last tree counted in `around` began
     Store store_;
     std::vector<Id> roots_, kids_;
     std::vector<Frame> frames_;

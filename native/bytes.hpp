@@ -1,4 +1,4 @@
-// How much memory something holds, or will hold.
+// Sizes in memory, actual or estimated.
 #pragma once
 #include <bit>
 #include <cmath>
@@ -9,16 +9,16 @@
 namespace treelet {
 
 template <class T> std::size_t bytes_of(const std::vector<T> &values) { return values.capacity() * sizeof(T); }
-// Of a vector that grows to n one by one, at most.
+// Upper bound for a vector that grows to n items one by one.
 template <class T> std::size_t bytes_grown(std::size_t n) { return std::bit_ceil(n) * sizeof(T); }
 
-// What an index will take, and what one thread takes beside it to make the index or to work with it.
+// Bytes of an index, and of the working memory of one thread that builds or uses the index.
 struct Memory {
     std::size_t index = 0, working = 0;
 };
 
-// How many different things there are, counted in a byte each: a little more than there are, never fewer but by rare chance
-// (Whang et al. 1990, linear counting).
+// Estimates the number of distinct items with one byte per item. The result is slightly too large,
+// and too small only by rare chance (Whang et al. 1990, linear counting).
 class Distinct {
   public:
     explicit Distinct(std::size_t things) : seen_(std::bit_ceil(8 * things + 64), false) {}

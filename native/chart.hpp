@@ -1,7 +1,7 @@
 // CKY over a binarized grammar: the best log probability of every symbol over every span.
 //
-// A derivation in which a node lies above another of the same label and span is left out: unary cycles add
-// nothing but such trees. So all counts and sums are finite.
+// Derivations in which a node is above another node with the same label and span are excluded.
+// Unary cycles produce only such trees, so all counts and sums are finite.
 #pragma once
 #include "grammar.hpp"
 #include "pulse.hpp"
@@ -9,7 +9,7 @@
 
 namespace treelet {
 
-struct Sentence { // what each word can be
+struct Sentence { // the possible symbols of each word
     std::vector<std::string> words;
     std::vector<std::int64_t> start{0};
     std::vector<Id> symbol;
@@ -17,7 +17,8 @@ struct Sentence { // what each word can be
     std::size_t size() const { return words.size(); }
 };
 
-// Which symbols may stand over which span; symbols are numbered by `number`, none: not restricted.
+// The symbols that are allowed over each span. Symbols are numbered by `number`; none means not
+// restricted.
 struct Mask {
     std::vector<Id> number;
     std::size_t width = 0;
@@ -30,7 +31,7 @@ class Chart {
         Id symbol, cell;
         double top, base; // with and without unary rules above
     };
-    void (*const check)(); // called now and then
+    void (*const check)(); // called from time to time, to check for interrupts
 
     Chart(std::shared_ptr<const Grammar> grammar, Sentence sentence, double beam, const std::vector<double> &prior,
           const Mask *mask, void (*check_)(), std::size_t most_bytes = std::numeric_limits<std::size_t>::max())
@@ -44,19 +45,19 @@ class Chart {
     std::size_t size() const { return sentence_.size(); }
     double best() const { return best_; }
 
-    // Those of a cell are first(cell) .. last(cell), by symbol.
+    // The items of a cell are first(cell) .. last(cell), ordered by symbol.
     std::size_t items() const { return items_.size(); }
     const Item &item(std::int64_t k) const { return items_[k]; }
     std::int64_t first(std::size_t cell) const { return first_[cell]; }
     std::int64_t last(std::size_t cell) const { return last_[cell]; }
-    // The best score in a cell of a symbol that can be a right child.
+    // The best score in a cell among symbols that can be a right child.
     double most(std::size_t cell) const { return most_[cell]; }
     std::int64_t find(std::size_t c, Id symbol) const {
         const auto begin = items_.begin() + first_[c], end = items_.begin() + last_[c];
         const auto at = std::lower_bound(begin, end, symbol, [](const Item &x, Id s) { return x.symbol < s; });
         return at != end && at->symbol == symbol ? at - items_.begin() : none;
     }
-    // The items that can be roots, each with the log probability of being it.
+    // The items that can be roots, each with the log probability of its root symbol.
     std::vector<std::pair<std::int64_t, double>> roots() const {
         std::vector<std::pair<std::int64_t, double>> out;
         for (const auto &[symbol, logp] : g_.start)
@@ -65,7 +66,8 @@ class Chart {
     }
 
     std::size_t cell_count() const { return size() * (size() + 1) / 2; }
-    // Spans in the order in which they are filled: by their end, the shortest first.
+    // Cells are numbered in the order in which they are filled: by their end, the shortest span
+    // first.
     static std::size_t cell(std::size_t i, std::size_t j) { return j * (j - 1) / 2 + (j - 1 - i); }
     static std::pair<std::size_t, std::size_t> span(std::size_t cell) {
         auto j = static_cast<std::size_t>((1 + std::sqrt(1.0 + 8.0 * static_cast<double>(cell))) / 2);
@@ -129,10 +131,10 @@ class Chart {
                 if (const std::int64_t k = find(cell(0, n), symbol); k != none) best_ = std::max(best_, logp + items_[k].top);
     }
 
-    // Unary rules, the beam, and the items of a finished cell in the order of their symbols.
+    // Finishes a cell: applies unary rules and the beam, and orders the items by symbol.
     void close(std::size_t here, std::vector<Id> &touched, std::vector<double> &base, std::vector<double> &top, double beam,
                const std::vector<double> &prior, bool at_end) {
-        // What is cut goes before unary rules apply, so that chains of them stay whole.
+        // Items are pruned before unary rules apply, so chains of unary rules stay whole.
         if (!std::isinf(beam)) {
             double most = impossible;
             for (Id s : touched) most = std::max(most, base[s] + prior[s]);
@@ -157,9 +159,9 @@ class Chart {
         first_[here] = static_cast<std::int64_t>(items_.size());
         if ((items_.size() + touched.size()) * sizeof(Item) > most_bytes_)
             throw TooMuchMemory("the chart of " + std::to_string(size()) +
-                                " words takes more memory than there is: cut it (beam=, coarse=), or take shorter sentences");
+                                " words does not fit into memory. Prune the chart (beam=, coarse=), or parse shorter sentences.");
         for (Id s : touched) {
-            // A hidden symbol needs a right sibling, and there is none behind the last word.
+            // A hidden symbol needs a right sibling, which does not exist behind the last word.
             if (top[s] != impossible && !(at_end && g_.hidden(s))) items_.push_back({s, static_cast<Id>(here), top[s], base[s]});
             base[s] = top[s] = impossible;
         }
@@ -169,7 +171,7 @@ class Chart {
             if (g_.right_number[items_[k].symbol] != none) most_[here] = std::max(most_[here], items_[k].top);
     }
 
-    std::size_t most_bytes_; // of items
+    std::size_t most_bytes_; // limit for items
     Pulse pulse_;
     std::shared_ptr<const Grammar> owner_;
     const Grammar &g_;

@@ -1,15 +1,16 @@
-// The ways of making the items of a chart, listed again for those who ask: the chart itself only keeps best scores.
+// Enumerates again the ways to build the items of a chart. The chart itself stores only the best
+// scores.
 #pragma once
 #include "chart.hpp"
 
 namespace treelet {
 
-struct ChartEdge { // one way of making an item without unary rules
+struct ChartEdge { // one way to build an item without unary rules
     Id head;
-    std::int64_t left, right; // items; none, none: the word itself
+    std::int64_t left, right; // items; none and none for the word itself
     double logp, score;
 };
-// Where in edges that are grouped by head those of one head lie.
+// Returns the range of one head in edges that are grouped by head.
 inline std::pair<std::size_t, std::size_t> of_head(const std::vector<ChartEdge> &edges, Id head) {
     const auto range = std::equal_range(edges.begin(), edges.end(), ChartEdge{head, 0, 0, 0, 0},
                                         [](const ChartEdge &a, const ChartEdge &b) { return a.head < b.head; });
@@ -23,8 +24,8 @@ class ChartEdges {
         find_bounds();
     }
 
-    // All ways of making the items of a cell without unary rules, grouped by head, where their score reaches
-    // least[item of the cell].
+    // Lists all ways to build the items of a cell without unary rules, grouped by head, whose score
+    // is at least least[item of the cell].
     void list(std::size_t i, std::size_t j, const std::vector<double> &least, std::vector<ChartEdge> &out) {
         out.clear();
         const std::size_t c = c_.cell(i, j);
@@ -38,8 +39,8 @@ class ChartEdges {
                 if (head != none && c_.sentence().logp[k] >= least[head - c_.first(c)])
                     out.push_back({c_.sentence().symbol[k], none, none, c_.sentence().logp[k], c_.sentence().logp[k]});
             }
-        // The least that any head needs: left items from which no rule can reach it are passed over. A hidden head has few
-        // rules, so there it is quicker to look for their symbols.
+        // The smallest score that any head needs. Left items from which no rule can reach this
+        // score are skipped. A hidden head has few rules, so searching for their symbols is faster.
         double floor = std::numeric_limits<double>::infinity();
         for (std::int64_t h = c_.first(c); h < c_.last(c); ++h) {
             const Id head = c_.item(h).symbol;
@@ -83,7 +84,8 @@ class ChartEdges {
     }
 
   private:
-    // For each item, the most that it can reach as the left child of a rule that ends, with a right one of score 0.
+    // Computes, for each item, an upper bound for its score as the left child of a rule whose head
+    // is not hidden, with a right child of score 0.
     void find_bounds() {
         bound_.reserve(c_.items());
         for (std::size_t k = 0; k < c_.items(); ++k) {
@@ -107,9 +109,9 @@ class ChartEdges {
     const Chart &c_;
     const Grammar &g_;
     Pulse pulse_{c_.check};
-    std::vector<std::int64_t> where_;      // symbol -> the item of the cell that is wanted
-    std::vector<Id> right_here_;           // right symbol -> its place in the cell
-    std::vector<double> bound_, farthest_; // of each item; of each cell
+    std::vector<std::int64_t> where_;      // symbol -> the requested item of the cell
+    std::vector<Id> right_here_;           // right symbol -> its index in the cell
+    std::vector<double> bound_, farthest_; // per item; per cell
 };
 
 } // namespace treelet

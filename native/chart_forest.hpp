@@ -1,4 +1,4 @@
-// The forest of whole productions in a chart, hidden symbols unfolded.
+// The forest of complete productions in a chart, with hidden symbols unfolded.
 #pragma once
 #include "chart_outside.hpp"
 #include "forest.hpp"
@@ -6,7 +6,8 @@
 
 namespace treelet {
 
-// A node is an item, and where its symbol is in a unary cycle, also the symbols of that cycle passed above it.
+// A node is an item. If its symbol is in a unary cycle, the node also has the symbols of that cycle
+// that were passed above it.
 class ChartForest {
   public:
     ChartForest(const Chart &chart, double threshold, std::size_t max_edges, Forest::Parts &parts)
@@ -38,7 +39,7 @@ class ChartForest {
         double out;
         Id node;
     };
-    // In the order in which they are worked on: heads before children.
+    // Keys are ordered as nodes are processed: heads before children.
     using Key = std::tuple<Id, std::size_t, std::int64_t, std::vector<Id>>;
 
     Id state(std::size_t cell, std::int64_t item, const std::vector<Id> &passed, double out) {
@@ -66,14 +67,14 @@ class ChartForest {
     void add_edge(Id head, const Id *tails, std::size_t n, double logp) {
         if (parts_.head.size() >= max_edges_)
             throw std::length_error("the forest has more than " + std::to_string(max_edges_) +
-                                    " hyper-edges: prune it (prune=8.0), or use a smaller grammar");
+                                    " hyperedges. Prune the forest (prune=8.0), or use a smaller grammar.");
         if ((++work_ & 0xFFFF) == 0) c_.check();
         parts_.add_edge(head, tails, n, logp);
     }
 
     void expand(std::size_t here, std::size_t i) {
         const Grammar &g = c_.grammar();
-        for (auto at = states_[here].begin(); at != states_[here].end(); ++at) { // grows behind `at` only
+        for (auto at = states_[here].begin(); at != states_[here].end(); ++at) { // grows only after `at`
             const State s = at->second;
             const Id symbol = c_.item(s.item).symbol;
             for (const Grammar::Unary *u = g.by_head.begin(symbol); u < g.by_head.end(symbol); ++u) {
@@ -102,12 +103,13 @@ class ChartForest {
         }
     }
 
-    // One edge of the binarized grammar, with every way of unfolding the hidden symbols on its left.
+    // Adds one edge of the binarized grammar with every way to unfold the hidden symbols on its
+    // left.
     void splice(const State &s, const ChartEdge &edge) {
         struct Partial {
             std::int64_t left;
-            double logp, score;             // score: of the whole edge, with the best of what is not unfolded yet
-            std::vector<std::int64_t> rest; // items, from the right
+            double logp, score;             // score: of the whole edge, with the best way to unfold the rest
+            std::vector<std::int64_t> rest; // items, from right to left
         };
         std::vector<Partial> open{{edge.left, edge.logp, edge.score, {edge.right}}};
         std::vector<std::int64_t> items;

@@ -1,14 +1,15 @@
-// The chart as a hypergraph for the k-best search, made as far as it is asked for.
+// The chart as a hypergraph for the k-best search, built on demand.
 #pragma once
 #include "chart_outside.hpp"
 #include <unordered_map>
 
 namespace treelet {
 
-// Nodes: an item with unary chains above (top), without (base), or the list of chains between two symbols.
+// Nodes: an item with unary chains above (top), without them (base), or the chains between two
+// symbols.
 class ChartGraph {
   public:
-    using Value = std::vector<Id>; // a tree; the children of a hidden symbol; the symbols of a chain
+    using Value = std::vector<Id>; // a tree; the children of a hidden symbol; or the symbols of a chain
     Id root;
 
     ChartGraph(const Chart &chart, Store &store, ChartOutside &outside) : c_(chart), store_(store), outside_(outside) {
@@ -62,13 +63,13 @@ class ChartGraph {
         if (node.kind == root_kind) return *parts[0];
         if (node.kind == top_kind) {
             if (parts.size() == 1) return *parts[0];
-            const Value &chain = *parts[0]; // from this symbol down to that of the base
+            const Value &chain = *parts[0]; // from this symbol down to the symbol of the base
             Id tree = (*parts[1])[0];
             for (std::size_t k = chain.size() - 1; k-- > 0;) tree = store_.add_node(label(chain[k]), &tree, 1);
             return {tree};
         }
         const Id symbol = c_.item(node.item).symbol;
-        if (tail_[e].count == 0) { // over a word
+        if (tail_[e].count == 0) { // the symbol of a word
             const std::size_t j = c_.span(node.cell).second;
             const Id word = store_.add_node(store_.add_label(c_.sentence().words[j - 1]), nullptr, 0);
             return {symbol >= c_.grammar().first_word ? word : store_.add_node(label(symbol), &word, 1)};
@@ -83,7 +84,7 @@ class ChartGraph {
     enum Kind : char { root_kind, top_kind, base_kind, chain_kind };
     struct Node {
         Kind kind;
-        std::int64_t item; // for chains: which
+        std::int64_t item; // for chains: number of the pair of symbols
         std::size_t cell;
         bool known;
         std::int64_t first, last;
@@ -111,7 +112,7 @@ class ChartGraph {
             const std::vector<ChartEdge> &all = edges_of(node.cell);
             for (std::int64_t k = c_.first(node.cell); k < c_.last(node.cell); ++k) {
                 const auto [first, last] = of_head(all, c_.item(k).symbol);
-                if (first == last) continue; // it has no base, or none that is wanted
+                if (first == last) continue; // the item has no base, or none within the threshold
                 if (k == node.item)
                     add(0, {base(k, node.cell)});
                 else if (const double chain = g.chain(symbol, c_.item(k).symbol); chain != impossible)
@@ -156,7 +157,7 @@ class ChartGraph {
     std::vector<Tails> tail_;
     std::vector<Id> node_of_top_, node_of_base_, label_here_;
     ChartOutside &outside_;
-    std::unordered_map<std::size_t, std::vector<ChartEdge>> edges_; // of other cells that were asked for
+    std::unordered_map<std::size_t, std::vector<ChartEdge>> edges_; // of other cells that were requested
     std::deque<Chains> chains_;
     std::map<std::pair<Id, Id>, Id> chain_node_;
     Value kids_;

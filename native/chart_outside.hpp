@@ -1,4 +1,5 @@
-// What lies around each item of a chart: Viterbi outside scores, and the edges that come within a threshold of the best parse.
+// Viterbi outside scores of the items of a chart, and the edges within a threshold of the best
+// parse.
 #pragma once
 #include "chart_edges.hpp"
 
@@ -9,8 +10,8 @@ class ChartOutside {
     double least;
     std::vector<double> out; // per item
 
-    // How many edges are kept: none, for those who need the scores; some, for those who need few of them; or all, up to a bound.
-    // There are as many as the cube of the words.
+    // How many edges are stored: none if only the scores are needed, some if few edges will be
+    // needed, or all up to a bound. Their number is cubic in the number of words.
     struct Keeping {
         std::size_t most;
         bool all;
@@ -18,7 +19,7 @@ class ChartOutside {
     static constexpr Keeping nothing{0, false}, some{std::size_t{1} << 18, false};
 
     ChartOutside(const Chart &c, double threshold, Keeping keeping) : ChartOutside(c, threshold, c.roots(), c.best(), keeping) {}
-    // Of the trees below some items, each with a log probability of its own.
+    // Considers the trees below some items, each with its own log probability.
     ChartOutside(const Chart &c, double threshold, const std::vector<std::pair<std::int64_t, double>> &roots, double best,
                  Keeping keeping)
         : least(best - threshold - 1e-9 * (1 + std::fabs(best))), out(c.items(), impossible), c_(c), listed_(c) {
@@ -34,7 +35,7 @@ class ChartOutside {
                 bool any = false;
                 for (std::int64_t k = a; k < b; ++k) any = any || out[k] + c.item(k).top >= least;
                 if (!any) continue;
-                // Down the unary chains: the best of all above.
+                // Propagates scores down the unary chains: the best of all items above.
                 need_.assign(out.begin() + a, out.begin() + b);
                 for (std::int64_t head = a; head < b; ++head) {
                     if (out[head] + c.item(head).top < least) continue;
@@ -55,13 +56,13 @@ class ChartOutside {
                 }
                 if ((count += edges.size()) > keeping.most && keeping.all)
                     throw std::length_error("the forest has more than " + std::to_string(keeping.most) +
-                                            " hyper-edges: prune it (prune=8.0), or use a smaller grammar");
+                                            " hyperedges. Prune the forest (prune=8.0), or use a smaller grammar.");
             }
     }
 
-    // The edges of a cell that are kept, if they are.
+    // The stored edges of a cell, if edges are stored.
     const std::vector<ChartEdge> &kept(std::size_t cell) const { return kept_[cell]; }
-    // All of them, grouped by head.
+    // Lists all edges of a cell, grouped by head.
     void list(std::size_t cell, std::vector<ChartEdge> &edges) {
         const std::int64_t a = c_.first(cell), b = c_.last(cell);
         need_.resize(static_cast<std::size_t>(b - a));

@@ -1,6 +1,7 @@
-// The sum over child subsequences in the partial-tree kernel, Moschitti (2006), eq. 3, for many columns at once.
+// The sum over child subsequences in the partial-tree kernel, Moschitti (2006), eq. 3, for many
+// columns at once.
 //
-//   S(u,v) = sum over equally long child subsequences J1 of u, J2 of v of
+//   S(u,v) = sum over child subsequences J1 of u and J2 of v with equal length of
 //            lam^(children skipped) * prod_i Delta(u[J1_i], v[J2_i])
 #pragma once
 #include "partial_tree_plans.hpp"
@@ -11,25 +12,26 @@ namespace treelet {
 
 template <class Num> struct PartialTreeValues { // Delta(u, .)
     enum Kind { constant, one_exception, dense } kind = constant;
-    Id exception = none; // cell, relative to the label's begin
+    Id exception = none; // cell, relative to the first cell of the label
     Num exceptional{};
     std::vector<Num> value;           // per cell of the label
     void clear() { kind = constant; } // values are overwritten before they are read
     bool memory() const { return value.capacity() != 0; }
 };
 
-// The same, as a child's parent wants it: single cells are looked up without a branch.
+// The values of a child in the form that its parent needs: single cells are looked up without a
+// branch.
 template <class Num> struct PartialTreeCells {
     const Num *table;
     Num few[2];
-    Id exception, dense; // dense: all bits or none
-    bool word;           // only asked where words have a factor of their own
+    Id exception, dense; // dense: all bits set, or none
+    bool word;           // used only if words have their own factor
     Num operator[](Id cell) const { return table[(cell & dense) | ((cell == exception) & ~dense)]; }
 };
 
 template <class Num> struct ChildScratch {
     std::vector<Num> met, chain, total;
-    std::vector<PartialTreeCells<Num>> cells; // of each child
+    std::vector<PartialTreeCells<Num>> cells; // per child
     std::vector<Id> active, still_active;
     std::vector<PartialTreeIndex::Meeting> meeting;
 };
@@ -41,7 +43,8 @@ template <class Num> class ChildSequences {
   public:
     static constexpr std::size_t sweep = 512; // columns computed together
 
-    // `constant` is Delta of two nodes with nothing below in common, `terminal` that of two of which one has no children.
+    // `constant` is Delta of two nodes with nothing in common below them; `terminal` is Delta of
+    // two nodes of which one has no children.
     ChildSequences(const PartialTreeIndex &index, const Similar &similar, Num lam, Num constant, Num terminal, bool plain)
         : index_(index), similar_(similar), lam_(lam), constant_(constant), terminal_(terminal), plain_(plain),
           power_(Plan::apart + 1, Num(1)) {
@@ -49,7 +52,8 @@ template <class Num> class ChildSequences {
         power_[Plan::apart] = Num(0);
     }
 
-    // What the following need to know of u's children; values(child) are those of a child.
+    // Prepares the values of u's children for the following functions. values(child) returns the
+    // values of a child.
     template <class Of> void look_up(const Store &store, Id u, Of values, ChildScratch<Num> &s) const {
         const std::size_t arity = store.arity(u);
         const Id *kids = store.children(u);
@@ -65,7 +69,7 @@ template <class Num> class ChildSequences {
             cells.dense = dense ? ~0 : 0;
         }
     }
-    // S(u, v) for `width` columns of a group from `from` on.
+    // Returns S(u, v) for `width` columns of a group, starting at `from`.
     const Num *sum(const Store &store, Id u, const Group &g, const Plan::Match *match, std::size_t count, Id from,
                    std::size_t width, ChildScratch<Num> &s, Pulse &pulse) const {
         if (s.total.size() < sweep) s.total.resize(sweep);
@@ -75,7 +79,7 @@ template <class Num> class ChildSequences {
             by_chains(g, match, count, from, width, s);
         return s.total.data();
     }
-    // y += a S, z = b S + c, where S is what the only match has.
+    // y += a S, z = b S + c, where S is the value of the only match.
     void add_and_set_one(const Group &g, const Plan::Match &match, Id from, std::size_t width, const ChildScratch<Num> &s, Num *y,
                          Num a, Num *z, Num b, Num c) const {
         const PartialTreeCells<Num> &cells = s.cells[match.a];
@@ -85,7 +89,8 @@ template <class Num> class ChildSequences {
         else
             add_and_set(y, a, z, b, c, slot, cells.exception, cells.few[1], cells.few[0], width);
     }
-    // Calls use(cell, S) for a plan's single columns before cell `stop`, counted from the label's begin.
+    // Calls use(cell, S) for the single columns of a plan before cell `stop`. Cells are counted
+    // from the first cell of the label.
     template <class Use>
     void singles(const Store &store, Id u, const Plan &plan, Id begin, Id stop, ChildScratch<Num> &s, Pulse &pulse, Use use) const {
         for (const Plan::Entry &x : plan.rest) {
@@ -142,7 +147,7 @@ template <class Num> class ChildSequences {
             add_scaled(total, Num(1), own, width);
         }
     }
-    // The same for a single column.
+    // Returns the same sum for a single column.
     Num chained(const PartialTreeCells<Num> *row, const Plan::Met *match, std::size_t count, const std::uint8_t *gap) const {
         Num chain[Plan::chain_limit], total(0);
         for (std::size_t x = 0; x < count; ++x) {
@@ -153,15 +158,15 @@ template <class Num> class ChildSequences {
         }
         return total;
     }
-    // lam^(children skipped) where one match follows another, 0 where it cannot.
+    // Returns lam^(children skipped) if match x can follow match y, and 0 otherwise.
     Num gap_between(const Plan::Match &y, const Plan::Match &x) const {
         if (y.a >= x.a || y.b >= x.b) return Num(0);
         return gap_weight((x.a - y.a - 1) + (x.b - y.b - 1));
     }
 
-    // The same sum where many children meet: O(cells that count) a column instead of O(matches^2).
+    // The same sum if many children match: O(relevant cells) per column instead of O(matches^2).
     //   E(a,b) = sum_{b' <= b} lam^(b-b') T(a,b'),  D(a,b) = lam D(a-1,b) + E(a,b),  T(a,b) = Delta (1 + D(a-1,b-1)).
-    // D and E only ever enter as 1 + D, so cells where they have decayed to nothing are passed over.
+    // D and E are used only as 1 + D, so cells where they have decayed to nothing are skipped.
     void by_grid(const Store &store, Id u, const Group &g, Id from, std::size_t width, ChildScratch<Num> &s, Pulse &pulse) const {
         if (s.chain.size() < static_cast<std::size_t>(g.arity)) s.chain.resize(static_cast<std::size_t>(g.arity));
         Num *D = s.chain.data();
@@ -176,7 +181,7 @@ template <class Num> class ChildSequences {
                 index_.meetings(store, kids[a], g, similar_, s.meeting);
                 auto match = s.meeting.begin(), match_end = s.meeting.end();
                 s.still_active.clear();
-                Num E(0), left(0); // left: D(a-1, b-1) as it was, if b-1 was the cell before
+                Num E(0), left(0); // left: the previous D(a-1, b-1), if b-1 was the previous cell
                 Id before = -2;
                 auto old = s.active.begin();
                 for (;;) {
@@ -213,7 +218,7 @@ template <class Num> class ChildSequences {
     static bool negligible(double value) { return value < 1e-40; }
     template <class Other> static bool negligible(Other value) { return value == 0; }
 
-    // Delta(child, child b of each column).
+    // Sets Delta(child, child b of each column).
     void meet(const PartialTreeCells<Num> &cells, const Group &g, Id b, double sigma, Id from, std::size_t width, Num *out) const {
         const Id *slot = index_.slots(g, b) + from;
         if (sigma != Similar::equal) return select(out, slot, index_.childless(g, b), terminal_ * Num(sigma), Num(0), width);
@@ -232,8 +237,8 @@ template <class Num> class ChildSequences {
     const PartialTreeIndex &index_;
     const Similar &similar_;
     Num lam_, constant_, terminal_;
-    bool plain_;             // the two are one
-    std::vector<Num> power_; // of lam; then 0, for what cannot follow each other
+    bool plain_;             // whether the two are equal
+    std::vector<Num> power_; // powers of lam, then 0 for matches that cannot follow each other
 };
 
 } // namespace treelet

@@ -1,4 +1,4 @@
-// From values by column to sums by target, where each target holds columns with a weight each.
+// Computes sums per target from values per column. Each target contains columns with weights.
 #pragma once
 #include "postings.hpp"
 
@@ -6,7 +6,8 @@ namespace treelet {
 
 class ColumnSums {
   public:
-    // `each(target, add)` calls add(column, weight) for the columns that a target holds, twice the same way.
+    // `each(target, add)` calls add(column, weight) for the columns that a target contains. It is
+    // called twice and must repeat the same calls.
     template <class Each> void build(std::size_t targets, Each each) {
         std::size_t ones = 0, others = 0;
         for (std::size_t t = 0; t < targets; ++t) each(t, [&](Id, double weight) { ++(is_one(targets, weight) ? ones : others); });
@@ -23,7 +24,7 @@ class ColumnSums {
             other_start_.push_back(static_cast<std::int64_t>(other_.size()));
         }
     }
-    // What that will hold, where the only target's weights may grow.
+    // Estimates the bytes of the result; the weights of an only target may grow.
     template <class Each> static std::size_t estimate(std::size_t targets, std::size_t columns, Each each) {
         std::size_t bytes = 2 * (targets + 2) * sizeof(std::int64_t) + (targets == 1 ? columns * sizeof(Id) : 0);
         for (std::size_t t = 0; t < targets; ++t)
@@ -39,7 +40,7 @@ class ColumnSums {
         for (std::size_t t = 0; t < targets; ++t) {
             const Id *one = one_.data() + one_start_[t], *const ones = one_.data() + one_start_[t + 1];
             const Other *other = other_.data() + other_start_[t], *const others = other_.data() + other_start_[t + 1];
-            Num sum[4] = {sums[t], Num(0), Num(0), Num(0)}; // side by side: one alone waits for itself
+            Num sum[4] = {sums[t], Num(0), Num(0), Num(0)}; // independent sums: a single one would wait for itself
             for (; ones - one >= 4; one += 4)
                 for (int k = 0; k < 4; ++k) sum[k] += value[one[k]];
             for (; one < ones; ++one) sum[1] += value[*one];
@@ -50,7 +51,7 @@ class ColumnSums {
         }
     }
 
-    // More weight for a column of the only target; `columns`: how many there are.
+    // Adds to the weight of a column of the only target. `columns` is the total number of columns.
     void grow(Id column, double more, std::size_t columns) {
         if (place_.empty()) {
             place_.assign(columns, none);
@@ -64,13 +65,13 @@ class ColumnSums {
         Id column;
         double weight;
     };
-    // Most counts are 1, and need not be kept; those of an only target may grow.
+    // Most counts are 1 and are not stored. Those of an only target may grow, so they are.
     static bool is_one(std::size_t targets, double weight) { return weight == 1 && targets > 1; }
 
     std::vector<std::int64_t> one_start_{0}, other_start_{0};
     std::vector<Id> one_;      // columns with weight 1
-    std::vector<Other> other_; // with another
-    std::vector<Id> place_;    // column -> its place there, for the only target
+    std::vector<Other> other_; // columns with other weights
+    std::vector<Id> place_;    // column -> its index in other_, for the only target
 };
 
 } // namespace treelet

@@ -1,4 +1,5 @@
-// Products of counts: the part P P' of a kernel that both sides' counts of productions, labels or tags alone give.
+// Products of counts: the part P P' of a kernel that depends only on the counts of productions,
+// labels or tags on both sides.
 #pragma once
 #include "matrix_rows.hpp"
 #include "postings.hpp"
@@ -13,10 +14,10 @@ class Counts {
         if (total_.size() < keys) total_.resize(keys, 0);
     }
     void add(Id key, double weight) {
-        if (total_[key] == 0) seen_.push_back(key); // may be there twice if weights cancel: the second time with 0
+        if (total_[key] == 0) seen_.push_back(key); // a key may occur twice if weights cancel: the second time with sum 0
         total_[key] += weight;
     }
-    // Calls f(key, sum of weights) for every key, in the order in which they came, and forgets them.
+    // Calls f(key, sum of weights) for every key, in the order of insertion, and clears the sums.
     template <class F> void take(F f) {
         for (Id key : seen_) f(key, total_[key]), total_[key] = 0;
         seen_.clear();
@@ -29,7 +30,8 @@ class Counts {
 
 class CountProduct {
   public:
-    // `keys(node, weight, add)` calls add(key, weight) for each key of a node: as here for the targets, so below for the rows.
+    // `keys(node, weight, add)` calls add(key, weight) for each key of a node: here for the
+    // targets, below for the rows.
     template <class Keys> void build(const NodeWeights &w, Keys keys) {
         const auto numbered = [&](Id node, double weight, auto add) {
             keys(node, weight, [&](Id key, double part) {
@@ -42,7 +44,7 @@ class CountProduct {
         postings_.build(w.rows(), by_node(w, numbered));
         local_.shrink_to_fit();
     }
-    // What that will take.
+    // Estimates the memory of build.
     template <class Keys> static Memory estimate(const NodeWeights &w, Keys keys) {
         const std::vector<Id> found = lengths(w.rows(), by_node(w, keys));
         Memory out = DensePostings::estimate(found, w.rows());
@@ -50,7 +52,7 @@ class CountProduct {
         return out;
     }
 
-    // The number of a key that some target holds, or none.
+    // Returns the number of a key that some target contains, or none.
     Id local(Id key) const { return static_cast<std::size_t>(key) < local_.size() ? local_[key] : none; }
     Id size() const { return size_; }
 
@@ -67,12 +69,12 @@ class CountProduct {
         });
     }
 
-    // The same for a single key, if some target holds it.
+    // The same for a single key, if some target contains it.
     template <class Num> void add(Id key, Num factor, std::size_t last, Num *sums) const {
         if (local(key) != none) postings_.add(local_[key], factor, last, sums);
     }
 
-    // More weight for the only target, which must hold the key.
+    // Adds to the weight of the only target, which must contain the key.
     void grow(Id key, double more) { postings_.grow(local_[key], more); }
     std::size_t bytes() const { return bytes_of(local_) + postings_.bytes(); }
 

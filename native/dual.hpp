@@ -1,4 +1,5 @@
-// A number with its derivatives by two parameters: the same algorithms, run on these, give a kernel's gradient.
+// A number with its derivatives with respect to two parameters. Algorithms that run on these
+// numbers compute the gradient of a kernel.
 #pragma once
 #include <cmath>
 
@@ -10,7 +11,7 @@ struct Dual {
 
     Dual() = default;
     Dual(double value) : value(value) {}
-    // The parameter number `which`, with its derivative by its own logarithm.
+    // Returns parameter number `which`, with its derivative with respect to its own logarithm.
     static Dual parameter(double value, int which) {
         Dual x(value);
         x.by[which] = value;
@@ -22,7 +23,7 @@ struct Dual {
     Dual operator-(Dual y) const { return combine(value - y.value, 1, -1, y); }
     Dual &operator+=(Dual y) { return *this = *this + y; }
     Dual &operator*=(Dual y) { return *this = *this * y; }
-    bool operator==(double zero) const { return value == zero; } // only asked of 0
+    bool operator==(double zero) const { return value == zero; } // compared only with 0
 
   private:
     Dual combine(double result, double mine, double others, const Dual &y) const {

@@ -1,7 +1,9 @@
-// A packed forest: nodes (label, span) and hyper-edges (head -> tails, log probability), several edges a head.
+// A packed forest: nodes (label, span) and hyperedges (head -> tails, log probability), several
+// edges per head.
 //
-// Nodes are in topological order, tails before heads; a node that heads no edge is a word. An empty label is that of a
-// hidden root: it stands for a choice between roots and is in no tree.
+// Nodes are in topological order, tails before heads. A node that is not the head of an edge is a
+// word. An empty label marks a hidden root, which stands for a choice between roots and is not part
+// of any tree.
 #pragma once
 #include "kbest.hpp"
 #include "store.hpp"
@@ -32,11 +34,11 @@ class Forest {
     bool is_word(Id v) const { return edge_start[v] == edge_start[v + 1]; }
     bool hidden(Id v) const { return labels[label[v]].empty(); }
 
-    // Edges in any order, as a list of loose parts; nodes may come in any order too.
+    // A forest as loose parts: nodes and edges in any order.
     struct Parts {
         std::vector<std::string> labels;
         std::vector<Id> label, begin, end;
-        std::vector<char> word; // the others need an edge to be of use
+        std::vector<char> word; // other nodes need an edge to be useful
         std::vector<Id> head;
         std::vector<std::int64_t> tail_start{0};
         std::vector<Id> tail;
@@ -55,11 +57,13 @@ class Forest {
         }
     };
 
-    // What of the parts lies below the root and can be completed; returns the node in a cycle, if there is one.
+    // Builds a forest from the parts that are below the root and can be completed. Sets `in_cycle`
+    // to a node in a cycle, if there is one.
     static Forest make(const Parts &parts, Id &in_cycle) {
         const std::size_t n = parts.label.size(), m = parts.head.size();
         in_cycle = none;
-        // Bottom-up: an edge is ready when all its tails are, a node when all its edges are (Kahn).
+        // Bottom-up (Kahn): an edge is ready when all its tails are, and a node when all its edges
+        // are.
         std::vector<std::int64_t> uses(n + 1, 0), missing(m, 0), open(n, 0);
         for (Id t : parts.tail) ++uses[t + 1];
         for (std::size_t v = 0; v < n; ++v) uses[v + 1] += uses[v];
@@ -93,7 +97,7 @@ class Forest {
             return out;
         }
         if (parts.root == none || !alive[parts.root]) return out;
-        // Top-down: only what the root reaches.
+        // Top-down: keep only nodes that the root reaches.
         std::vector<std::int64_t> by_head(n + 1, 0);
         for (Id h : parts.head) ++by_head[h + 1];
         for (std::size_t v = 0; v < n; ++v) by_head[v + 1] += by_head[v];
@@ -128,7 +132,7 @@ class Forest {
         return out;
     }
 
-    // A part: the nodes below `top`, of the edges that are kept.
+    // Returns the part below `top` with the edges that are kept.
     Forest part(Id top, const std::vector<char> &keep) const {
         Forest out;
         out.labels = labels;
@@ -157,9 +161,9 @@ class Forest {
         return out;
     }
 
-    // Nodes with one label, one span and the same edges become one.
+    // Merges nodes with the same label, span and edges.
     Forest merged() const {
-        std::map<std::vector<double>, Id> seen; // small forests: only where unary cycles made copies
+        std::map<std::vector<double>, Id> seen; // small forests: copies exist only because of unary cycles
         std::vector<Id> first(nodes(), none);
         Parts parts;
         parts.labels = labels;
@@ -187,12 +191,14 @@ class Forest {
         return make(parts, cycle);
     }
 
-    // log of the sum (or, Viterbi, of the largest) over the trees below each node.
+    // Returns the logarithm of the sum (with viterbi: of the maximum) over the trees below each
+    // node.
     std::vector<double> inside(bool viterbi) const {
         std::vector<double> in(nodes(), 0);
         for (Id v = 0; v < static_cast<Id>(nodes()); ++v) {
             if (is_word(v)) continue;
-            // Summed around the largest, so that many small edges do not lose their digits one by one.
+            // Sums are scaled by the largest term, so many small edges do not lose their digits one
+            // by one.
             double most = impossible;
             for (std::int64_t e = edge_start[v]; e < edge_start[v + 1]; ++e) most = std::max(most, edge_inside(e, in));
             double sum = 0;
@@ -202,7 +208,8 @@ class Forest {
         }
         return in;
     }
-    // The same for what lies around each node, of the trees from the root; impossible where the root does not reach.
+    // Returns the same for the part outside each node, over the trees from the root; impossible for
+    // nodes that the root does not reach.
     std::vector<double> outside(const std::vector<double> &in, bool viterbi) const {
         std::vector<double> out(nodes(), impossible);
         if (root == none) return out;
@@ -215,7 +222,7 @@ class Forest {
                 for (std::int64_t t = tail_start[e]; t < tail_start[e + 1]; ++t) all += in[tail[t]];
                 if (all == impossible) continue;
                 for (std::int64_t t = tail_start[e]; t < tail_start[e + 1]; ++t) {
-                    double rest = whole; // never a division by an inside that may be far smaller
+                    double rest = whole; // avoids division by an inside value that may be far smaller
                     for (std::int64_t o = tail_start[e]; o < tail_start[e + 1]; ++o)
                         if (o != t) rest += in[tail[o]];
                     double &sum = out[tail[t]];
@@ -231,7 +238,7 @@ class Forest {
         return sum;
     }
 
-    // Edges in no tree whose score comes within `threshold` of the best one's are left out.
+    // Removes edges that are in no tree whose score is within `threshold` of the best tree.
     Forest pruned(double threshold) const {
         if (root == none) return *this;
         const std::vector<double> in = inside(true), out = outside(in, true);
@@ -243,7 +250,7 @@ class Forest {
         return part(root, keep);
     }
 
-    // Number of trees below each node, inf past the range of a double.
+    // Returns the number of trees below each node, inf if it exceeds the range of a double.
     std::vector<double> count() const {
         std::vector<double> trees(nodes(), 1);
         for (Id v = 0; v < static_cast<Id>(nodes()); ++v) {
@@ -258,7 +265,8 @@ class Forest {
         return trees;
     }
 
-    // --- what the lazy k-best search asks of a graph -----------------------------------------------------------
+    // --- the interface that the lazy k-best search needs
+    // -------------------------------------------------------
     struct Graph {
         const Forest &forest;
         const std::vector<double> best_;
@@ -289,7 +297,7 @@ class Forest {
         Id compose_list(Id v, std::size_t) { return compose(v, 0, {}); }
     };
 
-    // Trees drawn from P(tree | forest).
+    // Draws trees from P(tree | forest).
     std::vector<Id> sample(std::size_t n, std::uint64_t seed, Store &store, void (*check)()) const {
         std::vector<Id> roots;
         if (root == none) return roots;

@@ -1,14 +1,16 @@
-// The forest kernel of Zhang, Zhang & Li (2010): expected subset trees in common, over a whole matrix at once.
+// The forest kernel of Zhang, Zhang & Li (2010): the expected number of shared subset trees, over a
+// whole matrix at once.
 //
 // With p(e|v) the probability of an edge given its head and P(v) that of a node given the forest,
-//   E(e1,e2) = lam * prod_j (1 + D(c1j, c2j))     if the edges have one production, else 0
+//   E(e1,e2) = lam * prod_j (1 + D(c1j, c2j))     if the edges have the same production, else 0
 //   D(v1,v2) = sum_{e1 of v1, e2 of v2} p(e1|v1) p(e2|v2) E(e1,e2)
 //   K        = sum_{v1,v2} P(v1) P(v2) D(v1,v2)
-// which is the paper's form with both sides divided by inside probabilities; nothing is divided by an outside one.
+// This is the form of the paper with both sides divided by inside probabilities. Nothing is divided
+// by an outside probability.
 //
-// As in subset_tree.hpp, E = lam where no children have a production in common: that part is a product of expected
-// production counts, and only the other pairs of edges, found through an index on (production, position, child's
-// production), are worked on. With leaves, a word counts too, as there.
+// As in subset_tree.hpp, E = lam if no children share a production. That part is a product of
+// expected production counts. Only the other pairs of edges are compared; an index on (production,
+// position, child's production) finds them. With leaves, words count too, as in subset_tree.hpp.
 #pragma once
 #include "forest_store.hpp"
 #include "key_numbers.hpp"
@@ -17,10 +19,11 @@
 namespace treelet {
 
 template <class Num> struct ForestScratch : NodeScratch<Num, SparseValues<Num>> { // values: D without its constant part
-    std::vector<Num> product, factor; // per rank: running prod_j (1 + D), and 1 + D of the child at hand; 0: untouched
-    std::vector<Num> child, own;      // per column + 1: D of the child at hand, of the node at hand
+    std::vector<Num> product, factor; // per rank: running prod_j (1 + D), and 1 + D of the current child; 0: untouched
+    std::vector<Num> child, own;      // per column + 1: D of the current child, and of the current node
     std::vector<Id> touched, met, own_touched;
-    std::vector<std::pair<Id, double>> production; // with its probability: those of the block's node i, from production_start[i]
+    // Productions with probabilities. Those of node i of the block start at production_start[i].
+    std::vector<std::pair<Id, double>> production;
     std::vector<std::size_t> production_start;
 };
 
@@ -55,7 +58,8 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         Loop::correct(b);
     }
 
-    // The row D(u, .) without its constant part, edge by edge, and its sum into the matrix.
+    // Computes the row D(u, .) without its constant part, edge by edge, and adds its sum to the
+    // matrix.
     template <class Block> void correct_node(Block &b, std::size_t i) const {
         const Id u = b.s.nodes.node[i];
         if (flat(b.store, u, leaves_)) return;
@@ -68,7 +72,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         b.s.own_touched.clear();
     }
 
-    // More weight for some nodes of the only target, which must hold them.
+    // Adds to the weights of some nodes of the only target, which must contain them.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
         for (std::size_t i = 0; i < n; ++i) {
             productions_of(store_, leaves_)(node[i], scale * weight[i], [&](Id key, double more) { productions_.grow(key, more); });
@@ -111,13 +115,14 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
     }
 
   private:
-    struct Child { // of a column edge: one that has the production looked for
-        Id rank;   // of the edge, among those of its production
-        Id column; // of the child, + 1; 0 if it cannot have corrections
-        double p;  // of that production, given the child
+    struct Child { // a child of a column edge with the production that is looked up
+        Id rank;   // rank of the edge among those of its production
+        Id column; // column of the child, + 1; 0 if it cannot have corrections
+        double p;  // probability of that production, given the child
     };
 
-    // Productions are numbered as they are; with leaves, between them are those of words, which their labels number.
+    // Productions keep their numbers. With leaves, the numbers between them belong to words, by
+    // label.
     static Id key(Id production, bool leaves) { return leaves ? 2 * production : production; }
     static bool flat(const ForestStore &store, Id node, bool leaves) { return leaves ? store.is_word(node) : store.flat(node); }
     static auto productions_of(const ForestStore &store, bool leaves) {
@@ -127,7 +132,8 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
                 add(key(store.production[e], leaves), weight * store.p[e]);
         };
     }
-    // Calls f(production, probability) for the productions of a node; its edges are ordered by them.
+    // Calls f(production, probability) for the productions of a node, whose edges are ordered by
+    // production.
     template <class F> static void each_production(const ForestStore &store, Id node, bool leaves, F f) {
         if (leaves && store.is_word(node)) f(2 * store.label[node] + 1, 1.0);
         for (std::int64_t e = store.edge_start[node], end = store.edge_start[node + 1]; e < end;) {
@@ -138,7 +144,8 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         }
     }
 
-    // Columns are the nodes that can have corrections; their edges lie by (production, node).
+    // Columns are the nodes that can have corrections. Their edges are ordered by (production,
+    // node).
     void index_edges(const NodeWeights &w) {
         column_of_.assign(store_.size(), none);
         for (Id v : w.node)
@@ -190,7 +197,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         });
     }
 
-    // The pairs of one edge of the row's node in which E is more than lam.
+    // Corrects the pairs of one edge of the row's node for which E exceeds lam.
     template <class Block> void correct_edge(Block &b, std::size_t i, std::int64_t e) const {
         const Id p = productions_.local(key(b.store.production[e], leaves_));
         if (p == none) return;
@@ -215,7 +222,8 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         s.touched.clear();
     }
 
-    // prod_j (1 + D(c1j, c2j)) for the column edges of production p with a child that has a production of one of this edge's.
+    // Computes prod_j (1 + D(c1j, c2j)) for the column edges of production p that have a child with
+    // the same production as a child of this edge.
     template <class Block> void multiply_children(Block &b, std::int64_t e, Id p) const {
         const ForestStore &of = b.store;
         Scratch &s = b.s;
@@ -261,12 +269,12 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
     CountProduct productions_;
     std::size_t columns_ = 0;
     Id widest_ = 0;
-    std::vector<Id> column_of_; // node -> column, none if it is none
-    std::vector<Id> bucket_;    // production -> its column edges
+    std::vector<Id> column_of_; // node -> column, or none
+    std::vector<Id> bucket_;    // production -> its first column edge
     std::vector<Id> edge_node_;
     std::vector<double> edge_p_;
-    std::vector<Id> place_;     // edge -> its column edge, where there is one target
-    Postings postings_;         // of column edges
+    std::vector<Id> place_;     // edge -> its column edge, if there is only one target
+    Postings postings_;         // per column edge
     Groups<3, Child> children_; // by (production, position, child's production)
 };
 

@@ -1,8 +1,10 @@
-// Hash-consed forests: equal sub-forests anywhere in a collection are one node, whatever their spans.
+// Hash-consed forests: equal sub-forests anywhere in a collection are one node, regardless of their
+// spans.
 //
-// Edges carry P(edge | head, forest), so that an unambiguous part is the same in every forest: there it is 1. A tree is a
-// forest with one edge a node. As in store.hpp, children have smaller ids than their parents, nodes never change, and a store
-// can be grown over another one without a copy.
+// Edges store P(edge | head, forest), which is 1 in unambiguous parts, so such parts are the same
+// in every forest. A tree is a forest with one edge per node. As in store.hpp, children have
+// smaller ids than their parents, nodes never change, and a store can be grown over another one
+// without a copy.
 #pragma once
 #include "forest.hpp"
 #include "node_weights.hpp"
@@ -12,7 +14,7 @@ namespace treelet {
 
 class ForestStore {
   public:
-    // Per node, edge and child; edges of a node are ordered by production.
+    // Columns per node, edge and child. The edges of a node are ordered by production.
     Segmented<Id> label;
     Segmented<std::int64_t> edge_start{0};
     Segmented<Id> production;
@@ -33,7 +35,7 @@ class ForestStore {
     std::size_t child_count() const { return child.size(); }
     std::size_t production_count() const { return productions_; }
     bool is_word(Id v) const { return edge_start[v] == edge_start[v + 1]; }
-    // A choice between roots: in no tree itself.
+    // A choice between roots, which is not part of any tree.
     bool hidden(Id v) const { return !is_word(v) && production[edge_start[v]] == none; }
     // Whether no edge has a child with edges of its own.
     bool flat(Id v) const {
@@ -42,15 +44,15 @@ class ForestStore {
             if (!is_word(*c)) return false;
         return true;
     }
-    // f(child, how often it is there when the node is).
+    // Calls f(child, expected number of occurrences given the node).
     template <class F> void each_child(Id v, F f) const {
         std::int64_t at = child_start[edge_start[v]];
-        const Id *c = child.from(at); // a node's children lie in one segment
+        const Id *c = child.from(at); // the children of a node are in one segment
         for (std::int64_t e = edge_start[v], last = edge_start[v + 1]; e < last; ++e)
             for (const std::int64_t end = child_start[e + 1]; at < end; ++at) f(*c++, p[e]);
     }
 
-    // Edges on the longest way down from each node.
+    // Returns the number of edges on the longest path down from each node.
     std::vector<Id> heights() const {
         std::vector<Id> out(size(), 0);
         for (Id v = 0; v < static_cast<Id>(size()); ++v)
@@ -67,12 +69,12 @@ class ForestStore {
         std::vector<Id> child;
         Id production = none;
     };
-    // Edges with the same children are one. A label without text makes a hidden node.
+    // Adds a node. Edges with the same children are merged. An empty label makes a hidden node.
     Id add_node(Id own, std::vector<Edge> &edges) {
         const bool in_trees = !label_text(own).empty();
         for (Edge &edge : edges) {
             for (Id c : edge.child)
-                if (hidden(c)) throw std::invalid_argument("a hidden node stands below another: only a root may be hidden");
+                if (hidden(c)) throw std::invalid_argument("a hidden node is below another node, but only a root may be hidden");
             edge.production = in_trees ? production_of(own, edge.child) : none;
         }
         std::sort(edges.begin(), edges.end(), [](const Edge &a, const Edge &b) {
@@ -102,12 +104,13 @@ class ForestStore {
         return id;
     }
 
-    // Takes in a forest; returns its root, none if it holds no tree. Edges get their probability given their head.
+    // Adds a forest and returns its root, or none if it contains no tree. Edges get their
+    // probability given their head.
     Id take(const Forest &forest) {
         const std::vector<Id> here = take_nodes(forest);
         return forest.root == none ? none : here[forest.root];
     }
-    // The same; returns what becomes of each of its nodes, none if no tree has it.
+    // Adds a forest and returns the id of each of its nodes, or none for nodes in no tree.
     std::vector<Id> take_nodes(const Forest &forest) {
         if (forest.root == none) return std::vector<Id>(forest.nodes(), none);
         const std::vector<double> in = forest.inside(false), out = forest.outside(in, false);
@@ -132,7 +135,8 @@ class ForestStore {
         return here;
     }
 
-    // Takes in the nodes of `other`, of trees or of forests, below `roots`, as `Store::absorb` does; returns the roots' ids here.
+    // Adds the nodes of `other`, a store of trees or forests, below `roots`, as `Store::absorb`
+    // does. Returns the ids of the roots in this store.
     template <class Other> std::vector<Id> absorb(const Other &other, const Id *roots, std::size_t n, bool by_number = true) {
         Marks place(other.size());
         const std::vector<Id> nodes = by_number ? below(other, roots, n, place) : completed(other, roots, n, place);
@@ -157,7 +161,7 @@ class ForestStore {
         return out;
     }
 
-    // See isolate in node_weights.hpp; productions get small numbers too.
+    // See isolate in node_weights.hpp. Productions get small numbers too.
     void isolate(const NodeWeights &rows, std::size_t row, Marks &here, Marks &number, ForestStore &small,
                  NodeWeights &weights) const {
         here.clear(), number.clear();
@@ -179,7 +183,8 @@ class ForestStore {
         weights.start.push_back(static_cast<std::int64_t>(weights.node.size()));
     }
 
-    // The forest below a root, its words numbered from 0: what hash-consing does not keep is made anew.
+    // Returns the forest below a root. Its words are numbered from 0, because hash-consing does not
+    // store spans.
     Forest forest(Id root) const;
 
   private:
@@ -224,11 +229,11 @@ class ForestStore {
         return true;
     }
 
-    std::shared_ptr<const ForestStore> base_; // keeps alive what the columns begin with
-    Store symbols_;                           // labels, and productions: a head over childless nodes
+    std::shared_ptr<const ForestStore> base_; // keeps the store alive whose columns this one extends
+    Store symbols_;                           // labels, and productions as heads over childless nodes
     SegmentedTable table_;
     std::vector<Id> leaves_;
-    std::size_t productions_ = 0; // numbers of productions lie below this
+    std::size_t productions_ = 0; // all production numbers are below this
 };
 
 inline void isolate(const ForestStore &store, const NodeWeights &rows, std::size_t row, Marks &here, Marks &number,
@@ -239,7 +244,7 @@ inline void isolate(const ForestStore &store, const NodeWeights &rows, std::size
 inline Forest ForestStore::forest(Id root) const {
     Marks place(size());
     const std::vector<Id> nodes = below(*this, &root, root == none ? 0 : 1, place);
-    std::vector<Id> width(nodes.size(), 1); // all ways to expand a node cover the same words
+    std::vector<Id> width(nodes.size(), 1); // all ways to expand a node cover the same number of words
     for (std::size_t i = 0; i < nodes.size(); ++i)
         if (const std::int64_t e = edge_start[nodes[i]]; e < edge_start[nodes[i] + 1]) {
             width[i] = 0;
@@ -247,7 +252,7 @@ inline Forest ForestStore::forest(Id root) const {
         }
     Forest::Parts parts;
     for (std::size_t k = 0; k < label_count(); ++k) parts.labels.emplace_back(label_text(static_cast<Id>(k)));
-    std::map<std::pair<Id, Id>, Id> known; // (node, where it begins) -> its number
+    std::map<std::pair<Id, Id>, Id> known; // (node, first word) -> number
     std::vector<std::pair<Id, Id>> open;
     const auto meet = [&](Id v, Id begin) {
         const auto [at, fresh] = known.emplace(std::pair(v, begin), static_cast<Id>(parts.label.size()));

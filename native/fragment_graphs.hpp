@@ -1,13 +1,14 @@
-// What fragments grow on (fragment_search.hpp), for each kind of kernel.
+// The graphs on which fragments grow (fragment_search.hpp), for each kind of kernel.
 //
-//   ProductionGraph   SST, forests, runs of tags: an open node has an edge a production, whose children are then open. Runs are
-//   subset
-//                 trees of chains in which a position has two productions: its tag, and its tag with its word.
-//   Lists         PT and subsequences: open are the children that may still follow. Taking one leaves two lists open, its own
-//   children
-//                 and those after it; a list is its first item and the rest, so that equal rests are one.
+//   ProductionGraph   SST, forests, tag runs: an open node has one edge per production, whose children are then open.
+//                     Tag runs are subset trees of chains in which a position has two productions: its tag, and its
+//                     tag with its word.
+//   Lists             PT and subsequences: the children that may still follow are open. Taking one of them leaves two
+//                     lists open: its own children, and the children after it. A list is its first item and the rest,
+//                     so equal rests are stored once.
 //
-// Of two sides, only what the first one has can be shared: all else is left out, and nodes that then agree are one.
+// With two sides, only parts of the first side can be shared. All other parts are left out, and
+// nodes that become equal are merged.
 #pragma once
 #include "forest_store.hpp"
 #include "fragment_search.hpp"
@@ -19,7 +20,8 @@ namespace treelet {
 
 // --- stores as edges with keys -----------------------------------------------------------------------------------
 
-// f(key, p, children, their number, example): the node. With leaves, words have an edge too, the same below all.
+// Calls f(key, p, children, number of children, example); the example is the node. With leaves,
+// words have an edge too, the same for all words.
 struct TreeEdges {
     const Store &store;
     bool leaves;
@@ -33,7 +35,7 @@ struct TreeEdges {
     }
 };
 
-// Example: the edge; of a word, its node after all edges.
+// The example is the edge; for a word, its node number plus the number of edges.
 struct ForestEdges {
     const ForestStore &store;
     bool leaves;
@@ -49,7 +51,7 @@ struct ForestEdges {
     }
 };
 
-// Example: twice the node, and one more with its word.
+// The example is twice the node, plus one if the word is included.
 struct RunEdges {
     const Store &store;
     std::size_t size() const { return store.size(); }
@@ -64,7 +66,7 @@ struct RunEdges {
 
 // --- the graphs --------------------------------------------------------------------------------------------------
 
-class KeyTable { // large keys, numbered as they come
+class KeyTable { // numbers large keys in the order of insertion
   public:
     Id add(std::int64_t key) { return keys_.add(split(key)); }
     Id find(std::int64_t key) const { return keys_.find(split(key)); }
@@ -75,14 +77,15 @@ class KeyTable { // large keys, numbered as they come
     KeyNumbers<2> keys_;
 };
 
-class RootNumbers { // what each side says of the nodes that are roots
+class RootNumbers { // the numbers of each side for the nodes that are roots
   public:
     template <class F> void each_root(std::size_t side, F f) const {
         for (const auto &[node, number] : roots_[side]) f(node, number);
     }
 
   protected:
-    // `here`: number of a node in the graph, 0 if it is not there. Equal ones are one, in the order in which they come.
+    // `here` returns the number of a node in the graph, 0 if it is not there. Equal nodes are
+    // merged, in the order in which they come.
     template <class Here> void set_roots(const std::vector<Numbers> &sides, Here here) {
         for (const Numbers &side : sides) {
             std::vector<std::pair<Id, double>> &out = roots_.emplace_back();
@@ -141,7 +144,7 @@ template <class Edges> class ProductionGraph : public RootNumbers {
     static Id kid_number(Id, Id next, std::size_t k) { return next + static_cast<Id>(k); }
     static Id new_nodes(std::size_t kids) { return static_cast<Id>(kids); }
     static double times(double p) { return p; }
-    static double most(Id, Id) { return 1; } // probabilities of one key's edges sum to 1 at most, and decay only shrinks
+    static double most(Id, Id) { return 1; } // probabilities of the edges of one key sum to at most 1, and decay only reduces them
     static void add(Id, FragmentSize &size) { ++size.nodes; }
     static bool counts(const FragmentSize &) { return true; }
     bool too_deep(Id level) const { return max_depth_ > 0 && level >= max_depth_; }
@@ -165,7 +168,8 @@ template <class Edges> class ProductionGraph : public RootNumbers {
         std::int64_t example;
     };
 
-    // The node of the edges that were put down last; they are taken back if it is known.
+    // Returns the node with the edges that were added last. If the node already exists, these edges
+    // are removed again.
     Id intern() {
         const std::size_t first = static_cast<std::size_t>(edge_start_.back()), n = edge_.size() - first;
         if (n == 0) return 0;
@@ -208,13 +212,14 @@ template <class Edges> class ProductionGraph : public RootNumbers {
     std::vector<Id> kid_;
 };
 
-// Lists of items, each with a list of its own (PT), or with none (subsequences, of which only those of one length count).
-// Kinds of what is open: a root; a list from which nothing was taken; and one from which something was. Of subsequences, how many
-// items are still to be taken: `length` at first. Example: the node; of subsequences, the sequence's, and in the lower half the
-// feature's.
+// Lists of items. Each item has a list of its own (PT) or none (subsequences, of which only those
+// of one length count). For PT, an open node is a root, a list from which nothing was taken, or a
+// list from which something was taken. For subsequences, its kind is the number of items that are
+// still to be taken, initially `length`. The example is the node; for subsequences, it is the node
+// of the sequence, with the feature in the lower half.
 class Lists : public RootNumbers {
   public:
-    // PT; with `leaves`, a word alone is a fragment.
+    // PT; with `leaves`, a single word is a fragment.
     static Lists partial_trees(const Store &store, const std::vector<Numbers> &sides, double lam, double mu, bool leaves) {
         Lists out(lam, mu, 0);
         const bool all = sides.size() == 1;
@@ -313,7 +318,7 @@ class Lists : public RootNumbers {
         std::int64_t example;
     };
     struct Cell {
-        Id item, rest; // item 0: one that cannot be taken
+        Id item, rest; // item 0: cannot be taken
         std::vector<double> most;
     };
     Lists(double lam, double mu, Id length) : lam_(lam), mu_(mu), length_(length) {
@@ -327,7 +332,8 @@ class Lists : public RootNumbers {
         return made;
     }
 
-    // The list of some items. From the last to the first: sums by key of what taking one with this key comes to, and their largest.
+    // Returns the list of some items. Computes, from the last item to the first, the sums per key
+    // of the value of taking an item with this key, and the largest sum.
     Id list(const std::vector<Id> &items) {
         const std::size_t kinds = cells_[0].most.size();
         std::vector<double> largest(kinds, 0);
@@ -335,7 +341,7 @@ class Lists : public RootNumbers {
         sums_.clear();
         if (by_key_.size() < keys_.size()) by_key_.resize(keys_.size(), none);
         std::vector<Id> seen;
-        std::size_t place = 0; // from the end
+        std::size_t place = 0; // counted from the end
         for (std::size_t i = items.size(); i-- > 0; ++place) {
             for (std::size_t k = 0; k < kinds; ++k)
                 if (discounted(k)) largest[k] *= lam_;
@@ -353,7 +359,7 @@ class Lists : public RootNumbers {
                     largest[k] = std::max(largest[k], sum[k]);
                 }
             }
-            if (at == 0 && items[i] == 0) continue; // what comes last and cannot be taken is no part of the list
+            if (at == 0 && items[i] == 0) continue; // items at the end that cannot be taken are not part of the list
             const Id known = cell_keys_.add({items[i], at}) + 1;
             if (static_cast<std::size_t>(known) == cells_.size()) {
                 cells_.push_back({items[i], at, largest});
@@ -365,7 +371,8 @@ class Lists : public RootNumbers {
         for (Id key : seen) by_key_[key] = none;
         return at;
     }
-    // The kinds' bounds, by their place: of PT fresh and going on; of subsequences, items to be taken less 1.
+    // Bounds by kind. PT: fresh lists, continued lists. Subsequences: number of items to be taken
+    // minus 1.
     bool discounted(std::size_t k) const { return length_ > 0 || k == 1; }
     double taking(std::size_t k, const Item &item, Id rest) const {
         if (length_ > 0) return lam_ * (k == 0 ? 1 : cells_[rest].most[k - 1]);
@@ -373,12 +380,12 @@ class Lists : public RootNumbers {
     }
 
     double lam_, mu_;
-    Id length_; // of subsequences; 0: PT
+    Id length_; // length of subsequences; 0 for PT
     KeyTable keys_;
     std::vector<Item> items_;
     std::vector<Cell> cells_;
     KeyNumbers<2> item_keys_, cell_keys_;
-    std::vector<double> sums_; // by key: a number a kind, and the place of the last one
+    std::vector<double> sums_; // by key: one number per kind, and the position of the last item
     std::vector<Id> by_key_;
 };
 

@@ -1,15 +1,19 @@
-// The fragments of the largest value, best first: grown step by step along all the places where they occur.
+// Finds the fragments with the largest values, best first. Fragments grow step by step, together
+// with all their occurrences.
 //
-// What fragments grow on is a graph (fragment_graphs.hpp): an open node has edges, and a fragment grows by a key, that is
-// by all edges with this key at one of its open nodes, the same one in all places. A place is the open nodes of a fragment
-// where it occurs, and what the side says of it there: how often a tree holds it, or what it weighs in a model. There are one
-// or two sides; a fragment's value is what all of them say, multiplied, with the decay of its size.
+// Fragments grow on a graph (fragment_graphs.hpp). An open node has edges, and a fragment grows by
+// a key: by all edges with this key at one of its open nodes, the same node in all occurrences. An
+// occurrence consists of the open nodes of the fragment and a number: the count in a tree, or the
+// weight in a model. There are one or two sides. The value of a fragment is the product over the
+// sides of the sums of these numbers, times the decay for its size.
 //
-// Exact, and why: let `most` of a node be a bound of what growing there can multiply a place by, sums over edges with one key and
-// decay included, at least 1 where the fragment may stay as it is. What grows from a fragment has, on each side, at most the sum
-// of the positive places, each with the `most` of its open nodes, or that of the negative ones. Where no waiting fragment can
-// exceed the `limit` largest values seen, these are the largest. Places that agree in all that is open have the same future and
-// are one, so that their numbers cancel before the bound is taken.
+// Why the search is exact: let `most` of a node be an upper bound for the factor by which growing
+// there can multiply an occurrence, including sums over edges with one key and decay, and at least
+// 1 if the fragment may stay as it is. On each side, all fragments that grow from a fragment have
+// at most the sum over the positive occurrences, each times the `most` of its open nodes, or the
+// same sum over the negative ones. When no waiting fragment can exceed the `limit` largest values
+// found, these are the largest. Occurrences that agree in all open nodes have the same future and
+// are merged, so their numbers cancel before the bound is computed.
 #pragma once
 #include "pulse.hpp"
 #include "store.hpp"
@@ -20,37 +24,38 @@
 
 namespace treelet {
 
-struct Numbers { // what a side says of nodes of a store
+struct Numbers { // the numbers of one side for nodes of a store
     const Id *node;
     const double *number;
     std::size_t size;
 };
 
 struct FragmentStep {
-    std::int64_t before; // the step before it, -1 for the first
-    Id where;            // the number of the fragment's node that is grown
-    std::int64_t what;   // an example of what it gets: see the graph
+    std::int64_t before; // the previous step, -1 for the first
+    Id where;            // number of the fragment's node that is expanded
+    std::int64_t what;   // an example of its expansion: see the graph
 };
 
 struct FoundFragment {
     double value;
     std::vector<FragmentStep> steps;
-    std::vector<double> sums; // of each side's numbers, without decay
+    std::vector<double> sums; // sum of the numbers per side, without decay
 };
 
 struct FoundFragments {
     std::vector<FoundFragment> fragments; // the largest absolute value first
-    bool complete = false;                // there are no others
-    bool exact = false;                   // there are no larger ones
+    bool complete = false;                // no other fragments exist
+    bool exact = false;                   // no larger fragments exist
 };
 
 struct FragmentSize {
-    std::int64_t nodes = 0, ends = 0; // counts that decays are powers of
+    std::int64_t nodes = 0, ends = 0; // exponents of the decays
 };
 
 template <class Graph> class FragmentSearch {
   public:
-    // `most_steps`: edges looked at, before the search is cut off; what there is to begin with is looked at once in any case.
+    // `most_steps` is the number of edges after which the search is cut off. The initial fragments
+    // are always processed once.
     FragmentSearch(const Graph &graph, std::size_t sides, std::size_t limit, std::int64_t most_steps, void (*check)())
         : graph_(graph), sides_(sides), limit_(limit), most_steps_(most_steps), pulse_(check), sum_(graph.keys()) {}
 
@@ -84,9 +89,9 @@ template <class Graph> class FragmentSearch {
     struct Slot { // an open node of a fragment
         Id number, level, kind;
     };
-    struct Side { // places: a row of open nodes each
+    struct Side { // occurrences: one row of open nodes each
         std::vector<Id> open;
-        std::vector<double> number, weight; // summed without what the graph discounts, and with it
+        std::vector<double> number, weight; // sums without and with the discount of the graph
     };
     struct State {
         std::int64_t step = -1;
@@ -110,11 +115,11 @@ template <class Graph> class FragmentSearch {
         const double x = std::fabs(a.value), y = std::fabs(b.value);
         return x != y ? x > y : a.number < b.number;
     }
-    struct Sum {                            // of a key, while an open node is grown
-        double total = 0, up = 0, down = 0; // on the side at hand
+    struct Sum {                            // sums per key while an open node is expanded
+        double total = 0, up = 0, down = 0; // of the current side
         double value = 1, most = 1;         // of all sides so far
-        std::size_t sides = 0;              // that have it
-        bool here = false;                  // the side at hand does
+        std::size_t sides = 0;              // number of sides with this key
+        bool here = false;                  // whether the current side has this key
         Id group = none;
     };
 
@@ -129,8 +134,8 @@ template <class Graph> class FragmentSearch {
         return product;
     }
 
-    // All fragments that are one step larger, at one of the open nodes. Those before it are closed: each fragment has one way to
-    // be grown.
+    // Creates all fragments that are one step larger, at one of the open nodes. The open nodes
+    // before it are closed, so each fragment is grown in only one way.
     void grow(const State &state, std::size_t at) {
         const Slot slot = state.slots[at];
         if (graph_.too_deep(slot.level)) return;
@@ -151,7 +156,7 @@ template <class Graph> class FragmentSearch {
         }
     }
 
-    // The keys that all sides have, without those that lead to nothing large enough.
+    // Chooses the keys that all sides have, except those that cannot lead to a large enough value.
     void choose(const State &state, std::size_t at, double decay, bool counts) {
         const std::size_t width = state.slots.size();
         const Id kind = state.slots[at].kind;
@@ -165,7 +170,7 @@ template <class Graph> class FragmentSearch {
                 graph_.each_edge(kind, open[at], [&](Id key, double p, const Id *kids, std::size_t n, std::int64_t) {
                     work(1);
                     Sum &sum = sum_[key];
-                    if (sum.sides != s) return; // another side has it not
+                    if (sum.sides != s) return; // another side does not have the key
                     if (!sum.here) sum.here = true, sum.total = sum.up = sum.down = 0, met_.push_back(key);
                     double most = later;
                     for (std::size_t k = 0; k < n; ++k) most *= graph_.most(graph_.kid_kind(kind, k), kids[k]);
@@ -181,7 +186,7 @@ template <class Graph> class FragmentSearch {
             }
         }
         double least = least_;
-        if (counts && met_.size() > limit_) { // so many fragments at once set a measure themselves
+        if (counts && met_.size() > limit_) { // so many new fragments set a bound of their own
             std::vector<double> values;
             for (Id key : met_) values.push_back(decay * std::fabs(sum_[key].value));
             std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(limit_ - 1), values.end(),
@@ -197,7 +202,7 @@ template <class Graph> class FragmentSearch {
         }
     }
 
-    // The places of the larger fragments, on one side.
+    // Computes the occurrences of the larger fragments on one side.
     void spread(const State &state, std::size_t at, std::size_t s, std::vector<State> &made, std::vector<std::int64_t> &example) {
         const std::size_t width = state.slots.size();
         const Slot slot = state.slots[at];
@@ -208,7 +213,7 @@ template <class Graph> class FragmentSearch {
                 const Id group = sum_[key].group;
                 if (group == none) return;
                 State &one = made[group];
-                if (example[group] < 0) { // the first place says what is open
+                if (example[group] < 0) { // the first occurrence defines the open nodes
                     example[group] = what;
                     one.next = state.next + graph_.new_nodes(n);
                     for (std::size_t k = 0; k < n; ++k)
@@ -224,7 +229,8 @@ template <class Graph> class FragmentSearch {
         }
     }
 
-    // Closes what cannot be grown, makes one of equal places, and puts the fragment among the best and the waiting ones.
+    // Closes nodes that cannot be expanded, merges equal occurrences, and adds the fragment to the
+    // best and to the waiting fragments.
     void settle(State &state, double decay) {
         close(state);
         Best found{decay, ++count_, state.step, {}};
@@ -323,10 +329,10 @@ template <class Graph> class FragmentSearch {
     Pulse pulse_;
     std::size_t seen_ = 0;
     double least_ = -1;     // the value that further fragments must exceed
-    bool left_out_ = false; // whether some were not made, since they do not
+    bool left_out_ = false; // whether some fragments were skipped because they do not exceed it
     std::vector<FragmentStep> steps_;
     std::priority_queue<Waiting> waiting_;
-    std::vector<Best> best_; // a heap, the smallest in front
+    std::vector<Best> best_; // a heap, the smallest first
     std::vector<Sum> sum_;   // by key
     std::vector<Id> touched_, met_, wanted_;
 };

@@ -1,8 +1,9 @@
-// A weighted context-free grammar in the form that the chart wants: rules of two symbols indexed by their left one, and
-// what is to be known about unary chains.
+// A weighted context-free grammar in the form that the chart needs: binary rules indexed by their
+// left symbol, and unary chains.
 //
-// A symbol without a label is hidden: it stands for the first children of a longer rule, is only ever a left child, and
-// its children are spliced into its parent's. Symbols from `first_word` on are words.
+// A symbol without a label is hidden. It stands for the first children of a longer rule, occurs
+// only as a left child, and its children are spliced into those of its parent. Symbols from
+// `first_word` on are words.
 #pragma once
 #include "forest.hpp"
 #include "pulse.hpp"
@@ -17,14 +18,14 @@ struct Grammar {
         double logp;
     };
     struct Unary {
-        Id symbol; // the other one
+        Id symbol; // the other symbol
         double logp;
     };
     struct Rule {
         Id a, b, head;
         double logp;
     };
-    template <class T> struct Rows { // a list a symbol
+    template <class T> struct Rows { // one list per symbol
         std::vector<std::int64_t> start;
         std::vector<T> item;
         const T *begin(Id s) const { return item.data() + start[s]; }
@@ -34,24 +35,25 @@ struct Grammar {
     std::vector<std::string> labels;
     Id first_word = 0;
     Rows<Binary> by_left;
-    struct Finishing { // of the rules with one left symbol: those whose head is not hidden come first
+    struct Finishing { // among the rules with one left symbol, those whose head is not hidden come first
         std::int64_t count;
-        double best; // log probability of the most probable of them
+        double best; // log probability of the best of them
     };
     std::vector<Finishing> finishing;
     Rows<Rule> by_hidden;                       // the rules of each hidden head
-    std::vector<Id> right_number, right_symbol; // symbols that are right children, numbered compactly
+    std::vector<Id> right_number, right_symbol; // symbols that can be right children, numbered compactly
     Rows<Unary> by_child;                       // child -> heads, best chain of one or more unary rules
     Rows<Unary> below;                          // the same, head -> children
     Rows<Unary> by_head;                        // head -> children, single rules
     std::vector<std::pair<Id, double>> start;
-    std::vector<Id> component; // of the unary graph: strongly connected symbols have one number, heads larger ones
+    std::vector<Id> component; // strongly connected components of the unary graph; heads have larger numbers
     bool cyclic = false;
 
     std::size_t size() const { return labels.size(); }
     bool hidden(Id s) const { return labels[s].empty(); }
 
-    // unary: a is the child; of pairs of symbols with a unary chain between them there may be so many.
+    // In unary rules, a is the child. `most_chains` limits the number of symbol pairs with a unary
+    // chain between them.
     void build(std::vector<Rule> binary, const std::vector<Rule> &unary, std::size_t most_chains) {
         const std::size_t n = size();
         right_number.assign(n, none);
@@ -78,7 +80,7 @@ struct Grammar {
 
         std::vector<std::vector<Unary>> down(n), up(n);
         for (const Rule &r : unary)
-            if (r.a != r.head) down[r.head].push_back({r.a, r.logp}); // a node over itself is never of use
+            if (r.a != r.head) down[r.head].push_back({r.a, r.logp}); // a node above itself is never useful
         fill(by_head, down);
         find_components();
         std::size_t chains = 0;
@@ -94,7 +96,7 @@ struct Grammar {
         fill(by_child, up);
     }
 
-    // log probability of the best unary chain, 0 for none at all.
+    // Returns the log probability of the best unary chain, 0 for the empty chain.
     double chain(Id head, Id child) const {
         if (head == child) return 0;
         for (const Unary *u = by_child.begin(child); u < by_child.end(child); ++u)
@@ -103,7 +105,7 @@ struct Grammar {
     }
 
   private:
-    // The lists are emptied on the way.
+    // Empties the lists as it goes.
     template <class T> static void fill(Rows<T> &rows, std::vector<std::vector<T>> &lists) {
         std::size_t all = 0;
         for (const auto &list : lists) all += list.size();
@@ -116,8 +118,8 @@ struct Grammar {
         }
     }
 
-    // Dijkstra from one head over the single rules; `found` receives the best chain to each symbol below it. `done` marks symbols,
-    // and is all 0 before and after.
+    // Dijkstra's algorithm from one head over single rules. `found` receives the best chain to each
+    // symbol below the head. `done` marks symbols and is all 0 before and after.
     void best_chains(Id head, std::vector<Unary> &found, std::size_t most, std::vector<char> &done, Pulse &pulse) const {
         found.clear();
         if (by_head.begin(head) == by_head.end(head)) return;
@@ -131,8 +133,9 @@ struct Grammar {
             done[s] = 1;
             if (s != head) found.push_back({s, score});
             if (found.size() > most)
-                throw TooMuchMemory("the unary rules of this grammar make too many chains: more pairs of symbols stand above each "
-                                    "other than there is memory for. Take out unary rules, or use a smaller grammar");
+                throw TooMuchMemory(
+                    "the unary rules of this grammar form too many chains: the table of these chains does not fit into "
+                    "memory. Remove unary rules, or use a smaller grammar.");
             for (const Unary *u = by_head.begin(s); u < by_head.end(s); ++u)
                 if (!done[u->symbol]) queue.push({score + u->logp, u->symbol});
         }
@@ -142,7 +145,7 @@ struct Grammar {
         found.shrink_to_fit();
     }
 
-    // Tarjan's algorithm without recursion: components come out children first.
+    // Tarjan's algorithm without recursion. Components come out children first.
     void find_components() {
         const Id n = static_cast<Id>(size());
         component.assign(n, none);
@@ -181,14 +184,15 @@ struct Grammar {
     }
 };
 
-// All chains of unary rules from one symbol down to another that pass no symbol twice, best first.
+// Enumerates all chains of unary rules from one symbol down to another that pass no symbol twice,
+// best first.
 class Chains {
   public:
     Chains(const Grammar &grammar, Id head, Id child, void (*check)()) : grammar_(grammar), child_(child), check_(check) {
         paths_.push_back({{head}, 0});
         queue_.push({grammar.chain(head, child), 0});
     }
-    // The k-th (from 0), if there is one.
+    // Finds the k-th chain (from 0), if there is one.
     bool find(std::size_t k, double &score) {
         while (found_.size() <= k && !queue_.empty()) {
             const auto [bound, at] = queue_.top();
@@ -196,7 +200,7 @@ class Chains {
             if ((++work_ & 0xFFF) == 0) check_();
             if (paths_.size() > max_paths)
                 throw std::length_error("more than " + std::to_string(max_paths) +
-                                        " chains of unary rules between two symbols: ask for fewer parses");
+                                        " chains of unary rules connect two symbols. Request fewer parses.");
             const Path path = paths_[-at];
             const Id last = path.symbols.back();
             if (last == child_) {

@@ -1,12 +1,12 @@
-// All small fragments of trees, each a coordinate that a hash of it gives: no list of fragments is kept, and trees may come for
-// ever.
+// All small fragments of trees as features. The coordinate of a fragment is a hash of it, so no
+// list of fragments is stored, and the number of trees is unlimited.
 //
-// The fragments at a node follow from those of its children, and depend on the subtree alone: those of a distinct subtree are
-// listed once.
+// The fragments at a node follow from those of its children and depend only on its subtree, so
+// those of each distinct subtree are listed once.
 //   SST:  a production, and for each child nothing or one of its fragments
-//   ST:   a production, and for each child all of it
+//   ST:   a production, and for each child its complete subtree
 //   PT:   a label over some of the children, in order, each with one of its fragments
-// A key is made of the labels' texts, so that it is the same in every store.
+// A key is computed from the texts of the labels, so it is the same in every store.
 #pragma once
 #include "matching.hpp"
 
@@ -15,23 +15,24 @@ namespace treelet {
 struct HashParameters {
     Fragments kind;
     bool leaves;
-    double lam, mu;   // mu: PT
-    Id size;          // productions at most; PT: nodes
-    Id depth;         // 0: no bound
-    Id columns;       // coordinates
-    std::size_t most; // fragments at one node: where there are more, only smaller ones count
+    double lam, mu;   // mu: PT only
+    Id size;          // maximum number of productions; PT: of nodes
+    Id depth;         // 0: no limit
+    Id columns;       // number of coordinates
+    std::size_t most; // maximum number of fragments per node; if there are more, only smaller ones count
 };
 
 struct HashedRows {
     SparseRows rows;
-    std::int64_t crowded = 0; // distinct subtrees with more than `most`
+    std::int64_t crowded = 0; // number of distinct subtrees with more than `most` fragments
 };
 
 class HashedFragments {
   public:
     explicit HashedFragments(HashParameters p) : p_(p), own_(std::sqrt(partial() ? p.mu : p.lam)) {}
 
-    // The rows of `trees`; unit: each of length 1, but for those without fragments.
+    // Returns the rows of `trees`. With `unit`, rows are scaled to length 1, except those without
+    // fragments.
     HashedRows rows(const Store &store, const NodeWeights &trees, bool unit, void (*check)()) const {
         Listed listed(*this, store, trees, check);
         HashedRows out{{}, listed.crowded()};
@@ -50,7 +51,7 @@ class HashedFragments {
         return out;
     }
 
-    // The coordinates of fragments that are trees in a store themselves.
+    // Returns the coordinates of fragments that are themselves trees in a store.
     std::vector<Id> columns(const Store &store, const Id *roots, std::size_t n) const {
         Marks place(store.size());
         const std::vector<Id> nodes = below(store, roots, n, place);
@@ -69,16 +70,16 @@ class HashedFragments {
   private:
     struct Fragment {
         std::uint64_t key;
-        double value; // what one occurrence counts
+        double value; // value of one occurrence
         Id size, depth;
-        Id last; // PT, while it grows: its last child's place
+        Id last; // PT, during growth: position of its last child
     };
 
     bool partial() const { return p_.kind == Fragments::partial; }
     Id column(std::uint64_t key) const {
         return static_cast<Id>((key & ~(std::uint64_t{1} << 63)) % static_cast<std::uint64_t>(p_.columns));
     }
-    // Of a node that expands nothing below its own production.
+    // Returns the key of a node that expands nothing below its own production.
     std::uint64_t own_key(const Store &store, Id node) const {
         const std::uint64_t own = hash_text(store.label_text(store.label(node)));
         if (partial()) return mix(own, 1);
@@ -127,7 +128,8 @@ class HashedFragments {
         std::int64_t crowded() const { return crowded_; }
 
       private:
-        // The fragments of a node of at most that size; false if there are too many, as there never are of size 1.
+        // Lists the fragments of a node up to a size. Returns false if there are too many, which
+        // never happens for size 1.
         bool list(Id node, Id size) {
             const std::size_t n = store_.arity(node), from = listed_.size();
             const Id *kids = store_.children(node);
@@ -160,7 +162,7 @@ class HashedFragments {
             double value = whole.value * child.value;
             if (of_.partial()) {
                 if (whole.last == none)
-                    value /= p_.lam; // it is on the edge no more
+                    value /= p_.lam; // the node is no longer at the edge of the fragment
                 else
                     value *= std::pow(p_.lam, at - whole.last - 1);
             }
@@ -184,7 +186,7 @@ class HashedFragments {
             listed_.push_back(whole);
             return true;
         }
-        // One entry of those that are the same fragment over other children.
+        // Merges entries of the same fragment over different children.
         void merge() {
             const auto begin = listed_.begin() + static_cast<std::ptrdiff_t>(start_.back());
             std::sort(begin, listed_.end(), [](const Fragment &a, const Fragment &b) { return a.key < b.key; });

@@ -1,8 +1,8 @@
-// The k best derivations of a hypergraph, one after the other and no more work than asked for
-// (Huang & Chiang 2005, algorithm 3), without recursion.
+// The k best derivations of a hypergraph, computed lazily one after the other (Huang & Chiang 2005,
+// algorithm 3), without recursion.
 //
-// A Graph gives, per node, either hyper-edges (a weight and tails each) or a list of ready alternatives in descending
-// order (`listed`); scores are sums of logarithms.
+// A Graph provides, per node, either hyperedges (each with a weight and tails) or a list of
+// alternatives in descending order (`listed`). Scores are sums of logarithms.
 #pragma once
 #include "store.hpp"
 #include <deque>
@@ -16,7 +16,7 @@ template <class Graph> class LazyKBest {
     using Value = typename Graph::Value;
     LazyKBest(Graph &graph, void (*check)()) : graph_(graph), check_(check) {}
 
-    // Is there a k-th best derivation (from 0) of the node? Then `score` is its score.
+    // Returns whether the node has a k-th best derivation (from 0), and sets `score` to its score.
     bool find(Id node, std::size_t k, double &score) {
         stack_.assign(1, {node, k});
         while (!stack_.empty()) {
@@ -35,7 +35,7 @@ template <class Graph> class LazyKBest {
                 continue;
             }
             if (!s.started) start(f.node, s);
-            if (s.expanded < s.found.size() && !expand(f.node, s)) continue; // a tail was put on the stack
+            if (s.expanded < s.found.size() && !expand(f.node, s)) continue; // a tail was pushed on the stack
             if (s.heap.empty()) {
                 s.exhausted = true;
                 continue;
@@ -51,7 +51,8 @@ template <class Graph> class LazyKBest {
         return true;
     }
 
-    // The k-th derivation, which must have been found, made into a value from the values of its tails.
+    // Returns the value of the k-th derivation, which must have been found, built from the values
+    // of its tails.
     const Value &value(Id node, std::size_t k) {
         std::vector<Frame> open{{node, k}};
         std::vector<const Value *> parts;
@@ -96,12 +97,12 @@ template <class Graph> class LazyKBest {
     struct Derivation {
         double score;
         std::int64_t edge;
-        std::size_t ranks; // where in ranks_, one a tail; or `zeros`
+        std::size_t ranks; // index in ranks_, one rank per tail; or `zeros`
     };
     struct State {
         std::vector<Derivation> found, heap;
         std::vector<const Value *> value;
-        std::size_t expanded = 0, tail = 0; // successors of found[expanded] are made up to this tail
+        std::size_t expanded = 0, tail = 0; // successors of found[expanded] exist up to this tail
         bool started = false, exhausted = false;
     };
     static bool worse(const Derivation &a, const Derivation &b) {
@@ -136,8 +137,9 @@ template <class Graph> class LazyKBest {
         return k < s.value.size() ? s.value[k] : nullptr;
     }
 
-    // Puts the successors of the derivation found last on the heap; false if a tail must first find more of its own.
-    // A vector of ranks is reached from the one with its last non-zero rank reduced, and so only once.
+    // Pushes the successors of the last derivation on the heap. Returns false if a tail must first
+    // find more derivations of its own. A vector of ranks is reached only from the vector with its
+    // last non-zero rank reduced, and so only once.
     bool expand(Id, State &s) {
         const Derivation d = s.found[s.expanded];
         if (d.edge == none) {

@@ -1,10 +1,11 @@
-// The values of a block's nodes, each kept until its parents are done; memory is used again.
+// Stores the values of the nodes of a block until their parents are done. Memory is reused.
 #pragma once
 #include "store.hpp"
 
 namespace treelet {
 
-// A node's values beside the columns where they are not 0; a node may have several a column.
+// The values of a node, with the columns where they are not 0. A node may have several values per
+// column.
 template <class Num> struct SparseValues {
     std::vector<Id> column;
     std::vector<Num> value;
@@ -12,7 +13,7 @@ template <class Num> struct SparseValues {
     bool memory() const { return column.capacity() != 0; }
 };
 
-// Values have clear(), and memory(): whether they hold some.
+// Values have clear() and memory(), which returns whether they own memory.
 template <class Values> class KeptValues {
   public:
     void begin(std::size_t nodes) {
@@ -21,7 +22,7 @@ template <class Values> class KeptValues {
     const Values &operator[](std::size_t i) const { return row_[i]; }
     Values &operator[](std::size_t i) { return row_[i]; }
 
-    // Those of node i, empty, with the memory of some that are no longer needed.
+    // Returns empty values for node i, with the memory of values that are no longer needed.
     Values &make(std::size_t i) {
         if (!pool_.empty()) row_[i] = std::move(pool_.back()), pool_.pop_back();
         return row_[i];

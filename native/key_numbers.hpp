@@ -1,4 +1,4 @@
-// Keys of a few ids each, numbered as they come; and lists of entries by such keys.
+// Numbers keys of a few ids in the order of insertion, and groups entries by such keys.
 #pragma once
 #include "store.hpp"
 #include <array>
@@ -35,14 +35,15 @@ template <std::size_t n> class KeyNumbers {
     std::vector<Key> keys_;
 };
 
-// From a key to its entries, which lie side by side, in the order in which they came.
+// Maps a key to its entries, which are contiguous and in the order of insertion.
 template <std::size_t n, class Entry> class Groups {
   public:
     using Key = typename KeyNumbers<n>::Key;
 
-    // `each(add)` calls add(key, entry) for all entries, twice the same way.
+    // `each(add)` calls add(key, entry) for all entries. It is called twice and must repeat the
+    // same calls.
     template <class Each> void build(Each each) {
-        std::vector<Id> number; // of each entry's key
+        std::vector<Id> number; // number of each entry's key
         each([&](const Key &key, const Entry &) { number.push_back(keys_.add(key)); });
         start_.assign(keys_.size() + 1, 0);
         for (Id key : number) ++start_[static_cast<std::size_t>(key) + 1];
@@ -52,7 +53,7 @@ template <std::size_t n, class Entry> class Groups {
         std::size_t i = 0;
         each([&](const Key &, const Entry &entry) { entry_[static_cast<std::size_t>(next[number[i++]]++)] = entry; });
     }
-    // The entries of each key in another order.
+    // Sorts the entries of each key in another order.
     template <class Before> void sort(Before before) {
         for (std::size_t key = 0; key < keys_.size(); ++key)
             std::stable_sort(entry_.begin() + start_[key], entry_.begin() + start_[key + 1], before);
@@ -64,7 +65,7 @@ template <std::size_t n, class Entry> class Groups {
     }
     std::size_t bytes() const { return keys_.bytes() + bytes_of(start_) + bytes_of(entry_); }
 
-    // What build will take, at most: `each` is asked twice.
+    // Estimates an upper bound for the memory of build. `each` is called twice.
     template <class Each> static Memory estimate(Each each) {
         std::size_t entries = 0;
         each([&](const Key &, const Entry &) { ++entries; });

@@ -1,16 +1,17 @@
-// The locality-convolution kernel of Tsivtsivadze et al. (2006): equal features of two sequences, weighted by how much
-// the windows around them have in common, over a whole matrix at once.
+// The locality-convolution kernel of Tsivtsivadze et al. (2006): equal features of two sequences,
+// weighted by how much the windows around them have in common, over a whole matrix at once.
 //
 //   K = sum over i, k with f_i = g_k of kappa, over the pairs (m, l) within reach of i and k with f_m = g_l, at the
-//   places m - i and l - k of the two windows:
+//   positions m - i and l - k of the two windows:
 //     position   product of (1 + exp(-((m - i) - (l - k))^2 / theta^2))
-//     exact      how many have m - i = l - k
-//     count      how many there are
+//     exact      number of pairs with m - i = l - k
+//     count      number of pairs
 //
-// In the store a sequence is a node over leaves: its label is the sequence's type, the leaves are the features. What kappa
-// sees of a place is the features around it, so that equal windows are one, and K = F C F' over distinct windows. Where two
-// windows have only their middles in common, C is a constant: a product of counts of features. The others are found
-// through an index on (middle, feature in the window).
+// In the store, a sequence is a node over leaves: its label is the type of the sequence, and the
+// leaves are the features. kappa depends only on the features in the window around a position.
+// Equal windows are therefore stored once, and K = F C F' over distinct windows. If two windows
+// share only their middles, C is a constant, and the sum is a product of counts of features. The
+// other pairs are found through an index on (middle, feature in the window).
 #pragma once
 #include "key_numbers.hpp"
 #include "row_block.hpp"
@@ -24,20 +25,21 @@ struct SequenceType {
     double weight; // factor of the type's part of the kernel
 };
 
-// Sequences lie right above the leaves; trees of another kind do no harm.
+// Sequences are directly above the leaves. Stores of other trees do not cause an error.
 inline bool is_sequence(const Store &store, Id node) { return store.arity(node) > 0 && store.arity(store.children(node)[0]) == 0; }
 
 enum class Match { position, exact, count };
 
-// Numbers windows as they come. A window is the number of its middle, how many features are left of it, and the features
-// from left to right: fewer than it might hold where the sequence ends.
+// Numbers windows in the order of insertion. A window is the number of its middle, the number of
+// features to the left, and the features from left to right. It has fewer features at the ends of a
+// sequence.
 class Windows {
   public:
     Id add(const std::vector<Id> &window) {
         Id number = find(window);
         if (number == none) {
             if (start_.size() > static_cast<std::size_t>(std::numeric_limits<Id>::max()))
-                throw std::length_error("more than 2,147,483,646 distinct windows: split the collection");
+                throw std::length_error("the examples have more than 2,147,483,646 distinct windows: split the collection");
             number = static_cast<Id>(start_.size() - 1);
             slot_.insert(slot_.end(), window.begin(), window.end());
             start_.push_back(static_cast<std::int64_t>(slot_.size()));
@@ -82,9 +84,9 @@ template <class Num> struct LocalityScratch : RowScratch<Num> {
         Id window, row;
         double weight;
     };
-    Windows found; // of the block's rows
+    Windows found; // windows of the block's rows
     std::vector<Occurrence> occurrence;
-    std::vector<Num> inner; // per column: what the pairs beside the middles add to the constant
+    std::vector<Num> inner; // per column: contribution of the pairs other than the middles
     std::vector<Id> touched, window;
 };
 
@@ -108,7 +110,7 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         return std::min(RowBlock::max_rows, b.rows.end - b.first);
     }
 
-    // Equal middles; the windows around them are noted down.
+    // Adds the contribution of equal middles, and records the windows around them.
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
         middles_.add(b.rows, b.first + r, alone_, b.s.seen, b.last, sums, b.pulse, [&](Id node, double weight, auto add) {
             each_window(b.store, node, b.s.window, [&](Id type, Id middle, double) {
@@ -118,10 +120,10 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         });
     }
 
-    // What lies beside the middles.
+    // Adds the contribution of the features beside the middles.
     template <class Block> void correct(Block &b) const {
         auto &occurrence = b.s.occurrence;
-        // By what the windows are, not by their numbers: a row's sum must not depend on the rows beside it.
+        // Ordered by content, not by number: the sum of a row must not depend on the other rows.
         std::sort(occurrence.begin(), occurrence.end(), [&](const auto &x, const auto &y) {
             return x.window != y.window ? b.s.found.before(x.window, y.window) : x.row < y.row;
         });
@@ -139,7 +141,7 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         }
     }
 
-    // Adds to the weights of the only target, which must hold the nodes.
+    // Adds to the weights of the only target, which must contain the nodes.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
         std::vector<Id> window;
         for (std::size_t i = 0; i < n; ++i)
@@ -182,7 +184,7 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
     }
 
   private:
-    struct Bare {}; // without its index, but for the middles' numbers
+    struct Bare {}; // a copy without the index, except the numbers of middles
     LocalityColumns(Targets targets, std::vector<SequenceType> types, Match match, double theta, Bare)
         : Loop(targets.size()), store_(*targets.store), types_(std::move(types)), match_(match), theta_(theta),
           alone_(match == Match::position ? 2 : 1) {
@@ -199,17 +201,17 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
             }
         for (Id d = 0; d <= 2 * std::min(reach, longest); ++d) near_.push_back(nearness(d, theta_));
         if (match_ == Match::exact) farthest_ = 0;
-        if (match_ == Match::position) // beyond, nothing is added
+        if (match_ == Match::position) // pairs farther apart add nothing
             for (farthest_ = static_cast<Id>(near_.size()) - 1; farthest_ > 0 && near_[farthest_] == 0;) --farthest_;
-        by_place_ = std::min(reach, longest) - 8 > farthest_; // which may be the largest number
+        by_place_ = std::min(reach, longest) - 8 > farthest_; // farthest_ may be the largest number
         if (match_ == Match::position && !(near_.back() == 0)) farthest_ = std::numeric_limits<Id>::max();
     }
 
-    struct Place { // a window that holds a feature, and where: 0 is its middle
+    struct Place { // a window that contains a feature, and its position there; 0 is the middle
         Id window, place;
     };
 
-    // How much a pair that is d places apart adds to the factor 1.
+    // Returns the value that a pair at distance d adds to the factor 1.
     static Num nearness(Id d, double theta) {
         if (d == 0) return Num(1);
         return Num(theta == 0 ? 0 : std::exp(-std::pow(d / theta, 2)));
@@ -221,8 +223,8 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         return static_cast<std::size_t>(label) < type_of_.size() ? type_of_[label] : none;
     }
 
-    // Fills `window` and calls f(its type, number of its middle, the type's weight) for each place of a sequence whose feature
-    // some column has.
+    // Fills `window` and calls f(type, number of the middle, weight of the type) for each position
+    // of a sequence whose feature some column has.
     template <class F> void each_window(const Store &store, Id node, std::vector<Id> &window, F f) const {
         const Id type = type_of(store, node);
         if (type == none || types_[type].weight == 0) return;
@@ -242,7 +244,7 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
 
     void index_windows(const NodeWeights &w) {
         std::vector<Id> window;
-        NodeWeights middles; // of each target's windows
+        NodeWeights middles; // middles of each target's windows
         postings_.build(w.rows(), [&](std::size_t t, auto add) {
             for (std::int64_t i = w.start[t]; i < w.start[t + 1]; ++i)
                 each_window(store_, w.node[i], window, [&](Id, Id middle, double factor) {
@@ -272,13 +274,13 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         if (by_place_) places_.sort([](const Place &x, const Place &y) { return x.place < y.place; });
     }
 
-    // What the pairs of features beside the two middles add, for each column window with the same middle that has such a pair:
-    // their number, or the product less 1.
+    // Computes the contribution of the pairs of features beside the two middles, for each column
+    // window with the same middle that has such a pair: their number, or the product minus 1.
     template <class Block> void compare(Block &b, Id u) const {
         Scratch &s = b.s;
         const Windows &found = s.found;
         const Id middle = found.middle(u), left = found.left(u), length = found.length(u);
-        const Id *const feature = found.features(u) + left; // of place 0
+        const Id *const feature = found.features(u) + left; // points to position 0
         for (Id place = -left; place < length - left; ++place) {
             std::span<const Place> places = places_.find({middle, feature[place]});
             if (by_place_) {
@@ -289,7 +291,8 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
             b.pulse.add(8 + 4 * places.size());
             for (const Place &other : places) meet(other.window, place - other.place, s);
             if (place == 0 || feature[place] != feature[0] || std::abs(place) > farthest_) continue;
-            b.pulse.add(4 * static_cast<std::size_t>(member_start_[middle + 1] - member_start_[middle])); // meets every middle
+            // Visits every window with this middle.
+            b.pulse.add(4 * static_cast<std::size_t>(member_start_[middle + 1] - member_start_[middle]));
             for (std::int64_t m = member_start_[middle]; m < member_start_[middle + 1]; ++m)
                 meet(member_[static_cast<std::size_t>(m)], place, s);
         }
@@ -311,17 +314,17 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
     std::vector<SequenceType> types_;
     Match match_;
     double theta_;
-    Num alone_;                                    // kappa of two middles with nothing in common beside them
+    Num alone_;                                    // kappa of two windows that share only their middles
     std::vector<Id> type_of_;                      // label -> number of the type
     std::vector<Num> near_;                        // by distance
-    Id farthest_ = std::numeric_limits<Id>::max(); // distance at which a pair still counts
-    bool by_place_ = false;                        // places_ are ordered so, since most are farther apart
+    Id farthest_ = std::numeric_limits<Id>::max(); // largest distance at which a pair counts
+    bool by_place_ = false;                        // whether places_ are ordered by position, because most pairs are farther apart
     KeyNumbers<2> middle_keys_;                    // (type, feature)
     Windows windows_;
     CountProduct middles_;
-    Postings postings_; // of windows
+    Postings postings_; // per window
     std::vector<std::int64_t> member_start_;
-    std::vector<Id> member_;  // windows by middle
+    std::vector<Id> member_;  // windows, ordered by middle
     Groups<2, Place> places_; // by (middle, feature beside it)
 };
 

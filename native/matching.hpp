@@ -1,11 +1,12 @@
-// How often trees hold each of many fragments.
+// Counts the occurrences of many fragments in trees.
 //
-// Fragments are trees in a store of their own, so that a part that several of them have is one pattern, children before parents.
-// Which patterns are at a node depends on the subtree there alone: each distinct subtree is looked at once, bottom-up, and asks
-// only for patterns with a child that one of its own children has.
-//   SST, ST:  p is at u  where the productions are equal and every expanded child of p is at the child of u in its place
+// Fragments are trees in a store of their own, so a part that several fragments share is one
+// pattern; children come before parents. The patterns at a node depend only on its subtree. Each
+// distinct subtree is therefore processed once, bottom-up, and only patterns with a child that
+// occurs at one of its own children are considered.
+//   SST, ST:  p is at u  if the productions are equal and every expanded child of p is at the child of u in its position
 //   PT:       c(p, u) = sum over children j_1 < ... < j_m of u of  lam^skipped  prod_i c(p_i, u_(j_i)),  labels equal
-// An SST pattern's child without children is a node that is not expanded; ST's is a word.
+// A child without children is a node that is not expanded (SST), or a word (ST).
 #pragma once
 #include "node_weights.hpp"
 #include "pulse.hpp"
@@ -18,8 +19,8 @@ enum class Fragments { complete, subset, partial };
 
 struct MatchParameters {
     Fragments kind;
-    bool leaves; // SST: words may be expanded, into `word`; PT: words count on their own
-    double lam;  // PT, a skipped child
+    bool leaves; // SST: words may be expanded, into `word`; PT: single words count
+    double lam;  // PT: decay per skipped child
 };
 
 // A sparse matrix by rows.
@@ -40,9 +41,10 @@ struct SparseRows {
 
 class FragmentMatcher {
   public:
-    static constexpr std::string_view word = "\u2022"; // below a word that is expanded
+    static constexpr std::string_view word = "\u2022"; // child of an expanded word
 
-    // The patterns below `roots`; column c counts the fragment roots[c], each occurrence by factor[c].
+    // Patterns are the trees below `roots`. Column c counts the fragment roots[c]; each occurrence
+    // has the weight factor[c].
     FragmentMatcher(std::shared_ptr<const Store> patterns, const Id *roots, const double *factor, std::size_t n, MatchParameters p)
         : p_(p), patterns_(std::move(patterns)), size_(patterns_->size()), columns_(n), factor_(factor, factor + n),
           column_(size_, none),
@@ -77,7 +79,8 @@ class FragmentMatcher {
     }
     std::size_t columns() const { return columns_; }
 
-    // Rows begin .. end of `trees`, each times its factor; unit: then of length 1, but for those without fragments.
+    // Returns rows begin .. end of `trees`, each times its factor. With `unit`, rows are then
+    // scaled to length 1, except those without fragments.
     SparseRows rows(const Store &store, const NodeWeights &trees, const double *row_factor, std::size_t begin, std::size_t end,
                     bool unit, void (*check)()) const {
         Found found(*this, store, check);
@@ -110,9 +113,9 @@ class FragmentMatcher {
     }
 
   private:
-    struct Use {     // of a pattern as the first expanded child of another one
-        Id what;     // the other's production; PT: label
-        Id position; // among its children
+    struct Use {     // use of a pattern as the first expanded child of another pattern
+        Id what;     // production of the other pattern; PT: its label
+        Id position; // position among its children
         Id pattern;
         auto operator<=>(const Use &) const = default;
     };
@@ -152,11 +155,11 @@ class FragmentMatcher {
         }
 
       private:
-        static constexpr Id unknown = none - 1; // looked for, and not there
+        static constexpr Id unknown = none - 1; // looked up, but not found
 
         void look_at(Id node) {
             const Id *kids = store_.children(node);
-            bool ready = true; // as it is where a row's nodes are all those of a tree
+            bool ready = true; // holds if the nodes of each row are all nodes of a tree
             for (std::size_t k = 0; k < store_.arity(node) && ready; ++k) ready = place_.has(kids[k]);
             if (ready) return add(node);
             Marks order(store_.size());
@@ -204,7 +207,8 @@ class FragmentMatcher {
             const auto i = std::lower_bound(here.begin(), here.end(), Match{pattern, 0});
             return i != here.end() && i->pattern == pattern ? i->count : 0;
         }
-        // f(use) for each pattern whose first expanded child is `child`, in the given place under the given production or label.
+        // Calls f(use) for each pattern whose first expanded child is `child`, at this position
+        // below this production or label.
         template <class F> void each_use(Id child, Id what, Id position, F f) {
             const Use *begin = of_.uses_.data() + of_.use_start_[child], *end = of_.uses_.data() + of_.use_start_[child + 1];
             if (begin == end) return;
@@ -225,14 +229,14 @@ class FragmentMatcher {
             const Id p = production(node);
             if (p == unknown) return;
             const bool complete = of_.p_.kind == Fragments::complete;
-            std::size_t open = 0; // children that a complete subtree expands
+            std::size_t open = 0; // number of children that a complete subtree expands
             for (std::size_t k = 0; k < n && complete; ++k) open += store_.arity(store_.children(node)[k]) > 0;
             if (of_.alone_[p] != none && open == 0) matches_.push_back({of_.alone_[p], 1});
             const Id *kids = store_.children(node);
             for (std::size_t k = 0; k < n; ++k) {
                 if (!(of_.firsts_[p] & position_bit(k))) continue;
                 const auto i = static_cast<std::size_t>(place_[kids[k]]);
-                for (std::size_t m = start_[i]; m < start_[i + 1]; ++m) // matches_ grows meanwhile
+                for (std::size_t m = start_[i]; m < start_[i + 1]; ++m) // matches_ grows in this loop
                     each_use(matches_[m].pattern, p, static_cast<Id>(k), [&](const Use &use) {
                         const auto expanded = of_.expanded(use.pattern);
                         pulse_.add(expanded.size());
@@ -261,7 +265,8 @@ class FragmentMatcher {
                     });
             }
         }
-        // The sum over subsequences of children that are a pattern's, with skipped ones discounted.
+        // Returns the sum over subsequences of children that match the children of a pattern, with
+        // decay for skipped ones.
         double sequences(const Id *kids, std::size_t n, std::span<const Expanded> wanted) {
             if (wanted.size() > n) return 0;
             ways_.assign(n, 0);
@@ -294,10 +299,10 @@ class FragmentMatcher {
     std::shared_ptr<const Store> patterns_;
     std::size_t size_, columns_;
     std::vector<double> factor_;
-    std::vector<Id> column_;            // of a pattern
-    std::vector<Id> alone_;             // by production, the pattern that expands nothing else; PT: by label, the node on its own
-    std::vector<Id> word_;              // by label, the pattern that is the word expanded
-    std::vector<std::uint64_t> firsts_; // by production, PT: by label, the places of first expanded children
+    std::vector<Id> column_; // per pattern
+    std::vector<Id> alone_;  // production -> the pattern that expands nothing else; PT: label -> the pattern of the single node
+    std::vector<Id> word_;   // label -> the pattern of the expanded word
+    std::vector<std::uint64_t> firsts_; // production (PT: label) -> positions of first expanded children
     std::vector<std::size_t> use_start_, expanded_start_;
     std::vector<Use> uses_;
     std::vector<Expanded> expanded_;

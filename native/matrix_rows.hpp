@@ -1,4 +1,4 @@
-// What is asked of a Gram algorithm, and where it writes: columns, rows, a finished row.
+// The input and output of a Gram algorithm: columns, rows, and a finished row.
 #pragma once
 #include "dual.hpp"
 #include "node_weights.hpp"
@@ -6,7 +6,7 @@
 
 namespace treelet {
 
-// Columns of a Gram matrix: weighted sums of subtrees. For trees the weights are counts.
+// Columns of a Gram matrix: weighted sums of subtrees. For trees, the weights are counts.
 template <class Store> struct TargetsOf {
     const Store *store;
     const NodeWeights &weights;
@@ -14,8 +14,8 @@ template <class Store> struct TargetsOf {
 };
 using Targets = TargetsOf<Store>;
 
-// The rows asked for: trees of `store`, which is the targets' store or one grown from it.
-// By halves: row r is compared with targets 0..r only, whose subtrees all have ids <= limit[r].
+// The requested rows: trees of `store`, which is the targets' store or grown from it. With limits,
+// row r is compared only with targets 0..r, whose subtrees all have ids <= limit[r].
 template <class Store> struct RowsOf {
     const Store *store;
     const NodeWeights *trees;
@@ -23,22 +23,23 @@ template <class Store> struct RowsOf {
     std::size_t begin, end;
     double *out; // row `begin` of the matrix
     std::int64_t stride;
-    float *small = nullptr;                                   // the same, instead of `out`, of a matrix of smaller numbers
-    double *gradient[2] = {nullptr, nullptr};                 // likewise, of the matrices of derivatives
-    std::int64_t overflow_row = none, overflow_column = none; // the first value that did not fit the matrix's numbers
+    float *small = nullptr;                                   // the same for a matrix of floats, instead of `out`
+    double *gradient[2] = {nullptr, nullptr};                 // the same for the matrices of derivatives
+    std::int64_t overflow_row = none, overflow_column = none; // the first value that does not fit the number type of the matrix
 
     std::size_t targets(std::size_t row, std::size_t all) const { return limit ? row + 1 : all; }
     Id node_limit(std::size_t row) const { return limit ? limit[row] : std::numeric_limits<Id>::max(); }
 };
 using Rows = RowsOf<Store>;
 
-// How many of some ascending ids are not above the limit.
+// Returns how many of some ascending ids do not exceed the limit.
 inline Id up_to(Id limit, const Id *ids, Id size) {
     if (size == 0 || ids[size - 1] <= limit) return size;
     return static_cast<Id>(std::upper_bound(ids, ids + size, limit) - ids);
 }
 
-// A row's values in the matrix's numbers; false if one does not fit them, or is none.
+// Converts the values of a row to the number type of the matrix. Returns false if a value does not
+// fit or is NaN.
 template <class Num, class Number> bool put(const Num *sums, Number *out, std::size_t m) {
     bool fits = true;
     for (std::size_t j = 0; j < m; ++j) {

@@ -1,7 +1,7 @@
-// The loop over the nodes of a block of rows, bottom-up: a node's values are there when its parents need them, and no longer.
-// An algorithm supplies, beside what row_loop.hpp asks for,
-//   correct_node(block, i)   the values of node i of the block, and what they add to the sums
-// and, where it needs to, skips(store, node), which holds of nodes that never have values.
+// The loop over the nodes of a block of rows, bottom-up. The values of a node are stored until its
+// parents are done. In addition to the functions for row_loop.hpp, an algorithm provides
+//   correct_node(block, i)   computes the values of node i of the block, and adds them to the sums
+// and optionally skips(store, node), which is true for nodes that never have values.
 #pragma once
 #include "kept_values.hpp"
 #include "row_block.hpp"

@@ -1,18 +1,20 @@
-// Which distinct subtrees a tree holds and how often: the sparse matrix F of tree x subtree counts.
+// The distinct subtrees of each tree with their counts: the sparse matrix F of tree x subtree
+// counts.
 #pragma once
 #include "pulse.hpp"
 #include "store.hpp"
 
 namespace treelet {
 
-// Row t: nodes[start[t] .. start[t+1]), ascending, with their weights (counts, or a model's coefficients).
+// Row t has the nodes[start[t] .. start[t+1]), ascending, with their weights (counts, or the
+// coefficients of a model).
 struct NodeWeights {
     std::vector<std::int64_t> start{0};
     std::vector<Id> node;
     std::vector<double> weight;
     std::size_t rows() const { return start.size() - 1; }
 
-    // The given rows, in the given order.
+    // Returns the given rows in the given order.
     NodeWeights take(const std::int64_t *order, std::size_t n) const {
         NodeWeights out;
         for (std::size_t i = 0; i < n; ++i) {
@@ -24,8 +26,8 @@ struct NodeWeights {
     }
 };
 
-// How often each tree holds each distinct part of it (a forest: how often it is expected to); O(distinct parts log) a tree,
-// however many nodes the tree has when written out.
+// Counts the distinct parts of each tree; for a forest, their expected counts. Takes O(distinct
+// parts log) time per tree, regardless of the number of nodes of the written tree.
 template <class Store> NodeWeights count_nodes(const Store &store, const Id *roots, std::size_t n) {
     NodeWeights out;
     Marks place(store.size());
@@ -42,7 +44,7 @@ template <class Store> NodeWeights count_nodes(const Store &store, const Id *roo
             store.each_child(nodes[i], [&](Id child, double times) { count[place[child]] += times * count[i]; });
         for (std::size_t i = 0; i < nodes.size(); ++i) {
             if (!(count[i] < 0x1p1000))
-                throw std::length_error("tree " + std::to_string(t) + " has more nodes than a double can count");
+                throw std::length_error("tree " + std::to_string(t) + " has more nodes than a float64 can count");
             if (store.hidden(nodes[i])) continue;
             out.node.push_back(nodes[i]);
             out.weight.push_back(count[i]);
@@ -52,9 +54,10 @@ template <class Store> NodeWeights count_nodes(const Store &store, const Id *roo
     return out;
 }
 
-// Rows of weighted sums of whole trees (start, which of `roots`, weight), as weights of all that lies below them: the graph of
-// section 5 of Collins & Duffy (2001). Every node of the store is in some row, if only with a 0, so that an index over them has
-// a subtree's parts beside it.
+// Converts rows of weighted sums of whole trees (start, index into `roots`, weight) to weights of
+// all nodes below them: the graph of section 5 of Collins & Duffy (2001). Every node of the store
+// is in some row, at least with weight 0, so an index over the rows keeps the parts of a subtree
+// together.
 template <class Store> NodeWeights spread(const Store &store, const Id *roots, const NodeWeights &at_roots) {
     NodeWeights out;
     Marks seen(store.size());
@@ -81,7 +84,7 @@ template <class Store> NodeWeights spread(const Store &store, const Id *roots, c
         out.start.push_back(static_cast<std::int64_t>(out.node.size()));
     }
     if (at_roots.rows() == 0 || seen.given().size() == store.size()) return out;
-    NodeWeights all; // the first row again, with the nodes that are in none
+    NodeWeights all; // the first row again, with the nodes that are in no row
     std::int64_t at = 0;
     for (Id node = 0; node < static_cast<Id>(store.size()); ++node) {
         if (at < out.start[1] && out.node[at] == node)
@@ -96,8 +99,9 @@ template <class Store> NodeWeights spread(const Store &store, const Id *roots, c
     return all;
 }
 
-// Row `row` of `trees` alone, in a store of its own with small ids in the same order: what a self-value needs.
-// Labels keep their numbers. The marks are for what this needs: of the store's nodes, and of its productions.
+// Copies row `row` of `trees` to its own store, with small ids in the same order, to compute a
+// self-value. Labels keep their numbers. The marks are working memory: for the nodes of the store,
+// and for its productions.
 inline void isolate(const Store &store, const NodeWeights &trees, std::size_t row, Marks &here, Marks &, Store &small,
                     NodeWeights &weights) {
     here.clear();

@@ -1,4 +1,5 @@
-// What a chart is asked for: the k best parses, the packed forest, what a coarse pass allows, the pieces of a sentence.
+// The results of a chart: the k best parses, the packed forest, the mask of a coarse pass, and the
+// pieces of a sentence.
 #pragma once
 #include "chart_forest.hpp"
 #include "chart_graph.hpp"
@@ -6,10 +7,12 @@
 
 namespace treelet {
 
-// The k best parses: trees in `store`, with log probabilities in descending order, no tree twice.
+// Finds the k best parses: trees in `store`, with log probabilities in descending order, each tree
+// once.
 inline void kbest(const Chart &c, std::size_t k, Store &store, std::vector<Id> &roots, std::vector<double> &logps) {
     if (c.best() == impossible) return;
-    // All parses within a threshold of the best are made of edges within it: when k of them are, they are the k best.
+    // All parses within a threshold of the best consist of edges within that threshold. If at least
+    // k parses are within it, they include the k best.
     for (double threshold = 10;; threshold = threshold < 50 ? 2 * threshold : std::numeric_limits<double>::infinity()) {
         ChartOutside outside(c, threshold, ChartOutside::some);
         ChartGraph graph(c, store, outside);
@@ -17,7 +20,8 @@ inline void kbest(const Chart &c, std::size_t k, Store &store, std::vector<Id> &
         std::set<Id> seen;
         double score;
         roots.clear(), logps.clear();
-        // Where symbols share labels, derivations can be many more than trees: there is an end to looking for others.
+        // If symbols share labels, there can be many more derivations than trees, so the search is
+        // limited.
         const std::size_t most = 100 * k + 10000;
         std::size_t i = 0;
         for (; i < most && roots.size() < k && search.find(graph.root, i, score) && score >= outside.least; ++i) {
@@ -29,20 +33,21 @@ inline void kbest(const Chart &c, std::size_t k, Store &store, std::vector<Id> &
     }
 }
 
-// What is left when edges in no tree within `threshold` of the best are taken out; all of it for infinity.
+// Returns the forest without edges that are in no tree within `threshold` of the best; infinity
+// keeps all edges.
 inline Forest forest(const Chart &c, double threshold, std::size_t max_edges) {
     Forest::Parts parts;
     Id cycle = none;
     if (c.best() == impossible) return Forest::make(parts, cycle);
     ChartForest unpacked(c, threshold, max_edges, parts);
     Forest out = Forest::make(parts, cycle);
-    if (!c.grammar().cyclic) return out; // nothing beyond the threshold was put in
+    if (!c.grammar().cyclic) return out; // nothing beyond the threshold was added
     out = out.merged();
     return std::isinf(threshold) ? out : out.pruned(threshold);
 }
 
-// Best score of any parse of the sentence that has the symbol over the span, minus the best parse's: 0 or less.
-// For symbols within `threshold`; this is what a coarse pass allows.
+// Computes the best score of any parse that has the symbol over the span, minus the score of the
+// best parse: 0 or less. Allows the symbols within `threshold`; this is the mask of a coarse pass.
 inline void mask(const Chart &c, double threshold, const std::vector<Id> &number, std::size_t width, Mask &out) {
     out.width = width;
     out.allowed.assign(c.cell_count() * width, 0);
@@ -57,8 +62,8 @@ inline void mask(const Chart &c, double threshold, const std::vector<Id> &number
                 out.allowed[cell * width + static_cast<std::size_t>(number[c.item(i).symbol])] = 1;
 }
 
-// The fewest, then the most probable, pieces that cover the sentence: what is left where there is no parse.
-// A word without any item stands alone.
+// Returns the fewest, then most probable, pieces that cover a sentence without a parse. A word
+// without any item is a piece of its own.
 inline std::vector<Id> pieces(const Chart &c, Store &store) {
     const std::size_t n = c.size();
     struct Cover {

@@ -1,17 +1,19 @@
 // The partial-tree kernel of Moschitti (2006) over a whole matrix at once.
 //
 //   Delta(u,v) = mu * (lam^2 + S(u,v))   if u and v have the same label, else 0;
-//                mu * lam^2 * terminal   if moreover one of them has no children (KeLP's terminal factor; 1 in the paper)
-//   S(u,v) = sum over equally long child subsequences J1 of u, J2 of v of
+//                mu * lam^2 * terminal   if, in addition, one of them has no children (KeLP's terminal factor; 1 in the paper)
+//   S(u,v) = sum over child subsequences J1 of u and J2 of v with equal length of
 //            lam^(children skipped) * prod_i Delta(u[J1_i], v[J2_i])
-//   K(i,j) = sum over all node pairs, words included
+//   K(i,j) = sum over all node pairs, including words
 //
-// Pairs with one label and no child label in common have the constant value mu * lam^2: those are summed from label
-// counts. For the rest, the column subtrees with one production (label and children's labels) form a group: which
-// children can meet, and with which gaps, is the same for the whole group, so it is worked out once a pair of
-// productions ("plan"), and S is computed for the group in one sweep; of rare productions the plan lists each column with the
-// values that its S is made of. A row Delta(u, .) is dense over the columns of
-// u's label, or a constant with one exception (most pre-terminals), and lives until u's parents are done.
+// Pairs with the same label that share no child label have the constant value mu * lam^2. They are
+// summed from label counts. For the other pairs, the column subtrees with the same production
+// (label and children's labels) form a group. The children that can match, and the gaps between
+// them, are the same for the whole group. They are computed once per pair of productions (the
+// "plan"), and S is computed for the whole group in one sweep. For rare productions, the plan lists
+// each column with the values from which its S is computed. A row Delta(u, .) is dense over the
+// columns with u's label, or a constant with one exception (most pre-terminals). It is stored until
+// u's parents are done.
 #pragma once
 #include "child_sequences.hpp"
 #include "column_sums.hpp"
@@ -45,8 +47,8 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
 
     void prepare(const Store &store, Scratch &s, Pulse &) const { s.plans.for_store(store); }
 
-    // mu * lam^2 for every pair of nodes with one label (without leaves: neither of them a word), times the terminal factor
-    // where one of them is a word.
+    // mu * lam^2 for every pair of nodes with the same label (without leaves: neither of them a
+    // word), times the terminal factor if one of them is a word.
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
         const auto add = [&](const CountProduct &targets, Num factor, auto keys) {
             targets.add(b.rows, b.first + r, factor, b.s.seen, b.last, sums, b.pulse, keys);
@@ -58,7 +60,7 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         } else
             add(labels_, constant_, labels_of(b.store, leaves_));
         if (!leaves_ || !similar_.any()) return;
-        const NodeWeights &w = *b.rows.trees; // few of the words that are alike come twice: not worth summing up first
+        const NodeWeights &w = *b.rows.trees; // few similar words occur twice, so summing them up first does not pay
         for (std::int64_t i = w.start[b.first + r]; i < w.start[b.first + r + 1]; ++i)
             similar_.each(b.store, w.node[i],
                           [&](Id label, double sigma) { words_.add(label, terminal_ * Num(sigma * w.weight[i]), b.last, sums); });
@@ -71,7 +73,7 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         Loop::correct(b);
     }
 
-    // The row Delta(u, .), and its part of the sums.
+    // Computes the row Delta(u, .), and adds it to the sums.
     template <class Block> void correct_node(Block &b, std::size_t i) const {
         const Id u = b.s.nodes.node[i], l = index_.local(b.store.label(u));
         if (b.store.arity(u) == 0 || l == none) return;
@@ -84,14 +86,14 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         b.pulse.add(plan.size() * 8);
         Values *const kept = b.s.nodes.uses[i] > 0 ? &b.s.kept[i] : nullptr;
         Num *const row = kept && !is_alone(plan) ? make_dense(b, i, label, plan, stop) : nullptr;
-        // Mostly there is a row to be kept, and one to be added to.
+        // Usually there is one row to store and one to add to.
         const RowBlock::Occurrence &held = b.s.nodes.held(i)[0];
         const bool simple = row && !label.sparse && b.s.nodes.held(i).size() == 1;
         Num *const sums = simple ? weighted(b, held.row, label.begin) : nullptr;
         const Num factor = mu_ * Num(held.count);
         const auto values = [&](Id child) -> const Values & { return b.s.kept[static_cast<std::size_t>(b.s.index[child])]; };
         children_.look_up(b.store, u, values, b.s.children);
-        const bool simply = children_.plain() && !similar_.any(); // a match alone has the value of its cell
+        const bool simply = children_.plain() && !similar_.any(); // a single match has the value of its cell
         for (const Plan::Entry &entry : plan.entry) {
             const PartialTreeIndex::Group &g = index_.group(entry.group);
             const Id size = b.s.sizes[entry.group], begin = g.begin - label.begin;
@@ -131,14 +133,14 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
             });
     }
 
-    // What goes through no postings, by target.
+    // Adds the sums that do not use postings, by target.
     template <class Block> void finish(Block &b, std::size_t r, Num *sums) const {
         const std::size_t m = b.rows.targets(b.first + r, Loop::size());
         sums_.add(b.s.weighted.data() + r * index_.cells(), m, sums);
         b.pulse.add(m);
     }
 
-    // Adds to the weights of the only target, which must hold the nodes.
+    // Adds to the weights of the only target, which must contain the nodes.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
         for (std::size_t i = 0; i < n; ++i) {
             const double more = scale * weight[i];
@@ -193,7 +195,8 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         };
     }
 
-    // Column sums: through postings for labels of pre-terminals, by target for the others.
+    // Column sums use postings for labels of pre-terminals, and are computed by target for other
+    // labels.
     void index_sums(const NodeWeights &w) {
         postings_.build(w.rows(),
                         by_node(w,
@@ -207,12 +210,12 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
                     }));
     }
 
-    // Where a node's own row of sums of Delta - constant begins, from a cell on.
+    // Returns a node's own row of sums of Delta - constant, starting at a cell.
     template <class Block> Num *weighted(Block &b, Id row, Id cell) const {
         return b.s.weighted.data() + static_cast<std::size_t>(row) * index_.cells() + cell;
     }
 
-    // Delta - mu lam^2 = mu S, to the sums of the rows that hold the node.
+    // Adds Delta - mu lam^2 = mu S to the sums of the rows that contain the node.
     template <class Block>
     void scatter(Block &b, std::size_t i, const PartialTreeIndex::Label &label, Id cell, const Num *S, std::size_t width) const {
         for (const RowBlock::Occurrence &o : b.s.nodes.held(i)) {
@@ -225,7 +228,8 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         }
     }
 
-    // The same for one cell. Whether a node is in one row or in several, its sums are rounded alike: no wide loop here.
+    // The same for one cell. Sums are rounded in the same way whether a node is in one row or in
+    // several, so there is no wide loop here.
     template <class Block> void scatter_one(Block &b, std::size_t i, const PartialTreeIndex::Label &label, Id cell, Num S) const {
         for (const RowBlock::Occurrence &o : b.s.nodes.held(i)) {
             const Num factor = mu_ * Num(o.count);
@@ -236,7 +240,8 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         }
     }
 
-    // A node over one word, among columns that all are that: only itself, if it is one, has its word.
+    // A node over one word, among columns that are all of this form: only an equal column has the
+    // same word.
     template <class Block> void correct_tag(Block &b, std::size_t i, const PartialTreeIndex::Label &label) const {
         const Id u = b.s.nodes.node[i], column = u <= b.limit ? index_.column_of(u) : none;
         if (column == none) return;
@@ -244,7 +249,7 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         if (b.s.nodes.uses[i] > 0) keep_one(b.s.kept[i], column - label.begin, terminal_);
     }
 
-    // Whether all but one column have the constant value.
+    // Whether all columns except one have the constant value.
     bool is_alone(const Plan &plan) const {
         return plan.size() == 1 && (plan.entry.empty() || index_.group(plan.entry[0].group).size == 1);
     }
@@ -252,8 +257,8 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         row.kind = Values::one_exception, row.exception = cell;
         row.exceptional = mu_ * S + constant_;
     }
-    // A row whose cells have the constant value, but for groups that the plan has an entry for: those will be written. Cells
-    // above the limit are never read.
+    // Starts a row with the constant value, except in groups for which the plan has an entry, since
+    // they will be written. Cells above the limit are never read.
     template <class Block>
     Num *make_dense(Block &b, std::size_t i, const PartialTreeIndex::Label &label, const Plan &plan, Id stop) const {
         Values &row = b.s.kept.make(i);
@@ -261,7 +266,7 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         const auto cells = static_cast<std::size_t>(label.end - label.begin) + 1;
         if (row.value.size() < cells) row.value.resize(cells);
         Num *const value = row.value.data();
-        value[label.end - label.begin] = terminal_; // the cell of the childless
+        value[label.end - label.begin] = terminal_; // the cell of childless nodes
         Id written = 0;
         for (const Plan::Entry &entry : plan.entry) {
             const PartialTreeIndex::Group &g = index_.group(entry.group);
@@ -278,11 +283,11 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     SimilarPtr shared_similar_;
     const Similar &similar_;
     Num mu_;
-    bool leaves_, apart_;     // apart: words have a factor of their own, and are counted
-    Num constant_, terminal_; // mu lam^2; where one of the two is a word
+    bool leaves_, apart_;     // apart: words have a factor of their own and are counted
+    Num constant_, terminal_; // mu lam^2; the same if one of the two nodes is a word
     PartialTreeIndex index_;
     ChildSequences<Num> children_;
-    CountProduct labels_, words_, inner_; // all nodes; childless ones, and those with children, where they are needed
+    CountProduct labels_, words_, inner_; // all nodes; childless nodes, and nodes with children, if needed
     ColumnSums sums_;
     Postings postings_;
 };

@@ -1,7 +1,9 @@
-// The columns of a partial-tree matrix in groups of one production, and where their children are.
+// The columns of a partial-tree matrix in groups with the same production, and the positions of
+// their children.
 //
-// A production with many columns is a group, which is swept as one. Most productions have few: their columns are a group each,
-// and lie behind the others of their label, by id, so that those up to a limit are one stretch.
+// A production with many columns is one group, which is processed in one sweep. Most productions
+// have few columns. Each of these columns is a group of its own. They follow the other columns of
+// their label, ordered by id, so those up to a limit are contiguous.
 #pragma once
 #include "key_numbers.hpp"
 #include "matrix_rows.hpp"
@@ -12,29 +14,29 @@ namespace treelet {
 
 class PartialTreeIndex {
   public:
-    struct Label { // the columns with this label: begin .. end, then one cell that stands for its childless nodes
+    struct Label { // the columns with this label: begin .. end, then one cell for its childless nodes
         Id begin, end;
-        Id single;   // from here on each column is a group
-        bool sparse; // all columns are pre-terminals
-        bool words;  // all columns are nodes over one word
+        Id single;   // from here on, each column is a group of its own
+        bool sparse; // whether all columns are pre-terminals
+        bool words;  // whether all columns are nodes over one word
         Id first_group, last_group;
         Id first_single() const { return last_group - (end - single); } // group
     };
-    struct Group { // columns with one production
+    struct Group { // columns with the same production
         Id begin, size;
         Id arity;
-        std::int64_t children; // labelled_child_[children ..]: its children, by (label, position)
-        std::int64_t slots;    // slot_[slots + b * size + r]: cell of child b of column begin + r, relative to its label's begin
+        std::int64_t children; // labelled_child_[children ..]: its children by (label, position)
+        std::int64_t slots;    // slot_[slots + b * size + r]: cell of child b of column begin + r, within its label
     };
-    struct Pair { // group, position of a child with the label looked up; its slot, where the group is one column
+    struct Pair { // group, position of a child with the label that is looked up, and its slot if the group is one column
         Id group, position, slot;
     };
-    struct Meeting { // a child that can be met, and how alike the two are
+    struct Meeting { // a child that can match, and the similarity of the two
         Id position;
         double sigma;
     };
-    static constexpr Id wide = 512; // children above which pairs are not listed at all
-    static constexpr Id swept = 8;  // columns from which on a production is one group
+    static constexpr Id wide = 512; // maximum number of children for which pairs are listed
+    static constexpr Id swept = 8;  // minimum number of columns for which a production is one group
 
     PartialTreeIndex(const Store &store, const NodeWeights &w) : store_(store) {
         index_columns(w);
@@ -42,38 +44,40 @@ class PartialTreeIndex {
         index_pairs();
     }
 
-    // A label's number among those that some target holds, or none.
+    // Returns the number of a label among those that some target contains, or none.
     Id local(Id label) const { return static_cast<std::size_t>(label) < local_.size() ? local_[label] : none; }
     const Label &label(Id local) const { return label_[local]; }
     const Label &label_of(Id node) const { return label_[local_[store_.label(node)]]; }
     std::size_t nodes() const { return column_of_.size(); }
     std::size_t groups() const { return group_.size(); }
     const Group &group(Id g) const { return group_[g]; }
-    // Whether several columns have this production.
+    // Returns whether several columns have this production.
     bool is_common(Id production) const { return static_cast<std::size_t>(production) < common_.size() && common_[production]; }
     Id group_of(Id column) const { return group_of_[column]; }
-    // Columns and the cells between them.
+    // Number of columns, plus the cells between them.
     std::size_t cells() const { return column_node_.size(); }
     Id column_of(Id node) const { return static_cast<std::size_t>(node) < column_of_.size() ? column_of_[node] : none; }
-    // Where the label's columns that are a group each and not above the limit end.
+    // Returns the end of the label's single-column groups that do not exceed the limit.
     Id singles_up_to(const Label &label, Id limit) const {
         return label.single + up_to(limit, column_node_.data() + label.single, label.end - label.single);
     }
     const Id *slots(const Group &g, Id child) const { return slot_.data() + g.slots + static_cast<std::int64_t>(child) * g.size; }
-    // The cell of a childless node that is child `b` of a group's columns, relative to its label's begin.
+    // Returns the cell of a childless node that is child `b` of a group's columns, relative to the
+    // first cell of its label.
     Id childless(const Group &g, Id b) const {
         const Label &label = label_[child_label_[g.children + b]];
         return label.end - label.begin;
     }
-    // The groups of this label whose children are too many to be listed by pairs.
+    // Returns the groups of this label with too many children to list pairs.
     std::span<const Id> wide_groups(const Label &label) const {
         const auto first = std::lower_bound(wide_group_.begin(), wide_group_.end(), label.first_group);
         return {first, std::lower_bound(first, wide_group_.end(), label.last_group)};
     }
-    // Where nodes with this label have a child with that one, by group, then position; not in wide groups.
+    // Returns the positions at which nodes with this label have a child with that label, ordered by
+    // group and position, except in wide groups.
     std::span<const Pair> pairs(Id label, Id child) const { return pairs_.find({label, child}); }
 
-    // Which of a group's children a child can meet, by position.
+    // Finds the children of a group that a child can match, by position.
     void meetings(const Store &store, Id child, const Group &g, const Similar &similar, std::vector<Meeting> &out) const {
         out.clear();
         const LabelledChild *begin = labelled_child_.data() + g.children, *end = begin + g.arity;
@@ -88,10 +92,11 @@ class PartialTreeIndex {
         std::sort(out.begin(), out.end(), [](const Meeting &x, const Meeting &y) { return x.position < y.position; });
     }
 
-    // What this will take, at most; `cells` is set to the number of its cells.
+    // Estimates an upper bound for the memory of the index, and sets `cells` to its number of
+    // cells.
     static Memory estimate(const Store &store, const NodeWeights &w, std::size_t &cells) {
         std::vector<char> column(store.size(), 0), label(store.label_count(), 0);
-        std::vector<Id> held(store.production_count(), 0), columns; // columns of a production; all of them
+        std::vector<Id> held(store.production_count(), 0), columns; // number of columns per production; all columns
         std::size_t labels = 0, children = 0, slots = 0, groups = 0, wides = 0;
         for (Id v : w.node) {
             if (static_cast<std::size_t>(store.label(v)) >= label.size())
@@ -105,7 +110,7 @@ class PartialTreeIndex {
             wides += store.arity(v) > static_cast<std::size_t>(wide);
         }
         cells = columns.size() + labels;
-        std::vector<char> listed(held.size(), 0); // productions that are a group
+        std::vector<char> listed(held.size(), 0); // whether a production is a group
         Memory out = Groups<2, Pair>::estimate([&](auto add) {
             std::fill(listed.begin(), listed.end(), 0);
             for (Id v : columns) {
@@ -136,16 +141,17 @@ class PartialTreeIndex {
         Id label, production, node;
         auto operator<=>(const Column &) const = default;
     };
-    static constexpr Id single = std::numeric_limits<Id>::max(); // in place of the production of columns that are a group each
+    static constexpr Id single = std::numeric_limits<Id>::max(); // replaces the production of columns that are single groups
     Id child_label(Id column, Id b) const { return local_[store_.label(store_.children(column_node_[column])[b])]; }
 
-    // Columns: the distinct subtrees with children, by (label, production where that is swept, id).
+    // Columns are the distinct subtrees with children, ordered by (label, production if it is a
+    // group, id).
     void index_columns(const NodeWeights &w) {
         Id labels = 0, locals = 0;
         for (Id node : w.node) labels = std::max(labels, store_.label(node) + 1);
         local_.assign(static_cast<std::size_t>(labels), none);
         column_of_.assign(store_.size(), none);
-        std::vector<Id> held(store_.production_count(), 0); // columns of a production
+        std::vector<Id> held(store_.production_count(), 0); // number of columns per production
         for (Id node : w.node) {
             if (local_[store_.label(node)] == none) local_[store_.label(node)] = locals++;
             if (store_.arity(node) > 0 && column_of_[node] == none) column_of_[node] = 0, ++held[store_.production(node)];
@@ -184,7 +190,7 @@ class PartialTreeIndex {
             if (label.single == none) label.single = label.end;
             label.last_group = static_cast<Id>(group_.size());
             label_.push_back(label);
-            column_node_.push_back(none), group_of_.push_back(none); // the cell of the childless
+            column_node_.push_back(none), group_of_.push_back(none); // the cell of childless nodes
         }
     }
 
@@ -192,7 +198,7 @@ class PartialTreeIndex {
         std::size_t slots = 0;
         for (const Group &g : group_) slots += static_cast<std::size_t>(g.size) * static_cast<std::size_t>(g.arity);
         slot_.reserve(slots);
-        std::vector<std::int64_t> children(store_.production_count(), none); // of a production
+        std::vector<std::int64_t> children(store_.production_count(), none); // per production
         for (Group &g : group_) {
             std::int64_t &known = children[store_.production(column_node_[g.begin])];
             if (known == none) known = list_children(g);
@@ -229,14 +235,15 @@ class PartialTreeIndex {
     std::vector<Label> label_;
     std::vector<Group> group_;
     std::vector<Id> wide_group_;
-    std::vector<char> common_; // productions
+    std::vector<char> common_; // per production
     std::vector<LabelledChild> labelled_child_;
-    std::vector<Id> child_label_; // the same, by position
+    std::vector<Id> child_label_; // the same, ordered by position
     std::vector<Id> column_node_, group_of_, column_of_, slot_;
     Groups<2, Pair> pairs_; // by (label, child's label)
 };
 
-// How many columns of each group are not above a limit: kept from one limit to the next, which mostly is a little higher.
+// The number of columns of each group that do not exceed a limit. It is updated from one limit to
+// the next, which is usually slightly higher.
 class GroupSizes {
   public:
     void set(const PartialTreeIndex &index, Id limit) {
@@ -248,7 +255,7 @@ class GroupSizes {
 
   private:
     std::vector<Id> size_;
-    Id next_ = 0; // the first node that is not counted
+    Id next_ = 0; // the first node that is not yet counted
 };
 
 } // namespace treelet

@@ -1,4 +1,5 @@
-// Which children of a row's production can meet which of each group of columns: worked out once a pair of productions.
+// The children of a row's production that can match children of each group of columns, computed
+// once per pair of productions.
 #pragma once
 #include "partial_tree_index.hpp"
 #include <unordered_map>
@@ -6,38 +7,38 @@
 namespace treelet {
 
 struct Plan {
-    struct Match { // child a of the row's production can meet child b of the group's
+    struct Match { // child a of the row's production can match child b of the group's
         Id a, b;
-        double sigma; // Similar::equal, or how much alike, if both are words
+        double sigma; // Similar::equal, or the similarity if both are words
     };
     struct Entry {
         Id group;
-        std::uint32_t first, count; // of `match`
+        std::uint32_t first, count; // range in `match`
     };
-    // The rest is about columns that are a group. Cells count from the label's begin.
-    struct One { // only one child can be met
+    // The rest is about columns that are single groups. Cells are counted from the first cell of the label.
+    struct One { // only one child can match
         Id cell, slot, a;
     };
-    struct Two { // likewise, two children
+    struct Two { // two children can match
         Id cell, slot[2];
         std::uint16_t a[2];
-        Id gaps; // children skipped where both are met, or `apart`: they cannot be
+        Id gaps; // number of children skipped if both match, or `apart` if they cannot both match
     };
     struct More {
         Id cell;
-        std::uint32_t first, count; // of `met`
-        std::uint32_t gaps;         // of `gap`: for each match those to the matches before, as in Two
+        std::uint32_t first, count; // range in `met`
+        std::uint32_t gaps;         // index in `gap`: for each match, the gaps to the matches before, as in Two
     };
     struct Met {
         Id slot, a;
     };
-    static constexpr std::uint32_t by_grid = 0;    // count of an entry whose matches are too many to list
-    static constexpr std::size_t chain_limit = 24; // matches above which they are
-    static constexpr Id apart = 64;                // more gaps than are told here
-    std::vector<Entry> entry;                      // by group
-    std::vector<Entry> rest;                       // columns about which less can be told
+    static constexpr std::uint32_t by_grid = 0;    // count of an entry with too many matches to list
+    static constexpr std::size_t chain_limit = 24; // maximum number of matches that are listed
+    static constexpr Id apart = 64;                // more gaps than are stored
+    std::vector<Entry> entry;                      // per group
+    std::vector<Entry> rest;                       // columns with other matches
     std::vector<Match> match;
-    std::vector<One> one; // by cell, as are the others
+    std::vector<One> one; // ordered by cell, like the others
     std::vector<Two> two;
     std::vector<More> more;
     std::vector<Met> met;
@@ -55,23 +56,26 @@ struct Plan {
     }
 };
 
-// Plans of the productions that come again, as far as memory allows. Each thread has its own.
+// Plans of productions that occur repeatedly, as far as memory allows. Each thread has its own.
 class Plans {
   public:
-    // For rows of another store; there a production's number is another's, unless both grew over the same.
+    // Prepares for rows of another store, in which a number may denote another production, unless
+    // both stores grew over the same one.
     void for_store(const Store &store) {
         if (base_ != store.base_serial()) clear(plans_);
         if (serial_ != store.serial()) clear(passing_);
         base_ = store.base_serial(), serial_ = store.serial(), shared_ = store.base_productions();
     }
 
-    // The plan for u, of this label; `plain`: words have no factor of their own. The first time, which for most productions is
-    // the last, it is made only for columns before `stop`, of those that are a group each, and not kept.
+    // Returns the plan for u with this label; `plain` means that words have no factor of their own.
+    // The first plan for a production, which for most is the only one, covers single groups only
+    // before `stop` and is not stored.
     const Plan &find(const PartialTreeIndex &index, const Similar &similar, bool plain, const Store &store, Id u, Id label,
                      Id stop) {
         const auto production = static_cast<std::size_t>(store.production(u));
         if (production < quick_.size() && quick_[production]) return quick_[production]->used = true, quick_[production]->plan;
-        // With similar words it matters which children are words, and a production does not tell.
+        // With similar words, the plan also depends on which children are words, and a production
+        // does not determine that.
         std::uint64_t key = static_cast<std::uint32_t>(store.production(u));
         if (similar.any())
             for (std::size_t a = 0; a < store.arity(u); ++a) key = mix(key, store.arity(store.children(u)[a]) == 0);
@@ -90,7 +94,7 @@ class Plans {
         planned_ += it->second.plan.bytes();
         return it->second.plan;
     }
-    // At most, but for the last one.
+    // Maximum number of bytes, not counting the last plan.
     static constexpr std::size_t bytes(std::size_t cells) { return std::min<std::size_t>(512 * cells + (1 << 16), 1 << 25); }
 
   private:
@@ -103,11 +107,11 @@ class Plans {
         std::uint16_t a, b;
         Id slot;
         double sigma;
-        // Children skipped where both are met, or `apart`: they cannot be.
+        // Number of children skipped if both match, or `apart` if they cannot.
         Id gaps(const Candidate &next) const { return a < next.a && b < next.b ? next.a - a + next.b - b - 2 : Plan::apart; }
-        bool far() const { return a > Plan::apart / 2 || b > Plan::apart / 2; } // there may be more gaps than that
+        bool far() const { return a > Plan::apart / 2 || b > Plan::apart / 2; } // there may be more gaps than `apart`
     };
-    struct List { // where the columns have a child that one of the row's can meet
+    struct List { // the columns with a child that one of the row's children can match
         const PartialTreeIndex::Pair *next, *end;
         Id child;
         double sigma;
@@ -117,7 +121,7 @@ class Plans {
         }
     };
 
-    // A group's matches, to a plan.
+    // Adds the matches of a group to a plan.
     struct Adding {
         Plan &plan;
         const PartialTreeIndex::Label &label;
@@ -151,7 +155,7 @@ class Plans {
         plans.clear();
         if (&plans == &plans_) quick_.clear();
     }
-    // Those that were not used again; all, if that is not enough.
+    // Removes the plans that were not used again; all plans if that is not enough.
     void forget(std::size_t enough) {
         quick_.clear();
         for (Table *plans : {&plans_, &passing_})
@@ -163,7 +167,7 @@ class Plans {
         if (planned_ > enough) clear(plans_), clear(passing_);
     }
 
-    // Fills draft_, with groups before `last`.
+    // Fills draft_ with the groups before `last`.
     void make(const PartialTreeIndex &index, const Similar &similar, bool plain, const Store &store, Id u, Id label, Id last) {
         const PartialTreeIndex::Label &own = index.label(label);
         const Adding to{draft_, own, plain ? own.first_single() : own.last_group};
@@ -192,7 +196,7 @@ class Plans {
         lists_.size() <= few ? merge(to, wide, last) : sort(to, wide, last, index.groups());
     }
 
-    // All matches group by group, ordered by (a, b): of few lists, each of which is in order.
+    // Visits all matches group by group, ordered by (a, b), by merging a few sorted lists.
     void merge(const Adding &to, std::span<const Id> wide, Id last) {
         Id next[few + 1]; // the first group of each list
         const std::size_t n = lists_.size();
@@ -210,7 +214,7 @@ class Plans {
             to.add(group, candidate_.data(), count);
         }
     }
-    // The same for many: a counting sort.
+    // The same for many lists: a counting sort.
     void sort(const Adding &to, std::span<const Id> wide, Id last, std::size_t groups) {
         count_.resize(groups, 0), touched_.assign(wide.begin(), wide.end());
         std::size_t all = 0;
@@ -228,7 +232,7 @@ class Plans {
                 Id &at = count_[list.next->group];
                 candidate_[at++] = list.take();
             }
-        const Candidate *match = candidate_.data(); // count_ holds where a group's matches end
+        const Candidate *match = candidate_.data(); // count_ holds the end of each group's matches
         for (Id group : touched_) {
             const Candidate *const end = candidate_.data() + std::exchange(count_[group], 0);
             if (group < last) to.add(group, match, static_cast<std::size_t>(end - match));
@@ -237,14 +241,14 @@ class Plans {
     }
 
     Table plans_, passing_;     // of productions that stay, and of this store's own
-    std::vector<Kept *> quick_; // of the former, by production, where that tells all
+    std::vector<Kept *> quick_; // plans_ by production, if the production determines the plan
     std::size_t planned_ = 0, shared_ = 0;
     std::uint64_t base_ = 0, serial_ = 0;
     Plan draft_;
     static constexpr std::size_t few = 16;
     std::vector<List> lists_;
     std::vector<Candidate> candidate_;
-    std::vector<Id> count_, touched_; // groups
+    std::vector<Id> count_, touched_; // per group
 };
 
 } // namespace treelet

@@ -1,4 +1,4 @@
-// What compilers spell in different ways, and nothing else.
+// Functions that compilers spell in different ways.
 #pragma once
 #include <cstdint>
 
@@ -14,7 +14,8 @@ struct Wide {
     friend constexpr bool operator==(const Wide &, const Wide &) = default;
 };
 
-// By halves of 32 bits, for whoever has nothing better; also the definition of what is below.
+// Computes the product from halves of 32 bits, for compilers without a better way. Also the
+// definition of the function below.
 constexpr Wide product_by_halves(std::uint64_t a, std::uint64_t b) {
     const std::uint64_t half = 0xFFFFFFFFull;
     const std::uint64_t low = (a & half) * (b & half), left = (a >> 32) * (b & half), right = (a & half) * (b >> 32);
@@ -44,7 +45,7 @@ inline Wide wide_product(std::uint64_t a, std::uint64_t b) { return {__umulh(a, 
 constexpr Wide wide_product(std::uint64_t a, std::uint64_t b) { return product_by_halves(a, b); }
 #endif
 
-// What is at this place will be written soon. A hint: it may do nothing.
+// Hints that memory at this address will be written soon. It may do nothing.
 inline void prefetch(const void *place) {
 #if defined(__GNUC__)
     __builtin_prefetch(place, 1);

@@ -1,4 +1,4 @@
-// Trees given by the parent of each node, or written down parents first, put into the order in which a store takes them:
+// Converts trees given by the parent of each node, or with parents first, to the order of a store:
 // children before parents.
 #pragma once
 #include "store.hpp"
@@ -10,11 +10,11 @@ namespace treelet {
 
 class PostOrder {
   public:
-    std::vector<Id> node;  // which node comes next, counted over all trees
-    std::vector<Id> arity; // how many children it has
+    std::vector<Id> node;  // the next node, counted over all trees
+    std::vector<Id> arity; // its number of children
 
-    // Takes a tree of n nodes: parent[i] is above node i, none above the root; children are in the order of their numbers. False
-    // if that is no tree.
+    // Adds a tree of n nodes. parent[i] is the parent of node i, none for the root; children are in
+    // the order of their numbers. Returns false if the input is not a tree.
     bool add(const Id *parent, std::size_t n) {
         const std::size_t before = node.size();
         Id root = none;
@@ -46,12 +46,12 @@ class PostOrder {
             arity.push_back(children_[here]);
             stack_.pop_back();
         }
-        return node.size() - before == n; // what hangs on a cycle is not reached
+        return node.size() - before == n; // nodes on a cycle are not reached
     }
 
-    // Takes a tree that is written down parents before children: node `first` + i has arity[i] children, and those of a node
-    // follow it, each with all that is below it. -1 - k children: this is node k of all trees once more. False if nodes are
-    // left over or missing, or one is within itself.
+    // Adds a tree that is written with parents before children. Node `first` + i has arity[i]
+    // children, and each child is followed by all its descendants. -1 - k children repeat node k of
+    // all trees. Returns false if nodes are left over or missing, or if a node contains itself.
     bool add_downwards(const Id *arity_of, std::size_t n) {
         const std::size_t first = place_.size();
         place_.resize(first + n, none);
@@ -89,7 +89,7 @@ class PostOrder {
     }
 
     std::vector<Id> first_, next_, children_, stack_;
-    std::vector<Id> place_, left_; // where a node is in the new order; of the nodes on the stack, children to come
+    std::vector<Id> place_, left_; // index of each node in the new order; remaining children of the nodes on the stack
 };
 
 } // namespace treelet

@@ -1,11 +1,12 @@
-// Postings: from a key to the targets that hold it (ascending), with a weight each.
+// Postings: map a key to the targets that contain it (ascending), with weights.
 #pragma once
 #include "node_weights.hpp"
 #include "simd.hpp"
 
 namespace treelet {
 
-// What each row of `w` holds, by key: `keys(node, weight, add)` calls add(key, weight) for each key of a node.
+// The keys of each row of `w`: `keys(node, weight, add)` calls add(key, weight) for each key of a
+// node.
 template <class Keys> struct ByNode {
     const NodeWeights &w;
     Keys keys;
@@ -22,12 +23,13 @@ struct Postings {
     std::vector<Id> target;
     std::vector<double> weight;
 
-    // `each(target, add)` calls add(key, weight) for what a target holds; weights of one key are summed.
+    // `each(target, add)` calls add(key, weight) for the keys of a target. Weights of the same key
+    // are summed.
     template <class Each> void build(std::size_t targets, Each each, std::size_t keys = 0) {
         std::vector<Seen> seen(keys);
         std::vector<Note> notes;
         std::int64_t before = 0;
-        if constexpr (requires { each.nodes(); }) notes.reserve(each.nodes()); // what is not used is never touched
+        if constexpr (requires { each.nodes(); }) notes.reserve(each.nodes()); // unused memory is never touched
         Pulse pulse;
         for (std::size_t t = 0; t < targets; ++t) {
             const auto first = static_cast<std::int64_t>(notes.size());
@@ -52,7 +54,7 @@ struct Postings {
             target[at] = note.target, weight[at] = note.weight;
         }
     }
-    // What build will take: how many keys there are and how many targets they have in all.
+    // Estimates the memory of build from the number of keys and their total number of targets.
     static Memory estimate(std::size_t keys, std::size_t entries) {
         return {(keys + 1) * sizeof(std::int64_t) + entries * (sizeof(Id) + sizeof(double)),
                 bytes_grown<Seen>(keys) + bytes_grown<Note>(entries)};
@@ -61,7 +63,7 @@ struct Postings {
     std::size_t length(Id key) const { return static_cast<std::size_t>(start[static_cast<std::size_t>(key) + 1] - start[key]); }
     std::size_t bytes() const { return bytes_of(start) + bytes_of(target) + bytes_of(weight); }
 
-    // More weight for the only target of a key.
+    // Adds to the weight of the only target of a key.
     void grow(Id key, double more) { weight[start[key]] += more; }
 
     // sums[target] += factor * weight for the key's targets below `last`.
@@ -73,7 +75,7 @@ struct Postings {
 
   private:
     struct Seen {
-        std::int64_t last = -1, count = 0; // where this key was noted last, and how often
+        std::int64_t last = -1, count = 0; // where this key was last recorded, and how often
     };
     struct Note {
         Id key, target;
@@ -81,7 +83,7 @@ struct Postings {
     };
 };
 
-// How many targets hold each key, as Postings::build would find them.
+// Returns the number of targets that contain each key, as Postings::build would find them.
 template <class Each> std::vector<Id> lengths(std::size_t targets, Each each) {
     std::vector<Id> length, last;
     for (std::size_t t = 0; t < targets; ++t)
@@ -93,7 +95,8 @@ template <class Each> std::vector<Id> lengths(std::size_t targets, Each each) {
     return length;
 }
 
-// The first posting of a key, to be kept where the rest of what is known of the key lies: most have no more.
+// The first posting of a key, stored with the other data of the key, because most keys have only
+// one.
 struct FirstPosting {
     double weight = 0;
     Id target = 0, more = 0;
@@ -107,12 +110,13 @@ struct FirstPosting {
     template <class Num> void add(const Postings &all, Id key, Num factor, std::size_t last, Num *sums) const {
         if (more)
             all.add(key, factor, last, sums);
-        else // beyond `last` it is never read
+        else // beyond `last`, it is never read
             sums[target] += factor * Num(weight);
     }
 };
 
-// Postings whose keys may be in most targets: those are kept as plain vectors, which add several times faster.
+// Postings for keys that may occur in most targets. Such keys are stored as plain vectors, which
+// are several times faster to add.
 class DensePostings {
   public:
     template <class Each> void build(std::size_t targets, Each each) {
@@ -145,7 +149,8 @@ class DensePostings {
     }
     std::size_t length(Id key) const { return sparse_.length(key); }
 
-    // What build will take, where the keys are held by so many targets; those that none holds are no keys.
+    // Estimates the memory of build from the number of targets per key. Keys without targets do not
+    // count.
     static Memory estimate(const std::vector<Id> &lengths, std::size_t targets) {
         std::size_t keys = 0, entries = 0, rows = 0;
         for (Id length : lengths) {

@@ -1,4 +1,4 @@
-// How long loops let a user interrupt them, and how they refuse to take more memory than they may.
+// Interrupts in long loops, and errors for a lack of memory.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -8,10 +8,11 @@
 
 namespace treelet {
 
-// What pulses call that were given nothing else; the bindings put their check of signals here.
+// The function that pulses call by default. The bindings set it to their check of signals.
 inline void (*listen)() = [] {};
 
-// Called now and then from long loops, so that a user can interrupt them. A step of work is a few nanoseconds.
+// Called from time to time in long loops, so a user can interrupt them. A step of work takes a few
+// nanoseconds.
 class Pulse {
   public:
     explicit Pulse(void (*check)() = listen) : check_(check) {}
@@ -39,7 +40,7 @@ template <class T> void resize(std::vector<T> &values, std::size_t n, Pulse &pul
     values.resize(n);
 }
 
-// More memory would be needed than may be taken: what for, and what to do.
+// More memory is needed than allowed. The text names the purpose and the remedy.
 struct TooMuchMemory : std::runtime_error {
     using std::runtime_error::runtime_error;
 };

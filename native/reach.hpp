@@ -1,4 +1,5 @@
-// What lies below some nodes of a store, at the price of just those nodes, however large the store is.
+// Finds the nodes below some nodes of a store, in time that depends only on these nodes, not on the
+// size of the store.
 #pragma once
 #include "pulse.hpp"
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace treelet {
 using Id = std::int32_t;
 constexpr Id none = -1;
 
-// A number for each node that was given one, none for the others. The memory is this thread's and used again.
+// A number for each marked node, none for other nodes. The memory belongs to this thread and is
+// reused.
 class Marks {
   public:
     explicit Marks(std::size_t size) {
@@ -45,7 +47,7 @@ class Marks {
     std::vector<Id> marks_, given_;
 };
 
-// Sorts, ascending, ids that differ: few of them by how many are smaller, which takes no branches.
+// Sorts distinct ids in ascending order. For few ids, counting the smaller ones avoids branches.
 inline void sort_distinct(std::vector<Id> &ids) {
     constexpr std::size_t few = 64;
     const std::size_t n = ids.size();
@@ -59,7 +61,8 @@ inline void sort_distinct(std::vector<Id> &ids) {
     }
 }
 
-// Sorts, ascending, what mostly falls by little: what keeps to that is only turned round, the rest sorted and merged in.
+// Sorts ids that are mostly descending. The descending part is only reversed; the rest is sorted
+// and merged in.
 inline void sort_falling(std::vector<Id> &ids) {
     static thread_local std::vector<Id> rest;
     rest.clear();
@@ -75,16 +78,16 @@ inline void sort_falling(std::vector<Id> &ids) {
         ids[--at] = a > 0 && ids[a - 1] > rest[b - 1] ? ids[--a] : rest[--b];
 }
 
-// Sorts nodes of a store of some size, which are those that are marked.
+// Sorts nodes of a store, which are exactly the marked nodes.
 template <class Marked> void sort_marked(std::vector<Id> &nodes, std::size_t size, Marked marked) {
     if (nodes.size() <= size / 8) return sort_falling(nodes);
-    nodes.clear(); // most of them: cheaper to look at all than to sort
+    nodes.clear(); // for most of the nodes, a scan is cheaper than sorting
     for (Id node = 0; node < static_cast<Id>(size); ++node)
         if (marked(node)) nodes.push_back(node);
 }
 
-// The nodes below `roots` (none: a missing one), themselves included, ascending: children come before parents.
-// Each is marked with its place in that list.
+// Finds the nodes below `roots` (none: a missing root), including the roots, in ascending order:
+// children before parents. Each node is marked with its index in that list.
 template <class Store> void below(const Store &store, const Id *roots, std::size_t n, Marks &marks, std::vector<Id> &found) {
     static thread_local std::vector<Id> waiting;
     found.clear(), waiting.clear();
@@ -93,8 +96,9 @@ template <class Store> void below(const Store &store, const Id *roots, std::size
     };
     for (std::size_t i = 0; i < n; ++i)
         if (roots[i] != none) meet(roots[i]);
-    while (
-        !waiting.empty()) { // right children first: nodes that were numbered bottom-up, left to right, are found in falling order
+    // Right children first: nodes that were numbered bottom-up, left to right, are then found in
+    // descending order.
+    while (!waiting.empty()) {
         const Id node = waiting.back();
         waiting.pop_back();
         found.push_back(node);
@@ -109,8 +113,9 @@ template <class Store> std::vector<Id> below(const Store &store, const Id *roots
     return found;
 }
 
-// The same nodes in the order in which a reader of one root after the other completes them: children before parents, from left to
-// right. It depends on what the nodes are, not on their numbers.
+// Returns the same nodes in the order in which a reader of one root after the other completes them:
+// children before parents, from left to right. The order depends on the content of the nodes, not
+// on their numbers.
 template <class Store> std::vector<Id> completed(const Store &store, const Id *roots, std::size_t n, Marks &marks) {
     std::vector<Id> found, open, kids;
     Pulse pulse;

@@ -1,11 +1,12 @@
-// Blocks of row trees, so that what they share is compared with the columns once.
+// Blocks of row trees, whose shared subtrees are compared with the columns only once.
 #pragma once
 #include "node_weights.hpp"
 #include <span>
 
 namespace treelet {
 
-// Consecutive row trees that are worked on together, because they share most of their subtrees (n-best lists).
+// Consecutive row trees that are processed together because they share most of their subtrees
+// (n-best lists).
 struct RowBlock {
     struct Occurrence {
         Id row; // within the block
@@ -15,13 +16,14 @@ struct RowBlock {
     std::vector<Id> node;            // distinct, ascending
     std::vector<std::int64_t> start; // occurrences of node[i]: start[i] .. start[i+1]
     std::vector<Occurrence> occurrence;
-    std::vector<Id> uses; // edges into node[i] from within the block
+    std::vector<Id> uses; // number of edges into node[i] from within the block
 
     static constexpr std::size_t max_rows = 32;
 
-    // Takes row `first` and as many of the following (before `end`, `most` in all) as share more than half of their subtrees with
-    // it. `index` maps a node to its place in the block, or none; it is all none before and filled after. Nodes of which
-    // `skips(node)` holds are left out.
+    // Takes row `first`, and as many of the following rows (before `end`, at most `most` in all) as
+    // share more than half of their subtrees with it. `index` maps a node to its position in the
+    // block, or none; it is all none before and filled after. Nodes for which `skips(node)` is true
+    // are left out.
     template <class Store, class Skips> void build(const Store &store, const NodeWeights &trees, std::size_t first, std::size_t end,
                                                    std::vector<Id> &index, std::size_t most, Skips skips) {
         first_row = first;
@@ -61,7 +63,7 @@ struct RowBlock {
                     throw std::invalid_argument("a row lacks a child of one of its nodes");
             });
     }
-    // The rows that hold node i.
+    // Returns the rows that contain node i.
     std::span<const Occurrence> held(std::size_t i) const {
         return {occurrence.data() + start[i], occurrence.data() + start[i + 1]};
     }
@@ -75,7 +77,7 @@ struct RowBlock {
         Occurrence occurrence;
     };
     std::vector<Entry> entries_;
-    std::vector<Entry> next_; // the row that the next block begins with, if it was looked at
+    std::vector<Entry> next_; // the first row of the next block, if it was already read
 };
 
 } // namespace treelet

@@ -1,8 +1,9 @@
-// The loop over a matrix's rows that all Gram algorithms share. An algorithm supplies what differs:
-//   take_rows(block)               how many rows, from block.first on, are worked on together
-//   constant_part(block, r, sums)  what counts alone give row r of them
-//   correct(block)                 all the rest
-// and, where it needs to, prepare(store, scratch, pulse) before the first block and finish(block, r, sums) before a row is written.
+// The loop over the rows of a matrix that all Gram algorithms share. An algorithm provides
+//   take_rows(block)               returns how many rows, from block.first on, are processed together
+//   constant_part(block, r, sums)  adds the part of row r that depends only on counts
+//   correct(block)                 adds the rest
+// and optionally prepare(store, scratch, pulse), called before the first block, and finish(block,
+// r, sums), called before a row is written.
 #pragma once
 #include "count_product.hpp"
 #include "row_block.hpp"
@@ -12,23 +13,23 @@ namespace treelet {
 
 template <class Num_> struct RowScratch {
     using Num = Num_;
-    std::vector<Id> index; // node -> its place in the block, or none
+    std::vector<Id> index; // node -> its position in the block, or none
     std::vector<Num> sums; // block rows x targets
     Counts seen;
 };
 
-// Consecutive rows that are worked on together.
+// Consecutive rows that are processed together.
 template <class Store, class Scratch> struct Block {
     using Num = typename Scratch::Num;
     RowsOf<Store> &rows;
     const Store &store;
     Scratch &s;
     Pulse &pulse;
-    std::size_t targets;   // all columns
-    std::size_t first;     // row
-    std::size_t count = 0; // of rows
-    std::size_t last = 0;  // targets that are compared with some of the rows are those below
-    Id limit = none;       // and have no nodes above
+    std::size_t targets;   // number of all columns
+    std::size_t first;     // first row
+    std::size_t count = 0; // number of rows
+    std::size_t last = 0;  // the rows are compared only with targets below `last`
+    Id limit = none;       // and these targets have no nodes above `limit`
 
     Num *sums(std::size_t r) const { return s.sums.data() + r * targets; }
     Num *sums(Id r) const { return sums(static_cast<std::size_t>(r)); }
@@ -52,14 +53,15 @@ template <class Algorithm, class Scratch> class RowLoop {
         scratch_.give(std::move(scratch));
     }
 
-    // What an algorithm may leave out.
+    // Optional functions of an algorithm.
     template <class Store> void prepare(const Store &, Scratch &, Pulse &) const {}
     template <class Block> std::size_t take_rows(Block &) const { return 1; }
     template <class Block> void constant_part(Block &, std::size_t, Num *) const {}
     template <class Block> void correct(Block &) const {}
     template <class Block> void finish(Block &, std::size_t, Num *) const {}
 
-    // What a thread works with, but for the values it keeps: sums of the rows of a block.
+    // Bytes of the working memory of a thread, except stored values: the sums of the rows of a
+    // block.
     static std::size_t working(std::size_t targets, std::size_t nodes) {
         return RowBlock::max_rows * targets * sizeof(Num) + nodes * sizeof(Id);
     }
@@ -74,7 +76,7 @@ template <class Algorithm, class Scratch> class RowLoop {
     template <class Block> void fill(Block &block) {
         if (block.s.sums.size() < block.count * size_) block.s.sums.resize(block.count * size_);
         for (std::size_t r = 0; r < block.count; ++r) {
-            std::fill_n(block.sums(r), block.last, Num(0)); // the others may be written to, but are never read
+            std::fill_n(block.sums(r), block.last, Num(0)); // the others may be written, but are never read
             self().constant_part(block, r, block.sums(r));
         }
         self().correct(block);

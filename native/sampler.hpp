@@ -1,4 +1,5 @@
-// Trees drawn from a grammar: from the start down, each symbol by one of its rules, with the rule's weight.
+// Draws trees from a grammar: from the start symbol down, each symbol is expanded by one of its
+// rules, chosen by weight.
 #pragma once
 #include "portable.hpp"
 #include "pulse.hpp"
@@ -12,7 +13,7 @@
 
 namespace treelet {
 
-// One of some things with given weights, in constant time: the alias method (Walker 1977, Vose 1991).
+// Draws an index with given weights in constant time: the alias method (Walker 1977, Vose 1991).
 class Alias {
   public:
     Alias() = default;
@@ -47,19 +48,21 @@ class Alias {
     }
 
   private:
-    std::vector<double> keep_;         // how often a place stands for its own
-    std::vector<std::uint32_t> other_; // and for what else
+    std::vector<double> keep_;         // probability that a position stands for itself
+    std::vector<std::uint32_t> other_; // the index that it stands for otherwise
 };
 
 class Sampler {
   public:
-    // Symbols, then words; a symbol without a label is hidden: its children go to the parent.
+    // Symbols, then words. A symbol without a label is hidden: its children become children of its
+    // parent.
     std::vector<std::string> labels;
     std::size_t first_word = 0;
-    // Rule r has the symbols tail[tail_start[r]] .. ; those of symbol s are rule_start[s] .. rule_start[s + 1] - 1.
+    // Rule r has the symbols tail[tail_start[r]] .. ; the rules of symbol s are rule_start[s] ..
+    // rule_start[s + 1] - 1.
     std::vector<std::int64_t> rule_start, tail_start;
     std::vector<Id> tail;
-    std::vector<Alias> choice; // of a rule, a symbol
+    std::vector<Alias> choice; // choice of a rule, per symbol
     std::vector<Id> start;
     Alias start_choice;
 
@@ -73,8 +76,8 @@ class Sampler {
             pulse.add(64 * (drawn.steps + 16));
             if (!taken) {
                 if (++refused == patience)
-                    throw std::length_error("of " + std::to_string(patience) + " trees, one after the other, none has at most " +
-                                            std::to_string(max_words) + " words: allow more (max_words)");
+                    throw std::length_error("of " + std::to_string(patience) + " consecutive trees, none has at most " +
+                                            std::to_string(max_words) + " words. Increase max_words.");
                 continue;
             }
             refused = 0;
@@ -114,15 +117,15 @@ class Sampler {
         return {symbol, tail_start[rule], tail_start[rule + 1], 0};
     }
 
-    // One tree; false if it has too many words.
+    // Draws one tree. Returns false if it has too many words.
     bool draw(std::mt19937_64 &random, std::size_t max_words, Drawn &out) const {
         std::size_t words = 0;
         out.nodes.clear();
         out.open.assign(1, opened(start[start_choice(random())], random));
         for (out.steps = 0; !out.open.empty(); ++out.steps) {
             if (out.steps == most_steps)
-                throw std::length_error("a tree has no end after " + std::to_string(most_steps) +
-                                        " steps: with these probabilities trees may grow for ever; bound them (max_words)");
+                throw std::length_error("a tree is not complete after " + std::to_string(most_steps) +
+                                        " steps. With these probabilities, trees may grow without end. Limit them with max_words.");
             Frame &frame = out.open.back();
             if (frame.next < frame.end) {
                 const Id below = tail[frame.next++];

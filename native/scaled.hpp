@@ -1,5 +1,6 @@
-// A number m * 2^(64 e): a double with an exponent that does not run out. Kernel values with lam = 1 grow
-// exponentially with the tree, far past float64; normalized kernels need their ratios all the same.
+// A number m * 2^(64 e): a double with a practically unlimited exponent. Kernel values with lam = 1
+// grow exponentially with the size of the tree, far beyond float64, but normalized kernels still
+// need their ratios.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -18,13 +19,13 @@ class Scaled {
         const Scaled &big = exponent_ >= other.exponent_ ? *this : other;
         const Scaled &small = exponent_ >= other.exponent_ ? other : *this;
         const std::int64_t gap = big.exponent_ - small.exponent_;
-        if (gap > 4) return big; // the smaller is below the last bit
+        if (gap > 4) return big; // the smaller number is below the last bit
         return Scaled(big.mantissa_ + std::ldexp(small.mantissa_, static_cast<int>(-64 * gap)), big.exponent_);
     }
     Scaled operator-(Scaled other) const { return *this + Scaled(-other.mantissa_, other.exponent_); }
     Scaled &operator+=(Scaled other) { return *this = *this + other; }
     Scaled &operator*=(Scaled other) { return *this = *this * other; }
-    bool operator==(double zero) const { return mantissa_ == zero; } // only asked of 0
+    bool operator==(double zero) const { return mantissa_ == zero; } // compared only with 0
 
     static Scaled from_log(double value) {
         const double exponent = std::floor(value / (64 * 0.693147180559945309417));
@@ -43,7 +44,8 @@ class Scaled {
     std::int64_t exponent_ = 0;
 };
 
-// What a Gram matrix receives: the value itself, or its logarithm where the value may not fit a double.
+// The number that is written to a Gram matrix: the value, or its logarithm if the value may not fit
+// a double.
 inline double output(double value) { return value; }
 inline double output(Scaled value) { return value.log(); }
 inline double derivative(double, int) { return 0; }

@@ -1,4 +1,4 @@
-// Working memory, shared out to threads.
+// Working memory that threads share.
 #pragma once
 #include "store.hpp"
 #include <memory>
@@ -6,8 +6,8 @@
 
 namespace treelet {
 
-// Working memory that threads take and give back, so that strips of one matrix do not allocate it anew.
-// What an exception interrupted is not given back: its state is unknown.
+// Working memory that threads take and return, so the strips of a matrix do not allocate it again.
+// After an exception, memory is not returned, because its state is unknown.
 template <class Scratch> class ScratchPool {
   public:
     std::unique_ptr<Scratch> take(std::size_t store_size) {

@@ -1,4 +1,4 @@
-// A column that may go on where another one ends, so that something large grows without being copied.
+// A column that can extend another column without copying it.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -7,13 +7,15 @@
 
 namespace treelet {
 
-// The first part is another column's, which must live on unchanged; what is added is this one's own.
+// The first part belongs to another column, which must stay alive and unchanged. Added items belong
+// to this column.
 template <class T> class Segmented {
   public:
     Segmented() = default;
     Segmented(std::initializer_list<T> values) : own_(values) {}
 
-    // A column that begins as `base` is now. Over a column that has a base itself: over the same, with a copy of the rest.
+    // Returns a column that begins with the current content of `base`. If `base` has a base itself,
+    // the new column shares that base and copies the rest.
     static Segmented over(const Segmented &base) {
         Segmented out;
         if (base.first_ > 0)
@@ -25,10 +27,10 @@ template <class T> class Segmented {
 
     std::size_t size() const { return first_ + own_.size(); }
     const T &operator[](std::size_t i) const { return i < first_ ? base_[i] : own_[i - first_]; }
-    // From the i-th on, contiguous to the end of the segment that it is in.
+    // Pointer to item i; items are contiguous up to the end of its segment.
     const T *from(std::size_t i) const { return i < first_ ? base_ + i : own_.data() + (i - first_); }
     const T &back() const { return (*this)[size() - 1]; }
-    void reserve(std::size_t n) { own_.reserve(n - std::min(n, first_)); } // for so many in all
+    void reserve(std::size_t n) { own_.reserve(n - std::min(n, first_)); } // n is the total number of items
     void push_back(T value) { own_.push_back(value); }
     template <class It> void append(It begin, It end) { own_.insert(own_.end(), begin, end); }
 

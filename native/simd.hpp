@@ -1,4 +1,5 @@
-// The few loops that gain from wide registers, compiled once per instruction set and chosen when the core is loaded.
+// The few loops that benefit from wide registers, compiled once per instruction set and selected
+// when the core is loaded.
 #pragma once
 #include "store.hpp"
 
@@ -64,7 +65,7 @@ TREELET_WIDE inline void chain(double *__restrict y, double a, const double *__r
     for (std::size_t i = 0; i < n; ++i) y[i] = x[i] + y[i] * (a * x[i] + 1);
 }
 
-// The same for numbers that no register holds.
+// The same for number types that do not fit registers.
 template <class Num> void add_scaled(Num *y, Num a, const Num *x, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) y[i] += a * x[i];
 }

@@ -1,18 +1,23 @@
-// Random features of trees, whose inner products estimate the subset-tree and the partial-tree kernel.
+// Random features of trees, whose inner products estimate the subset-tree and the partial-tree
+// kernel.
 //
-// In the manner of distributed tree kernels (Zanzotto & Dell'Arciprete 2012) and tensor sketches (Pham & Pagh 2013): a fragment has
-// a random vector, a tree the sum of its fragments' vectors, and the sum over all fragments at a node follows from
-// those of its children. Vectors are complex, as if after a Fourier transform, so that a convolution is a product by entries:
+// The method follows distributed tree kernels (Zanzotto & Dell'Arciprete 2012) and tensor sketches
+// (Pham & Pagh 2013). A fragment has a random vector, and a tree has the sum of its fragments'
+// vectors. The sum over all fragments at a node follows from those of its children. Vectors are
+// complex, as after a Fourier transform, so a convolution is an entrywise product:
 //   SST:  s(u) = sqrt(lam) r(production) * prod_j (1 + P_j s(u_j))
 //   PT:   s(u) = sqrt(mu) r(label) * (lam + sum_b T_b),  T_b = P s(u_b) * (1 + Q D_b),  D_b = lam D_(b-1) + T_(b-1)
-// r has entries of modulus 1, drawn by a hash of the production or label; P_j, Q permute entries, so that fragments of the same
-// productions in other places have other vectors. T_b are the sequences of children that end with the b-th, D_b those before it,
-// decayed.
+// r has entries of modulus 1, drawn by a hash of the production or label. P_j and Q permute
+// entries, so fragments with the same productions in other positions have different vectors. T_b is
+// the sum over sequences of children that end with child b, and D_b the decayed sum over those
+// before it.
 //
-// The smallest fragments weigh most: those that have a coordinate of their own (KnownParts) are counted there and taken out of s.
+// The smallest fragments have the largest weights. Those with a coordinate of their own
+// (KnownParts) are counted there and excluded from s.
 //
-// One walk a tree, the largest child first, so that no more vectors are open at once than the logarithm of its size. What is needed
-// again is kept. A vector depends on the subtree alone, to the last bit.
+// Each tree is traversed once, the largest child first, so the number of open vectors is at most
+// logarithmic in its size. Vectors that are needed again are stored. A vector depends only on the
+// subtree, to the last bit.
 #pragma once
 #include "pulse.hpp"
 #include "sketch_waves.hpp"
@@ -21,14 +26,15 @@ namespace treelet {
 
 struct SketchParameters {
     bool partial;
-    double lam, mu; // mu: PT
-    int max_depth;  // SST; 0: no bound
+    double lam, mu; // mu: PT only
+    int max_depth;  // SST only; 0: no limit
     bool leaves;
 };
 
 class TreeSketch {
   public:
-    // only_known: parts that are not known are as if they were not there. budget: bytes of vectors kept for later trees, a thread.
+    // With only_known, unknown parts are ignored. `budget` is the number of bytes per thread for
+    // vectors that are stored for later trees.
     TreeSketch(SketchParameters p, std::size_t waves, std::uint64_t seed, KnownParts known, bool only_known, std::size_t budget)
         : p_(p), keys_{!p.partial, p.leaves}, n_(waves), seed_(seed), known_(std::move(known)), only_known_(only_known),
           budget_(budget), exact_(known_.empty() ? 0 : known_.coordinates()), outer_(std::sqrt(p.partial ? p.mu : p.lam)),
@@ -41,13 +47,13 @@ class TreeSketch {
     std::size_t width() const { return exact_ + 2 * n_; }
     std::size_t exact() const { return exact_; }
     PartKeys keys() const { return keys_; }
-    // What one occurrence counts in a coordinate of its own.
+    // Weight of one occurrence in a coordinate of its own.
     double single_weight() const { return outer_ * alone_; }
     double pair_weight() const { return outer_ * child_; }
     bool single_leaves() const { return p_.leaves; }
 
-    // Rows begin .. end of `trees`, whose roots are given, divided by exp(logs / 2); the first row that does not fit a float,
-    // or none.
+    // Writes rows begin .. end of `trees`, whose roots are given, divided by exp(logs / 2). Returns
+    // the first row that does not fit a float, or none.
     Id rows(const Store &store, const NodeWeights &trees, const Id *roots, const double *logs, std::size_t begin, std::size_t end,
             float *out, std::int64_t stride, void (*check)()) const;
 
@@ -59,7 +65,7 @@ class TreeSketch {
         Id heavy = none; // the largest child, which is visited first
         enum { begun, waiting, held, kept } heavy_is = begun;
         std::size_t next = 0;
-        Sketched first; // the largest child, where it is held here
+        Sketched first; // the largest child, if it is stored here
         std::vector<Wave> inner;
         Wave before; // PT: D
         Wave sum;
@@ -100,25 +106,25 @@ class TreeSketch {
     bool only_known_;
     std::size_t budget_;
     std::size_t exact_;
-    double outer_, alone_, child_; // s of a node on its own is outer r alone; of one as a child, child r
-    std::vector<Id> order_;        // a permutation, twice
+    double outer_, alone_, child_; // s of a single node is outer r alone; of a node as a child, child r
+    std::vector<Id> order_;        // a permutation, repeated twice
     Roots roots_;
 };
 
-// One thread's walk through some trees.
+// The traversal of some trees by one thread.
 struct TreeSketch::Work {
     const TreeSketch &sketch;
     const Store &store;
     const NodeWeights &trees;
-    std::size_t row = 0; // the tree at hand
+    std::size_t row = 0; // the current tree
     Waves waves;
     Pulse pulse;
     Marks place;
-    std::vector<Id> uses; // of each node below the roots, that are still to come
+    std::vector<Id> uses; // remaining uses of each node below the roots
     std::vector<Sketched> kept;
     std::vector<char> is_kept, made_before;
-    std::vector<Id> kept_order;   // places
-    std::size_t kept_earlier = 0; // how many of these are from earlier trees
+    std::vector<Id> kept_order;   // positions
+    std::size_t kept_earlier = 0; // number of these from earlier trees
     std::size_t kept_waves = 0;
     std::vector<Open> open;
     Sketched result;
@@ -135,7 +141,7 @@ struct TreeSketch::Work {
             if (roots[i] != none) ++uses[place[roots[i]]];
     }
 
-    // That of a root; valid until `done_with` it.
+    // Returns the vectors of a root, which are valid until `done_with` is called.
     const Sketched &sketched(Id root, std::size_t number) {
         row = number;
         kept_earlier = kept_order.size();
@@ -163,10 +169,10 @@ struct TreeSketch::Work {
                 most = size, o.heavy = static_cast<Id>(k);
         open.push_back(std::move(o));
     }
-    // Nothing comes of such a node.
+    // Whether a node contributes nothing.
     bool silent(Id node) const { return store.arity(node) == 0 && sketch.keys_.node(store, node) == PartKeys::nothing; }
 
-    // The next child of the node that is open last; or the node itself, when all are done.
+    // Visits the next child of the last open node, or finishes the node if all children are done.
     void step() {
         Open &o = open.back();
         const Id *kids = store.children(o.node);
@@ -190,7 +196,7 @@ struct TreeSketch::Work {
             enter(child);
     }
 
-    // The next child is part of the node's vector, and its nodes of the sum.
+    // Includes the next child in the vector of the node, and adds the sum over the child's nodes.
     void take(Open &o, const Sketched &child) {
         const std::size_t position = o.next++;
         waves.add(o.sum, child.sum);
@@ -208,7 +214,7 @@ struct TreeSketch::Work {
         const Id *index = sketch.moved(o.key, position);
         o.inner.resize(levels);
         for (std::size_t l = 0; l < levels; ++l) {
-            if (sketch.p_.max_depth != 0 && l == 0) continue; // the production alone
+            if (sketch.p_.max_depth != 0 && l == 0) continue; // only the production
             const Wave &s = child.level[sketch.p_.max_depth == 0 ? 0 : std::min(l, child.level.size()) - 1];
             Wave &inner = o.inner[l];
             const float one = power_of_two(-s.exponent);
@@ -222,7 +228,7 @@ struct TreeSketch::Work {
         }
     }
 
-    // One more child of a sequence; nullptr: one that is always left out.
+    // Appends a child to a sequence; nullptr stands for a child that is always skipped.
     void append(Open &o, const Wave *s) {
         const std::size_t n = waves.size();
         const auto lam = static_cast<float>(sketch.p_.lam);
@@ -235,7 +241,7 @@ struct TreeSketch::Work {
         const Id *index = sketch.moved(o.key, 0), *shift = sketch.moved(~o.key, 0);
         Wave after;
         after.part = waves.take();
-        if (o.before.zero()) { // the first
+        if (o.before.zero()) { // the first child
             total.part = waves.take(), total.exponent = s->exponent, total.bound = s->bound;
             set_shifted(total.part.data(), 0, 1, s->part.data(), index, n);
             std::copy(total.part.begin(), total.part.end(), after.part.begin());
@@ -253,7 +259,7 @@ struct TreeSketch::Work {
         o.before = std::move(after);
     }
 
-    // s = outer r * inner, and into the sum what of it has no coordinate of its own.
+    // s = outer r * inner. Adds the part of s without a coordinate of its own to the sum.
     void finish() {
         Open &o = open.back();
         Sketched made;
@@ -285,7 +291,7 @@ struct TreeSketch::Work {
                    again = uses[at] > 1 && has_room(node, made.level.size() + !made.sum.zero());
         if (first) parent->heavy_is = again ? Open::kept : Open::held;
         if (again) {
-            keep(at, std::move(made)); // whoever waits for it finds it there
+            keep(at, std::move(made)); // waiting nodes find it there
         } else if (!parent) {
             result = std::move(made);
         } else if (first) {
@@ -311,7 +317,7 @@ struct TreeSketch::Work {
         inner.bound = log_sum(inner.bound, 0);
     }
 
-    // The node's own fragments, into the sum.
+    // Adds the node's own fragments to the sum.
     void add_own(Open &o) {
         const std::size_t n = store.arity(o.node);
         if (n == 0 && !sketch.p_.leaves) return;
@@ -342,8 +348,9 @@ struct TreeSketch::Work {
         waves.give(mine), waves.give(rest);
     }
 
-    // Whether there is room to keep something for those that need it later; for a part that the tree at hand has twice there is
-    // always. What earlier trees left makes room. What is not kept is made again when it is asked for.
+    // Returns whether there is memory to store a vector for later use. A part that occurs twice in
+    // the current tree is always stored. Vectors of earlier trees are removed to make room. Vectors
+    // that are not stored are computed again when needed.
     bool has_room(Id node, std::size_t more) {
         if (fits(more)) return true;
         for (std::size_t i = 0; i < kept_earlier; ++i)

@@ -1,4 +1,4 @@
-// The loops of a sketch: vectors of complex numbers, real parts first and then imaginary ones, n of each.
+// The loops of a sketch over vectors of complex numbers: n real parts, then n imaginary parts.
 #pragma once
 #include "simd.hpp"
 #include <array>
@@ -6,7 +6,7 @@
 
 namespace treelet {
 
-// The 256th roots of unity: of powers of one drawn at random all but every 256th have mean 0.
+// The 256th roots of unity. Of the powers of a random one, all except every 256th have mean 0.
 struct Roots {
     std::array<float, 256> re, im;
     Roots() {
@@ -25,7 +25,7 @@ inline std::uint64_t random_number(std::uint64_t sequence, std::uint64_t n) {
     return z ^ (z >> 31);
 }
 
-// y = a r with r drawn from the roots of unity; `draw` has room for n bytes and seven more.
+// y = a r, with r drawn from the roots of unity. `draw` has room for n + 7 bytes.
 TREELET_WIDE inline void fill_phases(float *__restrict y, float a, std::uint64_t sequence, const Roots &roots,
                                      std::uint8_t *__restrict draw, std::size_t n) {
     for (std::size_t i = 0; i < n; i += 8) {
@@ -61,7 +61,7 @@ TREELET_WIDE inline void set_product(float *__restrict y, const float *__restric
         y[n + i] = x[i] * z[n + i] + x[n + i] * z[i];
     }
 }
-// y += a x, of 2n real numbers
+// y += a x, for 2n real numbers
 TREELET_WIDE inline void add_scaled(float *__restrict y, float a, const float *__restrict x, std::size_t n) {
     for (std::size_t i = 0; i < 2 * n; ++i) y[i] += a * x[i];
 }
@@ -76,8 +76,8 @@ TREELET_WIDE inline void add_moved(float *__restrict y, float a, const float *__
         y[n + i] += a * x[n + static_cast<std::size_t>(index[i])];
     }
 }
-// One more child x of a sequence: t = a x[index] (one + before[shift]), the sequences that end in it.
-// after = decay before + t, those that may go on; total += t.
+// Appends a child x to sequences: t = a x[index] (one + before[shift]) are the sequences that end
+// with x; after = decay before + t are those that may continue; total += t.
 TREELET_WIDE inline void extend(float *__restrict after, float *__restrict total, const float *__restrict before, float decay,
                                 float one, float a, const float *__restrict x, const Id *__restrict index,
                                 const Id *__restrict shift, std::size_t n) {

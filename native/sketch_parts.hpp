@@ -1,15 +1,15 @@
-// The smallest parts of trees: a node on its own, and a node with one of its children. A sketch knows them by numbers made of
-// the labels' texts, so that they are the same in every store.
+// The smallest parts of trees: a single node, and a node with one of its children. A sketch
+// identifies them by numbers computed from the texts of labels, which are the same in every store.
 #pragma once
 #include "node_weights.hpp"
 
 namespace treelet {
 
-// How a sketch names what it sees.
+// How a sketch identifies parts.
 struct PartKeys {
     static constexpr std::uint64_t nothing = 0;
-    bool productions; // a node is its production, otherwise its label
-    bool leaves;      // productions: whether words are parts, too
+    bool productions; // whether a node is identified by its production or by its label
+    bool leaves;      // with productions: whether words are parts too
 
     std::uint64_t node(const Store &store, Id node) const {
         const std::size_t n = store.arity(node);
@@ -21,14 +21,14 @@ struct PartKeys {
         }
         return key == nothing ? 1 : key;
     }
-    // Under a production a child has its place, under a label any.
+    // Below a production, the position of a child matters; below a label, it does not.
     std::uint64_t pair(std::uint64_t node, std::size_t position, std::uint64_t child) const {
         const std::uint64_t key = mix(mix(node, productions ? position + 2 : 1), child);
         return key == nothing ? 1 : key;
     }
 };
 
-// Which parts are known, and which coordinate those have that are counted exactly.
+// The known parts, and the coordinates of those that are counted exactly.
 class KnownParts {
   public:
     KnownParts(const std::uint64_t *key, const Id *coordinate, std::size_t n)
@@ -36,7 +36,7 @@ class KnownParts {
         for (std::size_t i = 0; i < n; ++i) table_.insert(key_[i], static_cast<Id>(i));
     }
     bool has(std::uint64_t key) const { return place(key) != none; }
-    // none: the part is not counted exactly, or not known.
+    // Returns none if the part is not counted exactly, or not known.
     Id coordinate(std::uint64_t key) const {
         const Id at = place(key);
         return at == none ? none : coordinate_[at];
@@ -55,12 +55,12 @@ class KnownParts {
     IdTable table_;
 };
 
-// In how many trees each part is, and its share of what trees have in common with themselves.
+// Counts the trees that contain each part, and its share of the self-values of trees.
 class PartCounts {
   public:
     PartCounts(PartKeys keys, bool single_leaves, bool pairs) : keys_(keys), single_leaves_(single_leaves), pairs_(pairs) {}
 
-    // share[t] is what one occurrence, squared, counts in tree t.
+    // share[t] is the share of one occurrence, squared, in tree t.
     void add(const Store &store, const NodeWeights &trees, const double *share) {
         for (std::size_t t = 0; t < trees.rows(); ++t) {
             for (std::int64_t i = trees.start[t]; i < trees.start[t + 1]; ++i)
@@ -75,7 +75,7 @@ class PartCounts {
         }
     }
 
-    // f(key, whether it is a pair) for the parts at a node.
+    // Calls f(key, whether it is a pair) for the parts at a node.
     template <class F> static void each_part(const Store &store, Id node, PartKeys keys, bool single_leaves, bool pairs, F f) {
         const std::uint64_t own = keys.node(store, node);
         if (own == PartKeys::nothing) return;

@@ -1,4 +1,4 @@
-// The vectors of a sketch, whose entries may grow past a float's range.
+// The vectors of a sketch, whose entries may exceed the range of a float.
 #pragma once
 #include "sketch_loops.hpp"
 #include "sketch_parts.hpp"
@@ -7,19 +7,19 @@ namespace treelet {
 
 // A vector of complex numbers times 2^exponent.
 struct Wave {
-    std::vector<float> part;   // empty: all are 0
-    std::int64_t exponent = 0; // never below 0: only growth is taken out
+    std::vector<float> part;   // empty: all entries are 0
+    std::int64_t exponent = 0; // never below 0: only growth is factored out
     double bound = 0;          // no entry is larger than 2^bound
     bool zero() const { return part.empty(); }
 };
 
-// Of one that is not above 0: too small a power is 0.
+// For exponents that are not above 0. Powers that are too small are 0.
 inline float power_of_two(std::int64_t exponent) {
     return std::ldexp(1.0F, static_cast<int>(std::max<std::int64_t>(exponent, -1000)));
 }
 inline double log_sum(double a, double b) { return std::max(a, b) + std::log2(1 + std::exp2(-std::fabs(a - b))); }
 
-// Memory for waves, used again.
+// Memory for waves, which is reused.
 class Waves {
   public:
     explicit Waves(std::size_t size) : size_(size) {}
@@ -34,7 +34,7 @@ class Waves {
         if (!wave.zero()) spare_.push_back(std::move(wave.part));
         wave = Wave();
     }
-    // Entries near 1 again, if they may be very large.
+    // Rescales entries to about 1 if they may be very large.
     void settle(Wave &wave) const {
         if (wave.bound < 60) return;
         const int shift = std::max(0, std::ilogb(std::max(1.0F, largest(wave.part.data(), size_))));
@@ -65,10 +65,11 @@ class Waves {
     std::vector<std::vector<float>> spare_;
 };
 
-// What is known of a subtree: its vector (one a depth, where that is bounded), and the sum of the vectors of all its nodes.
+// The data of a subtree: its vector (one per depth if depth is limited), and the sum of the vectors
+// of all its nodes.
 struct Sketched {
     std::uint64_t key = PartKeys::nothing;
-    std::vector<Wave> level; // empty: it has none
+    std::vector<Wave> level; // empty: it has no vector
     Wave sum;
     void give(Waves &waves) {
         for (Wave &wave : level) waves.give(wave);

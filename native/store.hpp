@@ -1,10 +1,11 @@
-// The heart of treelet: a hash-consed store of ordered labeled trees.
+// The core data structure of treelet: a hash-consed store of ordered labeled trees.
 //
-// Two equal complete subtrees, wherever they occur, are one node. Children always have smaller ids than
-// their parents, so ascending id order is a bottom-up order. Nodes are never changed or removed, so an id
-// stays valid in every store that was grown from this one.
+// Equal complete subtrees, wherever they occur, are one node. Children always have smaller ids than
+// their parents, so ascending id order is a bottom-up order. Nodes are never changed or removed, so
+// an id stays valid in every store that was grown from this one.
 //
-// A store can be grown over another one: it begins with all of its nodes, under the same ids, without a copy of them.
+// A store can be grown over another store. It then begins with all nodes of that store, under the
+// same ids, without a copy.
 #pragma once
 #include "bytes.hpp"
 #include "portable.hpp"
@@ -44,8 +45,8 @@ inline std::uint64_t hash_text(std::string_view text) {
     return mix(hash, tail);
 }
 
-// Open-addressing table from content to id; the content itself lives elsewhere and is compared by `same`. Half of a hash is
-// enough, as there are fewer than 2^31 ids, and it keeps a slot to eight bytes.
+// Open-addressing table from content to id. The content is stored elsewhere and compared by `same`.
+// Half of a hash is enough, because there are fewer than 2^31 ids, and keeps a slot to eight bytes.
 class IdTable {
   public:
     template <class Same> Id find(std::uint64_t hash, Same same) const {
@@ -64,7 +65,8 @@ class IdTable {
         place({half_of(hash), id});
         ++used_;
     }
-    // Many at once, numbered from 0, none of them there yet: memory is asked for some steps ahead of its use.
+    // Inserts many ids, numbered from 0, that are not in the table yet. Memory is prefetched some
+    // steps ahead.
     void insert_all(const std::vector<std::uint64_t> &hashes) {
         constexpr std::size_t ahead = 16;
         reserve(used_ + hashes.size());
@@ -73,7 +75,7 @@ class IdTable {
             insert(hashes[i], static_cast<Id>(i));
         }
     }
-    // Room for so many in all.
+    // Reserves room for n entries in total.
     void reserve(std::size_t n) {
         if (bytes_for(n) > slots_.size() * sizeof(Slot)) resize(bytes_for(n) / sizeof(Slot));
     }
@@ -103,7 +105,7 @@ class IdTable {
     std::size_t used_ = 0;
 };
 
-// A table that goes on where another one ends: see Segmented.
+// A table that extends another table; see Segmented.
 class SegmentedTable {
   public:
     static SegmentedTable over(const SegmentedTable &base) {
@@ -127,7 +129,7 @@ class SegmentedTable {
     IdTable own_;
 };
 
-// A number that no other object has, a copy included: by it, something kept for later knows what it was made from.
+// A number that no other object has, not even a copy. Cached data use it to identify their source.
 class Serial {
   public:
     Serial() : value_(next()) {}
@@ -145,14 +147,14 @@ class Serial {
 
 inline Id next_id(std::size_t n) {
     if (n >= static_cast<std::size_t>(std::numeric_limits<Id>::max()))
-        throw std::length_error("more than 2,147,483,646 distinct parts or labels in one bank: split it");
+        throw std::length_error("The bank has more than 2,147,483,646 distinct parts or labels. Split the bank.");
     return static_cast<Id>(n);
 }
 
 class Store {
   public:
     Store() = default;
-    // Grown over `base`, which must not change any more.
+    // Grows over `base`, which must not change any more.
     explicit Store(const std::shared_ptr<const Store> &base)
         : base_(base->base_ ? base->base_ : base), label_bytes_(Segmented<char>::over(base->label_bytes_)),
           label_end_(Segmented<std::size_t>::over(base->label_end_)), label_(Segmented<Id>::over(base->label_)),
@@ -163,8 +165,8 @@ class Store {
           nodes_(SegmentedTable::over(base->nodes_)), productions_(SegmentedTable::over(base->productions_)) {}
 
     std::uint64_t serial() const { return serial_; }
-    // Of what it grew over, or of itself: productions with smaller numbers than `base_productions` are the same in all that grow
-    // over one store.
+    // The serial number of the base, or of this store if it has no base. Productions with numbers
+    // below `base_productions` are the same in all stores that grow over one base.
     std::uint64_t base_serial() const { return base_ ? base_->serial_ : serial_; }
     std::size_t base_productions() const { return (base_ ? *base_ : *this).production_count(); }
 
@@ -179,9 +181,9 @@ class Store {
         labels_.insert(hash, id);
         return id;
     }
-    // none: there is no such label.
+    // Returns none if there is no such label.
     Id find_label(std::string_view text) const { return find_label(text, hash_text(text)); }
-    void append_label(std::string_view text) { // that is not there yet
+    void append_label(std::string_view text) { // must not exist yet
         labels_.insert(hash_text(text), next_id(label_end_.size()));
         label_bytes_.append(text.begin(), text.end());
         label_end_.push_back(label_bytes_.size());
@@ -204,8 +206,9 @@ class Store {
         production_.push_back(n ? add_production(id) : none);
         return id;
     }
-    // A node that is not there yet, with the number of its production, in a store that is made again as it was: false if that
-    // cannot be. It is found only when all hashes have been given to `enter`.
+    // Adds a node that does not exist yet, with its production number, to a store that is rebuilt.
+    // Returns false if the data are invalid. The node can be found only after all hashes have been
+    // passed to `enter`.
     bool append_node(Id label, const Id *kids, std::size_t n, Id production, std::vector<std::uint64_t> &hashes) {
         const Id known = static_cast<Id>(production_count());
         if (n ? production < 0 || production > known : production != none) return false;
@@ -216,7 +219,7 @@ class Store {
         return true;
     }
     void enter(const std::vector<std::uint64_t> &hashes) { nodes_.insert_all(hashes); }
-    // Memory for so much in all.
+    // Reserves memory for these total sizes.
     void reserve(std::size_t labels, std::size_t bytes, std::size_t nodes, std::size_t children) {
         label_bytes_.reserve(bytes), label_end_.reserve(labels), labels_.reserve(labels);
         label_.reserve(nodes), production_.reserve(nodes), height_.reserve(nodes), size_.reserve(nodes), flat_.reserve(nodes);
@@ -230,11 +233,11 @@ class Store {
     Id production(Id node) const { return production_[node]; }
     Id height(Id node) const { return height_[node]; }
     double productions_below(Id node) const { return size_[node]; }
-    // True for words and for pre-terminals: no child has a production of its own.
+    // True for words and pre-terminals: no child has a production of its own.
     bool flat(Id node) const { return flat_[node]; }
 
     std::size_t production_count() const { return production_node_.size(); }
-    // none: there is no such production.
+    // Returns none if there is no such production.
     Id find_production(Id label, const Id *kids, std::size_t n) const {
         return productions_.find(hash_node(label, kids, n), [&](Id other) {
             const Id twin = production_node_[other];
@@ -247,14 +250,14 @@ class Store {
 
     static constexpr bool hidden(Id) { return false; } // see forest_store.hpp
 
-    // f(child, how often it is there when the node is): once, in a tree.
+    // Calls f(child, number of occurrences given the node), which is 1 in a tree.
     template <class F> void each_child(Id node, F f) const {
         const Id *kids = children(node);
         for (std::size_t k = 0, n = arity(node); k < n; ++k) f(kids[k], 1.0);
     }
 
-    // Takes in the nodes of `other` below `roots`, in the order of their numbers or as they are completed; returns the roots' ids
-    // here.
+    // Adds the nodes of `other` below `roots`, in the order of their numbers or of their
+    // completion. Returns the ids of the roots in this store.
     std::vector<Id> absorb(const Store &other, const Id *roots, std::size_t n, bool by_number = true) {
         Marks place(other.size());
         const std::vector<Id> nodes = by_number ? below(other, roots, n, place) : completed(other, roots, n, place);
@@ -297,13 +300,13 @@ class Store {
         return hash;
     }
 
-    // All columns of a new node but its production.
+    // Appends all columns of a new node except its production.
     Id append(Id label, const Id *kids, std::size_t n) {
         const Id id = next_id(label_.size());
         label_.push_back(label);
         child_.append(kids, kids + n);
         child_start_.push_back(static_cast<std::int64_t>(child_.size()));
-        // Height and size count productions: a word has none.
+        // Height and size count productions. A word has none.
         Id height = 0;
         double size = n ? 1 : 0;
         bool flat = true;
@@ -318,7 +321,8 @@ class Store {
         return id;
     }
 
-    // A production is a label with the ordered labels of the children; words and other nodes of one label are alike.
+    // A production is a label with the ordered labels of the children. It does not distinguish
+    // words from other nodes with the same label.
     Id add_production(Id node) {
         const std::size_t n = arity(node);
         const std::uint64_t hash = hash_production(node);
@@ -336,7 +340,7 @@ class Store {
         return id;
     }
 
-    std::shared_ptr<const Store> base_; // keeps alive what the columns begin with
+    std::shared_ptr<const Store> base_; // keeps the store alive whose columns this one extends
     Segmented<char> label_bytes_;
     Segmented<std::size_t> label_end_;
     Segmented<Id> label_, child_, production_, height_, production_node_;

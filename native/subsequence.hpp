@@ -1,9 +1,11 @@
-// The gap-weighted subsequence kernel (Lodhi et al. 2002) between sequences of features, over a whole matrix at once.
+// The gap-weighted subsequence kernel (Lodhi et al. 2002) between sequences of features, over a
+// whole matrix at once.
 //
-//   K = sum over subsequences u of `length` features, each place they are at in both, of lam^(span in one + span in the other)
+//   K = sum over subsequences u of `length` features and pairs of their occurrences of lam^(span in one + span in the other)
 //
-// Sequences lie in the store as for the locality kernel, so that equal ones are one node and K = F C F' over distinct
-// sequences. C is a dynamic program over the places of the two; it is run where they have enough features in common.
+// Sequences are stored as for the locality kernel. Equal sequences are therefore one node, and K =
+// F C F' over distinct sequences. C is a dynamic program over the positions of two sequences, which
+// runs only if they share enough features.
 #pragma once
 #include "locality.hpp"
 #include "node_loop.hpp"
@@ -15,8 +17,8 @@ struct NoValues {
     static constexpr bool memory() { return false; }
 };
 template <class Num> struct SubsequenceScratch : NodeScratch<Num, NoValues> {
-    std::vector<Num> upto;      // a row a size of subsequence
-    std::vector<Id> common;     // per column: how many places hold a feature of the row's sequence
+    std::vector<Num> upto;      // one row per subsequence size
+    std::vector<Id> common;     // per column: number of positions with a feature of the row's sequence
     std::vector<Id> met;        // columns
     std::vector<Id> one, other; // features of two sequences
 };
@@ -43,7 +45,8 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
         if (s.common.size() < column_.size()) s.common.resize(column_.size(), 0);
     }
 
-    // The sequences that have enough features in common with one of a row, and the sum of what each gives.
+    // Finds the sequences that share enough features with a sequence of a row, and adds their
+    // values.
     template <class Block> void correct_node(Block &b, std::size_t i) const {
         const Id u = b.s.nodes.node[i];
         if (!is_sequence(b.store, u) || b.store.arity(u) < static_cast<std::size_t>(length_)) return;
@@ -64,7 +67,7 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
         met.clear();
     }
 
-    // Adds to the weights of the only target, which must hold the nodes.
+    // Adds to the weights of the only target, which must contain the nodes.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
         for (std::size_t i = 0; i < n; ++i)
             if (const Id local = local_[node[i]]; local != none) postings_.grow(local, scale * weight[i]);
@@ -100,8 +103,10 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
         for (std::size_t i = 0; i < store.arity(node); ++i) f(store.label(node), store.label(kids[i]));
     }
 
-    // upto[size][k], at place i of the one: subsequences of `size` features in its first i places and the first k of the other,
-    // weighted as if they went on to the end of these places; the empty one is at all of them. Only the row of i is there.
+    // upto[size][k], at position i of the first sequence: the sum over subsequences of `size`
+    // features in its first i positions and the first k of the other, weighted as if they extended
+    // to the end of these positions. The empty subsequence counts at every position. Only the row
+    // of i is stored.
     Num compare(const Store &store, Id u, Id v, Scratch &s, Pulse &pulse) const {
         const std::size_t rows = store.arity(u), columns = store_.arity(v), width = columns + 1;
         const auto sizes = static_cast<std::size_t>(length_); // 0 .. length - 1
@@ -118,10 +123,11 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
             const Num *const last = s.upto.data() + (sizes - 1) * width;
             for (std::size_t k = 1; k <= columns; ++k)
                 if (one[i - 1] == other[k - 1]) total += square * last[k - 1];
-            for (std::size_t size = std::min(sizes - 1, i); size > 0; --size) { // the longest first: the shorter are those of i - 1
+            // The longest first, because the values of shorter subsequences at i - 1 are needed.
+            for (std::size_t size = std::min(sizes - 1, i); size > 0; --size) {
                 const Num *const shorter = s.upto.data() + (size - 1) * width;
                 Num *const longer = s.upto.data() + size * width;
-                Num ends_here(0); // those whose last feature in `one` is at i
+                Num ends_here(0); // subsequences whose last feature in `one` is at i
                 for (std::size_t k = 1; k <= columns; ++k) {
                     ends_here *= lam;
                     if (one[i - 1] == other[k - 1]) ends_here += square * shorter[k - 1];
@@ -138,7 +144,7 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
     std::vector<Id> local_, column_; // node -> number of the column, and back
     KeyNumbers<2> features_;         // (type, feature)
     Postings postings_;
-    Postings holders_; // feature -> the sequences that hold it
+    Postings holders_; // feature -> the sequences that contain it
 };
 
 } // namespace treelet

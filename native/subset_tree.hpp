@@ -3,15 +3,19 @@
 //   C(u,v) = lam * prod_j (1 + C(u_j, v_j))      if u and v have the same production, else 0      (their section 2)
 //   K(i,j) = sum_{u in i} sum_{v in j} C(u,v)
 //
-// Most pairs with one production have no child pair with one production, and there C = lam. Of the others, most have in common
-// what very many subtrees have: their shapes (subset_tree_index.hpp). So
+// Most pairs with the same production have no child pair with the same production, and then C =
+// lam. Most of the others share only parts that very many subtrees have: their shapes
+// (subset_tree_index.hpp). So
 //   K = lam * P P'  (P: tree x production counts)  +  sum of S - lam  +  sum of C - S,    S(u,v) = C(shape of u, shape of v).
-// S - lam is computed once a shape of the columns, and is not 0 only where a common key is met; C - S is not 0 only where another
-// key is met, here or below. Only the rows S(u, .) - lam and C(u, .) - S(u, .) of the current block are held.
+// S - lam is computed once per shape of the columns, and is nonzero only if a common key matches. C
+// - S is nonzero only if another key matches, here or below. Only the rows S(u, .) - lam and C(u,
+// .) - S(u, .) of the current block are stored.
 //
-// With leaves, a word counts too, as if it had one child that all words share: it has a production, and equal words have one.
+// With leaves, words count too, as if each had one child that all words share: a word has a
+// production, and equal words have the same one.
 //
-// With max_depth = d the recursion is C_d(u,v) = lam * prod_j (1 + C_{d-1}(u_j, v_j)), C_1 = lam: one value a level.
+// With max_depth = d the recursion is C_d(u,v) = lam * prod_j (1 + C_{d-1}(u_j, v_j)), C_1 = lam:
+// one value per level.
 #pragma once
 #include "subset_tree_index.hpp"
 #include "subset_tree_scratch.hpp"
@@ -25,7 +29,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     using Loop = NodeLoop<SubsetTreeColumns<Num>, Scratch>;
 
   public:
-    // max_depth 0: no bound.
+    // max_depth 0: no limit.
     SubsetTreeColumns(Targets targets, Num lam, int max_depth, bool leaves)
         : Loop(targets.size()), store_(targets.store), lam_(lam), base_(Num(1) + lam), leaves_(leaves) {
         const Productions productions = productions_of(*targets.store);
@@ -98,7 +102,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         }
     }
 
-    // Adds to the weights of the only target, which must hold the nodes.
+    // Adds to the weights of the only target, which must contain the nodes.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
         for (std::size_t i = 0; i < n; ++i) {
             const Id production = productions_of(*store_).of(node[i]);
@@ -126,23 +130,24 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     std::size_t bytes() const { return productions_.bytes() + index_.bytes(); }
 
   private:
-    struct Node {           // of a row
-        std::size_t i;      // its place in the block
+    struct Node {           // a node of a row
+        std::size_t i;      // its position in the block
         Id p;               // its production
-        Id columns, shapes; // of that production, up to the limit
+        Id columns, shapes; // numbers of columns and shapes of that production, up to the limit
         std::size_t touched = 0, others = 0, levels = 1;
-        bool all = false; // all shapes are, instead
+        bool all = false; // whether all shapes are touched, and not listed
     };
 
     Productions productions_of(const Store &store) const { return {store, leaves_}; }
-    // So many rows of a block that their totals of so many shapes take no more than some MiB.
+    // Returns the number of rows per block for which the totals of so many shapes take a few MiB.
     static std::size_t most_rows(std::size_t shapes) {
         return std::clamp<std::size_t>((std::size_t{1} << 20) / (shapes + 1), 1, RowBlock::max_rows);
     }
     template <class Block> Num *product(Block &b, std::size_t level) const { return b.s.product.data() + level * widest_; }
     template <class Block> Num *exact(Block &b, std::size_t level) const { return b.s.exact.data() + level * longest_; }
 
-    // Are as many shapes met as there are, or half of them? Then no list is kept of which.
+    // Returns whether at least half of the shapes match. No list of the matching shapes is then
+    // stored.
     bool meets_most(const std::vector<Id> &keys, Id p) const {
         std::size_t found = 0;
         for (Id key : keys)
@@ -156,10 +161,10 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         const Id child = b.s.index[b.store.children(u)[q]];
         return child == none ? nothing : b.s.kept[static_cast<std::size_t>(child)];
     }
-    // A child's values at one level, or null where it has none but lam.
+    // The values of a child at one level; null if it has only lam.
     struct Below {
         const Num *shapes = nullptr; // by rank
-        Id first = 0;                // of these shapes
+        Id first = 0;                // first of these shapes
         const Num *rest = nullptr;   // by column, or none
     };
     template <class Block> Below below(Block &b, const Values &known, std::size_t level) const {
@@ -174,7 +179,8 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (!known.rest.column.empty()) out.rest = child_rest(b) + l * (index_.columns() + 1);
         return out;
     }
-    template <class Block> Num *child_rest(Block &b) const { return b.s.child_rest.data() + 1; } // that of none is 0
+    // The entry before the first stands for `none` and is 0.
+    template <class Block> Num *child_rest(Block &b) const { return b.s.child_rest.data() + 1; }
     template <class Block, class F> void with_child(Block &b, const Values &known, F f) const {
         if (known.levels == 0) return f();
         scatter(known.shapes, known.levels, b.s.child_shape.data(), widest_, b.pulse);
@@ -191,11 +197,11 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         return out;
     }
 
-    // Multiplies what has an edge, up to rank `end`, by the factor of its child there; what was 0 is met, and listed the first
-    // time.
+    // Multiplies the products of ranks below `end` that have an edge by the factor of their child.
+    // A product of 0 is a new match and is added to the list.
     template <class Factor> static std::size_t multiply(std::span<const Edge> edges, Id end, Num *product, Id *met, std::size_t n,
                                                         bool first, Factor factor) {
-        for (const Edge *e = edges.data(), *const last = e + edges.size(); e < last && e->rank < end; ++e) { // they ascend
+        for (const Edge *e = edges.data(), *const last = e + edges.size(); e < last && e->rank < end; ++e) { // edges are ascending
             Num &value = product[e->rank];
             const bool fresh = value == 0;
             if (first) met[n] = e->rank;
@@ -205,7 +211,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         return n;
     }
 
-    // prod_j (1 + C(u_j, .)) by the child at position q, whose key is not common.
+    // Multiplies prod_j (1 + C(u_j, .)) by the child at position q, whose key is not common.
     template <class Block> void multiply_rare(Block &b, Node &at, std::size_t q, const Values &known) const {
         const std::span<const Edge> edges = index_.rare(b.s.keys[q]);
         const std::size_t before = at.others;
@@ -227,8 +233,8 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         });
     }
 
-    // The same for common keys: prod_j (1 + S(u_j, .)) of shapes, and of the other columns, those among them that have a common key
-    // and below it something else than their shape has.
+    // The same for common keys: prod_j (1 + S(u_j, .)) of shapes, and the products of those other
+    // columns that have a common key and differ from their shape below it.
     template <class Block> void meet_common(Block &b, Id u, Node &at) const {
         at.all = meets_most(b.s.keys, at.p);
         for (std::size_t l = 0; at.all && l < at.levels; ++l) {
@@ -283,7 +289,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         b.pulse.add(at.others);
     }
 
-    // The row S(u, .) - lam, kept, and its sum into the totals.
+    // Stores the row S(u, .) - lam, and adds its sum to the totals.
     template <class Block> void finish_shapes(Block &b, const Node &at, Values *kept) const {
         const Id *const touched = b.s.touched.data();
         const std::size_t n = at.touched;
@@ -327,7 +333,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     template <class Block> Num *totals(Block &b, Id row) const {
         return b.s.total.data() + static_cast<std::size_t>(row) * index_.shapes();
     }
-    // What the shapes of row r have in all goes to the targets that have them.
+    // Adds the totals of the shapes of row r to the targets that contain them.
     template <class Block> void post_shapes(Block &b, std::size_t r) const {
         Num *const total = totals(b, static_cast<Id>(r)), *const sums = b.sums(r);
         const auto post = [&](Id shape) {
@@ -341,7 +347,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         b.s.held[r].clear(), b.s.all_held[r].clear();
     }
 
-    // The row C(u, .) - S(u, .), kept, and its sum into the matrix.
+    // Stores the row C(u, .) - S(u, .), and adds its sum to the matrix.
     template <class Block> void finish_others(Block &b, const Node &at, Values *kept) const {
         const Id *const other = b.s.other.data();
         const std::size_t n = at.others;
@@ -374,7 +380,7 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         }
     }
 
-    // Where no columns are named, the values lie there already.
+    // If no columns are listed, the values are already in place.
     static void scatter(const SparseValues<Num> &row, std::size_t levels, Num *to, std::size_t width, Pulse &pulse) {
         const std::size_t n = row.column.size();
         for (std::size_t l = 0; n > 0 && l < levels; ++l) {
@@ -389,7 +395,8 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         }
     }
 
-    // From which level on the values of u are those of all higher ones: one above its children's.
+    // Returns the level from which on the values of u no longer change: one above that of its
+    // children.
     template <class Block> std::size_t levels_from(Block &b, Id u) const {
         std::size_t below = 0;
         for (std::size_t q = 0, arity = limited_ ? b.store.arity(u) : 0; q < arity; ++q)
@@ -398,13 +405,13 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     }
 
     const Store *store_;
-    Num lam_, base_; // the factor of a child of which nothing but its production is met
+    Num lam_, base_; // base: the factor of a child for which only the production matches
     bool leaves_;
     bool limited_ = false;
-    std::size_t levels_ = 1;      // of corrections
-    std::size_t kept_levels_ = 1; // that parents need
-    std::size_t widest_ = 0;      // shapes of one production
-    std::size_t longest_ = 0;     // columns of one production
+    std::size_t levels_ = 1;      // number of levels of corrections
+    std::size_t kept_levels_ = 1; // number of levels that parents need
+    std::size_t widest_ = 0;      // maximum number of shapes of one production
+    std::size_t longest_ = 0;     // maximum number of columns of one production
     CountProduct productions_;
     SubsetTreeIndex index_;
 };

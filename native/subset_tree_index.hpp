@@ -1,8 +1,10 @@
-// What the subset-tree kernel knows of its columns: the targets' distinct subtrees that can have more than the constant value.
+// The index of the subset-tree kernel over its columns: the targets' distinct subtrees that can
+// have more than the constant value.
 //
-// A key is (production, position, child's production). Two subtrees have a child pair in common where they have a key in common.
-// Most keys are in few columns; some are common, such as (NP -> NP PP, 1, PP -> IN NP). The shape of a subtree is what is left of
-// it when its edges with other keys are cut. Shapes are few, and columns of one shape have one value unless another key is met.
+// A key is (production, position, child's production). Two subtrees share a child pair if they
+// share a key. Most keys are in few columns; some are common, such as (NP -> NP PP, 1, PP -> IN
+// NP). The shape of a subtree is the rest of it after its edges with other keys are cut. There are
+// few shapes, and columns of one shape have the same value unless another key matches.
 #pragma once
 #include "key_numbers.hpp"
 #include "matrix_rows.hpp"
@@ -10,7 +12,8 @@
 
 namespace treelet {
 
-// The numbers of productions. With leaves a word has one, too, which its label numbers; without, none.
+// Production numbers. With leaves, a word also has a production, numbered by its label; without, it
+// has none.
 struct Productions {
     const Store &store;
     bool leaves;
@@ -19,9 +22,9 @@ struct Productions {
         const Id production = store.production(node);
         return !leaves ? production : production == none ? 2 * store.label(node) + 1 : 2 * production;
     }
-    // No child has a production.
+    // Whether no child has a production.
     bool flat(Id node) const { return leaves ? store.production(node) == none : store.flat(node); }
-    // All are below this, in a store that has its labels.
+    // All numbers are below this bound, in a store that contains its labels.
     std::size_t bound() const {
         return leaves ? 2 * std::max(store.production_count(), store.label_count()) : store.production_count();
     }
@@ -34,13 +37,14 @@ struct Productions {
 
 class SubsetTreeIndex {
   public:
-    struct Kid {   // of a column
+    struct Kid {   // a child of a column
         Id key;    // none: a word
-        Id column; // none: it cannot have corrections (another's, of one production, may: words can be named like nodes)
+        Id column; // none: it cannot have corrections (another child with the same production may, since words can be named like
+                   // nodes)
     };
-    struct Edge { // of a shape, or of a column
-        Id rank;  // of the shape within its production's shapes, or of the column likewise
-        Id child; // the rank of its child's shape, or its child's column; none: there is none
+    struct Edge { // an edge of a shape, or of a column
+        Id rank;  // rank of the shape, or of the column, within its production
+        Id child; // rank of the child's shape, or column of the child; none if there is none
     };
 
     // Columns are ordered by (production, id). `local` numbers the productions of columns from 0.
@@ -61,12 +65,13 @@ class SubsetTreeIndex {
     std::size_t columns() const { return column_.size(); }
     Id column_of(Id node) const { return static_cast<std::size_t>(node) < column_of_.size() ? column_of_[node] : none; }
     Id first_column(Id p) const { return bucket_[p]; }
-    // How many of production p have a node that is not above the limit, as have `known` of them.
+    // Returns the number of columns of production p whose node does not exceed the limit. At least
+    // `known` of them do not.
     Id columns(Id p, Id limit, Id known) const {
         return reached(limit, column_.data() + bucket_[p], bucket_[p + 1] - bucket_[p], known);
     }
     Id most_columns() const { return widest(bucket_); }
-    // The children of a column of production p; those of the next lie behind.
+    // Returns the children of a column of production p. Those of the next column follow.
     const Kid *kids(Id p, Id rank) const {
         return kid_.data() + kid_start_[p] + static_cast<std::int64_t>(rank) * static_cast<std::int64_t>(arity_of(p));
     }
@@ -76,7 +81,7 @@ class SubsetTreeIndex {
     }
 
     // --- keys -------------------------------------------------------------------------------------------------------
-    // Those of a node of production p, one a child; none: no column has it.
+    // Finds the keys of a node of production p, one per child; none if no column has the key.
     void keys_of(Productions of, Id node, Id p, std::vector<Id> &keys) const {
         const std::size_t arity = of.store.arity(node);
         keys.resize(arity);
@@ -88,7 +93,7 @@ class SubsetTreeIndex {
         for (std::size_t q = 0; q < arity; ++q) keys[q] = find(p, q, of.of(of.store.children(node)[q]));
     }
     bool common(Id key) const { return common_[key] != none; }
-    // The columns of its production that have a key which is not common, ascending.
+    // Returns the columns with a key that is not common, ascending.
     std::span<const Edge> rare(Id key) const { return {rare_.data() + rare_start_[key], rare_.data() + rare_start_[key + 1]}; }
 
     // --- shapes -----------------------------------------------------------------------------------------------------
@@ -100,14 +105,14 @@ class SubsetTreeIndex {
     Id shapes(Id p, Id limit, Id known) const {
         return shape_bucket_.empty() ? 0 : reached(limit, shape_node_.data() + shape_bucket_[p], all_shapes(p), known);
     }
-    // The first shape of the same production.
+    // Returns the first shape of the same production.
     Id first_of(Id shape) const { return *(std::upper_bound(shape_bucket_.begin(), shape_bucket_.end(), shape) - 1); }
     Id most_shapes() const { return widest(shape_bucket_); }
-    // The shapes with a common key, ascending.
+    // Returns the shapes with a common key, ascending.
     std::span<const Edge> edges(Id key) const {
         return {edge_.data() + edge_start_[common_[key]], edge_.data() + edge_start_[common_[key] + 1]};
     }
-    // f(rank) for the columns of whose children the one with this common key is `child`.
+    // Calls f(rank) for the columns whose child with this common key is `child`.
     template <class F> void each_parent(Id child, Id key, F f) const {
         const Parent *at = parent_.data() + parent_start_[child], *const end = parent_.data() + parent_start_[child + 1];
         if (end - at > 8) at = std::lower_bound(at, end, key, [](const Parent &parent, Id wanted) { return parent.key < wanted; });
@@ -118,7 +123,7 @@ class SubsetTreeIndex {
         shape_postings_.add(shape, factor, last, sums);
     }
 
-    // More weight for the only target, which must hold the node.
+    // Adds to the weight of the only target, which must contain the node.
     void grow(Id node, double more) {
         const Id column = column_of_[node];
         if (column == none) return;
@@ -126,7 +131,7 @@ class SubsetTreeIndex {
         if (common_keys_ > 0 && shape_of_[column] != none) shape_postings_.grow(shape_of_[column], more);
     }
 
-    // What build will take, at most, and how many columns there will be.
+    // Estimates an upper bound for the memory of build, and the number of columns.
     static std::pair<Memory, std::size_t> estimate(const NodeWeights &w, Productions productions) {
         const Store &store = productions.store;
         std::vector<char> column(store.size(), 0);
@@ -164,13 +169,13 @@ class SubsetTreeIndex {
     }
 
   private:
-    struct Parent { // of a column that is a child by a common key
+    struct Parent { // parent of a column that is a child with a common key
         Id key, rank;
     };
-    // A key is common if so many columns have it, and such a part of all.
+    // A key is common if at least this many columns, and this fraction of all columns, have it.
     static constexpr Id least_common = 64, common_part = 256;
 
-    // Nodes ascend, and limits mostly do.
+    // Nodes are ascending, and limits usually are.
     static Id reached(Id limit, const Id *nodes, Id size, Id known) {
         if (size == 0 || nodes[size - 1] <= limit) return size;
         while (nodes[known] <= limit) ++known;
@@ -181,7 +186,7 @@ class SubsetTreeIndex {
         for (std::size_t p = 1; p < start.size(); ++p) most = std::max(most, start[p] - start[p - 1]);
         return most;
     }
-    // What the targets hold, by what a column is numbered with.
+    // The content of the targets, by a number of each column.
     template <class Number> auto by_column(const NodeWeights &w, Number number) const {
         return by_node(w, [this, number](Id node, double weight, auto add) {
             if (column_of_[node] == none) return;
@@ -189,7 +194,7 @@ class SubsetTreeIndex {
         });
     }
 
-    // The columns' nodes, ascending.
+    // Numbers the columns and returns their nodes, ascending.
     template <class Local> std::vector<Id> number_columns(const NodeWeights &w, Productions productions, Id count, Local local) {
         const Store &store = productions.store;
         column_of_.assign(store.size(), none);
@@ -220,7 +225,7 @@ class SubsetTreeIndex {
         }
         kid_.resize(static_cast<std::size_t>(kid_start_.back()));
         key_start_.assign(1, 0), key_start_.reserve(static_cast<std::size_t>(slot_start_.back()) + 1);
-        std::vector<Id> number; // a production's key at this production and position
+        std::vector<Id> number; // production -> its key at this production and position
         std::vector<std::int64_t> length;
         for (Id p = 0; p < static_cast<Id>(count); ++p)
             for (std::int64_t q = 0; q < slot_start_[p + 1] - slot_start_[p]; ++q)
@@ -241,7 +246,7 @@ class SubsetTreeIndex {
                 number.resize(static_cast<std::size_t>(production) + 1, none);
             if (number[production] < first) number[production] = first, key_production_.push_back(production);
         }
-        std::sort(key_production_.begin() + first, key_production_.end()); // so that they can be found
+        std::sort(key_production_.begin() + first, key_production_.end()); // sorted, to be searched
         const auto end = static_cast<Id>(key_production_.size());
         for (Id key = first; key < end; ++key) number[key_production_[key]] = key;
         length.resize(static_cast<std::size_t>(end), 0);
@@ -256,7 +261,8 @@ class SubsetTreeIndex {
         const Id *const at = std::lower_bound(all + key_start_[slot], end, production);
         return at < end && *at == production ? static_cast<Id>(at - all) : none;
     }
-    // A word that all columns of a production have tells nothing, and is common as well.
+    // A word that all columns of a production have does not distinguish them, and is common as
+    // well.
     void choose_common(std::vector<std::int64_t> &length, bool leaves) {
         const auto least = static_cast<std::int64_t>(std::max<std::size_t>(least_common, columns() / common_part));
         common_.assign(length.size(), none);
@@ -274,14 +280,14 @@ class SubsetTreeIndex {
             if (kid.key != none && !common(kid.key)) rare_[length[kid.key]++] = {rank, kid.column};
         });
     }
-    // f(production, rank, kid) for all kids of columns, by production and position.
+    // Calls f(production, rank, kid) for all kids of columns, by production and position.
     template <class F> void each_kid(F f) const {
         for (Id p = 0; p + 1 < static_cast<Id>(bucket_.size()); ++p)
             for (std::size_t q = 0, arity = arity_of(p); q < arity; ++q)
                 for (Id rank = 0; rank < bucket_[p + 1] - bucket_[p]; ++rank) f(p, rank, kids(p, rank)[q]);
     }
 
-    // Bottom-up. A production's shapes are ordered by the first column of each.
+    // Bottom-up. The shapes of a production are ordered by their first column.
     template <class Local> void number_shapes(const std::vector<Id> &nodes, Productions productions, Local local) {
         const std::size_t count = bucket_.size() - 1;
         std::vector<char> shaped(count, 0);
@@ -291,7 +297,7 @@ class SubsetTreeIndex {
         shape_of_.assign(columns(), none);
         shape_bucket_.assign(count + 1, 0);
         IdTable table;
-        std::vector<Id> first; // the first column of each shape, in the order in which they are met
+        std::vector<Id> first; // the first column of each shape, in the order of discovery
         std::vector<Id> production;
         for (Id v : nodes) {
             const Id p = local(productions.of(v)), column = column_of_[v];
@@ -310,7 +316,7 @@ class SubsetTreeIndex {
         shape_node_.resize(first.size());
         for (std::size_t s = 0; s < first.size(); ++s)
             shape_node_[shape_bucket_[production[s]] + shape_of_[first[s]]] = column_[first[s]];
-        for (std::size_t p = 0; p < count; ++p) // until here they were numbered within their production
+        for (std::size_t p = 0; p < count; ++p) // until here, shapes were numbered within their production
             for (Id c = bucket_[p]; c < bucket_[p + 1]; ++c)
                 if (shape_of_[c] != none) shape_of_[c] += shape_bucket_[p];
     }
@@ -371,24 +377,24 @@ class SubsetTreeIndex {
         });
     }
 
-    std::vector<Id> column_of_; // node -> column, none if it is none
-    std::vector<Id> column_;    // their nodes
-    std::vector<Id> bucket_;    // production -> its columns
-    Postings postings_;         // of columns
+    std::vector<Id> column_of_; // node -> column, or none
+    std::vector<Id> column_;    // column -> node
+    std::vector<Id> bucket_;    // production -> its first column
+    Postings postings_;         // per column
     std::vector<FirstPosting> first_;
 
-    std::vector<std::int64_t> kid_start_, slot_start_; // production -> its columns' kids, by position; its positions
+    std::vector<std::int64_t> kid_start_, slot_start_; // production -> the kids of its columns, by position; and its positions
     std::vector<Kid> kid_;
     std::vector<Id> key_start_;      // production and position -> its keys
     std::vector<Id> key_production_; // key -> the child's production, ascending
-    std::vector<Id> common_;         // key -> its number among those that are common, or none
+    std::vector<Id> common_;         // key -> its number among the common keys, or none
     Id common_keys_ = 0;
-    std::vector<std::int64_t> rare_start_; // key -> columns that have it, if it is not common
+    std::vector<std::int64_t> rare_start_; // key -> the columns that have it, if it is not common
     std::vector<Edge> rare_;
 
-    std::vector<Id> shape_of_;     // column -> shape, none if nothing is common in its production
+    std::vector<Id> shape_of_;     // column -> shape, none if its production has no common key
     std::vector<Id> shape_bucket_; // production -> its shapes
-    std::vector<Id> shape_node_;   // the first column's node
+    std::vector<Id> shape_node_;   // shape -> the node of its first column
     Postings shape_postings_;
     std::vector<std::int64_t> edge_start_; // common key -> its edges
     std::vector<Edge> edge_;

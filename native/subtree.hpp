@@ -1,5 +1,5 @@
-// The subtree kernel (Vishwanathan & Smola; "ST" in Moschitti 2006): complete subtrees only.
-// Equal subtrees are one node, so K = F diag(lam^size) F' over the nodes that have a production.
+// The subtree kernel (Vishwanathan & Smola; "ST" in Moschitti 2006): complete subtrees only. Equal
+// subtrees are one node, so K = F diag(lam^size) F' over the nodes with a production.
 #pragma once
 #include "row_loop.hpp"
 
@@ -31,7 +31,7 @@ template <class Num> class SubtreeColumns : public RowLoop<SubtreeColumns<Num>, 
         b.pulse.add(b.last);
     }
 
-    // Adds to the weights of the only target, which must hold the nodes.
+    // Adds to the weights of the only target, which must contain the nodes.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
         for (std::size_t i = 0; i < n; ++i)
             if (const Id local = local_[node[i]]; local != none) postings_.grow(local, scale * weight[i]);
@@ -51,7 +51,7 @@ template <class Num> class SubtreeColumns : public RowLoop<SubtreeColumns<Num>, 
     std::size_t bytes() const { return bytes_of(local_) + bytes_of(decay_) + postings_.bytes(); }
 
   private:
-    std::vector<Id> local_;  // node -> its number, none if no target holds it
+    std::vector<Id> local_;  // node -> its number, none if no target contains it
     std::vector<Num> decay_; // lam^size
     DensePostings postings_;
 };

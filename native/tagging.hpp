@@ -1,21 +1,23 @@
-// The tagging kernel of Collins & Duffy (2001): contiguous pieces of tag sequences, each tag with its word or
-// without, over a whole matrix at once.
+// The tagging kernel of Collins & Duffy (2001): contiguous pieces of tag sequences, each tag with
+// or without its word, over a whole matrix at once.
 //
 //   C(i,j) = lam * (1 + [same word]) * (1 + C(i+1, j+1))      if the tags are equal, else 0
-//   K      = sum over all positions i of the one sequence and j of the other
+//   K      = sum over all positions i of one sequence and j of the other
 //
-// A sequence is a chain in the store: a position is a node with the tag as its label, over the word and the next
-// position. So equal suffixes are one node, and as for trees K = F C F' over distinct suffixes.
+// A sequence is a chain in the store: a position is a node with the tag as its label, over the word
+// and the next position. Equal suffixes are therefore one node, and as for trees K = F C F' over
+// distinct suffixes.
 //
-// Where the next tags differ, C = lam * (1 + [same word]): that part is a product of counts of tags, and of tags with
-// words. The other pairs agree in two tags at least; suffixes that begin with these two are in one bucket.
+// If the next tags differ, C = lam * (1 + [same word]). That part is a product of counts of tags,
+// and of tags with words. The other pairs agree in at least two tags. Suffixes that begin with the
+// same two tags are in one bucket.
 #pragma once
 #include "key_numbers.hpp"
 #include "node_loop.hpp"
 
 namespace treelet {
 
-// What the kernel sees of a node: a position of a chain, or nothing. Stores of other trees do no harm.
+// A node as a position of a chain, or as nothing. Stores of other trees do not cause an error.
 struct Position {
     Id tag = none, word = none, next = none;
 
@@ -49,7 +51,7 @@ template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>,
         index_suffixes(targets.weights);
     }
 
-    // lam * (tags in common + tags with their words in common)
+    // lam * (shared tags + shared tags with words)
     template <class Block> void constant_part(Block &b, std::size_t r, Num *sums) const {
         const Num lam = factor_[0];
         tags_.add(b.rows, b.first + r, lam, b.s.seen, b.last, sums, b.pulse, tags_of(b.store));
@@ -58,7 +60,8 @@ template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>,
         });
     }
 
-    // The row C(u, .) - lam * (1 + [same word]), from that of the next position, and its sum into the matrix.
+    // Computes the row C(u, .) - lam * (1 + [same word]) from that of the next position, and adds
+    // its sum to the matrix.
     template <class Block> void correct_node(Block &b, std::size_t i) const {
         const Position at(b.store, b.s.nodes.node[i]);
         if (at.next == none) return;
@@ -96,8 +99,8 @@ template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>,
         }
     }
 
-    // Adds to the weights of the only target, which must hold the nodes. Suffixes become columns when they are first added:
-    // what has no weight yet costs nothing.
+    // Adds to the weights of the only target, which must contain the nodes. Suffixes become columns
+    // when they are first added, so suffixes without weight cost nothing.
     void add(const Id *node, const double *weight, std::size_t n, double scale) {
         for (std::size_t i = 0; i < n; ++i) {
             const Position at(store_, node[i]);
@@ -147,10 +150,10 @@ template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>,
     }
 
   private:
-    struct Bucket {             // the columns with the same first two tags; ascending ids, but for those that were added later
+    struct Bucket {             // the columns with the same first two tags; ids are ascending, except those added later
         std::int64_t start = 0; // number of the first column
         std::vector<Id> node, word, next_word;  // the first two words
-        std::vector<Id> next_bucket, next_rank; // the column of what follows the first tag; none if it is none
+        std::vector<Id> next_bucket, next_rank; // the column of the suffix after the first tag; none if there is none
         std::vector<FirstPosting> first;
         Id size() const { return static_cast<Id>(node.size()); }
         std::size_t bytes() const {
@@ -167,7 +170,8 @@ template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>,
     }
     Bucket &bucket_of(const Position &at) { return bucket_[pair_keys_.find({at.tag, store_.label(at.next)})]; }
 
-    // Columns are the distinct suffixes of two positions or more that have a weight, or that one of those goes on with.
+    // Columns are the distinct suffixes of at least two positions that have a weight, or that
+    // continue such a suffix.
     void index_suffixes(const NodeWeights &w) {
         std::vector<char> present(store_.size(), 0);
         for (std::size_t i = 0; i < w.node.size(); ++i)
@@ -205,14 +209,14 @@ template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>,
     }
 
     const Store &store_;
-    Num factor_[2]; // of a position: lam, and 2 lam where the words are equal too
+    Num factor_[2]; // factor of a position: lam, and 2 lam if the words are equal too
     CountProduct tags_;
     KeyNumbers<2> word_keys_; // (tag, word)
     CountProduct words_;
     KeyNumbers<2> pair_keys_; // (tag, next tag)
     std::vector<Bucket> bucket_;
-    std::vector<Id> rank_of_; // node -> its place in its bucket, none if it is no column
-    bool grown_ = false;      // ids no longer ascend
+    std::vector<Id> rank_of_; // node -> its rank in its bucket, none if it is not a column
+    bool grown_ = false;      // whether ids are no longer ascending
     Postings postings_;
 };
 

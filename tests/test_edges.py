@@ -52,7 +52,9 @@ def check(kernel: Kernel, X: Any, device: str = "cpu") -> None:
     for wrap in (normalized, normalized.polynomial(3, 1.0), normalized.gaussian(0.5), normalized.distance(), kernel):
         K, problem = computed(wrap, X, options)
         if K is None:  # said in one line, not hidden
-            assert not isinstance(wrap, Normalized) or device != "cpu" or "is negative, and has no logarithm" in problem
+            assert (
+                not isinstance(wrap, Normalized) or device != "cpu" or "is negative, so it has no logarithm" in problem
+            )
             continue
         assert np.isfinite(K).all(), wrap
         assert np.array_equal(K, K.T), wrap

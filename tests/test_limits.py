@@ -45,7 +45,7 @@ def test_a_tree_beyond_a_limit_is_malformed(format: str) -> None:
     for limit, problem in (({"max_nodes": 30}, "31 nodes"), ({"max_depth": 29}, "a depth of 30")):
         with pytest.raises(TreeSizeError, match=common.tree_beyond_limit(1, problem, limit)):
             read(**limit)
-        with pytest.warns(TreeletWarning, match=r"^1 of 3 (trees|examples) was left out: .*tree 1, counted from 0"):
+        with pytest.warns(TreeletWarning, match=r"^1 of 3 (trees|examples) was skipped: .*tree 1, counted from 0"):
             bank = read(**limit, on_error="skip")
         assert bank.strings() == [SMALL[0], SMALL[1]]
 
@@ -65,7 +65,7 @@ def test_blocks_count_on() -> None:
     text = "\n".join([*SMALL, chain(9), *SMALL])
     with pytest.raises(TreeSizeError, match=common.tree_beyond_limit(4, "9 nodes", {"max_nodes": 8})):
         list(tl.iter_trees(io.StringIO(text), "lines", block=2, max_nodes=8))
-    with pytest.warns(TreeletWarning, match="1 of 9 trees was left out"):
+    with pytest.warns(TreeletWarning, match="1 of 9 trees was skipped"):
         blocks = list(tl.iter_trees(io.StringIO(text), "lines", block=2, max_nodes=8, on_error="skip"))
     assert [len(block) for block in blocks] == [2, 2, 1, 2, 1]
 

@@ -122,7 +122,7 @@ def test_logarithms(case: Case) -> None:
     for halves in (True, False):
         logs = np.zeros(K.shape)
         if (refusal := refused(case, data, logs, halves)) is not None:
-            assert "is negative, and has no logarithm" in refusal
+            assert "is negative, so it has no logarithm" in refusal
             assert "Linear" in repr(case.kernel) or "Polynomial" in repr(case.kernel), (
                 "only inner products may be negative"
             )
@@ -184,7 +184,7 @@ def gradient_agrees_with_differences(case: Case, X: list[Any]) -> None:
     if "0 *" in repr(case.kernel):
         return  # nothing has no logarithm
     if of_bags(case) and case.kernel.n_dims:
-        with pytest.raises(tl.errors.ParameterError, match="no gradient of Bag"):
+        with pytest.raises(tl.errors.ParameterError, match=r"Bag\(.* does not define a gradient with respect to"):
             case.kernel.gradient(X)
         return
     step = 1e-6

@@ -74,7 +74,7 @@ try:
 except tl.errors.NotEnoughMemoryError as error:
     print(error)
 """
-    assert run_python(code) == "there is not enough memory for this: take fewer or smaller examples\n"
+    assert run_python(code) == "There is not enough memory. Use fewer or smaller examples.\n"
 
 
 PEAK = """

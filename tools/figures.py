@@ -25,7 +25,7 @@ OPTIONS = {"n_jobs", "memory", "device", "device_memory", "client", "progress"}
 """Options of execution: who computes, how much memory is used, whether progress is shown."""
 EXECUTORS = {"crew", "executor", "pool"}
 VAGUE = ("found", "place", "part", "one")
-"""Names of variables that do not say what they hold."""
+"""Variable names that do not describe their contents."""
 LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
@@ -34,7 +34,7 @@ def lines(files: Iterable[Path]) -> int:
 
 
 def modules(root: Path) -> list[Path]:
-    """What is installed, without experiments."""
+    """Return the installed modules, without experiments."""
     return [path for path in sorted((root / "src").rglob("*.py")) if "experiments" not in path.parts]
 
 
@@ -150,7 +150,7 @@ def longest_module(root: Path) -> str:
 
 
 def longest_function(root: Path) -> str:
-    """Its own lines, docstring left out."""
+    """Return the lines of a function without its docstring."""
     found = []
     for path in modules(root):
         for node in ast.walk(tree_of(path)):
@@ -180,7 +180,7 @@ def wheel(root: Path) -> str:
 
 
 def asked(root: Path, *command: str) -> str:
-    """What the folder's own Python says."""
+    """Return the output of the Python interpreter of a folder."""
     python = root / ".venv" / "bin" / "python"
     path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
     found = subprocess.run(

@@ -1,4 +1,4 @@
-"""Pictures of the fragments that kernels count, for docs/kernels.
+"""Pictures of the fragments that kernels count, for docs/kernels. Dashed boxes are categories that a fragment does not expand.
 
     python tools/kernel_pictures.py [FOLDER]
 
@@ -25,7 +25,7 @@ from treelet.kernels import Kernel
 FOLDER = Path(__file__).parents[1] / "docs" / "images" / "kernels"
 WIDTH, MARGIN, GAP = 700.0, 12.0, 10.0
 FONT, SMALL, HEADING = 13.0, 12.0, 14.0
-BELOW = 14.0  # of a drawing, that nothing is in
+BELOW = 14.0  # empty space below a drawing
 INK, GRAY, BLUE, PALE = "#1b1b1b", "#667077", "#0072b2", "#e8f1f9"
 
 BROUGHT = "(VP (V brought) (NP (D a) (N cat)))"
@@ -33,7 +33,7 @@ CAT, BIG_CAT, DOG = "(NP (D the) (N cat))", "(NP (D the) (J big) (N cat))", "(NP
 
 
 class Part(NamedTuple):
-    """Something on a sheet, its caption below it."""
+    """A drawing on a sheet, with a caption below."""
 
     svg: str
     width: float
@@ -42,7 +42,7 @@ class Part(NamedTuple):
 
     @property
     def box(self) -> tuple[float, float]:
-        """With the caption."""
+        """Return the width and height, including the caption."""
         return max(self.width, width_of(self.caption, SMALL)), self.height + (SMALL + 8 if self.caption else 0)
 
     def placed(self, x: float, y: float) -> Iterator[str]:
@@ -61,7 +61,7 @@ def text(x: float, y: float, said: str, size: float = FONT, color: str = INK, an
 
 
 def drawn(thing: object, caption: str = "", scale: float = 0.75) -> Part:
-    """A tree or a forest, as treelet draws it, smaller."""
+    """Return a reduced drawing of a tree or a forest."""
     drawing = draw(thing, caption=False) if isinstance(thing, tl.Forest) else draw(thing)
     inside = str(drawing).partition("\n")[2].rpartition("</svg>")[0].strip()
     width, height = scale * drawing.width, scale * (drawing.height - BELOW)
@@ -73,7 +73,7 @@ def drawn(thing: object, caption: str = "", scale: float = 0.75) -> Part:
 
 
 def sheet(*groups: tuple[str, list[Part]], width: float = WIDTH) -> str:
-    """Groups below each other, each a heading over rows of parts."""
+    """Stack groups vertically. Each group has a heading and rows of drawings."""
     lines: list[str] = []
     y = MARGIN
     for heading, parts in groups:
@@ -100,14 +100,14 @@ def sheet(*groups: tuple[str, list[Part]], width: float = WIDTH) -> str:
 
 
 def powers(**exponents: int) -> str:
-    """A product of powers: 1 of none."""
+    """Return a product of powers as text; the empty product is 1."""
     digits = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
     said = [name + (str(power).translate(digits) if power > 1 else "") for name, power in exponents.items() if power]
     return " · ".join(said) or "1"
 
 
 def weighted(a: str, b: str, kernel: Callable[[float, float], Kernel]) -> list[tuple[tl.Tree, int, int]]:
-    """Shared fragments that occur once on each side, with the exponents of λ and μ: small ones first."""
+    """Return the shared fragments that occur once in each tree, with the exponents of λ and μ, smallest first."""
     by_lam = shared_fragments(a, b, kernel(0.5, 1.0))
     by_mu = {str(one.tree): one.contribution for one in shared_fragments(a, b, kernel(1.0, 0.5))}
     assert by_lam.complete
@@ -154,7 +154,7 @@ def partial_tree() -> str:
 
 
 def smoothed() -> str:
-    """As partial trees, with one word that stands for both."""
+    """Draw smoothed partial trees, where one word stands for two similar words."""
     both = "cat≈dog"
     tree = CAT.replace("cat", both)
     found = weighted(tree, tree, tl.PartialTree)
@@ -169,11 +169,11 @@ def smoothed() -> str:
 
 def forest() -> str:
     trees = [("(NP (V flying) (N planes))", 0.7), ("(NP (J flying) (N planes))", 0.3)]
-    expected: dict[str, float] = {}
+    expected: dict[tl.Tree, float] = {}
     for tree, chance in trees:
-        for one in shared_fragments(tree, tree, tl.SubsetTree(1)):
-            expected[str(one.tree)] = expected.get(str(one.tree), 0) + chance
-    order = sorted(expected, key=lambda tree: (len(tree.split()), -expected[tree], tree))
+        for fragment in shared_fragments(tree, tree, tl.SubsetTree(1)):
+            expected[fragment.tree] = expected.get(fragment.tree, 0) + chance
+    order = sorted(expected, key=lambda tree: (len(str(tree).split()), -expected[tree], str(tree)))
     parts = [drawn(tree, f"{expected[tree]:.1f}") for tree in order]
     packed = tl.Forest.from_trees(trees)
     assert math.isclose(math.fsum(value**2 for value in expected.values()), tl.ForestKernel(1)([packed])[0, 0])
@@ -182,7 +182,7 @@ def forest() -> str:
 
 
 def front() -> str:
-    """For those who see it for the first time: no weights."""
+    """Draw the introductory picture, without weights."""
     rome = "(SBARQ (WHADVP (WRB where)) (SQ (VBZ is) (NP (NNP Rome))))"
     mozart = "(SBARQ (WHADVP (WRB where)) (SQ (VBD was) (NP (NNP Mozart)) (VP (VBN born))))"
     shared = [tree for tree, _, _ in weighted(rome, mozart, lambda lam, _: tl.SubsetTree(lam))]
@@ -199,13 +199,13 @@ def overview() -> str:
         ("more subset trees (SST)", lambda lam, _: tl.SubsetTree(lam)),
         ("more partial trees (PT)", tl.PartialTree),
     ]
-    groups, seen = [("A tree", [drawn(CAT)])], set[str]()
+    groups, seen = [("A tree", [drawn(CAT)])], set[tl.Tree]()
     for name, kernel in kernels:
-        found = [str(tree) for tree, _, _ in weighted(CAT, CAT, kernel)]
-        assert seen <= set(found)
-        parts = [drawn(tree) for tree in found if tree not in seen]
+        trees = [tree for tree, _, _ in weighted(CAT, CAT, kernel)]
+        assert seen <= set(trees)
+        parts = [drawn(tree) for tree in trees if tree not in seen]
         groups.append((f"{len(parts)} {name}", parts))
-        seen |= set(found)
+        seen |= set(trees)
     return sheet(*groups)
 
 
@@ -275,7 +275,7 @@ def subsequence() -> str:
 
 
 def panels(one: list[str], other: list[str], theta: float = 0.5) -> list[Part]:
-    """Each pair of equal features with its windows of three, and what these share."""
+    """Draw each pair of equal features with its windows of three and the features that the windows share."""
     parts, value = [], 0.0
     places, low = list(product(range(len(one)), range(len(other)))), 2 * HIGH + 20
     for i, k in places:
@@ -312,7 +312,7 @@ def middle(place: int) -> float:
 
 
 def window(place: int, y: float, length: int) -> str:
-    """A frame around a place and its neighbors."""
+    """Draw a frame around a position and its neighbors."""
     left = middle(max(place - 1, 0)) - CELL / 2 - 4
     right = middle(min(place + 1, length - 1)) + CELL / 2 + 4
     return (

@@ -1,4 +1,4 @@
-"""The oldest versions that pyproject.toml allows of what treelet needs, as pip's requirements; extras but cuda, too."""
+"""Print the oldest versions that pyproject.toml allows, of all dependencies and extras except cuda, for pip."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PROJECT = Path(__file__).resolve().parents[1] / "pyproject.toml"
 
 
 def oldest(requirement: str) -> str:
-    """A requirement of the form name>=version, at that version.
+    """Return a requirement of the form name>=version as name==version.
 
     >>> oldest("dask[array]>=2024.8"), oldest("lxml>=5"), oldest("x>=1.2.3")
     ('dask[array]==2024.8.*', 'lxml==5.0.*', 'x==1.2.3')

@@ -1,7 +1,7 @@
-"""Plant errors in a copy of the native core, one at a time, and see that the tests notice: `make mutants`.
+"""Mutation testing of the native core: change one place at a time and check that a test fails (`make mutants`).
 
-Each mutant is built beside the real core and the tests of the kernels are run on it; a mutant that passes them all is a
-hole in the tests, and the exit code says so.
+Each mutant is built in a separate folder and tested with the kernel tests. A mutant that passes all of them reveals a gap in
+the tests; the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def caught(source: Path, site: Path) -> bool:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     subprocess.run([*python, str(source)], check=True, env=os.environ | {"PATH": path}, stderr=subprocess.DEVNULL)
     env = os.environ | {"PYTHONPATH": f"{site}{os.pathsep}{sysconfig.get_path('purelib')}"}
-    env["TREELET_HYPOTHESIS"] = "mutants"  # that it fails is enough; no need for the smallest example
+    env["TREELET_HYPOTHESIS"] = "mutants"  # one failing example is enough; hypothesis need not shrink it
     names = (
         "kernels/test_tree_kernels.py",
         "kernels/test_subset_tree_shapes.py",

@@ -96,7 +96,7 @@ def sentences(text: str) -> list[str]:
     return [part for part in re.split(r"(?<=[.!?])[)\"*]* (?=[A-Z`*\"(])", flat) if part]
 
 
-# --- what a file holds ----------------------------------------------------------------------------------------------
+# --- contents of files ----------------------------------------------------------------------------------------------
 
 
 def passages(file: Path) -> list[Passage]:
@@ -198,7 +198,7 @@ def _paragraphs(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
             kept.append(bare)
 
 
-# --- what is printed ------------------------------------------------------------------------------------------------
+# --- printed results ------------------------------------------------------------------------------------------------
 
 
 def findings(file: Path) -> list[Finding]:

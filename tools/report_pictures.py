@@ -1,4 +1,4 @@
-"""The pictures of views and reports in docs/images, made again: python tools/report_pictures.py MODEL TEST.
+"""Make the pictures of views and reports in docs/images again: python tools/report_pictures.py MODEL TEST.
 
 MODEL and TEST are what `treelet explain` takes; the page of docs/explaining.md shows six classes of TREC questions. Needs Chromium
 (TREELET_CHROMIUM may say where) and playwright.
@@ -27,9 +27,9 @@ from treelet.draw.web.pictures import explained
 from treelet.report.page import data_block, page
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
-COLORS, MOST = 256, 60_000  # bytes of a picture
+COLORS, MOST = 256, 60_000  # colors, and maximum size of a picture in bytes
 KINDS = {"SQ": "yes or no", "SBARQ": "question word", "S": "no question"}
-CASE = 2  # of the report, that is shown
+CASE = 2  # the case of the report that is shown
 
 
 def main() -> None:
@@ -51,7 +51,7 @@ def main() -> None:
 
 
 def view_page() -> str:
-    """What a notebook shows of an explanation."""
+    """Return the HTML of an explanation as a notebook displays it."""
     given = [tree for tree in flights(400) if tree.label in KINDS]
     kinds = np.array([KINDS[tree.label] for tree in given])
     bank = tl.Treebank([tl.Tree("TOP", tree.children) for tree in given])
@@ -84,7 +84,7 @@ def view_parts(shown: Any) -> list[bytes]:
 
 
 def save(name: str, parts: list[bytes]) -> None:
-    """Pictures below each other, in few colors."""
+    """Stack pictures vertically and reduce their colors."""
     drawn = [Image.open(io.BytesIO(part)).convert("RGB") for part in parts]
     whole = Image.new("RGB", (max(one.width for one in drawn), sum(one.height + 12 for one in drawn) - 12), "white")
     top = 0

@@ -2,8 +2,8 @@
 
     python tools/roads.py [FOLDER ...]
 
-Each folder is a checkout with its own .venv, whose Python traces that checkout. A road is traced the second time, so
-that imports are done. The counts are:
+Each folder is a checkout with its own .venv, whose Python traces that checkout. Each call is traced on its second run,
+when all imports are done. The counts are:
 
 - files: modules of the package whose code runs;
 - functions: distinct named functions and methods; lambdas and comprehensions count for files and depth only;

@@ -1,4 +1,4 @@
-"""The explorer's screenshots in docs/images, made again: python tools/screenshots.py [MODEL [DATA]] [-o FOLDER].
+"""Make the screenshots of the explorer in docs/images again: python tools/screenshots.py [MODEL [DATA]] [-o FOLDER].
 
 The model on its page is MODEL, or the embedded ranker. Needs Chromium (TREELET_CHROMIUM may say where) and playwright.
 """
@@ -23,7 +23,7 @@ from treelet.explorer import serving
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 COLORS = 128
-MOST = 60_000  # bytes of a picture
+MOST = 60_000  # maximum size of a picture in bytes
 WAS = "(SBARQ (WHNP (WP Who)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
 NOW = "(SBARQ (WHADVP (WRB When)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
 DESKTOP, PHONE = (1280, 900), (375, 1040)

@@ -1,4 +1,4 @@
-"""Whether an installed treelet works: python tools/smoke.py, by the interpreter that has it. Needs nothing but treelet."""
+"""Check that an installed treelet works. Run tools/smoke.py with the interpreter that has treelet; nothing else is needed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def main() -> None:
     bank = tl.Treebank(QUESTIONS)
     kernel = tl.SubsetTree(lam=1)
     K = tl.gram(kernel, bank)
-    # The fragments of each tree: S with any of its three children opened or not, and the three under it.
+    # Fragments of each tree: S with each of its three children expanded or not, and the three below S.
     expect(bool(np.array_equal(np.diag(K), [11, 11, 11, 11])), f"wrong values on the diagonal: {np.diag(K)}")
     expect(bool(np.array_equal(K, K.T)), "a matrix that is not symmetric")
     labels = ["person", "person", "place", "place"]

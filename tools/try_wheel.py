@@ -1,7 +1,8 @@
-"""A wheel as a user gets it: python tools/try_wheel.py WHEEL FOLDER, by the Python that it is for.
+"""Test a wheel in a clean environment: python tools/try_wheel.py WHEEL FOLDER, with the Python version of the wheel.
 
-In a new environment with nothing but the wheel and what it needs: tools/smoke.py, and every import of it without a warning. Then what cibuildwheel would run:
-test-requires, test-sources and test-command of pyproject.toml, beside a copy of the tests, where no checkout is at hand.
+A new environment with only the wheel and its dependencies runs tools/smoke.py, and every import must pass without a warning.
+Then the tests of cibuildwheel run on a copy of the test folder, outside of any checkout: test-requires, test-sources and
+test-command of pyproject.toml.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What the documentation's site is made with, beside Sphinx: see ``conf.py``. Only `formulas`, `names` and `thumbnails` need Sphinx."""
+"""Helpers for building the site, used by ``conf.py``. Only `formulas`, `names` and `thumbnails` need Sphinx."""

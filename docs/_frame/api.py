@@ -1,4 +1,4 @@
-"""The reference of the Python names, one page a name: from the packages' own lists, so that none is forgotten."""
+"""Build the Python reference, one page per name. The names come from the packages, so no name can be forgotten."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import treelet
 from _frame.docstrings import literal_blocks
 from treelet.lazy import names_in_stub
 
-PACKAGES = {  # in the order of the road that data takes
+PACKAGES = {  # in the order in which a user meets them: data, kernels, learning
     "formats": "File formats",
     "structures": "Structures",
     "cuts": "Cuts",
@@ -30,7 +30,7 @@ PACKAGES = {  # in the order of the road that data takes
     "testing": "Checks for code of one's own",
     "errors": "Errors",
 }
-BESIDE = {  # modules that pages name and their packages do not import themselves
+BESIDE = {  # modules that pages mention but that their packages do not import
     "draw": ["web.pictures"],
     "report": ["page", "widget"],
     "learn": ["selection"],
@@ -38,7 +38,7 @@ BESIDE = {  # modules that pages name and their packages do not import themselve
     "testing": ["strategies"],
 }
 AT_THE_TOP = names_in_stub(treelet.__file__)
-VALUES = {  # what has no docstring of its own
+VALUES = {  # descriptions of names without a docstring
     "treelet.formats.FORMATS": "Every format that is known, by its name: `register` adds to it.",
     "treelet.metrics.PLAIN": "Every constituent counts, with its label as it is.",
     "treelet.metrics.PARSEVAL": "The usual way of counting: no punctuation, no empty elements, function tags removed.",
@@ -46,13 +46,13 @@ VALUES = {  # what has no docstring of its own
 
 
 def package(name: str) -> ModuleType:
-    """A package or module of treelet; `treelet.gram` as an attribute would be the function."""
+    """Import a package or module of treelet. The attribute `treelet.gram` is the function, not the module."""
     return import_module(f"treelet.{name}")
 
 
 @cache
 def names_of(name: str) -> list[str]:
-    """What a package has: what it lists, what the top of treelet takes from its modules, modules of its own."""
+    """Return the names of a package: its ``__all__``, names that `treelet` exports from its modules, and its modules."""
     module = package(name)
     names = getattr(module, "__all__", None) or [
         key for key, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__
@@ -62,7 +62,7 @@ def names_of(name: str) -> list[str]:
 
 
 def full_name(of: str, name: str) -> str:
-    """The shortest way to a name: from the top of the package where that has it."""
+    """Return the shortest import path of a name, from `treelet` itself if possible."""
     home = AT_THE_TOP.get(name, "")
     return f"treelet.{name}" if f"{home}.".startswith(f"treelet.{of}.") else f"treelet.{of}.{name}"
 
@@ -95,7 +95,7 @@ HEADINGS = {
 
 
 def summary(value: Any, kind: str, full: str = "") -> str:
-    """The first paragraph of a docstring."""
+    """Return the first paragraph of a docstring."""
     if kind == "data":
         return VALUES.get(full, "")
     lines = (inspect.getdoc(value) or "").split("\n\n", 1)[0]
@@ -103,7 +103,7 @@ def summary(value: Any, kind: str, full: str = "") -> str:
 
 
 def pages() -> dict[str, str]:
-    """All pages in reStructuredText, by their names without an end."""
+    """Return all pages in reStructuredText, keyed by file name without suffix."""
     made = {"index": _index()}
     for of, title in PACKAGES.items():
         made[of] = _package(of, title)
@@ -114,7 +114,7 @@ def pages() -> dict[str, str]:
 
 @cache
 def known_names() -> dict[str, str]:
-    """What docstrings may call a name, and its full name; what the top of the package has comes before the rest."""
+    """Return the full name for each name that docstrings may use. Names exported by `treelet` take precedence."""
     found: dict[str, str] = {}
     for of in PACKAGES:
         for name in names_of(of):
@@ -148,8 +148,8 @@ def _reference(full: str, kind: str, text: str) -> str:
 def _index() -> str:
     lines = [
         *_heading("The API"),
-        "Every public name, from its docstring. Those of the first tables are there after ``import treelet as tl``; what is rarer is",
-        "in its package: ``from treelet.structures import TaggedBank``.",
+        "Every public name with its docstring. ``import treelet as tl`` provides the names of the first tables. Import other names from",
+        "their package: ``from treelet.structures import TaggedBank``.",
         "",
         *_heading("At the top", "-"),
     ]
@@ -206,12 +206,15 @@ def _name(of: str, name: str) -> str:
         if shown := members(value, base):
             lines += [f"   :members: {', '.join(shown)}"]
         if base:
-            lines += ["", f"It also has all that :py:obj:`{base.__name__} <{known_names()[base.__name__]}>` has."]
+            lines += [
+                "",
+                f"The class also has all members of :py:obj:`{base.__name__} <{known_names()[base.__name__]}>`.",
+            ]
     return "\n".join([*lines, ""])
 
 
 def members(value: type, base: type | None) -> list[str]:
-    """What is shown of a class: what has a docstring and is ours; where it derives from a class with a page, only its own."""
+    """Return the members to show for a class: members of treelet with a docstring, without those that a base class shows."""
     found: dict[str, Any] = {}
     for one in reversed([value] if base else value.__mro__):
         if one.__module__.startswith("treelet"):
@@ -221,7 +224,7 @@ def members(value: type, base: type | None) -> list[str]:
 
 @cache
 def place_of(name: str) -> str | None:
-    """Where the reference tells of what a docstring calls so: a name, or a member of a class; None for what is not ours."""
+    """Return the target of a name in a docstring: a name or a member of a class. None if the name is not part of treelet."""
     known = known_names()
     if name in known:
         return known[name]
@@ -234,18 +237,18 @@ def place_of(name: str) -> str | None:
         if member in members(value, base):
             return f"{known[value.__name__]}.{member}"
         value = base
-    return known[owner]  # its own page says it, in a list of attributes
+    return known[owner]  # the page of the class describes the attribute
 
 
 def _is_told(name: str, member: Any) -> bool:
     public = name == "__call__" or not name.startswith("_")
-    public &= not (name.startswith("set_") and name.endswith("_request"))  # scikit-learn's
-    field = type(member).__name__ == "_tuplegetter"  # has a docstring that says nothing
+    public &= not (name.startswith("set_") and name.endswith("_request"))  # added by scikit-learn
+    field = type(member).__name__ == "_tuplegetter"  # has only an automatic docstring
     return public and hasattr(member, "__get__") and not field and bool(member.__doc__)
 
 
 def public_base(value: type) -> type | None:
-    """The nearest class that this one derives from and that has a page: what both have stands there."""
+    """Return the nearest base class that has a page. Inherited members are documented on that page."""
     known = known_names()
     return next(
         (base for base in value.__mro__[1:] if base.__name__ in known and base.__module__.startswith("treelet")), None

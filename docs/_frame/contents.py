@@ -1,4 +1,4 @@
-"""The order of the site's pages: what a section's page lists, in plain Markdown, is its part of the sidebar.
+"""Build the sidebar of the site from the lists of pages, in plain Markdown, on the page of each section.
 
 So pages read on a code host as they do in the site, and a page that no list names is an error of the build and of the tests.
 """
@@ -17,17 +17,19 @@ SECTIONS = {
     "reference": "Reference",
     "about": "About",
 }
-FOLDERS = {"decisions/README"}  # these list all that is beside them
-MADE = {"reference": ["api/index", "api/commands"]}  # by docstrings and commands, as Sphinx starts
+FOLDERS = {"decisions/README"}  # pages that list all other pages of their folder
+MADE = {"reference": ["api/index", "api/commands"]}  # generated from docstrings and commands when Sphinx starts
 
 HEADING = re.compile(r"^## +(.+?) *$")
 LINK = r"\[([^\]]+)\]\(([^)#:]+)\.(?:md|ipynb)\)"
-ITEM = re.compile(rf"^(?:[-*] +{LINK}|\|.*\| *{LINK} *\|$)")  # a list's item begins with it, a table's row ends with it
+ITEM = re.compile(
+    rf"^(?:[-*] +{LINK}|\|.*\| *{LINK} *\|$)"
+)  # at the beginning of a list item, or at the end of a table row
 FENCED = re.compile(r"^ *(```+|~~~+).*?^ *\1 *$", re.MULTILINE | re.DOTALL)
 
 
 def listed(text: str) -> dict[str, list[tuple[str, str]]]:
-    """The pages that a section's lists and tables name, under their headings: titles, and pages without their ends."""
+    """Return the pages that the lists and tables of a section mention, by heading: titles and page names without suffix."""
     found: dict[str, list[tuple[str, str]]] = {}
     heading = ""
     for line in FENCED.sub("", text).splitlines():
@@ -40,7 +42,7 @@ def listed(text: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def table_of_contents(page: str, text: str) -> str:
-    """What is added to a section's page when Sphinx reads it."""
+    """Return the table of contents to append to the page of a section."""
     if page == "index":
         return _toctree("", list(SECTIONS.items()), swap=True)
     if page in FOLDERS:
@@ -60,7 +62,7 @@ def _toctree(caption: str, items: list[tuple[str, str]], *, swap: bool = False) 
 
 
 def pages_in(docs: Path) -> list[Path]:
-    """The pages that are written by hand: not what `staging` puts beside them."""
+    """Return the pages that are written by hand, without the pages that `staging` generates."""
     made = {
         line.strip("/")
         for line in (docs / ".gitignore").read_text(encoding="utf-8").splitlines()
@@ -70,7 +72,7 @@ def pages_in(docs: Path) -> list[Path]:
 
 
 def reachable(docs: Path) -> list[str]:
-    """The pages that the sidebar names, in its order; the first is the front page."""
+    """Return the pages of the sidebar in order, beginning with the front page."""
     order, waiting = [], ["index"]
     while waiting:
         page = waiting.pop(0)

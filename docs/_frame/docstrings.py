@@ -1,4 +1,4 @@
-"""Docstrings as reStructuredText: what is set off by indenting, a formula or some lines of a file, is shown as it stands."""
+"""Convert docstrings to reStructuredText. Indented formulas and lines of files become literal blocks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MARKED = re.compile(r"\s*(\.\. |[-*] |\d+\. |>>> |:)")
 
 
 def literal_blocks(lines: list[str]) -> list[str]:
-    """The same lines, with ``::`` before each block that is indented more deeply than the paragraph before it."""
+    """Return the lines with ``::`` before each block that is indented more deeply than the paragraph before it."""
     made: list[str] = []
     before, inside = "", -1  # the last line that is not blank; the indent around the block we are in
     for number, line in enumerate(lines):
@@ -37,5 +37,5 @@ def literal_blocks(lines: list[str]) -> list[str]:
 
 
 def linked_pages(lines: list[str]) -> list[str]:
-    """The same lines, with pages that they name as files of the repository as links."""
+    """Return the lines with links in place of the paths of documentation pages."""
     return [PAGE.sub(r":doc:`/\1`", line) for line in lines]

@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers show by themselves: no script, and nothing from another server."""
+"""Render formulas as MathML, which browsers display without a script or another server."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def _block(self: Any, node: Any) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+    """Register with Sphinx."""
     app.add_html_math_renderer("mathml", (_inline, None), (_block, None))

@@ -1,4 +1,4 @@
-"""Links of a checkout, made links of the site: what the site has is linked there, any other file where its sources are."""
+"""Convert links between files of the repository to links of the site, or to the online repository."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ NOTEBOOKS = "docs/gallery"
 
 
 def place_in_site(path: str) -> str:
-    """Where the site has a file of the repository, both as paths from the repository's root."""
+    """Return the path that a file of the repository has on the site. Both paths are relative to the repository root."""
     if path.startswith("examples/") and path.endswith(".ipynb"):
         return f"{NOTEBOOKS}/{PurePosixPath(path).name}"
     return STAGED.get(path, path)
 
 
 def for_site(text: str, page: str, root: Path) -> str:
-    """A page's Markdown with its links as the site needs them.
+    """Return the Markdown of a page with its links converted for the site.
 
-    `page` is the page's path from `root`, the repository's. A link to what is not there stays, for Sphinx to complain of.
+    `page` is the path of the page relative to `root`, the repository root. Broken links are kept, so Sphinx reports them.
     """
     here = os.path.dirname(place_in_site(page))
 

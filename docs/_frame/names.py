@@ -1,4 +1,4 @@
-"""Names in docstrings: one of treelet's is a link to its page, anything else in single backticks is shown as code."""
+"""Link names of treelet in docstrings to their pages. Other text in single backticks is shown as code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from _frame.api import known_names, place_of
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+    """Register with Sphinx."""
     known = known_names()
 
     def role(kind: str, raw: str, text: str, line: int, inliner: Any, *rest: Any) -> Any:
@@ -33,7 +33,7 @@ def setup(app: Sphinx) -> None:
         return [place], []
 
     def in_lists_of_parameters(app: Sphinx, page: nodes.document) -> None:
-        """There Sphinx takes every word of a type for a name."""
+        """Override a method of Sphinx that would treat every word of a type as a name."""
         for node in list(page.findall(addnodes.pending_xref)):
             target = node.get("reftarget", "")
             if node.get("refdomain") != "py" or node.get("refexplicit"):

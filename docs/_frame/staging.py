@@ -1,4 +1,4 @@
-"""Files from outside ``docs``, and pages made from the code, put where Sphinx finds them (``docs/.gitignore`` names the folders)."""
+"""Copy files from outside ``docs``, and pages generated from code, to folders below ``docs`` that git ignores."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from _frame.links import NOTEBOOKS, STAGED, for_site, notebook_for_site, place_i
 
 
 def stage(root: Path) -> None:
-    """Write what is missing or has changed, and remove what is no longer there: Sphinx reads only what is new."""
+    """Write new and changed pages and remove old ones. Unchanged pages keep their time, so Sphinx skips them."""
     files = {
         "docs/api/commands.md": commands.page(),
         **{f"docs/api/{name}.rst": text for name, text in api.pages().items()},

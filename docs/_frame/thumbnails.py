@@ -1,4 +1,4 @@
-"""The gallery's list with a picture of each notebook: its first plot, or else its first drawing."""
+"""Add a picture of each notebook to the gallery: its first plot, or otherwise its first drawing."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def _resolved(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Called by Sphinx."""
+    """Register with Sphinx."""
     app.connect("doctree-resolved", _resolved)

@@ -49,12 +49,16 @@ def plural(count: int, noun: str) -> str:
 
 
 def article(noun: str) -> str:
-    """Return a noun, such as the name of a class, with "a" or "an".
+    """Return a noun, such as the name of a class, with "a" or "an". The class of None has no article.
 
-    >>> article("int"), article("Tree"), article("SubsetTree"), article("Unit")
-    ('an int', 'a Tree', 'a SubsetTree', 'a Unit')
+    >>> article("int"), article("Tree"), article("Unit"), article("ndarray"), article("NoneType")
+    ('an int', 'a Tree', 'a Unit', 'an ndarray', 'None')
     """
-    an = noun[0].lower() in "aeiou" and not noun.lower().startswith(("uni", "use", "eu"))
+    if noun == "NoneType":
+        return "None"
+    an = noun.lower().startswith(("a", "e", "i", "o", "u", "ndarray")) and not noun.lower().startswith(
+        ("uni", "use", "eu")
+    )
     return f"{'an' if an else 'a'} {noun}"
 
 

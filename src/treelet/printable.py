@@ -29,3 +29,16 @@ def shortened(text: object) -> str:
     from treelet.checks import article
 
     return article(type(text).__name__)
+
+
+def readable_number(value: float) -> str:
+    """Return a number for people: a whole number in full, any other number with six significant digits.
+
+    Rounding also hides numerical noise: a normalized kernel value of 1.0000000000000007 is printed as 1.
+
+    >>> readable_number(0.16000000000000003), readable_number(1.0000000000000007), readable_number(1336.0)
+    ('0.16', '1', '1,336')
+    """
+    if abs(value) < 1e15 and value == round(value):
+        return f"{value + 0.0:,.0f}"
+    return f"{value:.6g}"

@@ -23,6 +23,14 @@ def text() -> str:
     return report_page(found, title=EVIL, source=EVIL, card={"kernel": EVIL})
 
 
+def test_the_tables_fit_a_phone(page: Any, serve: Callable[[dict[str, str]], str], text: str) -> None:
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.goto(serve({"index.html": text}))
+    page.wait_for_selector(".treelet-view")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+    assert page.eval_on_selector(".wide", "node => node.scrollWidth <= node.clientWidth")
+
+
 def test_with_scripts_trees_can_be_walked_through(page: Any, serve: Callable[[dict[str, str]], str], text: str) -> None:
     page.goto(serve({"index.html": text}))
     page.wait_for_selector(".treelet-view")

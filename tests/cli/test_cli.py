@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,11 +41,14 @@ def bank(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "kernel"),
     [
-        ([], tl.SubsetTree(lam=0.4)),
-        (["--kernel", "sst", "--lam", "0.7", "--max-depth", "2"], tl.SubsetTree(lam=0.7, max_depth=2)),
-        (["--kernel", "st"], tl.Subtree()),
-        (["--leaves"], tl.SubsetTree(leaves=True)),
-        (["-k", "pt", "--lam", "0.5", "--mu", "0.3", "--no-leaves"], tl.PartialTree(lam=0.5, mu=0.3, leaves=False)),
+        ([], tl.SubsetTree(lam=0.4).normalized()),
+        (["--kernel", "sst", "--lam", "0.7", "--max-depth", "2"], tl.SubsetTree(lam=0.7, max_depth=2).normalized()),
+        (["--kernel", "st", "--no-normalize"], tl.Subtree()),
+        (["--leaves", "--no-normalize"], tl.SubsetTree(leaves=True)),
+        (
+            ["-k", "pt", "--lam", "0.5", "--mu", "0.3", "--no-leaves"],
+            tl.PartialTree(lam=0.5, mu=0.3, leaves=False).normalized(),
+        ),
         (["--normalize", "--jobs", "2", "--memory", "1MiB"], tl.SubsetTree(lam=0.4).normalized()),
     ],
 )
@@ -65,11 +69,11 @@ def test_gram_writes_what_the_kernel_gives(bank: Path, options: list[str], kerne
 def test_gram_as_text_reads_back_exactly(bank: Path, suffix: str, separator: str | None) -> None:
     output = bank.with_name("K" + suffix)
     succeed("gram", bank, "-o", output, "--lam", "0.3")
-    np.testing.assert_array_equal(np.loadtxt(output, delimiter=separator), tl.SubsetTree(lam=0.3)(TREES))
+    np.testing.assert_array_equal(np.loadtxt(output, delimiter=separator), tl.SubsetTree(lam=0.3).normalized()(TREES))
 
 
 def test_gram_from_stdin_to_stdout() -> None:
-    result = succeed("gram", "-", "-o", "-", "--lam", "1", input="\n".join(TREES))
+    result = succeed("gram", "-", "-o", "-", "--lam", "1", "--no-normalize", input="\n".join(TREES))
     np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree(lam=1)(TREES))
 
 
@@ -78,7 +82,7 @@ def test_gram_with_other_columns(bank: Path) -> None:
     others.write_text(f"a\t{TREES[2]}\nb\t(NP (N cats))\n")
     output = bank.with_name("K.npy")
     result = succeed("gram", bank, "--columns", others, "-o", output)
-    np.testing.assert_array_equal(np.load(output), tl.SubsetTree()(TREES, [TREES[2], "(NP (N cats))"]))
+    np.testing.assert_array_equal(np.load(output), tl.SubsetTree().normalized()(TREES, [TREES[2], "(NP (N cats))"]))
     assert "columns: 2 trees" in result.stderr
 
 
@@ -137,9 +141,15 @@ def test_malformed_tree_says_where(bank: Path) -> None:
         (["--kernel", "tree"], "--kernel must be st, sst or pt. Got 'tree' instead"),
         (["--lam", "1.5"], "error: --lam must be a number in (0, 1]. Got 1.5 instead."),
         (["--lam", "nan"], "Got nan"),
-        (["--mu", "0.5"], "--mu is for the kernel pt, not for sst"),
-        (["--kernel", "pt", "--max-depth", "2"], "--max-depth is for the kernel sst, not for pt"),
-        (["-k", "st", "--no-leaves"], "--leaves is for the kernel sst or pt, not for st"),
+        (["--mu", "0.5"], "--mu does not apply to --kernel sst. Use --kernel pt, or remove --mu."),
+        (
+            ["--kernel", "pt", "--max-depth", "2"],
+            "--max-depth does not apply to --kernel pt. Use --kernel sst, or remove --max-depth.",
+        ),
+        (
+            ["-k", "st", "--no-leaves"],
+            "--leaves does not apply to --kernel st. Use --kernel sst or pt, or remove --leaves.",
+        ),
         (["--jobs", "0"], "error: --jobs must be a whole number other than 0"),
         (["--memory", "much"], "error: --memory must be a positive number of bytes"),
         (["--format", "yaml"], "error: --format must be "),
@@ -176,19 +186,13 @@ def test_overflow_needs_normalizing(bank: Path) -> None:
         tree = f"(A {tree} {tree})"
     bank.write_text(f"{tree}\n(N n)\n")
     output = bank.with_name("K.npy")
-    line = fail("gram", bank, "-o", output, "--lam", "1")
+    line = fail("gram", bank, "-o", output, "--lam", "1", "--no-normalize")
     assert messages.DOES_NOT_FIT_FLOAT64 in line
     assert not output.exists()
-    succeed("gram", bank, "-o", output, "--lam", "1", "--normalize")
+    succeed("gram", bank, "-o", output, "--lam", "1")
     K = np.load(output)
     assert np.isfinite(K).all()
     np.testing.assert_array_equal(np.diag(K), 1)
-
-
-def test_usage_errors_are_typers() -> None:
-    result = run("gram")
-    assert result.exit_code == 2
-    assert "Missing argument" in result.stderr
 
 
 def test_an_unexpected_error_is_one_line_too(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,10 +222,10 @@ def test_compare_shows_values_trees_and_fragments() -> None:
     assert tl.Tree.parse(APPLE).pretty() in text
     assert tl.Tree.parse(PEAR).pretty() in text
     lines = [line.split(None, 3) for line in text.splitlines()]
-    assert ["value", "3.0"] in lines
+    assert ["value", "3"] in lines
     assert next(float(line[1]) for line in lines if line[:1] == ["normalized"]) == pytest.approx(0.5)
-    assert ["1.0", "1", "1", "(NP (D the) N)"] in lines
-    assert ["3.0", "all", "3", "shared fragments"] in lines
+    assert ["1", "1", "1", "(NP (D the) N)"] in lines
+    assert ["3", "all", "3", "shared fragments"] in lines
 
 
 @pytest.mark.parametrize("kernel", ["st", "sst", "pt"])
@@ -257,8 +261,8 @@ def test_compare_reads_files(tmp_path: Path) -> None:
     assert json.loads(succeed("compare", "-", PEAR, "--lam", "1", "--json", input=APPLE).stdout)["value"] == 3
     file.write_text(APPLE + PEAR)
     assert messages.one_tree_needed(2) in fail("compare", file, PEAR)
-    assert messages.A_TREE_IS_IN_BRACKETS in fail("compare", "NP", PEAR)
-    assert messages.WRITTEN_IN_BRACKETS not in fail("compare", "@NP", PEAR)
+    assert messages.WRITE_A_TREE_IN_BRACKETS in fail("compare", "NP", PEAR)
+    assert messages.WRITE_A_TREE_IN_BRACKETS not in fail("compare", "@NP", PEAR)
 
 
 def test_compare_errors() -> None:
@@ -300,13 +304,13 @@ def test_convert_leaves_nothing_out_unasked(tmp_path: Path) -> None:
         (
             "out.mrg",
             [],
-            "'brackets' has no place for labels: choose svmlight_tk, kelp, csv or tsv, or leave them out (--drop labels)",
+            "'brackets' cannot store labels. Choose svmlight_tk, kelp, csv or tsv, or drop this part (--drop labels).",
         ),
-        ("out.mrg", ["labels"], "'brackets' has no place for the feature vectors vector: choose svmlight_tk or kelp"),
-        ("out.txt", ["labels", "vectors"], "'lines' has no place for more than one tree a row (tree2): choose"),
-        ("out.tsv", [], "'tsv' has no place for the feature vectors vector"),
-        ("out.json", [], "out.json: no format's name ends in .json; choose one of "),
-        ("out.json.gz", [], "no format's name ends in .json; "),
+        ("out.mrg", ["labels"], "'brackets' cannot store the feature vectors vector. Choose svmlight_tk or kelp"),
+        ("out.txt", ["labels", "vectors"], "'lines' cannot store more than one tree per row (tree2). Choose"),
+        ("out.tsv", [], "'tsv' cannot store the feature vectors vector"),
+        ("out.json", [], "out.json: the suffix .json does not belong to a format that can be written. Use "),
+        ("out.json.gz", [], "the suffix .json does not belong to a format that can be written. Use "),
     ):
         assert message in fail("convert", source, tmp_path / target, *[part for k in kept for part in ("--drop", k)])
         assert list(tmp_path.iterdir()) == [source]
@@ -395,7 +399,7 @@ def test_help_loads_nothing_heavy() -> None:
 def test_the_real_command(bank: Path) -> None:
     result = process("gram", bank, "-o", "-")
     assert result.returncode == 0
-    np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree()(TREES))
+    np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree().normalized()(TREES))
     result = process("gram", bank.with_name("nothing"), "-o", "-")
     assert result.returncode == 2
     assert result.stderr == messages.not_found(bank.with_name("nothing"))
@@ -488,7 +492,7 @@ def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
 
 def test_gram_of_one_of_several_trees_a_row(tmp_path: Path) -> None:
     (tmp_path / "two.dat").write_text("1 |BT| (A b) |BT| (C d) |ET|\n-1 |BT| (A c) |BT| (C d) |ET|\n")
-    assert "tree1, tree2" in fail("gram", tmp_path / "two.dat", "-o", "-")
+    assert "'tree1', 'tree2'. Choose one, for example --column tree1" in fail("gram", tmp_path / "two.dat", "-o", "-")
     rows = succeed("gram", tmp_path / "two.dat", "-o", "-", "--column", "tree2", "--lam", "1").stdout.split()
     assert [float(cell) for cell in rows] == [1, 1, 1, 1]
 
@@ -525,17 +529,17 @@ def shell(command: str, *args: object) -> subprocess.CompletedProcess[str]:
 def test_an_output_that_is_full_is_one_line(bank: Path, options: list[str]) -> None:
     done = shell('"$@" > /dev/full', *(bank if option == "BANK" else option for option in options))
     assert done.returncode == 2
-    assert done.stderr == messages.error("the standard output cannot be written (No space left on device)\n")
+    assert done.stderr == messages.error("Standard output cannot be written (No space left on device).\n")
 
 
 @SHELL
 def test_streams_that_are_closed(bank: Path) -> None:
     done = shell('"$@" >&-', "gram", bank, "-o", "-")
     assert done.returncode == 2
-    assert done.stderr.startswith(messages.error("the standard output is closed: "))
+    assert done.stderr.startswith(messages.error("Standard output is closed. Redirect it to a file or to "))
     done = shell('"$@" <&-', "gram", "-", "-o", "-")
     assert done.returncode == 2
-    assert done.stderr == messages.error("<stdin>: cannot be read (the standard input is closed)\n")
+    assert done.stderr == messages.error("<stdin>: cannot be read (standard input is closed).\n")
     done = shell('"$@" 2>&-', "gram", bank.with_name("missing.mrg"), "-o", "-")
     assert (done.returncode, done.stdout) == (2, "")
 
@@ -585,3 +589,36 @@ def test_labels_cannot_command_a_terminal(tmp_path: Path, command: tuple[str, st
     text = shown.decode()
     assert "[red]a" in text
     assert not {"\x1b", "\x9b", "\u202e"} & set(text)
+
+
+# --- the environment ----------------------------------------------------------------------------------------------
+
+
+def test_an_unknown_matplotlib_backend_does_no_harm(bank: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    monkeypatch.setenv("MPLBACKEND", "bogus")
+    picture = bank.with_name("tree.png")
+    result = process("parse", "--treebank", bank, "--text", "the cat ran", "--picture", picture)
+    assert result.returncode == 0, result.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_source_folder_without_the_native_core(tmp_path: Path) -> None:
+    source = Path(tl.__file__).parent
+    shutil.copytree(source, tmp_path / "treelet", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
+    for arguments in (["compare", "(A a)", "(A a)"], ["doctor"]):
+        command = [sys.executable, "-m", "treelet", *arguments]
+        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+        assert result.returncode == 2, result.stderr
+        assert result.stderr.startswith(
+            messages.error(f"{tmp_path / 'treelet'}: the native core of treelet cannot be imported (")
+        )
+        assert result.stderr.endswith(" Run treelet from another folder, or install it with pip install.\n")
+
+
+def test_commands_run_inside_the_package_folder(bank: Path) -> None:
+    command = [sys.executable, "-m", "treelet", "gram", str(bank), "-o", "-"]
+    inside = Path(tl.__file__).parent
+    result = subprocess.run(command, cwd=inside, capture_output=True, text=True, check=False)
+    assert (result.returncode, len(result.stdout.splitlines())) == (0, 3), result.stderr

@@ -22,7 +22,7 @@ def bank(tmp_path: Path) -> Path:
 
 def test_neighbors_of_a_tree(bank: Path) -> None:
     tree = "(S (NP (PRP i)) (VP (VBP need) (NP (DT a) (NN flight))))"
-    found = json.loads(run("nearest", bank, tree, "-k", 3, "--kernel", "pt", "--lam", 0.5, "--json").stdout)
+    found = json.loads(run("nearest", bank, tree, "--k", 3, "--kernel", "pt", "--lam", 0.5, "--json").stdout)
     values, rows = tl.nearest(tl.PartialTree(lam=0.5).normalized(), flights(40), [tree], 3)
     (query,) = found["queries"]
     assert (query["number"], query["tree"]) == (1, tree)
@@ -32,7 +32,7 @@ def test_neighbors_of_a_tree(bank: Path) -> None:
 
 
 def test_neighbors_within_the_file_and_what_they_share(bank: Path) -> None:
-    text = run("nearest", bank, "-k", 2, "--top", 2).stdout
+    text = run("nearest", bank, "--k", 2, "--top", 2).stdout
     blocks = text.split("\n\n")
     rows = tl.nearest(tl.SubsetTree().normalized(), flights(40), k=2)[1]
     assert len(blocks) == 40
@@ -57,7 +57,7 @@ def test_only_those_that_are_near_enough(bank: Path) -> None:
         assert sorted(one["number"] - 1 for one in query["nearest"]) == wanted
         values = [one["value"] for one in query["nearest"]]
         assert values == sorted(values, reverse=True)
-    few = json.loads(run("nearest", bank, "--threshold", 0.3, "-k", 1, "--json").stdout)["queries"]
+    few = json.loads(run("nearest", bank, "--threshold", 0.3, "--k", 1, "--json").stdout)["queries"]
     assert [one["nearest"] for one in few] == [one["nearest"][:1] for one in found]
     assert {len(one["nearest"]) for one in few} == {0, 1}
     result = run("nearest", bank, bank, "--threshold", 1, "--top", 0)
@@ -66,14 +66,16 @@ def test_only_those_that_are_near_enough(bank: Path) -> None:
 
 
 def test_from_the_standard_input(bank: Path) -> None:
-    assert run("nearest", bank, "-", "-k", 1, input=bank.read_text()).stdout.count("1.0000  ") == 40
-    assert run("nearest", "-", "-k", 1, input=bank.read_text()).stdout == run("nearest", bank, "-k", 1).stdout
+    assert run("nearest", bank, "-", "--k", 1, input=bank.read_text()).stdout.count("1.0000  ") == 40
+    assert run("nearest", "-", "--k", 1, input=bank.read_text()).stdout == run("nearest", bank, "--k", 1).stdout
 
 
 def test_mistakes_are_said(bank: Path) -> None:
-    assert at_most(39, without_itself=True) in fail("nearest", bank, "-k", 40)
+    assert at_most(39, without_itself=True) in fail("nearest", bank, "--k", 40)
     assert "QUERY, column 1: " in fail("nearest", bank, "(S (A a)")
-    assert messages.option_must_be("--top", "at least 0") in fail("nearest", bank, "--top", -1)
+    assert messages.option_must_be("--top", "a whole number of at least 0. Got -1 instead.") in fail(
+        "nearest", bank, "--top", -1
+    )
     assert messages.ONE_STANDARD_INPUT in fail("nearest", "-", "-")
     assert messages.option_must_be("--kernel", "st, sst or pt") in fail("nearest", bank, "--kernel", "rbf")
 
@@ -90,10 +92,10 @@ def test_as_many_neighbors_as_there_are(tmp_path: Path) -> None:
 
 
 def test_trees_of_another_kind_are_said(bank: Path) -> None:
-    result = run("nearest", bank, "(Module (body (Pass x)))", "-k", 1)
+    result = run("nearest", bank, "(Module (body (Pass x)))", "--k", 1)
     assert result.exit_code == 0
     assert result.stderr.startswith(messages.UNLIKE_THE_BANK)
-    assert run("nearest", bank, "-k", 1).stderr == ""
+    assert run("nearest", bank, "--k", 1).stderr == ""
 
 
 def test_source_code_is_led_back_to_its_lines(tmp_path: Path) -> None:
@@ -110,3 +112,15 @@ def test_source_code_is_led_back_to_its_lines(tmp_path: Path) -> None:
     (query,) = json.loads(run("nearest", source, "(FunctionDef (name f))", *options, "--json").stdout)["queries"]
     assert "place" not in query
     assert query["nearest"][0]["place"].startswith(f"{source}:")
+
+
+def test_k_is_the_number_and_the_short_option_is_the_kernel(bank: Path) -> None:
+    found = json.loads(run("nearest", bank, "-k", "st", "--k", 1, "--json").stdout)
+    assert found["kernel"] == repr(tl.Subtree().normalized())
+    assert {len(query["nearest"]) for query in found["queries"]} == {1}
+    assert fail("nearest", bank, "-k", 3) == (
+        messages.error("--kernel must be st, sst or pt. Got '3' instead. Did you mean '--k 3'?\n")
+    )
+    assert fail("gram", bank, "-o", "-", "-k", 3) == messages.error(
+        "--kernel must be st, sst or pt. Got '3' instead.\n"
+    )

@@ -145,7 +145,7 @@ def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:
     model = tmp_path / "m.treelet"
     assert run("train", data, "-o", model).exit_code == 0
     before = model.read_bytes()
-    assert messages.would_overwrite("MODEL, which is read") in fail("predict", model, data, "-o", model)
+    assert messages.would_overwrite("MODEL, which is an input.") in fail("predict", model, data, "-o", model)
     assert model.read_bytes() == before
 
     def process(*args: object, **streams: Any) -> subprocess.CompletedProcess[str]:

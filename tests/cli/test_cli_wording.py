@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import warnings
@@ -120,7 +121,7 @@ def test_no_wrong_value_is_told_of_in_python(
     if result.exit_code == 0:  # a value that is taken: -7 cores, the name of a file to write
         return
     assert result.exit_code == 2, result.output
-    told = [line for line in result.stderr.splitlines() if re.match("treelet: error: |Error: ", line)]
+    told = [line for line in result.stderr.splitlines() if line.startswith("treelet: error: ")]
     assert len(told) == 1, result.stderr
     line = told[0].replace(value, "")
     assert not PYTHON.search(line), line
@@ -131,15 +132,45 @@ def test_any_case_and_the_nearest() -> None:
     assert one_of("--parent", "Phrases", ("off", "phrases")) == "phrases"
     with pytest.raises(
         ParameterError,
-        match=messages.option_must_be("--parent", r"off or phrases\. Got 'phrase' instead \(did you mean"),
+        match=messages.option_must_be("--parent", r"off or phrases\. Got 'phrase' instead\. Did you mean 'phrases'\?"),
     ):
         one_of("--parent", "phrase", ("off", "phrases"))
     assert succeed("compare", "(A a)", "(A a)", "--kernel", "PT", "--json").stdout.startswith('{"kernel": "PartialTree')
 
 
-def test_mistyped_commands_and_options() -> None:
-    assert messages.did_you_mean("train") in run("trian").stderr
-    assert "--lam" in run("gram", "x", "--lamm", "1").stderr
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        ("trian", "'trian' is not a command of treelet. Did you mean 'train'? Run treelet --help for the list of commands."),
+        ("xyzzy", "'xyzzy' is not a command of treelet. Run treelet --help for the list of commands."),
+        ("--bogus gram", "--bogus is not an option of treelet. Run treelet --help for the list of options."),
+        ("gram x --lambda 1", "--lambda is not an option of treelet gram. Did you mean '--lam'? Run treelet gram --help for the list of options."),
+        ("gram x -lam 1", "-lam is not an option of treelet gram. Did you mean '--lam'? Run treelet gram --help for the list of options."),
+        ("gram x --no-leave", "--no-leave is not an option of treelet gram. Did you mean '--no-leaves'? Run treelet gram --help for the list of options."),
+        ("gram x --traceback", "--traceback is not an option of treelet gram. Write --traceback before the command: treelet --traceback gram."),
+        ("gram", "The argument FILE is missing. Usage: treelet gram [OPTIONS] FILE."),
+        ("gram x", "The option --output is missing. Add --output OUT."),
+        ("gram x -o", "-o needs a value. Write -o OUT."),
+        ("gram x -o - --json=3", "--json does not take a value. Write only --json."),
+        ("gram x -o - --lam x", "--lam must be a number. Got 'x' instead."),
+        ("gram x -o - --lam=0,4", "--lam must be a number. Got '0,4' instead."),
+        ("gram x -o - -j2x", "--jobs must be a whole number. Got '2x' instead."),
+        ("gram x -o - --max-depth 1.5", "--max-depth must be a whole number. Got '1.5' instead."),
+        ("doctor a b", "Unexpected argument 'b'. Usage: treelet doctor [OPTIONS] [MODEL]. Put quotes around a tree or a name that contains spaces."),
+        ("compare a b c b", "Unexpected arguments 'c', 'b'. Usage: treelet compare [OPTIONS] TREE1 TREE2. Put quotes around a tree or a name that contains spaces."),
+        ("gram x -o - --kernel ss", "--kernel must be st, sst or pt. Got 'ss' instead. Did you mean 'sst'?"),
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_one_line_with_a_remedy(arguments: str, line: str) -> None:
+    result = run(*arguments.split())
+    assert (result.exit_code, result.stderr) == (2, messages.error(f"{line}\n"))
+    assert result.stdout == ""
+
+
+def test_without_arguments_the_help_is_printed() -> None:
+    result = run()
+    assert "Usage: treelet [OPTIONS] COMMAND" in result.output
+    assert "error" not in result.stderr.replace("an error", "")
 
 
 def test_overflow_names_the_option(tmp_path: Path) -> None:
@@ -148,10 +179,10 @@ def test_overflow_names_the_option(tmp_path: Path) -> None:
         tree = f"(A {tree} {tree})"
     file = tmp_path / "a.tsv"
     file.write_text(f"x\t{tree}\ny\t(N n)\n")
-    assert messages.SMALLER_LAM_OR_NORMALIZE in fail("gram", file, "-o", "-", "--lam", "1")
-    assert messages.USE_A_FILE in fail("gram", file, "-o", "-", "--memory", "1")
+    assert messages.SMALLER_LAM_OR_NORMALIZE in fail("gram", file, "-o", "-", "--lam", "1", "--no-normalize")
+    assert messages.USE_A_FILE in fail("gram", file, "-o", "-", "--memory", "1B")
     line = fail("train", file, "-o", tmp_path / "m", "--lam", "1", "--no-normalize")
-    assert messages.SMALLER_LAM_OR_NO_NO_NORMALIZE in line
+    assert messages.SMALLER_LAM_OR_NORMALIZE in line
 
 
 def test_warnings_are_one_line_each() -> None:
@@ -164,3 +195,50 @@ def test_warnings_are_one_line_each() -> None:
     result = run("--n-jobs", "2", app=other)
     assert result.exit_code == 0
     assert result.stderr == "command: warning: two of 9 trees were left out by --n-jobs\n"
+
+
+def test_one_default_and_one_meaning_of_short_options_everywhere() -> None:
+    meanings: dict[str, set[str]] = {}
+    for name, command in COMMANDS.items():
+        by_name = {parameter.name: parameter for parameter in command.params}
+        if "normalize" in by_name:
+            option = by_name["normalize"]
+            assert (option.default, option.opts, option.secondary_opts) == (
+                True,
+                ["--normalize"],
+                ["--no-normalize"],
+            ), name
+        for parameter in command.params:
+            short = [text for text in parameter.opts if text.startswith("-") and not text.startswith("--")]
+            for text in short:
+                meanings.setdefault(text, set()).add(next(long for long in parameter.opts if long.startswith("--")))
+    assert meanings["-k"] == {"--kernel"}
+    assert all(len(options) == 1 for options in meanings.values()), meanings
+
+
+def test_numbers_for_people_are_rounded(tmp_path: Path) -> None:
+    tree = "(NP (D the) (N apple))"
+    text = succeed("compare", tree, tree, "--lam", "0.4").stdout
+    assert "0.16 " in text
+    assert "normalized  1\n" in text
+    assert not re.search(r"\d\.\d{7,}", text), text
+    exact = [
+        fragment["contribution"]
+        for fragment in json.loads(succeed("compare", tree, tree, "--json").stdout)["fragments"]
+    ]
+    assert 0.4 * 0.4 in exact  # which is not 0.16
+    (tmp_path / "a.tsv").write_text(TREES * 5)
+    card = succeed("train", tmp_path / "a.tsv", "-o", tmp_path / "m.treelet", "--cv", "3").stdout
+    card += succeed("doctor", tmp_path / "m.treelet").stdout + succeed("doctor").stdout
+    assert not re.search(r"\b\d+\.\d{7,}", card), card
+
+
+@pytest.mark.parametrize("command", ["gram", "train", "nearest", "diff"])
+def test_a_memory_limit_of_a_few_bytes_is_questioned(tmp_path: Path, command: str) -> None:
+    file = tmp_path / "a.tsv"
+    file.write_text(TREES)
+    arguments = {"diff": [file], "gram": ["-o", tmp_path / "K.npy"], "train": ["-o", tmp_path / "m"]}.get(command, [])
+    line = "--memory 1 is a limit of 1 byte. Did you mean 1GiB? Write 1B if you mean bytes.\n"
+    assert fail(command, file, *arguments, "--memory", "1") == messages.error(line)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tsv"]
+    succeed(command, file, *arguments, "--memory", "200000000")

@@ -368,3 +368,17 @@ def test_what_has_no_figure_is_null_in_json() -> None:
         found = tl.diff(bare, bare, permutations=9)
     assert found.as_json()["vendi"] == [None, None]
     json.dumps(found.as_json(), allow_nan=False)
+
+
+def test_files_of_different_formats(tmp_path: Path) -> None:
+    trees = ["(S (A a))", "(S (B b))", "(S (A a) (B b))"]
+    (tmp_path / "a.data").write_text("\n".join(trees))
+    (tmp_path / "b.data").write_text("".join(f"{k}\tx\t{tree}\n" for k, tree in enumerate(trees)))
+    (tmp_path / "b.mrg").write_text("\n".join(trees))
+    files, options = [str(tmp_path / "a.data"), str(tmp_path / "b.data")], ["--permutations", "20", "--json"]
+    formats = ["--format-a", "brackets", "--format-b", "tsv:tree_column=2,label_column=1"]
+    different = json.loads(succeed("diff", *files, *formats, *options).stdout)
+    alike = json.loads(succeed("diff", files[0], str(tmp_path / "b.mrg"), "--format", "brackets", *options).stdout)
+    assert {**different, "files": None} == {**alike, "files": None}
+    more = ["--format", "tsv:tree_column=2", "--format-a", "brackets"]  # --format is for the other file
+    assert json.loads(succeed("diff", *files, *more, *options).stdout)["mmd2"] == different["mmd2"]

@@ -477,7 +477,7 @@ def test_corpora_that_are_not_there(read, tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     with pytest.raises(FileError, match=messages.NOT_THERE):
         read("train")
-    with pytest.raises(ParameterError, match=wrong_parameter("part", "one of 'train'")):
+    with pytest.raises(ParameterError, match=wrong_parameter("part", "'train'.* or 'test'")):
         read("nothing")
 
 

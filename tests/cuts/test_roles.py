@@ -239,7 +239,7 @@ def test_predicates_that_are_none() -> None:
             argument_tree(MARY, wrong, (0, 1))  # type: ignore[arg-type]
     with pytest.raises(TreeError, match=messages.single_word("Mary")):
         candidates(tl.Tree("Mary"), 0)
-    with pytest.raises(InputTypeError, match=messages.tree_needed("a NoneType")):
+    with pytest.raises(InputTypeError, match=messages.tree_needed("None")):
         candidates(None, 0)  # type: ignore[arg-type]
     with pytest.raises(FormatError):
         candidates("(S (N Mary)", 0)

@@ -1,4 +1,4 @@
-"""Matrices by a device: the device code in its CPU build, beside the core, for every kernel there is."""
+"""Matrices computed on a device, in the CPU build of the device code, equal those of the core for every kernel."""
 
 import sys
 import warnings
@@ -31,7 +31,7 @@ def test_matrices_agree_with_the_core(name):
     case = KERNELS[name]
     X, Y = examples(case.kind, 18, 5), examples(case.kind, 11, 6)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", tl.errors.TreeletWarning)  # of kernels that the CPU computes
+        warnings.simplefilter("ignore", tl.errors.TreeletWarning)  # of kernels that are computed on the CPU
         agree(tl.gram(case.kernel, X, device="emulated"), tl.gram(case.kernel, X))
         agree(tl.gram(case.kernel, X, Y, device="emulated"), tl.gram(case.kernel, X, Y))
 
@@ -59,7 +59,7 @@ def test_what_is_given_is_filled(tmp_path):
 
 
 def test_halves_in_strips(monkeypatch):
-    """Each strip is as wide as its last row is long: what lies right of that is another row's."""
+    """Each strip is as wide as its last row. The memory to the right belongs to another row."""
     monkeypatch.setattr(strips, "CELLS", 150)
     kinds = {"trees": (SST, tl.PartialTree(), tl.Subtree(lam=0.7)), "forests": (tl.ForestKernel(),)}
     kinds |= {"tagged": (tl.Tagging(),), "sequences": (tl.Locality(), tl.Subsequence())}
@@ -82,12 +82,12 @@ def test_a_budget_changes_no_value(budget):
 
 
 class _Small(SubtreeColumns):
-    """Memory for three rows at a time, or for none."""
+    """There is memory for three rows at a time, or for none."""
 
     rows_at_once = 3
 
     def fill(self, rows, begin, end, out, limit):
-        out += 1.0  # as an algorithm that fails midway leaves it
+        out += 1.0  # as left by an algorithm that fails midway
         if end - begin > self.rows_at_once:
             raise MemoryError("so many bytes")
         out -= 1.0
@@ -125,7 +125,7 @@ def test_the_largest_of_a_tile_elsewhere(equals, monkeypatch):
     monkeypatch.setattr(best, "MOST", 200)
     rng = np.random.default_rng(0)
     tile = rng.random((12, 700))
-    tile[3:9, rng.permutation(700)[:equals]] = 0.99  # more equals than there is room for
+    tile[3:9, rng.permutation(700)[:equals]] = 0.99  # more equal values than fit
     for k in (1, 5, 30):
         found, wanted = best.largest_elsewhere(tile, k, 1e-12), best.largest(tile, k, 1e-12)
         for one, other in zip(best.ranked(*found, 1e-12), best.ranked(*wanted, 1e-12), strict=True):
@@ -154,7 +154,7 @@ def test_large_values():
     trees = [doubled[-1], "(B b)"]
     with pytest.raises(KernelOverflowError, match="example"):
         tl.gram(tl.SubsetTree(lam=1), trees, device="emulated")
-    with pytest.raises(KernelOverflowError, match="use " + messages.USE_THE_CPU):
+    with pytest.raises(KernelOverflowError, match="only in float64. Use " + messages.USE_THE_CPU):
         tl.gram(tl.SubsetTree(lam=1).normalized(), trees, device="emulated")
 
 

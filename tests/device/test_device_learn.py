@@ -1,6 +1,6 @@
-"""Whatever computes kernel values, by a device: the device code in its CPU build, beside the same on the CPU.
+"""Estimators, models and searches on a device, in the CPU build of the device code, agree with those on the CPU.
 
-With ``TREELET_TEST_DEVICE=cuda`` in the environment, by a GPU.
+With ``TREELET_TEST_DEVICE=cuda`` in the environment, a GPU is used instead.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ QID = np.arange(48) // 6
 
 @pytest.fixture(autouse=True)
 def no_warnings() -> Iterator[None]:
-    """Everything here has device code, unless a test says otherwise."""
+    """Turn a fallback to the CPU into an error, unless a test allows it."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "device=", TreeletWarning)
         yield
@@ -64,7 +64,7 @@ def close(found: Any, wanted: Any, tolerance: float = 1e-9) -> None:
 
 
 def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The device code that is started from now on."""
+    """Return a list that collects the names of the kernels that are launched."""
     started: list[str] = []
     start = KIND._start
 
@@ -79,7 +79,7 @@ def launches(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 # --- estimators -----------------------------------------------------------------------------------------------------
 
 Says = Callable[[Any], Any]
-"""What a fitted estimator says of examples."""
+"""Return the output of a fitted estimator for examples."""
 ESTIMATORS: dict[str, tuple[Any, tuple[Any, ...], Says]] = {
     "matrix": (tl.KernelMatrix(KERNEL), (), lambda e: e.transform(MORE)),
     "classes": (tl.KernelSVC(KERNEL, C=5), (CLASSES,), lambda e: e.decision_function(MORE)),
@@ -204,7 +204,7 @@ def test_copies_keep_the_device() -> None:
         assert (other.get_params()["device"], other.device_memory) == (DEVICE, "1GiB")
     close(pickle.loads(pickle.dumps(found)).decision_function(MORE), found.decision_function(MORE))
     old = pickle.loads(pickle.dumps(found))
-    del old.__dict__["device"], old.__dict__["device_memory"]  # from before there were any
+    del old.__dict__["device"], old.__dict__["device_memory"]  # from a version without devices
     close(old.decision_function(MORE), found.decision_function(MORE))
 
 
@@ -356,7 +356,10 @@ def test_without_cupy_or_a_gpu_one_line_says_what_to_do(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("name", ["smoothed", "bag of gaussian", "smoothed and more"])
 def test_a_kernel_without_device_code_is_copied_with_one_warning(name: str) -> None:
     case = KERNELS[name]
-    data, budget = examples(case.kind, 12, 3), None if DEVICE == "cuda" else "2KB"  # in several blocks of columns
+    data, budget = (
+        examples(case.kind, 12, 3),
+        None if DEVICE == "cuda" else "2KB",
+    )  # computed in several blocks of columns
     model = CompressedModel.of(case.kernel, data, np.ones((1, 12)))
     for call, wanted in (
         (lambda: tl.gram(case.kernel, data, device=DEVICE, device_memory=budget, out=np.empty((12, 12))), None),
@@ -406,7 +409,7 @@ def test_commands_compute_on_a_device(tmp_path: Path, monkeypatch: pytest.Monkey
     started = launches(monkeypatch)
 
     def says(*args: object) -> Any:
-        """What a command says on the device, which must have been used."""
+        """Return the output of a command that runs on the device, and check that the device was used."""
         before = len(started)
         told = succeed(*args, *there)
         assert len(started) > before
@@ -416,7 +419,7 @@ def test_commands_compute_on_a_device(tmp_path: Path, monkeypatch: pytest.Monkey
         says("gram", bank, "-o", tmp_path / name, "--lam", 0.5, "--normalize")
     close(np.load(tmp_path / "K.npy"), KERNEL(X), 1e-12)
     close(np.loadtxt(tmp_path / "K.txt"), KERNEL(X), 1e-12)
-    found = json.loads(says("nearest", bank, "-k", 2, "--lam", 0.5, "--json"))
+    found = json.loads(says("nearest", bank, "--k", 2, "--lam", 0.5, "--json"))
     wanted = tl.nearest(KERNEL, X, k=2)[1]
     assert [[one["number"] - 1 for one in query["nearest"]] for query in found["queries"]] == wanted.tolist()
     says("train", labeled, "-o", model, "--lam", "0.4,0.5", "--C", "1,5", "--cv", 3)
@@ -430,7 +433,7 @@ def test_commands_say_in_one_line_that_there_is_no_gpu(tmp_path: Path, monkeypat
     monkeypatch.setitem(sys.modules, "cupy", None)
     device_named.cache_clear()
     nothing, out = tmp_path / "nothing.mrg", tmp_path / "K.npy"
-    line = "treelet: error: --device cuda needs CuPy: pip install 'treelet[cuda]'"
+    line = "treelet: error: --device cuda needs CuPy. Install it with pip install 'treelet[cuda]', or use --device cpu."
     for command in (
         ("gram", nothing, "-o", out),
         ("nearest", nothing),
@@ -445,5 +448,8 @@ def test_commands_say_in_one_line_that_there_is_no_gpu(tmp_path: Path, monkeypat
     assert messages.MEMORY_OPTION_IS_FOR_CUDA in fail("gram", nothing, "-o", out, "--device-memory", "1GiB")
     assert not out.exists()
     told = run("doctor")
-    assert "GPU           not usable: device='cuda' needs CuPy: pip install 'treelet[cuda]'" in told.stdout
+    assert (
+        "GPU           not usable: device='cuda' needs CuPy. Install it with pip install 'treelet[cuda]', or use device='cpu'."
+        in told.stdout
+    )
     assert json.loads(run("doctor", "--json").stdout)["gpu"]["usable"] is False

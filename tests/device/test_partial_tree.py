@@ -1,4 +1,4 @@
-"""Partial trees on a device, in the CPU build: the values of the native core."""
+"""The partial-tree kernel on a device, in the CPU build, has the values of the native core."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def device() -> Emulated:
 
 
 def fill(columns: PartialTreeColumns, rows: StoreRows, begin: int, end: int, width: int, halves: bool = False) -> Any:
-    """Rows of a matrix, of which nothing is known before."""
+    """Compute rows of a matrix into an array of NaN."""
     out = np.full((end - begin, width), np.nan)
     assert columns.rows(columns.bind(*rows[:2]), rows.limit if halves else None, begin, end, out) is None
     return out
 
 
 def compare(device: Device, kernel: tl.PartialTree, X: Any, Y: Any = None, rtol: float = 1e-13) -> None:
-    """All rows at once; without other columns also by halves, in strips."""
+    """Compare all rows at once; without other columns, also the half up to the diagonal, in strips."""
     X = tl.Treebank.of(X)
     columns, rows = (X, X) if Y is None else tl.Treebank.of(Y).joined(X)
     expected = kernel(X, Y)
@@ -61,7 +61,7 @@ def test_values(device: Emulated, name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_model(device: Emulated, name: str) -> None:
-    """Columns that are sums of trees, with any weights."""
+    """Columns may be sums of trees with arbitrary weights."""
     kernel, rng = CASES[name], np.random.default_rng(1)
     support, X = (tl.Treebank(cases.examples("trees", n, n)) for n in (20, 15))
     coefficients = rng.normal(size=(3, 20)) * (rng.random((3, 20)) < 0.6)
@@ -125,7 +125,7 @@ def wide_tree(rng: np.random.Generator, children: int) -> Tree:
 
 @pytest.mark.parametrize("name", SOME)
 def test_wide_nodes(device: Emulated, name: str) -> None:
-    """Both narrow enough for a thread, one of them, none; wide ones below each other."""
+    """Both nodes are narrow enough for one thread, one of them, or none; wide nodes are below each other."""
     rng = np.random.default_rng(3)
     X = [wide_tree(rng, children) for children in (31, 32, 33, 40, 70, 3, 5, 1, 100, 65, 34)]
     X += [Tree("A", [X[3], "x", X[2], X[4], *wide_tree(rng, 35)]), Tree("B", [X[8], X[3]])]
@@ -157,7 +157,7 @@ def test_what_does_not_fit() -> None:
 
 
 def test_what_is_too_large(device: Emulated) -> None:
-    """A value that no float64 holds is named, as by the core."""
+    """A value that does not fit a float64 is reported in the same way as by the core."""
     X = tl.Treebank(["(A x)", Tree("A", [Tree("A", ["x"] * 400)] * 400)])
     rows = StoreRows.of(X)
     bound = PartialTreeColumns(device, *rows[:2], 1.0, 1.0, True, 1.0, None)

@@ -1,4 +1,4 @@
-"""Subtrees, tag sequences, windows of features on a device, in the CPU build: the values of the native core."""
+"""Subtrees, tag sequences and windows on a device, in the CPU build, have the values of the native core."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_deep_trees(device: Emulated) -> None:
 
 
 def test_long_sequences(device: Emulated) -> None:
-    """100,000 positions, of which a few begin with the same tags; windows as long as sequences."""
+    """100,000 positions, of which a few start with the same tags, and windows as long as sequences."""
     tags = [str(i % 50_000) for i in range(100_000)]
     X = [Tagged(["x"] * 100_000, tags), Tagged(["x", "y"], ["1", "2"]), Tagged(["x"] * 5_000, tags[7:5_007])]
     kernel = tl.Tagging(lam=0.3)
@@ -163,7 +163,7 @@ def test_long_sequences(device: Emulated) -> None:
 
 
 def test_too_large(device: Emulated) -> None:
-    """Where a value does not fit, as the core says it."""
+    """A value that does not fit a float64 is reported in the same way as by the core."""
     words = ["a"] * 1100
     for kernel, X in [
         (tl.Tagging(lam=1), [Tagged(words[:5], words[:5]), Tagged(words, words)]),

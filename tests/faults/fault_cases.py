@@ -120,7 +120,9 @@ def _commands(m: Material) -> Iterator[Writer]:
     small = ("--memory", "20kB", quiet)
     yield of("gram", "out", "K.npy", m.trees, "-o", OUT, quiet)
     yield of("gram", "out", "K.npy", m.trees, "-o", OUT, "--resume", *small, say="K.npy --resume", **parts)
-    yield of("gram", "out", "K.npy", m.trees, "-o", OUT, "--extend", m.old, quiet, say="K.npy --extend")
+    yield of(
+        "gram", "out", "K.npy", m.trees, "-o", OUT, "--no-normalize", "--extend", m.old, quiet, say="K.npy --extend"
+    )
     yield of("gram", "out", "K.zarr", m.trees, "-o", OUT, *small)
     yield of("gram", "out", "K.zarr", m.trees, "-o", OUT, "--resume", *small, say="K.zarr --resume", **zarr)
     yield of("gram", "out", "K.tsv", m.trees, "-o", OUT, quiet)

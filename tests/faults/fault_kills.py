@@ -58,7 +58,7 @@ def commands(m: Material, folder: Path) -> list[Victim]:
 
     npy = {"beside": ("K.npy.json",), "begun": ("K.npy.part", "K.npy.part.json")}
     zarr = {"beside": ("K.zarr.json",), "begun": ("K.zarr.part", "K.zarr.part.json")}
-    pt = ("gram", trees, "-k", "pt", "-j", "2", "--memory", "2MB")
+    pt = ("gram", trees, "-k", "pt", "--no-normalize", "-j", "2", "--memory", "2MB")
     small = ("--sizes", "60,20,20", "--k", "5", "--folds", "2", "--epochs", "1", "--lam", "0.3", "--logp", "0.1")
     return [
         of("treelet gram K.npy", "K.npy", *pt, "-o", "K.npy"),
@@ -159,7 +159,7 @@ def _end(process: subprocess.Popen[str] | Child, how: signal.Signals) -> tuple[i
 
 def _wrong_words(how: signal.Signals, code: int, said: str, gone: bool) -> str:
     """What is wrong with the exit code, or with what was said."""
-    said = "".join(line for line in said.splitlines(keepends=True) if not line.startswith("no treebank was given"))
+    said = "".join(line for line in said.splitlines(keepends=True) if not line.startswith("No TREEBANK was passed."))
     if gone or code == 0:  # it was done by then
         return f"done, and it says {said!r}" if "Traceback" in said or "terminate" in said else ""
     codes = {signal.SIGKILL: (-9,), signal.SIGTERM: (143, -15), signal.SIGINT: (130,)}[how]

@@ -74,9 +74,13 @@ def attempt(writer: Writer, folder: Path) -> Trial:
     return Trial("done")
 
 
-def _named(writer: Writer, folder: Path, said: str) -> Trial:
-    if writer.output not in said and str(folder) not in said:
-        return Trial("wrong", f"it does not say which file: {said}")
+def _named(writer: Writer, folder: Path, message: str) -> Trial:
+    """Check that a message begins with the name of the output, or of a file that belongs to the output."""
+    named = Path(message.removeprefix("treelet: error: ").partition(": ")[0])
+    output = folder / writer.output
+    belonging = {output, *(folder / name for name in (*writer.beside, *writer.begun))}
+    if named not in belonging and output not in named.parents:
+        return Trial("wrong", f"the message does not begin with the name of the output: {message}")
     return Trial("refused")
 
 

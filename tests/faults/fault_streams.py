@@ -55,9 +55,7 @@ def trials(words: tuple[str, ...]) -> Iterator[tuple[str, Trial]]:
         wrong = ""
         if right not in (0, 1):
             wrong = f"exit code {right} without a fault"
-        elif (
-            code != 2 or said.count("treelet: error: the standard output cannot be written") != 1 or "Traceback" in said
-        ):
+        elif code != 2 or said.count("treelet: error: Standard output cannot be written") != 1 or "Traceback" in said:
             wrong = f"exit code {code}: {said!r}"
         yield "the standard output", Trial("wrong" if wrong else "refused", wrong)
         wrong = "" if quiet == right and files == other else f"exit code {quiet}, {sorted(files ^ other)}"

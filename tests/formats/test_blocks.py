@@ -84,7 +84,9 @@ def test_what_is_wrong_can_be_left_out(format: str) -> None:
 
 def test_what_cannot_be_read_in_blocks() -> None:
     assert sorted(one.name for one in FORMATS.values() if one.blocks) == sorted(STREAMED)
-    with pytest.raises(ParameterError, match=messages.not_in_blocks("kelp", "brackets, csv, lines, tsv")):
+    with pytest.raises(
+        ParameterError, match=messages.not_in_blocks("kelp", "brackets, csv, lines or tsv, or read them as a whole")
+    ):
         next(tl.iter_trees(io.BytesIO(b""), "kelp"))
     with pytest.raises(ParameterError, match=wrong_parameter("block")):
         next(tl.iter_trees(io.BytesIO(b""), block=0))

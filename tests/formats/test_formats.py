@@ -313,12 +313,12 @@ def test_nothing_in_the_file(format: str, data: str) -> None:
 @pytest.mark.parametrize(
     ("tree", "column", "message"),
     [
-        ("(é (猫 \U0001f333)))", 10, "this ')' closes nothing"),
+        ("(é (猫 \U0001f333)))", 10, r"unexpected '\)'\. Check for an extra closing bracket\."),
         ("(é (猫 \U0001f333)", 1, "1 ')' missing"),
         ("((é (猫 (x", 1, "4 ')' missing"),
         ("(é 猫 ())", 6, "empty brackets"),
-        ("(é 猫 ((x y)))", 6, "a node without a label inside a tree"),
-        ("((é 猫) (x y))", 1, "a root without a label over several trees"),
+        ("(é 猫 ((x y)))", 6, "a node inside the tree has no label"),
+        ("((é 猫) (x y))", 1, "the root has no label and several children"),
     ],
 )
 def test_unbalanced_brackets(format: str, end: str, tree: str, column: int, message: str, tmp_path: Path) -> None:
@@ -433,7 +433,7 @@ def test_tsv_columns() -> None:
     assert read_all("(A a)\n", "tsv", label_column=None).labels is None
     error = refused("a\t(A a)\n(B b)\n", "tsv")
     assert error.line == 2
-    assert "1 tab-separated column(s)" in error.message
+    assert "this row has 1 tab-separated column but needs label<TAB>tree." in error.message
     assert refused("é\té\t(A\n", "tsv", label_column=0).column == 5
 
 
@@ -615,12 +615,12 @@ def test_svmlight_tk_columns_without_numbers() -> None:
 @pytest.mark.parametrize(
     ("line", "column", "message"),
     [
-        ("1 é:1", 3, "the index 'é' is not a whole number from 1"),
-        ("1 0:1", 3, "the index '0' is not a whole number from 1"),
+        ("1 é:1", 3, "the index 'é' is not a whole number of at least 1. Number features from 1."),
+        ("1 0:1", 3, "the index '0' is not a whole number of at least 1. Number features from 1."),
         ("1 -2:1", 3, "the index '-2'"),
         ("1 99999999999999999999:1", 3, "the index '99999999999999999999'"),
         ("1 2:1 qid:3", 7, "the index 'qid'"),
-        ("1 2", 3, "'2' is no feature: write index:value"),
+        ("1 2", 3, "'2' is not a feature. Write features as index:value."),
         ("1 2:x", 5, "'x' is not a number"),
         ("1 2:", 5, "'' is not a number"),
         ("1 2:1_0", 5, "'1_0' is not a number"),
@@ -629,19 +629,19 @@ def test_svmlight_tk_columns_without_numbers() -> None:
         ("1 2:1e999", 5, "'1e999' is not a finite number"),
         ("1 3:1 2:1 3:1", 11, "the index 3 occurs twice"),
         ("1 |BT| (é x) 1:2 |ET|", 14, "text outside brackets: '1:2'"),
-        ("1 |BT| (é x) |EV|", 3, "no |ET| ends"),
-        ("1 |BT| (é x)", 3, "no |ET| ends"),
+        ("1 |BT| (é x) |EV|", 3, "the trees after this |BT| are not closed. Write |ET| after the last tree."),
+        ("1 |BT| (é x)", 3, "the trees after this |BT| are not closed. Write |ET| after the last tree."),
         ("1 |BX| (é x) |ET|", 3, "unknown marker '|BX|'"),
         ("1 |BT| (é x) |BX| 1:2 |ET|", 14, "unknown marker '|BX|'"),
         ("1 |BT| (é x) |ET| 1:2 |XY|", 23, "unknown marker '|XY|'"),
-        ("1 |BT| (é x) |ET| 1:2 |BT| (é x)", 23, "|BT| has no place here"),
-        ("1 |BT| (é x) |ET| 1:2 |EV| 2:3", 28, "nothing may follow |EV|"),
-        ("1 (é x) 1:2", 9, "only |STD|"),
+        ("1 |BT| (é x) |ET| 1:2 |BT| (é x)", 23, "unexpected |BT|. Write trees before |ET| and vectors after it."),
+        ("1 |BT| (é x) |ET| 1:2 |EV| 2:3", 28, "unexpected text after |EV|"),
+        ("1 (é x) 1:2", 9, "a tree without |BT| may be followed only by |STD| and features"),
         ("1 (é x", 3, "never closed"),
         (" |BT| (é x) |ET|", 2, "the target is missing"),
         ("1:2 3:4", 1, "the target is missing"),
         ("(é x)", 1, "the target is missing"),
-        ("1 |BT| ((V delivers)(NP x)) |ET|", 8, "a root without a label over several trees"),
+        ("1 |BT| ((V delivers)(NP x)) |ET|", 8, "the root has no label and several children"),
     ],
 )
 def test_svmlight_tk_errors(line: str, column: int, message: str) -> None:
@@ -716,22 +716,22 @@ def test_kelp_features_that_are_numbers_are_those_of_svm_light() -> None:
 @pytest.mark.parametrize(
     ("line", "column", "message"),
     [
-        ("é |BT:x| (é x", 3, "|BT:x| is not closed on this line: write |ET|"),
+        ("é |BT:x| (é x", 3, "|BT:x| is not closed on this line. Write |ET| at its end."),
         ("é |BT:x| (é x) |BT:y| (é x) |ET|", 3, "|BT:x| is not closed before the next part"),
-        ("é |BT| (é x) |ET|", 3, "'|BT| (é x) |ET|' has no place here"),
-        ("é |BX:x| (é x) |ET|", 3, "has no place here"),
-        ("é |BT:x| (é x) |ET| é", 21, "'é' has no place here"),
+        ("é |BT| (é x) |ET|", 3, "unexpected '|BT| (é x) |ET|'. Begin each part with |BT:name|"),
+        ("é |BX:x| (é x) |ET|", 3, "unexpected '|BX:x| (é x) |ET|'."),
+        ("é |BT:x| (é x) |ET| é", 21, "unexpected 'é'. Begin each part with |BT:name|"),
         ("é |BT:x| (é x) |ET| |BT:x| (é x) |ET|", 21, "|BT:x| occurs twice"),
         ("é |BV:x| é:1 |EV| |BDV:x| 1 |EDV|", 19, "|BDV:x| occurs twice"),
-        ("é |BV:x| é:1 é |EV|", 14, "'é' is no feature: write name:value"),
-        ("é |BV:x| é:1 :2 |EV|", 14, "':2' is no feature"),
+        ("é |BV:x| é:1 é |EV|", 14, "'é' is not a feature. Write features as name:value."),
+        ("é |BV:x| é:1 :2 |EV|", 14, "':2' is not a feature. Write features as name:value."),
         ("é |BV:x| é:1 b:x |EV|", 16, "'x' is not a number"),
         ("é |BV:x| é:inf |EV|", 12, "'inf' is not a finite number"),
         ("é |BV:x| é:1 é:2 |EV|", 14, "the feature 'é' occurs twice"),
         ("é |BDV:x| 1,é |EDV|", 13, "'é' is not a number"),
-        ("é |BS:x| text", 3, "|BS:x| is not closed on this line: write |ES|"),
-        ("(é x)", 1, "a tree without a marker"),
-        ("|<||BT:x| (é x) |ET||>|", 1, "has no place here"),
+        ("é |BS:x| text", 3, "|BS:x| is not closed on this line. Write |ES| at its end."),
+        ("(é x)", 1, "this tree has no marker. Write |BT:name| before the tree"),
+        ("|<||BT:x| (é x) |ET||>|", 1, "unexpected '|<||BT:x| (é x) |ET|'."),
     ],
 )
 def test_kelp_errors(line: str, column: int, message: str) -> None:
@@ -749,7 +749,7 @@ def test_kelp_errors(line: str, column: int, message: str) -> None:
         (Document(labels=[""]), messages.EMPTY_ROW),
         (Document(strings={"s": ["a\nb"]}), messages.LINE_END),
         (Document(strings={"s": ["a |ES| b"]}), messages.REPLACE_IT),
-        (Document(strings={"s|": ["a"]}), r"the name 's\|' of a column " + cannot_be("written")),
+        (Document(strings={"s|": ["a"]}), r"the column name 's\|' " + cannot_be("written")),
         (Document(strings={"s": ["\ud800"]}), messages.NOT_UNICODE),
         (Document(vectors={"v": [{"a b": 1.0}]}), "the feature 'a b' " + cannot_be("written")),
         (Document(vectors={"v": [{"1": 1.0, 1: 1.0}]}), messages.USED_ONCE),

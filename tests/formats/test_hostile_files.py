@@ -88,7 +88,7 @@ def test_instances_with_ints_beyond_floats_are_refused(tmp_path: Path) -> None:
     ):
         RoleInstance(tree=tree, predicate=1, nbest=[(tree, HUGE)])
     line = json.dumps({"tree": tree, "predicate": 1, "nbest": [[HUGE, tree]]})
-    with pytest.raises(FormatError, match=r"roles.jsonl:1: 'nbest'"):
+    with pytest.raises(FormatError, match=r"roles.jsonl:1: The log probability in the field 'nbest\[0\]'"):
         read_instances(_written(tmp_path / "roles.jsonl", line))
 
 

@@ -309,13 +309,13 @@ def test_names_of_files_are_no_sources(trees: Any, source: str, tmp_path: Path) 
 
 def test_elements_that_are_not_there() -> None:
     for trees in (xml_trees, html_trees):
-        with pytest.raises(FormatError, match=messages.no_elements("s", "; the most frequent ones are .*p")):
+        with pytest.raises(FormatError, match=messages.no_elements("s", " The most frequent elements are .*p")):
             trees("<div><p>x</p><p>y</p></div>", each="s")
 
 
 def test_html_without_lxml(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lxml", None)
-    with pytest.raises(tl.TreeletError, match=needs_package("the package lxml", what="reading HTML", extra="nlp")):
+    with pytest.raises(tl.TreeletError, match=needs_package("the package lxml", what="Reading HTML", extra="nlp")):
         html_trees("<p>x")
     assert tree("<a/>") == "(a)"
 
@@ -368,7 +368,7 @@ def test_commands(tmp_path: Path) -> None:
         succeed("gram", tmp_path / name, "-o", tmp_path / f"{number}.npy")
         assert np.load(tmp_path / f"{number}.npy").shape == (1, 1)
     (tmp_path / "bad.xml").write_text("<a>\n<b></a>")
-    assert f"bad.xml:2:6: {messages.NOT_XML}: mismatched tag" in fail(
+    assert f"bad.xml:2:6: {messages.NOT_XML} (mismatched tag)." in fail(
         "gram", tmp_path / "bad.xml", "-o", tmp_path / "K.npy"
     )
 

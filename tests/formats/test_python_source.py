@@ -307,7 +307,7 @@ def test_commands(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "line", "column", "message"),
     [
-        ("x = 1\nif x\n", 2, 5, messages.NOT_PYTHON + " 3.*: expected ':'"),
+        ("x = 1\nif x\n", 2, 5, messages.NOT_PYTHON + r" 3.* \(expected ':'\)"),
         ("x = '\n", 1, 5, "unterminated"),
         ("print 'x'", 1, 1, "Missing parentheses"),
         (b"x = 1\n\ny = '\xff'", 3, None, messages.no_text_in("utf-8") + messages.NAME_ANOTHER_ENCODING),

@@ -135,7 +135,7 @@ def test_a_tree_that_swallows_the_next_line_is_doubted(tmp_path: Path) -> None:
         return [str(warning.message) for warning in seen[::2]]
 
     (doubt,) = doubts("(A (B x))\n(A (B x)\n(C (D y)))\n(E (F z))\n")
-    assert re.search(r"x\.mrg:3:1: .* within the tree of line 2, .* is a '\)' missing before it", doubt)
+    assert re.search(r"x\.mrg:3:1: .* inside the tree of line 2, .* Is a '\)' missing before this line\?", doubt)
     (doubt,) = doubts("(A a)\n(A (B x)\n(B y)\n(C (D y)))\n(E (F z))\n")  # counted once
     assert ":3:1: " in doubt
     assert len(doubts("(A (B x))\n(A (B x)\n(C (D y)))\n(E (F z))\n(A", on_error="skip")) == 2
@@ -153,10 +153,66 @@ def test_a_text_where_a_name_belongs(tmp_path: Path) -> None:
 def test_a_tsv_without_tabs_has_no_labels(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("(S (A a))\n(S (B b))\n")
-    assert tl.read_examples(path)[1] is None
-    assert tl.read_examples(path, "tsv")[1] is None
-    assert tl.read_examples(path, label_column=None)[1] is None
+    with pytest.warns(TreeletWarning, match=r"x\.tsv: " + messages.no_labels("brackets")):
+        assert tl.read_examples(path)[1] is None
+    with pytest.warns(TreeletWarning, match=r"x\.tsv: " + messages.no_labels("tsv")):
+        assert tl.read_examples(path, "tsv")[1] is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tl.read_examples(path, label_column=None)[1] is None
+        assert tl.read_examples(path, "tsv:label_column=none")[1] is None
+        assert tl.read_examples(path, labels=False)[1] is None
     assert messages.NO_LABELS in fail("train", path, "-o", tmp_path / "m.treelet")
+
+
+UNLABELED = {
+    "brackets": "(S (A a)) (S (B b))",
+    "lines": "(S (A a))\n(S (B b))\n",
+    "conllu": "1\tJohn\t_\tN\t_\t_\t2\tsubj\t_\t_\n2\truns\t_\tV\t_\t_\t0\troot\t_\t_\n",
+    "python": "x = 1\n",
+    "xml": "<a>text</a>",
+    "tsv": "(S (A a))\n(S (B b))\n",
+    "csv": "(S (A a))\n(S (B b))\n",
+}
+
+
+@pytest.mark.parametrize("format", UNLABELED)
+def test_examples_without_labels_are_reported(format: str) -> None:
+    with pytest.warns(TreeletWarning, match=messages.no_labels(format)) as caught:
+        X, y = tl.read_examples(io.StringIO(UNLABELED[format]), format)
+    assert len(X) > 0
+    assert y is None
+    assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(tl.read_trees(io.StringIO(UNLABELED[format]), format)) == len(X)
+        assert read_document(io.StringIO(UNLABELED[format]), format).labels is None
+
+
+@pytest.mark.parametrize("format", ["brackets", "lines", "tsv", "csv"])
+def test_blocks_without_labels_are_reported_once_and_before_the_first(format: str) -> None:
+    blocks = tl.iter_examples(io.BytesIO(UNLABELED[format].encode()), format, block=1)
+    with pytest.warns(TreeletWarning, match=messages.no_labels(format)):
+        assert next(blocks)[1] is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert [y for _, y in blocks] == [None]
+
+
+@pytest.mark.parametrize(
+    ("format", "text"),
+    [("tsv", "\t(A x)\n\t(A y)\n"), ("csv", ",(A x)\n,(A y)\n"), ("kelp", "|BT:t| (A x) |ET|\n|BT:t| (A y) |ET|\n")],
+)
+def test_empty_labels_are_reported(format: str, text: str) -> None:
+    with pytest.warns(TreeletWarning, match=messages.no_labels(format, "every entry of y is an empty string")):
+        assert tl.read_examples(io.StringIO(text), format)[1] == ["", ""]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tl.read_examples(io.StringIO("spam" + text), format)[1] == ["spam", ""]
+        assert tl.read_examples(io.StringIO(""), format)[1] == []
+    if format != "kelp":
+        with pytest.warns(TreeletWarning, match=messages.no_labels(format, "every entry of y is an empty string")):
+            assert [y for _, y in tl.iter_examples(io.StringIO(text), format, block=1)] == [[""], [""]]
 
 
 # --- where it does not ------------------------------------------------------------------------------------------
@@ -182,16 +238,16 @@ def test_an_error_says_what_would_fit_better(tmp_path: Path) -> None:
         path = tmp_path / "x.odd"
         path.write_text("nothing that is known\n")
         with pytest.raises(
-            FormatError, match=r"not odd \(" + messages.read_as("odd", r"its name ends in \.odd; format= names")
+            FormatError,
+            match=r"not odd\. " + messages.read_as("odd", r"its name ends in \.odd") + messages.CHOOSE_A_FORMAT,
         ):
             tl.read_trees(path)
     finally:
         del FORMATS["odd"]
     register(Format("greedy", "a test", _refuse, None, (), lambda head: "it is a test"))
     try:
-        message = r"not odd \(" + messages.read_as(
-            "greedy", "it is a test; format='tsv' may fit, since its first line has a tab"
-        )
+        message = r"not odd\. " + messages.read_as("greedy", "it is a test")
+        message += " format='tsv' may fit better, because its first line has a tab"
         with pytest.raises(FormatError, match=message):
             tl.read_trees(io.StringIO(CONTENTS["tsv"]))
     finally:
@@ -265,7 +321,7 @@ def test_columns_are_chosen_or_asked_for(tmp_path: Path) -> None:
     path.write_text(THREE)
     with pytest.raises(FormatError, match=at(r"x\.tsv", 1, messages.SAY_LABEL_COLUMN)) as caught:
         tl.read_examples(path)
-    assert "(0: q1, q2, q3, ...; 1: yes, no, yes, ...; 2: (S (A a)), (S (B b))" in str(caught.value)
+    assert "The columns are 0: q1, q2, q3, ...; 1: yes, no, yes, ...; 2: (S (A a)), (S (B b))" in str(caught.value)
     assert tl.read_examples(path, label_column=1)[1] == ["yes", "no", "yes", "no"]
     assert tl.read_examples(path, label_column=-2, tree_column=-1)[1] == ["yes", "no", "yes", "no"]
     assert tl.read_examples(path, label_column=None)[1] is None
@@ -316,7 +372,7 @@ def test_rows_that_do_not_fit(tmp_path: Path) -> None:
         (THREE + "q5\t(S (A a))\n", at("", 5, messages.columns_found(2, "tab") + messages.columns_needed(3))),
         (
             "yes\t(S (A a))\nno (S (B b))\n",
-            at("", 2, messages.columns_found(1, "tab") + ".*; " + messages.A_TAB_IS_NEEDED),
+            at("", 2, messages.columns_found(1, "tab") + r".*\. " + messages.A_TAB_IS_NEEDED),
         ),
         ("yes\tx\t(S (A a))\nno\t(S (B b))\n", at("", 2, messages.columns_found(2, "tab"))),
     ):
@@ -335,7 +391,9 @@ def test_csv(tmp_path: Path) -> None:
     ):
         tl.read_examples(path)
     path.write_text('yes,(S (A a))\nno,"(S (B b))\n')
-    with pytest.raises(FormatError, match=at(r"x\.csv", 2, messages.NOT_CSV + ": unexpected end of data")):
+    with pytest.raises(
+        FormatError, match=at(r"x\.csv", 2, messages.NOT_CSV + r"\(unexpected end of data\)\. Check the quotes")
+    ):
         tl.read_examples(path)
     path.write_text('yes,"(S ' + "(A a) " * 50_000 + ')"\n')
     assert tl.read_examples(path)[1] == ["yes"]
@@ -430,18 +488,25 @@ def test_bytes_that_are_no_text_are_left_out() -> None:
 
 
 def test_what_is_no_tree_is_left_out_too(tmp_path: Path) -> None:
-    with pytest.warns(TreeletWarning, match=left_out("1", "3 sentences", "<stream>:3: there are 1 columns")):
+    with pytest.warns(
+        TreeletWarning,
+        match=left_out("1", "3 sentences", "<stream>:3: there is no column 1 for tag=: this line has 1 column"),
+    ):
         tagged = tl.read_tagged(io.StringIO("a X\n\nb\nc Y\n\nd Z\n"), on_error="skip")
     assert list(map(str, tagged)) == ["a/X", "d/Z"]
-    with pytest.warns(TreeletWarning, match=left_out("1", "2 sentences", "<stream>:2:5: 'c' is not word/tag")):
+    with pytest.warns(
+        TreeletWarning, match=left_out("1", "2 sentences", "<stream>:2:5: 'c' is not of the form word/tag")
+    ):
         tagged = tl.read_tagged(io.StringIO("a/X\nb/Y c\n"), "slashes", on_error="skip")
     assert list(map(str, tagged)) == ["a/X"]
     forest = tl.Forest.from_tree(tl.Tree.parse("(S (A a))")).to_json()
-    with pytest.warns(TreeletWarning, match=left_out("1", "2 forests", "<stream>:1: a forest in JSON")):
+    with pytest.warns(TreeletWarning, match=left_out("1", "2 forests", "<stream>:1: this is not a forest in JSON")):
         assert len(tl.structures.read_forests(io.StringIO("{}\n" + forest), on_error="skip")) == 1
     good = '{"tree": "(S (NP (N Mary)) (VP (V slept)))", "predicate": 1, "arguments": [["ARG0", 0, 1]]}\n'
     text = '{"tree": "(S (A a))"}\n' + good + good.replace('"predicate": 1', '"predicate": 9')
-    with pytest.warns(TreeletWarning, match=left_out("2", "3 lines", "<stream>:1: 'predicate' missing.*:3: ")):
+    with pytest.warns(
+        TreeletWarning, match=left_out("2", "3 lines", "<stream>:1: the field 'predicate' is missing.*:3: ")
+    ):
         assert len(tl.structures.read_instances(io.StringIO(text), "roles", on_error="skip")) == 1
     lists = tmp_path / "lists.jsonl"
     lists.write_text(
@@ -471,7 +536,7 @@ def test_columns_on_the_command_line(tmp_path: Path) -> None:
     path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
     path.write_text(HEADER + THREE * 3)
     message = fail("train", path, "-o", model)
-    assert messages.SAY_LABEL_COLUMN_OPTION + " (0 'id': q1, q2; 1 'gold': yes, no; " in message
+    assert messages.SAY_LABEL_COLUMN_OPTION + " The columns are 0 'id': q1, q2; 1 'gold': yes, no; " in message
     for label in ("gold", 1, -2):
         assert "classes   2: no 6, yes 6" in succeed("train", path, "-o", model, "--label-column", label).stdout
     assert "accuracy" in succeed("evaluate", model, path, "--label-column", "gold", "--tree-column", "tree").stdout
@@ -483,15 +548,15 @@ def test_columns_on_the_command_line(tmp_path: Path) -> None:
 def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
     path.write_text("yes\t(S (A a))\nno\t(S ( ))\nno\t(S (B b))\n")
-    warning = f"treelet: warning: 1 of 3 examples was left out: {path}:2:7: empty brackets"
-    line = f"treelet: error: {path}:2:7: empty brackets '()': a tree needs a label (--skip-bad leaves it out)"
+    warning = f"treelet: warning: 1 of 3 examples was skipped: {path}:2:7: empty brackets"
+    line = f"treelet: error: {path}:2:7: empty brackets '()'. A tree needs a label. Pass --skip-bad to skip such items."
     assert fail("train", path, "-o", model).strip() == line
     for command in (("train", path, "-o", model), ("evaluate", model, path)):
         assert warning in succeed(*command, "--skip-bad").stderr
     for command in (
         ("predict", model, path),
         ("gram", path, "-o", "-"),
-        ("nearest", path, "-k", 1),
+        ("nearest", path, "--k", 1),
         ("convert", path, "-", "--to", "kelp"),
     ):
         result = succeed(*command, "--skip-bad")
@@ -500,17 +565,15 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     bank = path.with_suffix(".mrg")
     bank.write_text("(S (A a))\n(S ( ))\n")
     assert (
-        f"{bank}:2:4: {messages.EMPTY_BRACKETS} '()': a tree needs a label {messages.SKIP_BAD_LEAVES_IT_OUT}"
+        f"{bank}:2:4: {messages.EMPTY_BRACKETS} '()': a tree needs a label. {messages.SKIP_BAD_LEAVES_IT_OUT}"
         in fail("rerank", bank)
     )
     bank.write_text("(S (A a))\n(S (B b)\n")
-    assert f"1 ')' missing at the end of the input {messages.SKIP_BAD_LEAVES_IT_OUT}" in fail("rerank", bank)
+    assert f"missing ')' at the end of the input: 1. {messages.SKIP_BAD_LEAVES_IT_OUT}" in fail("rerank", bank)
     assert messages.LEAVES_IT_OUT not in fail("compare", "(S ( ))", "(S (A a))")  # it is all there is
     assert messages.LEAVES_IT_OUT not in fail("gram", tmp_path / "m.treelet", "-o", "-")
-    assert messages.ONE_OF_TWO_TREES_LEFT_OUT in succeed("compare", path, "(S (A a))", "--skip-bad").stderr
-    assert (
-        messages.ONE_OF_TWO_TREES_LEFT_OUT in succeed("parse", "--treebank", path, "--text", "a", "--skip-bad").stderr
-    )
+    assert messages.ONE_OF_TWO_TREES_SKIPPED in succeed("compare", path, "(S (A a))", "--skip-bad").stderr
+    assert messages.ONE_OF_TWO_TREES_SKIPPED in succeed("parse", "--treebank", path, "--text", "a", "--skip-bad").stderr
     assert messages.SKIPPING_IS_FOR_TREEBANKS in fail("parse", "--grammar", path, "--text", "a", "--skip-bad")
 
 
@@ -520,7 +583,7 @@ def test_encodings_and_options_on_the_command_line(tmp_path: Path) -> None:
     assert messages.OTHER_ENCODING_ON_THE_COMMAND_LINE in fail("gram", path, "-o", "-")
     for command in (
         ("gram", path, "-o", "-"),
-        ("nearest", path, "(S (A a))", "-k", 1),
+        ("nearest", path, "(S (A a))", "--k", 1),
         ("compare", path, path),
         ("convert", path, "-"),
     ):

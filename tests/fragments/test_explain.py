@@ -302,6 +302,8 @@ def test_what_cannot_be_asked() -> None:
     X = ["(A a)", "(A b)"]
     with pytest.raises(InputTypeError, match=messages.NOT_FITTED):
         tl.explain(tl.RLS(), X[0])
+    with pytest.raises(InputTypeError, match=messages.NEITHER_ESTIMATOR_NOR_MODEL):
+        tl.explain(3, X[0])
     with pytest.raises(InputTypeError, match=messages.FITTED_TO_A_MATRIX):
         tl.explain(tl.RLS("precomputed").fit(np.eye(2), [0, 1]), X[0])
     voting = tl.VotedPerceptron(prediction="voted").fit(X, [0, 1], qid=[0, 0])
@@ -310,7 +312,7 @@ def test_what_cannot_be_asked() -> None:
     two = tl.RLS(tl.SubsetTree()).fit(X, [[0, 1], [1, 0]])
     assert tl.explain(two, X[0], 1).score == pytest.approx(two.predict(X[:1])[0, 1])
     for output in (None, 2, "a", True):
-        with pytest.raises(ParameterError, match=messages.SHARE_FROM_0_TO_1):
+        with pytest.raises(ParameterError, match=messages.INDEX_FROM_0_TO_1):
             tl.explain(two, X[0], output)
     with pytest.raises(ParameterError, match=wrong_parameter("limit")):
         tl.explain(two, X[0], 1, limit=0)

@@ -273,7 +273,7 @@ def test_two_writers_never_get_each_others_matrix(bank: tl.Treebank, path: Path)
     with ThreadPoolExecutor(2) as pool:
         for job in [pool.submit(write, writer) for writer in (0, 1)]:
             job.result()
-    assert all("another process or thread is writing it" in refusal for refusal in refusals)
+    assert all("another process or thread is writing this file" in refusal for refusal in refusals)
     assert names(path) == ["K.npy"]
 
 

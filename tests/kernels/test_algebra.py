@@ -1,7 +1,8 @@
-"""Kernels made of kernels: what they are worth, how they are written, and all that a kernel must be."""
+"""Composite kernels: their values, their text form, and the invariants that every kernel must satisfy."""
 
 from __future__ import annotations
 
+import inspect
 import math
 import pickle
 from pathlib import Path
@@ -43,7 +44,7 @@ CONTAINERS = {
 
 
 def check_held(kind: str, hold: Any, data: list[Any]) -> None:
-    """All kernels of a kind, on examples that are held in another way."""
+    """Check all kernels of a kind on examples in another container."""
     for case in KERNELS.values():
         if case.kind == kind:
             slow, scale, held = definition(case.kernel), size(case.kernel), hold(data)
@@ -105,7 +106,9 @@ def test_rectangles_of_bags(left: list[list[tl.Tree]], right: list[list[tl.Tree]
 
 
 def test_bags_whose_members_only_fit_as_logarithms() -> None:
-    count = 1e100 * (1e100 * (1e100 * tl.SubsetTree(lam=1)))  # no kernel that bags are summed under
+    count = 1e100 * (
+        1e100 * (1e100 * tl.SubsetTree(lam=1))
+    )  # not a kernel under which the members of a bag can be added up
     data = [[binary(8), binary(8), binary(7)], [binary(8)], [], [binary(7), "(B y)"]]
     plain = tl.Bag(tl.SubsetTree(lam=1)).normalized()(data)
     np.testing.assert_allclose(tl.Bag(count).normalized()(data), plain, rtol=1e-9)
@@ -265,7 +268,9 @@ def test_nested_parameters() -> None:
     assert repr(changed.get_params()["k1"]) == "On('path', SubsetTree(lam=0.7).normalized()).gaussian(sigma=3.0)"
     assert changed.get_params()["k2__kernel__kernel__kernel__gamma"] == 2
     assert kernel.get_params()["k1__sigma"] == 2.0
-    with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("Gaussian", "width")):
+    with pytest.raises(
+        tl.errors.ParameterError, match=messages.no_parameter("Gaussian", "width", known="'kernel', 'sigma'")
+    ):
         kernel.set_params(k1__width=1)
 
 
@@ -300,24 +305,90 @@ def test_named_parts() -> None:
     [
         (
             lambda: (A + B).set_params(lam=0.2),
-            "Sum has no parameter 'lam'; it has ['k1', 'k2']. Say whose it is: k1__lam or k2__lam",
+            "Sum has no parameter 'lam'. Use 'k1__lam' or 'k2__lam'.",
         ),
-        (lambda: tl.Sum(a=A, b=C.normalized()).set_params(mu=1), "Sum has no parameter 'mu'; it has ['a', 'b']"),
-        (lambda: tl.Sum(a=A).set_params(a__mu=1), "SubsetTree has no parameter 'mu'"),
+        (
+            lambda: tl.Sum(a=A, b=C.normalized()).set_params(mu=1),
+            "Sum has no parameter 'mu'. The parameters are 'a', 'b'. Put the name of an inner kernel before its parameter, "
+            "for example 'a__lam'.",
+        ),
+        (
+            lambda: tl.Sum(a=A).set_params(a__mu=1),
+            "SubsetTree has no parameter 'mu'. The parameters are 'lam', 'max_depth'",
+        ),
+        (
+            lambda: A.set_params(lam__x=1),
+            "The 'lam' parameter of SubsetTree is not a kernel, so it has no parameter 'x'.",
+        ),
+        (lambda: A.set_params(factor=2), "SubsetTree has no parameter 'factor'. Multiply by a number to add a factor"),
         (lambda: tl.Sum(a=A, b=1), "The 'b' parameter of Sum must be a kernel. Got 1 instead."),
-        (tl.Sum, "Sum needs at least one kernel"),
-        (lambda: tl.Sum(A, b=B), "Sum takes kernels by their places or by names, not both"),
-        (lambda: tl.Sum(normalized=A), "a kernel in Sum cannot be called 'normalized'"),
-        (lambda: tl.Sum(theta=A), "a kernel in Sum cannot be called 'theta'"),
-        (lambda: tl.Sum(a__b=A), "a kernel in Sum cannot be called 'a__b'"),
-        (lambda: tl.Sum(**{"a b": A}), "a kernel in Sum cannot be called 'a b'"),
-        (lambda: tl.kernels.Product(_a=A), "a kernel in Product cannot be called '_a'"),
+        (tl.Sum, "Sum needs at least one kernel."),
+        (lambda: tl.Sum(A, b=B), "Sum takes kernels by position or by name, not both. Pass all kernels by name."),
+        (lambda: tl.Sum(normalized=A), "A kernel in Sum cannot be named 'normalized'"),
+        (lambda: tl.Sum(theta=A), "A kernel in Sum cannot be named 'theta'"),
+        (lambda: tl.Sum(a__b=A), "A kernel in Sum cannot be named 'a__b'"),
+        (lambda: tl.Sum(**{"a b": A}), "A kernel in Sum cannot be named 'a b'"),
+        (lambda: tl.kernels.Product(_a=A), "A kernel in Product cannot be named '_a'"),
     ],
 )
 def test_parts_that_make_no_sense(make: Any, message: str) -> None:
     with pytest.raises(tl.errors.ParameterError) as error:
         make()
     assert message in str(error.value)
+
+
+MISSPELLED = [
+    *((tl.SubsetTree, name, "lam") for name in ("lambda_", "lambda", "lamda", "Lambda", "lambd", "λ", "decay")),
+    (tl.SubsetTree, "lambda_bounds", "lam_bounds"),
+    (tl.SubsetTree, "depth", "max_depth"),
+    (tl.PartialTree, "m", "mu"),
+    (tl.Smoothed, "thresh", "threshold"),
+    (tl.Locality, "thetas", "theta"),
+    (tl.kernels.Gaussian, "sgima", "sigma"),
+    (tl.On, "col", "column"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "name", "meant"), MISSPELLED)
+def test_misspelled_parameters(kernel: Any, name: str, meant: str) -> None:
+    with pytest.raises(tl.errors.InputTypeError, match=messages.no_parameter(kernel.__name__, name, meant=meant)):
+        kernel(**{name: 1})
+
+
+def test_misspelled_parameters_to_set() -> None:
+    for name in ("lambda_", "lamda", "decay"):
+        with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("SubsetTree", name, meant="lam")):
+            A.set_params(**{name: 0.2})
+        with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("Normalized", name, meant="lam")):
+            A.normalized().set_params(**{name: 0.2})
+    with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("On", "kernl", meant="kernel")):
+        tl.On("path", A).set_params(kernl__lam=0.2)
+
+
+def test_unknown_parameters() -> None:
+    """Every kernel lists its parameters if no name is close, and its signature stays readable."""
+    with pytest.raises(TypeError, match=messages.no_parameter("SubsetTree", "sigma", known="'lam', 'max_depth'")):
+        tl.SubsetTree(sigma=1)  # type: ignore[call-arg]
+    with pytest.raises(tl.TreeletError, match=r"Linear has no parameter 'degree'. Linear takes no parameters."):
+        tl.Linear(degree=2)  # type: ignore[call-arg]
+    with pytest.raises(tl.TreeletError, match=r"Distance has no parameter 'k'. The only parameter is 'kernel'."):
+        tl.kernels.Distance(k=A)  # type: ignore[call-arg]
+    assert list(inspect.signature(tl.SubsetTree).parameters) == ["lam", "max_depth", "leaves", "lam_bounds"]
+    assert list(inspect.signature(A).parameters)[:2] == ["X", "Y"]
+
+
+def test_other_type_errors_stay() -> None:
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'kernel'"):
+        tl.kernels.Scale(2)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="multiple values for argument 'lam'"):
+        tl.SubsetTree(1, lam=1)  # type: ignore[misc]
+
+    class Mine(tl.SubsetTree):
+        def __init__(self, lam: float = 0.4, **options: Any) -> None:
+            super().__init__(lam, **options)
+
+    with pytest.raises(TypeError, match=messages.no_parameter("Mine", "max_dept", meant="max_depth")):
+        Mine(max_dept=2)
 
 
 WRONG = [
@@ -336,7 +407,7 @@ WRONG = [
     (
         lambda: tl.On(None, A),
         wrong_parameter_text(
-            "column", "the name of a column, a string or an int, or a list of different ones", "None", of="On"
+            "column", "a column name (a string or an int) or a list of different column names", "None", of="On"
         ),
     ),
     (lambda: tl.On("path", "sst"), wrong_parameter_text("kernel", "a kernel", "'sst'", of="On")),
@@ -524,7 +595,7 @@ BAD_VECTORS = [
     (
         [[1, 2], [3, None]],
         tl.errors.InputTypeError,
-        messages.row_contains(1, "a NoneType, None, but numbers are needed"),
+        messages.row_contains(1, "None, but numbers are needed"),
     ),
     ([{"a": 1}, [2]], tl.errors.InputTypeError, messages.row_is(1, "list", messages.OTHER_ROWS_ARE_DICTS)),
     ([{"a": 1}, None], tl.errors.InputTypeError, messages.row_is(1, "NoneType", messages.OTHER_ROWS_ARE_DICTS)),
@@ -545,7 +616,7 @@ def test_vectors_that_are_none(data: Any, kind: type[Exception], message: str) -
 
 
 def test_columns_of_frames_are_matched_by_name(tmp_path: Path) -> None:
-    """Whoever trains on a frame may have its columns in another order later."""
+    """The columns of a frame may be in another order at prediction time."""
     frame = pd.DataFrame({"a": [1.0, 2.0, 0.0, 4.0], "b": [5.0, 3.0, 1.0, 0.0]})
     turned = frame[["b", "a"]]
     K = tl.Linear()(frame.to_numpy())
@@ -633,7 +704,7 @@ def test_bag_of_words() -> None:
             bag_of_words(wrong)
 
 
-# --- data that do not suit --------------------------------------------------------------------------------------
+# --- unsuitable data -----------------------------------------------------------------------------------------
 
 BAD_DATA = [
     (

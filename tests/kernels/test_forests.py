@@ -36,7 +36,7 @@ def test_packing_by_hand():
 def test_packing_admits_mixtures_and_the_union_does_not():
     items = [("(S (A x) (B y))", 0.5), ("(S (C x) (D y))", 0.5)]
     mixed = [("(S (N (A x)) (N (B y)))", 0.5), ("(S (N (C x)) (N (D y)))", 0.5)]
-    assert tl.Forest.from_trees(items).count_trees() == 2  # productions differ, nothing to mix
+    assert tl.Forest.from_trees(items).count_trees() == 2  # different productions, so there is nothing to mix
     packed = tl.Forest.from_trees(mixed)
     assert packed.count_trees() == 4
     assert sorted(p for _, p in packed.trees()) == pytest.approx([0.25] * 4)

@@ -1,4 +1,4 @@
-"""Derivatives by the parameters, and Gaussian processes that use them."""
+"""Derivatives with respect to parameters, and Gaussian processes that use them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_theta_names_the_parameters_in_order() -> None:
 
 
 def labelled_trees(n: int = 40) -> tuple[list[str], np.ndarray]:
-    """Class 1 has a negation under its verb phrase; words are noise."""
+    """Return trees of two classes: class 1 has a negation below its verb phrase, and words are noise."""
     rng = np.random.default_rng(0)
     nouns, verbs = ["cat", "dog", "bird", "man"], ["sees", "likes", "knows"]
     texts, y = [], rng.integers(0, 2, n)

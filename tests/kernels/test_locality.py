@@ -75,14 +75,14 @@ def test_a_window_of_one_counts_matches(match: str, each: int) -> None:
 
 
 def test_places_are_those_in_the_windows() -> None:
-    near = math.exp(-4)  # one place apart, theta = 0.5
+    near = math.exp(-4)  # one position apart, theta = 0.5
     a, b = ["p", "q", "x", "y"], ["x", "y"]
-    # x and y are in the same places around each other, however far in the sequences
+    # x and y are at the same distance from each other, wherever they are in the sequences
     assert tl.Locality(3)([a], [b])[0, 0] == pytest.approx(2 * (2 * 2))
     assert tl.Locality(3, match="exact")([a], [b])[0, 0] == 4
-    # "y x" against "x y": x has y on the left in one and on the right in the other, two places apart
+    # "y x" against "x y": x has y on the left in one and on the right in the other, two positions apart
     assert tl.Locality(3)([["y", "x"]], [b])[0, 0] == pytest.approx(2 * (2 * (1 + math.exp(-16))))
-    # x and the x after it: each middle meets the other's neighbor one place apart
+    # x and the next x: each middle matches the neighbor of the other, one position apart
     assert tl.Locality(3)([["x", "x"]], [["x"]])[0, 0] == pytest.approx(2 * 2 * (1 + near))
     assert tl.Locality(3, match="count")([["x", "x"]], [["x"]])[0, 0] == 4
     assert tl.Locality(3, match="exact")([["x", "x"]], [["x"]])[0, 0] == 2
@@ -91,7 +91,7 @@ def test_places_are_those_in_the_windows() -> None:
 
 
 def test_a_wrong_definition_would_be_noticed() -> None:
-    def careless(a: Any, b: Any) -> float:  # the distance between the places in the sequences, not in the windows
+    def careless(a: Any, b: Any) -> float:  # the distance between positions in the sequences, not in the windows
         total = 0.0
         for i, x in enumerate(a):
             for k, y in enumerate(b):
@@ -118,12 +118,12 @@ def test_is_positive_semidefinite_where_it_says_so(match: str, examples: Any, wi
 
 
 def test_wide_theta_is_not_positive_semidefinite() -> None:
-    """Two windows that differ in the order of their features, at nearly the same value as with themselves."""
+    """Two windows that differ only in the order of their features have nearly the same value as equal windows."""
     kernel = tl.Locality(5, 2.0)
     assert not kernel.is_certain
     near = np.log1p(np.exp(-((np.arange(5) / 2.0) ** 2)))
     toeplitz = near[np.abs(np.arange(5)[:, None] - np.arange(5))]
-    assert np.linalg.eigvalsh(toeplitz)[0] < -1e-6  # what is_certain looks at
+    assert np.linalg.eigvalsh(toeplitz)[0] < -1e-6  # the criterion of is_certain
     assert tl.Locality(10_001, 2.0).is_certain is False
     assert tl.Locality(10**9, 1.0).is_certain
     assert tl.Locality(10**9, 0).is_certain
@@ -256,15 +256,15 @@ def test_equal_features_are_equal_across_banks() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (["abc"], messages.in_example(0, r"a str is no sequence.*list\(text\)")),
+        (["abc"], messages.in_example(0, r"A list of features is needed\. Got a str instead\. .*list\(text\)")),
         ("abc", messages.ONE_STR),
         ({"a": ["x"]}, messages.ONE_DICT),
-        (3, "got int"),
+        (3, "A collection of feature sequences is needed. Got an int instead"),
         ([["a"], 3], messages.in_example(1, messages.A_SEQUENCE_IS_NEEDED)),
         ([["a", float("nan")]], messages.in_example(0, "NaN", feature=1)),
-        ([{"t": ["a", {}]}], messages.in_example(0, ".*not a dict", kind="t", feature=1)),
+        ([{"t": ["a", {}]}], messages.in_example(0, ".*Got a dict instead", kind="t", feature=1)),
         ([["a", frozenset("a")]], messages.in_example(r"\d", ".*frozenset", feature=1)),
-        ([[("a", ["b"])]], messages.in_example(r"\d", ".*not a list", feature=0)),
+        ([[("a", ["b"])]], messages.in_example(r"\d", ".*Got a list instead", feature=0)),
         ([{1: ["a"]}], messages.in_example(0, messages.type_is(1))),
     ],
 )
@@ -302,7 +302,7 @@ def test_wrong_parameters_and_trees() -> None:
 
 
 def examples_and_labels(n: int, seed: int = 0) -> tuple[list[list[str]], list[int]]:
-    """Sequences in which a comes right before b, or does not."""
+    """Return sequences in which a comes directly before b, or does not."""
     rng = np.random.default_rng(seed)
     X = [[str(letter) for letter in rng.choice(list("abcd"), 8)] for _ in range(n)]
     return X, [int(("a", "b") in pairwise(x)) for x in X]

@@ -17,7 +17,7 @@ from treelet.structures.word_vectors import WordVectors
 from treelet.testing import reference
 from treelet.testing.strategies import banks
 
-# x and y are alike, z is like neither; A is a label too, so a word like it must not match nodes; w has no vector
+# x and y are similar, z is similar to neither. A is also a label, so a similar word must not match nodes. w has no vector.
 VECTORS = {"x": [1.0, 0.1, 0.0], "y": [0.9, 0.3, 0.0], "z": [0.0, 0.1, 1.0], "A": [0.8, 0.2, 0.3]}
 WORDS = ("x", "y", "z", "A", "w")
 
@@ -43,7 +43,7 @@ def test_wide_nodes_meet_by_the_grid() -> None:
 
 
 def test_a_word_that_is_wholly_like_a_label_is_not_like_its_nodes() -> None:
-    vectors = WordVectors(["z", "A"], [[1.0, 0.0], [2.0, 0.0]])  # a cosine of 1, though they are not equal
+    vectors = WordVectors(["z", "A"], [[1.0, 0.0], [2.0, 0.0]])  # a cosine of 1, although the words differ
     kernel = Smoothed(vectors, lam=1, mu=1, threshold=0)
     a, b = tl.Tree.parse("(A z)"), tl.Tree.parse("(A (A x))")
     for first, second in ((a, b), (b, a), (tl.Tree("A", [a] * 5), tl.Tree("A", [b] * 5))):

@@ -1,4 +1,4 @@
-"""SST compares what very many subtrees have in common once a shape: banks large enough for that, beside the definition."""
+"""SST compares common parts of subtrees once per shape: large banks, compared with the definition."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KERNELS = [
 
 
 def tree(rng: np.random.Generator, words: int, labels: str) -> tl.Tree:
-    """A binary tree over so many words, most of which are one, mostly of the first label, with now and then a third child."""
+    """Return a mostly binary tree with few different words and labels, and occasionally a third child."""
     label = labels[0 if rng.random() < 0.9 else -1]
     if words == 1:
         return tl.Tree(label, ["abcdefghijklmnop"[int(rng.integers(16)) if rng.random() < 0.5 else 0]])
@@ -76,14 +76,14 @@ def test_one_value_whatever_the_tiles_and_threads(bank: tl.Treebank) -> None:
 
 
 def test_shapes_far_beyond_float64() -> None:
-    """In scaled numbers, too: combs, whose values grow like 2^height."""
+    """Combs, whose values grow like 2^height, are also exact in scaled numbers."""
 
     def value(n: int, m: int) -> int:
         total, same, other = (
             (n - 1) * (m - 1),
             1,
             0,
-        )  # C of nodes of one height, and of two heights of which this is the lower
+        )  # C of two nodes of equal height, and of two nodes of which this height is the lower one
         for height in range(1, min(n, m) + 1):
             total += same + (n + m - 2 * height) * other
             same, other = 2 * (1 + same), 2 * (1 + other)

@@ -54,8 +54,8 @@ def test_values_by_hand() -> None:
     lam = 0.5
     # {D}, {N}, {dog/N}, {D N}, {D dog/N}
     assert tl.Tagging(lam)(["the/D dog/N"], ["a/D dog/N"])[0, 0] == 3 * lam + 2 * lam**2
-    assert tl.Tagging(lam)(["the/D dog/N"], ["dog/N the/D"])[0, 0] == 4 * lam  # no two in this order
-    assert tl.Tagging(lam)(["dog/N"], ["dog/V"])[0, 0] == 0  # words count under their tags only
+    assert tl.Tagging(lam)(["the/D dog/N"], ["dog/N the/D"])[0, 0] == 4 * lam  # no two words in this order
+    assert tl.Tagging(lam)(["dog/N"], ["dog/V"])[0, 0] == 0  # words count only with their tags
     assert tl.Tagging(lam)(["x/N x/N"], ["x/N"])[0, 0] == 4 * lam
 
 
@@ -70,7 +70,7 @@ def test_long_equal_sequences_overflow_clearly_and_normalize_right() -> None:
     N = kernel.normalized()([a, b, "x/V"])
     assert np.diag(N) == pytest.approx(1)
     assert N[0, 2] == 0
-    # Nearly all of the value comes from pieces of full length: those with the last word are half of them
+    # Nearly all of the value comes from pieces of full length. Half of these pieces include the last word.
     assert 0.5 < N[0, 1] < 0.9
     short = [tl.Tagged(words[:n], ["N"] * n) for n in (4, 7)]
     logs = kernel.evaluator(kernel.coerce(short), logs=True)
@@ -88,7 +88,7 @@ def test_very_long_sequences_take_no_stack() -> None:
 
 
 def test_many_candidates_of_one_sentence() -> None:
-    """Rows that share most of what they hold are worked on together; columns that do are in one posting list."""
+    """Similar rows are processed together, and similar columns share posting lists."""
     rng = np.random.default_rng(0)
     words = [f"w{k % 5}" for k in range(12)]
     examples = [tl.Tagged(words, rng.choice(["A", "B"], 12, p=[0.9, 0.1])) for _ in range(60)]
@@ -177,7 +177,7 @@ def test_rankers(prediction: str, normalize: bool, tmp_path: Path) -> None:
     again = tl.load(tmp_path / "m.treelet")
     np.testing.assert_array_equal(again.predict(X, qid=qid), ranker.predict(X, qid=qid))
     if prediction == "averaged":
-        assert again.model_.stats().kept_examples <= 1  # the sequences have become a graph
+        assert again.model_.stats().kept_examples <= 1  # the sequences were merged into a graph
         svm = tl.RankSVM(kernel).fit(X, y, qid=qid)
         assert np.array(y)[svm.rank(X, qid=qid)].mean() > 0.95
 
@@ -205,7 +205,7 @@ def test_tagged() -> None:
     ]:
         with pytest.raises(tl.errors.TreeError, match=problem):
             tl.Tagged(words, tags)
-    for text, place in [("a/X b", "^column 5: "), ("", "empty|no "), ("/X", "^column 1: "), ("a/", "^column 1: ")]:
+    for text, place in [("a/X b", "^column 5: "), ("", "no words"), ("/X", "^column 1: "), ("a/", "^column 1: ")]:
         with pytest.raises(tl.errors.FormatError, match=place):
             tl.Tagged.parse(text)
 

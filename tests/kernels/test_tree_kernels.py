@@ -1,4 +1,4 @@
-"""Tree kernels: equal to their slow definitions, and all that a kernel must be."""
+"""Tree kernels equal their slow definitions and satisfy the invariants of all kernels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_partial_tree_with_many_equal_children(tree: tl.Tree) -> None:
 
 
 def phrases(rng: np.random.Generator) -> list[tl.Tree]:
-    """A few productions with many subtrees each, many with one, and nodes with so many children that these are not paired one by one."""
+    """Return trees with a few common productions, many rare ones, and nodes with too many children to list all pairs."""
 
     def phrase(children: int) -> tl.Tree:
         tags = [tl.Tree(f"T{rng.integers(5)}", [tl.Tree(f"w{rng.integers(9)}")]) for _ in range(children)]
@@ -74,7 +74,7 @@ def test_partial_tree_of_rare_and_of_common_productions(factor: float) -> None:
     np.testing.assert_allclose(without, K - met * 0.6 * 0.25 * factor, rtol=1e-11)
     np.testing.assert_allclose(kernel(bank, bank[:]), K, rtol=1e-12)
     np.testing.assert_array_equal(kernel(bank, n_jobs=2), K)
-    again = kernel.evaluator(bank)  # rows in an order in which the limit of what they are compared with falls, too
+    again = kernel.evaluator(bank)  # an order of rows in which the limit of columns also decreases
     for begin in (20, 40, 0, 20):
         rows = np.zeros((20, begin + 20))
         again.fill(begin, begin + 20, rows, True)
@@ -87,7 +87,7 @@ def test_partial_tree_of_rare_and_of_common_productions(factor: float) -> None:
 
 @pytest.mark.parametrize(("children", "words"), [(8, ("x",)), (9, ("x", "y")), (9, tuple("abcdefghi"))])
 def test_partial_tree_grid_form(children: int, words: tuple[str, ...]) -> None:
-    """More meeting children than are listed one by one."""
+    """Nodes have more matching children than are listed one by one."""
     rng = np.random.default_rng(children)
     examples = [
         tl.Tree("A", [tl.Tree(words[k % len(words)]) for k in rng.integers(0, len(words), children)]) for _ in range(4)
@@ -99,7 +99,7 @@ def test_partial_tree_grid_form(children: int, words: tuple[str, ...]) -> None:
 
 
 def test_the_terminal_factor_is_kelps() -> None:
-    """mu lam^2 times the factor where one of two nodes with one label has no children, as KeLP's PartialTreeKernel has it."""
+    """The value is mu lam^2 times the factor if one of two nodes with equal labels has no children, as in KeLP."""
     lam, mu, factor = 0.5, 0.25, 3.0
     kernel = tl.PartialTree(lam=lam, mu=mu, terminal_factor=factor)
     word, node = mu * lam**2 * factor, mu * lam**2
@@ -131,7 +131,7 @@ def test_terminal_factor_on_trees_that_are_too_large_to_enumerate(factor: float)
 
 
 def grid_by_recursion(first: tl.Tree, second: tl.Tree, lam: float, mu: float) -> float:
-    """PT for flat trees of words, by the recursion of the paper with its sign mended, lengths kept apart."""
+    """Return PT of flat trees by the recursion of the paper, with its sign corrected and lengths kept apart."""
     a, b = [child.label for child in first], [child.label for child in second]
     met = mu * lam**2 * np.equal.outer(a, b)
     total, ends = 0.0, met.copy()
@@ -149,7 +149,7 @@ def grid_by_recursion(first: tl.Tree, second: tl.Tree, lam: float, mu: float) ->
 
 @pytest.mark.parametrize("width", [30, 600])
 def test_partial_tree_on_wide_nodes(width: int) -> None:
-    """Beyond the widths where matches are listed, against the recursion over lengths."""
+    """Nodes that are too wide to list all matches equal the recursion over lengths."""
     rng = np.random.default_rng(0)
     narrow = width if width < 100 else 12
     words = [f"w{k}" for k in range(width // 6)]
@@ -191,7 +191,7 @@ def test_a_bare_word_has_no_productions() -> None:
 
 
 def exact_count(first: tl.Tree, second: tl.Tree) -> int:
-    """SST with lam = 1 by the recursion of the paper, in whole numbers of any size."""
+    """Return SST with lam = 1 by the recursion of the paper, in integers of any size."""
     known: dict[tuple[tl.Tree, tl.Tree], int] = {}
 
     def common(a: tl.Tree, b: tl.Tree) -> int:
@@ -258,7 +258,7 @@ def test_scaled_arithmetic_agrees_with_plain_where_both_fit() -> None:
 
 
 def test_normalized_chain_in_closed_form() -> None:
-    """A unary chain of n equal labels under lam = 1: C(i, j) = min(i, j) + [i = j], exactly."""
+    """A unary chain of n equal labels with lam = 1 has C(i, j) = min(i, j) + [i = j], exactly."""
     n = 60
     chain = tl.Tree("A", ["x"])
     for _ in range(n - 1):
@@ -273,7 +273,7 @@ def test_normalized_chain_in_closed_form() -> None:
 
 @pytest.mark.parametrize("case", TREE_KERNELS.values(), ids=TREE_KERNELS)
 def test_candidate_lists_share_their_work(case: Case) -> None:
-    """Neighboring trees that share most subtrees are worked on together; the values must not know."""
+    """Adjacent trees that share most subtrees are processed together. This must not change their values."""
     kernel = case.kernel
     rng = np.random.default_rng(3)
     base = random_tree(rng, 40)

@@ -7,11 +7,11 @@ from __future__ import annotations
 IS_A_FOLDER = "is a folder"
 STANDARD_OUTPUT = "standard output"
 STANDARD_INPUT = "standard input"
-CHOOSE_ANOTHER_NAME = "choose another name"
+CHOOSE_ANOTHER_NAME = "Choose another name."
 WOULD_OVERWRITE = "would overwrite"
-OUTPUT_IS_STANDARD_INPUT = "OUT is the standard input"
-INPUT_IS_STANDARD_OUTPUT = "IN is the standard output"
-CANNOT_BE_MADE_A_FOLDER = "cannot be made a folder"
+OUTPUT_IS_STANDARD_INPUT = "OUT is also standard input."
+INPUT_IS_STANDARD_OUTPUT = "IN is also standard output."
+FOLDER_CANNOT_BE_CREATED = "the folder cannot be created"
 
 
 def error(line: str) -> str:
@@ -20,11 +20,11 @@ def error(line: str) -> str:
 
 
 def not_found(name: object) -> str:
-    return error(f"{name}: cannot be opened (No such file or directory)\n")
+    return error(f"{name}: cannot be opened (No such file or directory).\n")
 
 
 def no_format_for(name: str, suffix: str) -> str:
-    return f"{name}: no format's name ends in {suffix}"
+    return f"{name}: the suffix {suffix} does not belong to a format that can be written"
 
 
 def must_end_in(suffixes: str) -> str:
@@ -36,7 +36,7 @@ def no_room(size: int) -> str:
 
 
 def no_trees_in(file: object) -> str:
-    return f"treelet: warning: {file}: there are no trees in it\n"
+    return f"treelet: warning: {file}: the file contains no trees.\n"
 
 
 def would_overwrite(argument: str) -> str:
@@ -45,15 +45,14 @@ def would_overwrite(argument: str) -> str:
 
 # --- options ------------------------------------------------------------------------------------------------------
 
-PICTURE_IS_FOR_CLASSIFIERS = "--picture draws a classifier's confusions"
-PROBABILITY_IS_FOR_CLASSIFIERS = "--probability is for classifiers"
-NOT_BOTH = "not both"
-MODEL_WITHOUT_PROBABILITIES = "this model has no probabilities: train it with --probability"
+PICTURE_IS_FOR_CLASSIFIERS = "--picture draws the confusion matrix of a classifier, but this model has no classes."
+PROBABILITY_IS_FOR_CLASSIFIERS = "--probability applies to classifiers only, but this model predicts a number."
+SCORES_OR_PROBABILITY = "--scores and --probability exclude each other."
+MODEL_WITHOUT_PROBABILITIES = "The model was trained without probabilities. Train it with --probability."
 SMALLER_LAM_OPTION = "a smaller --lam"
-SMALLER_LAM_OR_NO_NO_NORMALIZE = f"{SMALLER_LAM_OPTION}, or the normalized kernel (no --no-normalize)"
 USE_A_FILE = "or --output K.npy for a file"
 SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
-ONE_STANDARD_INPUT = "only one of BANK and QUERY"
+ONE_STANDARD_INPUT = "BANK and QUERY are both standard input (-)."
 
 
 def option_must_be(option: str, values: str) -> str:
@@ -64,12 +63,8 @@ def needs(option: str, what: str) -> str:
     return f"{option} needs {what}"
 
 
-def did_you_mean(name: str) -> str:
-    return f"Did you mean '{name}'?"
-
-
 def internal_error(what: str) -> str:
-    return f"treelet: internal error: {what} (treelet --traceback shows where)\n"
+    return f"treelet: internal error: {what} (Run treelet --traceback to see the Python traceback)\n"
 
 
 # --- examples and models ------------------------------------------------------------------------------------------
@@ -77,18 +72,18 @@ def internal_error(what: str) -> str:
 MODEL_OF_A_MATRIX = "fitted to a precomputed kernel matrix, so it cannot predict from examples"
 PREDICTS_NOTHING = "the file contains a KernelMatrix, which cannot predict"
 NO_LABEL_WAS_SEEN = "None of the labels occur in the training data"
-ALL_TARGETS_ARE_0 = "all targets are 0"
+ALL_TARGETS_ARE_0 = "the examples have no labels, because all targets are 0."
 EXAMPLES_WITHOUT_LABELS = "the examples have no labels"
-NO_EXAMPLES = "no examples"
+NO_EXAMPLES = "the file contains no examples."
 NOT_A_MODEL = "the file is not a treelet model"
-ONE_TREE_EACH = "the model needs examples of one tree each"
+ONE_TREE_EACH = "the model needs exactly one tree per example."
 NO_TREES = "no trees"
-LINE_WITHOUT_QID = "this line has no qid:N, others do"
-ONLY_LINE_WITH_QID = "only this line has a qid:N"
-NO_TREES_TO_WRITE = "no trees to write"
+LINE_WITHOUT_QID = "this line has no qid:N, but others do. Give every line a query, or none."
+ONLY_LINE_WITH_QID = "this line has a qid:N, but others do not. Give every line a query, or none."
+NO_TREES_TO_WRITE = "The document has no trees, and the format"
 DOES_NOT_FIT_FLOAT64 = "does not fit a float64"
-NO_MODEL_WRITTEN = "; no model was written\n"
-INTERRUPTED_EARLY = f"treelet: interrupted: before the first setting was done{NO_MODEL_WRITTEN}"
+NO_MODEL_WRITTEN = ". No model was written.\n"
+INTERRUPTED_EARLY = f"treelet: interrupted: No setting was finished{NO_MODEL_WRITTEN}"
 
 
 def unseen_labels(examples: int, all_examples: int, labels: str) -> str:
@@ -100,42 +95,43 @@ def one_example_of(label: str) -> str:
     return f"Class '{label}' has only one"
 
 
-def no_trees_called(name: str) -> str:
-    return f"no trees called '{name}'"
+def no_tree_column(name: str) -> str:
+    return f"the file has no tree column '{name}', only "
 
 
 def empty_label(example: int) -> str:
-    return f"example {example} has an empty label"
+    return f"example {example} has an empty label. Add a label or remove the example."
 
 
 def nothing_in_common(examples: int, all_examples: int) -> str:
     """Examples have no fragment in common with the model."""
-    return rf"warning: {examples} of {all_examples} examples? ha(s|ve) no fragment in common with the model"
+    noun, verb = "example" if all_examples == 1 else "examples", "has" if examples == 1 else "have"
+    return f"warning: {examples} of {all_examples} {noun} {verb} no fragment in common with the model"
 
 
-def needs_column(column: str, there_are: str) -> str:
-    return f"the model needs the column {column}; the file has {there_are}"
+def needs_column(column: str, available: str) -> str:
+    return f"the model needs the column '{column}'. The file has {available}."
 
 
 def only_vectors(name: str) -> str:
-    return f"no trees, only vectors {name}"
+    return f"a tree kernel needs trees, but the file has only the vector column '{name}'."
 
 
 def one_label_only(examples: int, label: str) -> str:
-    return f"all {examples} examples have the label '{label}'"
+    return f"all {examples} examples have the label '{label}'. A classifier needs at least two classes."
 
 
 def query_column(name: str) -> str:
-    return f"a column of texts called '{name}'"
+    return f"ranking needs a string column '{name}' with the query of each example."
 
 
 def query_is_no_number(query: str) -> str:
-    return f"the query '{query}' is no number"
+    return f"the query '{query}' is not a number, but svmlight_tk needs numbers"
 
 
 def no_place_for(what: str) -> str:
     """A format cannot hold all of a document."""
-    return f"no place for the {what}"
+    return f"cannot store the {what}"
 
 
 def result_takes(size: str) -> str:
@@ -144,26 +140,24 @@ def result_takes(size: str) -> str:
 
 # --- commands -----------------------------------------------------------------------------------------------------
 
-A_TREE_IS_IN_BRACKETS = "a tree is written in brackets"
-WRITTEN_IN_BRACKETS = "written in brackets"
-NOTHING_TO_SEARCH = "nothing to look in"
-NO_TREE_TO_SEARCH = f"{NOTHING_TO_SEARCH}: no tree"
-ONLY_ONE_TREE = f"{NOTHING_TO_SEARCH}: one tree only"
-UNLIKE_THE_BANK = "treelet: warning: 1 of 1 trees share nothing with any tree of BANK"
-FOREST_AS_LATEX = "a forest has no LaTeX form"
-TOO_LARGE_TO_DRAW = "more than can be drawn"
-PRUNE_CLOSER = "prune it closer"
+WRITE_A_TREE_IN_BRACKETS = "Write a tree in brackets"
+NO_TREE_TO_SEARCH = "the file contains no trees. Pass a file with at least one tree."
+ONLY_ONE_TREE = "the file contains only 1 tree. Pass a QUERY, or a file with at least two trees."
+UNLIKE_THE_BANK = "treelet: warning: 1 of 1 queries has no fragment in common with any tree of BANK."
+FOREST_AS_LATEX = "a forest cannot be drawn as LaTeX."
+TOO_LARGE_TO_DRAW = "but the limit is 400 together."
+PRUNE_CLOSER = "Prune the forest to a smaller log-probability range"
 NOTHING_TO_DRAW = "nothing to draw"
-NEEDS_A_SENTENCE = "needs a sentence"
+NEEDS_A_SENTENCE = "--picture needs at least one sentence, but the input is empty."
 NO_WORDS = "no words"
-NOTHING_IS_LEFT = "nothing is left"
-EMPTY_LINE = "an empty line has no parse"
-A_LINE_IS = "a line is"
+SET_IS_EMPTY = "All sentences of the development set have the same words as sentences of a later set"
+EMPTY_LINE = "the line is empty. Remove the line, or pass --skip-empty."
+A_LINE_IS = "this line is not an n-best list ("
 OUTSIDE_BRACKETS = "text outside brackets"
 
 
 def one_tree_needed(got: int) -> str:
-    return f"exactly one tree is needed, there are {got}"
+    return f"the file must contain exactly one tree. Got {got} trees instead."
 
 
 def without_a_parse(sentences: int, instead: str) -> str:
@@ -174,8 +168,7 @@ def bracket_as_a_word(place: str) -> str:
     return f"{place}: a word is '('"
 
 
-def none_of_the_trees(trees: int) -> str:
-    return f"none of the {trees} trees"
+NO_TREES_TO_RERANK = "The treebank contains no trees: parse reranking needs at least three"
 
 
 def cannot_be_split(sentences: int) -> str:
@@ -183,4 +176,4 @@ def cannot_be_split(sentences: int) -> str:
 
 
 def lists_of_parses(file: object) -> str:
-    return f"{file}: these are lists of parses, not trees: --nbest {file} takes them"
+    return f"{file}: the file contains lists of parses, not trees. Pass --nbest {file} instead."

@@ -100,7 +100,7 @@ def at(source: str, line: int, problem: str, *, column: object = None) -> str:
 
 def left_out(count: str, of: str, first: str = "") -> str:
     """Malformed examples were skipped. `of` is the total with its noun; `first` is the first problem."""
-    return f"{count} of {of} (was|were) left out" + (f": {first}" if first else "")
+    return f"{count} of {of} (was|were) skipped" + (f": {first}" if first else "")
 
 
 def item_is(number: int, kind: str, problem: str = "") -> str:

@@ -16,7 +16,7 @@ def nothing_seen(corpus: str, count: int, examples: int) -> str:
 CANNOT_BE_LISTED = "The fragments of this kernel cannot be listed."
 NOT_SIGNIFICANT = "not significant at level 0.05"
 NO_FRAGMENT = "No fragments: n is 0, or no fragment is more frequent in one of the corpora."
-TOP_AT_LEAST_0 = "--top must be at least 0"
+TOP_AT_LEAST_0 = "--top must be a whole number of at least 0"
 STANDARD_INPUT = "standard input"
 
 

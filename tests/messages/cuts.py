@@ -55,17 +55,17 @@ def tree_needed(got: str) -> str:
 # --- scores and features ------------------------------------------------------------------------------------------
 
 TWO_WORDS = "two words, one per entity"
-LIST_OF_LABELS = "a list of labels, got one str"
-NOTHING_TO_SCORE = "nothing to score"
-ARGUMENT_FORM = "an argument is"
+LIST_OF_LABELS = r"must be a list of labels\. Got the string "
+NOTHING_TO_SCORE = "is a relation that counts, so there is nothing to score"
+ARGUMENT_FORM = r"An argument must be \(label, first word, word after the last\), in one list per predicate\. Got "
 
 
 def label_counts(right: int, found: int) -> str:
-    return f"{right} right labels and {found} found ones"
+    return f"Got {right} gold labels? and {found} predicted labels?"
 
 
 def label_is(number: int, parameter: str, kind: str) -> str:
-    return f"label {number} of '{parameter}' is a {kind}"
+    return rf"Label {number} of '{parameter}' is an? {kind} \(.*\), but a string is needed"
 
 
 def feature_is(name: str, kind: str) -> str:
@@ -73,24 +73,24 @@ def feature_is(name: str, kind: str) -> str:
 
 
 def predicate_counts(right: int, found: int) -> str:
-    return f"{right} predicates and found ones of {found}"
+    return f"Got {right} gold lists? and {found} predicted lists?"
 
 
 # --- files of instances -------------------------------------------------------------------------------------------
 
 NO_SENTENCE = "The instance has no sentence. Pass 'words', 'tree' or 'nbest'"
-NOT_JSON = "not JSON"
-ONE_OBJECT_PER_LINE = "one JSON object, this is a list"
+NOT_JSON = r"this is not valid JSON \(|this JSON cannot be read: it is nested too deeply, or a number is too long"
+ONE_OBJECT_PER_LINE = "each line must be a JSON object, but this line is a list"
 A_STRING = "a string"
 ARGUMENT = r"\[label, first word, word after the last word\]"
 POSITION = "the position of a word, from 0 to 3"
 
 
 def missing_field(name: str) -> str:
-    return f"'{name}' missing"
+    return f"the fields? .*'{name}' (is|are) missing"
 
 
-RELATIONS_NEED = ": for relations each line needs 'e1' and 'e2'"
+RELATIONS_NEED = r"\. Each line of relations needs 'e1' and 'e2'"
 
 
 def bad_field(name: str, problem: str) -> str:
@@ -102,7 +102,7 @@ def field_must_be(name: str, kind: str, got: str = "") -> str:
 
 
 def unknown_field(name: str, kind: str) -> str:
-    return f"'{name}' is no field of {kind}"
+    return rf"unknown field '{name}'\..* The fields of {kind} are "
 
 
 def outside_the_sentence(name: str, span: tuple[int, int], words: int) -> str:
@@ -123,10 +123,10 @@ def of_one_kind(first: str, number: int, other: str) -> str:
 
 # --- corpora ------------------------------------------------------------------------------------------------------
 
-NOT_THERE = "not there"
-NOT_XML = "not XML"
-FIVE_COLUMNS = "five columns"
+NOT_THERE = "does not exist"
+NOT_XML = "this is not well-formed XML"
+FIVE_COLUMNS = "five columns are needed: "
 
 
 def no_candidates(corpus: str) -> str:
-    return f"no lists of parses for '{corpus}'"
+    return rf"The corpus '{corpus}' has no n-best parses\. Leave 'nbest' at 0"

@@ -5,11 +5,11 @@ from __future__ import annotations
 CLIENT_OR_DEVICE = "client= and device='emulated' cannot be combined"
 INSTALL_CUPY = r"pip install 'treelet\[cuda\]'"
 USE_THE_CPU = "device='cpu'"
-NEEDS_CUPY = f"needs CuPy: {INSTALL_CUPY}.*{USE_THE_CPU}"
+NEEDS_CUPY = rf"needs CuPy\. Install it with {INSTALL_CUPY}, or use {USE_THE_CPU}\. The import failed: "
 MEMORY_IS_FOR_CUDA = "device_memory= requires device='cuda'"
-NO_GPU_FOUND = r"needs an NVIDIA GPU, and CuPy finds none \(.*\); use device='cpu'"
-SCALE_THE_FEATURES_DOWN = "scale the features down"
-BYTES_OF_VALUES = "bytes of values"
+NO_GPU_FOUND = r"needs an NVIDIA GPU, but CuPy does not find one \(.*\)\. Use device='cpu'\."
+SCALE_THE_FEATURES_DOWN = "does not fit a float64. Scale the features down"
+BYTES_OF_VALUES = "is full: the values take .* bytes"
 MEMORY_OPTION_IS_FOR_CUDA = "--device-memory requires --device cuda"
 
 
@@ -18,11 +18,14 @@ def is_full(device: str) -> str:
 
 
 def out_of_memory(device: str) -> str:
-    return rf"the memory of {is_full(device)}: Out of memory allocating 7 bytes\. .*device_memory=.*{USE_THE_CPU}"
+    return (
+        rf"The memory of {is_full(device)}: Out of memory allocating 7 bytes\. "
+        f"Increase device_memory= if it is set, or use {USE_THE_CPU}"
+    )
 
 
 def takes(size: str) -> str:
-    return f"take {size} .* use {USE_THE_CPU}"
+    return f"take {size} of working memory, .* Use {USE_THE_CPU}"
 
 
 def no_code_for(kernel: str) -> str:

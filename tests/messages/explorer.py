@@ -59,7 +59,7 @@ def up_to_words(limit: int) -> str:
 # --- command line -------------------------------------------------------------------------------------------------
 
 PORT_RANGE = "--port must be a whole number from 0 to 65535. Got 70000 instead."
-NOT_BOTH = "not both"
-DATA_ARE_TRAINING_TREES = "--data are the training trees"
-FORMAT_IS_FOR_DATA_AND_TREEBANK = "--format is for --data and --treebank"
+NOT_BOTH = "--grammar and --treebank exclude each other."
+DATA_ARE_TRAINING_TREES = "--data needs a model: treelet explore MODEL --data FILE."
+FORMAT_IS_FOR_DATA_AND_TREEBANK = "--format applies to --data and --treebank."
 NO_SUCH_FILE = "no such file"

@@ -6,51 +6,55 @@ from messages.common import OWN_DESCENDANT
 
 # --- files and encodings ------------------------------------------------------------------------------------------
 
-IS_A_FOLDER = "is a folder"
-EMPTY_PACKED_FILE = "is empty, and so no packed file"
+IS_A_FOLDER = r"is a folder\. Give the name of a file\."
+EMPTY_PACKED_FILE = r"is empty, so it is not a valid packed file\. Is the file complete\?"
 THESE_BYTES = "these bytes are "
-LIST_INSTEAD_OF_A_FILE = "a path or an open file is needed, got list: read files one at a time"
-DIRECTORY_INSTEAD_OF_A_FILE = r"Is a directory\); read its files one at a time"
+LIST_INSTEAD_OF_A_FILE = r"A path or an open file is needed, but got a list\. Read several files one at a time\."
+DIRECTORY_INSTEAD_OF_A_FILE = r"Is a directory\)\. Read the files in it one at a time\."
 A_TEXT_ENCODING = "a text encoding"
 
 
 def not_text_in(encoding: str) -> str:
-    return f"not text in the encoding {encoding}"
+    return f"the file is not text in the encoding {encoding} "
 
 
-A_NAME_INSTEAD_OF_A_TEXT = r"looks like the name of a file: give pathlib.Path\(...\)"
-A_SOURCE_IS_NEEDED = "a text, bytes, a path or an open file is needed"
-A_TEXT_INSTEAD_OF_A_NAME = r"^'\(A \(B x\)\).{1,80}: cannot be opened .*a file's name is needed here: .*StringIO"
+A_NAME_INSTEAD_OF_A_TEXT = (
+    r"looks like the name of a file, but a string must contain the source itself\. Pass pathlib\.Path\("
+)
+A_SOURCE_IS_NEEDED = "A string, bytes, a path or an open file is needed, but got an? "
+A_TEXT_INSTEAD_OF_A_NAME = r"^'\(A \(B x\)\).{1,80}: cannot be opened .*A file name is needed here\. .*StringIO"
 AS_A_NUMPY_ARRAY = " as a NumPy array"
-OTHER_ENCODING_ON_THE_COMMAND_LINE = "not UTF-8 text; if the file has another encoding, name it (--encoding latin-1)"
+OTHER_ENCODING_ON_THE_COMMAND_LINE = (
+    "not UTF-8 text. If the file has another encoding, name the encoding (--encoding latin-1)"
+)
 
 # --- options and formats ------------------------------------------------------------------------------------------
 
 OPTION_SYNTAX = "xml:option=value"
 ONE_OF = "one of"
-SKIPPING_IS_FOR_TREEBANKS = "--skip-bad is for --treebank"
+SKIPPING_IS_FOR_TREEBANKS = "--skip-bad applies to --treebank, not to --grammar."
 OPTIONS_ARE_NAME_AND_VALUE = "--option must be NAME=VALUE"
 
 
 def not_in_blocks(format: str, others: str) -> str:
-    return f"'{format}' are read as a whole only.* {others}"
+    return rf"Files in the format '{format}' cannot be read in blocks\. Convert them .* to .*{others}"
 
 
 def unknown_option(option: str, *, format: str = "") -> str:
-    return (f"'{format}' " if format else "") + f"does not know this option: '{option}'"
+    return (f"'{format}' " if format else "") + f"has no option '{option}'."
 
 
 def it_has(options: str) -> str:
-    return f"; it has {options}"
+    return f" Its options are {options}"
 
 
 def format_of_suffix(suffix: str, format: str) -> str:
     """A suffix stands where the name of a format belongs."""
-    return rf"Got '{suffix}' instead\. Files of that suffix are '{format}'"
+    return rf"Got '{suffix}' instead\. Files with this suffix have the format '{format}'\."
 
 
 def cannot_write_format(format: str, other: str) -> str:
-    return f"'{format}' cannot be written; choose one of .*'{other}'"
+    return rf"The format '{format}' can be read but not written\. Choose .*'{other}'"
 
 
 def wrong_option_in(place: str, option: str, must_be: str) -> str:
@@ -59,21 +63,21 @@ def wrong_option_in(place: str, option: str, must_be: str) -> str:
 
 
 def option_twice(first: str, second: str) -> str:
-    return f"{first} says again what {second} says"
+    return f"{first} and {second} set the same option. Pass one of them."
 
 
 # --- brackets -----------------------------------------------------------------------------------------------------
 
 NEVER_CLOSED = "never closed"
-CLOSES_NOTHING = "closes nothing"
-LEAVES_IT_OUT = "leaves it out"
+CLOSES_NOTHING = r"unexpected '\)'"
+LEAVES_IT_OUT = "--skip-bad"
 EMPTY_BRACKETS = "empty brackets"
-SKIP_BAD_LEAVES_IT_OUT = "(--skip-bad leaves it out)"
+SKIP_BAD_LEAVES_IT_OUT = "Pass --skip-bad to skip such items."
 OUTSIDE_BRACKETS = "text outside brackets"
 SOURCE_CODE_HAS_A_READER = rf"{OUTSIDE_BRACKETS}.*; treelet\.formats\.python_trees reads source code$"
 MARKUP_HAS_READERS = "item 0:.*treelet.formats.xml_trees and html_trees read markup"
 GIVE_WHAT_IS_AFTER_THE_TAB = "give what is after the tab"
-TWO_TREES_INSTEAD_OF_ONE = "exactly one tree is needed here, there is 2 trees"
+TWO_TREES_INSTEAD_OF_ONE = "exactly one tree is needed here, but there are 2 trees."
 NOTHING_LEFT_OF_THE_TREE = "nothing is left of this tree"
 
 
@@ -86,28 +90,29 @@ def not_closed(missing: int) -> str:
 
 def read_as(format: str, since: str) -> str:
     """An error in a file whose format was guessed names the guess and its reason."""
-    return f"read as {format}, since {since}"
+    return f"The file was read as {format}, because {since}."
 
 
-LOOKS_LIKE_NO_OTHER_FORMAT = f"({read_as('brackets', 'it looks like no other format')}; format= names another: "
+CHOOSE_A_FORMAT = " To choose another format, use format= with one of "
+LOOKS_LIKE_NO_OTHER_FORMAT = read_as("brackets", "it does not look like any other format") + CHOOSE_A_FORMAT
 
 
 # --- tables -------------------------------------------------------------------------------------------------------
 
 A_COLUMN = "the number of a column or its name"
-WHICH_LABELS = "which column has the labels"
-SAY_LABEL_COLUMN_OPTION = f"{WHICH_LABELS}? Say it with --label-column"
-SAY_LABEL_COLUMN = rf"{WHICH_LABELS}\? Say it with label_column="
-SEVERAL_COLUMNS_OF_TREES = "several columns have trees: say which with tree_column="
-NO_COLUMN_OF_TREES = r"no column has trees, which begin with '\('"
-NO_LABELS = "have no labels"
-QUOTE_COMMAS = "a tree with commas must stand in quotes"
-NOT_CSV = "this is no CSV"
-A_TAB_IS_NEEDED = "a tab must stand between label and tree"
+WHICH_LABELS = "several columns could contain the labels"
+SAY_LABEL_COLUMN_OPTION = f"{WHICH_LABELS}. Choose the label column with --label-column."
+SAY_LABEL_COLUMN = rf"{WHICH_LABELS}\. Choose the label column with label_column=\."
+SEVERAL_COLUMNS_OF_TREES = r"several columns contain trees\. Choose the tree column with tree_column=\."
+NO_COLUMN_OF_TREES = r"no column contains trees, which begin with '\('"
+NO_LABELS = "have no labels"  # in the error of a command
+QUOTE_COMMAS = "Put a tree that contains commas in quotes: "
+NOT_CSV = "this is not valid CSV "
+A_TAB_IS_NEEDED = "Separate label and tree by a tab, not by a space"
 
 
 def no_such_column(option: str, name: str, columns: str) -> str:
-    return f"{option}_column= must be .*'{name}' is not there: {columns}"
+    return rf"{option}_column= must be .*, but '{name}' is not a column name\..* The columns are {columns}"
 
 
 def which_trees(columns: str) -> str:
@@ -115,7 +120,7 @@ def which_trees(columns: str) -> str:
 
 
 def column_length(column: str, rows: int, document_rows: int) -> str:
-    return f"the column '{column}' has {rows} rows, the document has {document_rows}"
+    return f"the column '{column}' has {rows} rows?, but the document has {document_rows}"
 
 
 def column_twice(column: str) -> str:
@@ -123,11 +128,16 @@ def column_twice(column: str) -> str:
 
 
 def columns_found(columns: int, separator: str) -> str:
-    return f"{columns} {separator}-separated"
+    return f"this row has {columns} {separator}-separated columns?"
 
 
 def columns_needed(columns: int) -> str:
-    return rf" column\(s\), the line needs {columns} of them, as before"
+    return f" but needs {columns}, as the rows before"
+
+
+def no_labels(format: str, y: str = "y is None") -> str:
+    """The warning about a file without labels, where labels are expected."""
+    return rf"the file has no labels \(format '{format}'\), so {y}\. .*use treelet\.read_trees"
 
 
 def classes_among(classes: int, examples: int) -> str:
@@ -142,14 +152,14 @@ def classes_warning(classes: int, examples: int) -> str:
 
 # --- malformed examples that are skipped --------------------------------------------------------------------------
 
-ONE_OF_TWO_TREES_LEFT_OUT = "1 of 2 trees was left out"
+ONE_OF_TWO_TREES_SKIPPED = "1 of 2 trees was skipped"
 
 # --- documents that cannot be written -----------------------------------------------------------------------------
 
-EMPTY_ROW = "there is nothing to write in this row"
-LINE_END = "has a line end or"
-NOT_UNICODE = "not valid Unicode"
-USED_ONCE = "used once"
+EMPTY_ROW = "this row is empty, so it cannot be written. Give it a label"
+LINE_END = r"contains a line end or \S+, which cannot be written"
+NOT_UNICODE = "is not valid Unicode text"
+USED_ONCE = "must be one word that occurs once"
 
 
 def in_row(number: object, problem: str = "") -> str:
@@ -160,51 +170,51 @@ def cannot_write_label(label: str) -> str:
     return f"the label {label} cannot be written"
 
 
-RENAME_THE_LABEL = "a tree with .* in a label cannot be written: rename"
+RENAME_THE_LABEL = r"a tree with .* in a label cannot be written\. Rename the label"
 CHOOSE_KELP = "cannot be written.*choose kelp"
-REPLACE_IT = "cannot be written: replace"
+REPLACE_IT = "cannot be written. Replace this text"
 
 
 # --- objects of other libraries -----------------------------------------------------------------------------------
 
-GIVE_A_TREE = ", not a tree: give a Tree"
+GIVE_A_TREE = r", but a tree is needed\. Pass a Tree, a bracketed string"
 
 
 def not_a_tree(item: int, problem: str = "") -> str:
-    return f"item {item} is no tree: {problem}"
+    return f"Item {item} is not a tree: {problem}"
 
 
 def holds_itself(kind: str) -> str:
-    return f"a {kind} is {OWN_DESCENDANT}"
+    return rf"an? {kind} is {OWN_DESCENDANT}\."
 
 
 def label_is(item: int, label: str) -> str:
-    return f"item {item} has a node whose label is {label}, not a string"
+    return rf"Item {item} has a node whose label is {label}, not a string\."
 
 
 def fragment_needed(got: str) -> str:
-    return f"a fragment is a Tree, as of Tree.parse, got {got}"
+    return rf"A fragment must be a Tree, such as Tree\.parse\(.*Got an? {got} instead"
 
 
 # --- absurd numbers and forged content ----------------------------------------------------------------------------
 
 COUNTS_OUT_OF_RANGE = "counts above 0 and below|must be in"
 POSITIVE_BYTES = "must be a positive number of bytes"
-HEAD_OF_A_WORD = "the head of a word"
+HEAD_OF_A_WORD = "the head of a word must be the number of another word, or 0 for a root. Got "
 NOT_COLUMNS_OF_A_BANK = "The stored columns of a bank are damaged"
 
 # --- markup -------------------------------------------------------------------------------------------------------
 
-IN_ANOTHER_FILE = "in another file"
-DECLARED_ENCODING_FAILS = "declares cannot be read.*name it"
+IN_ANOTHER_FILE = "this refers to another file"
+DECLARED_ENCODING_FAILS = "declares cannot be read.*Name the encoding"
 UNKNOWN_ENCODING = "unknown encoding|cannot be read"
-NO_ELEMENTS_OR_NOT_UTF8 = "no elements here|these bytes are not UTF-8"
+NO_ELEMENTS_OR_NOT_UTF8 = "there are no elements in this page|these bytes are not UTF-8"
 TOO_DEEP_FOR_HTML = "nested too deeply for the HTML parser"
-NOT_XML = "this is no XML"
+NOT_XML = "this is not well-formed XML"
 
 
 def no_elements(name: str, hint: str = "") -> str:
-    return f"no elements '{name}' here{hint}"
+    return rf"there are no elements '{name}'\.{hint}"
 
 
 def undeclared_entity(name: str, where: str = "") -> str:
@@ -213,15 +223,15 @@ def undeclared_entity(name: str, where: str = "") -> str:
 
 # --- source code --------------------------------------------------------------------------------------------------
 
-NOT_PYTHON = "this is no Python"
+NOT_PYTHON = "this is not valid Python"
 NESTED_TOO_DEEPLY = "nested too deeply"
 
 
 def no_text_in(encoding: str) -> str:
-    return f"no text in {encoding}"
+    return f"these bytes are not text in the encoding {encoding}"
 
 
-NAME_ANOTHER_ENCODING = "; name another encoding"
+NAME_ANOTHER_ENCODING = r"\. Name another encoding"
 
 NUL_IN_A_NAME = r"^'a\\x00b\.(npy|zarr)' is not a valid file name: it contains a NUL character\."
 SURROGATE_IN_A_NAME = r"^'\\ud800\.(npy|zarr)' is not a valid file name: it contains a lone surrogate\."

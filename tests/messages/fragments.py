@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-NOT_FITTED = "got RLS, which is neither: call its fit first"
-FITTED_TO_A_MATRIX = "fitted to a matrix"
-VOTES = "vote"
-SHARE_FROM_0_TO_1 = "from 0 to 1"
+NOT_FITTED = r"This RLS is not fitted\. Call its fit method first"
+NEITHER_ESTIMATOR_NOR_MODEL = r"A fitted estimator or a CompressedModel is needed\. Got an int"
+FITTED_TO_A_MATRIX = "This RLS cannot be explained, because it was fitted to a precomputed kernel matrix"
+VOTES = "This VotedPerceptron cannot be explained, because it predicts by votes of many weight vectors"
+INDEX_FROM_0_TO_1 = "'output' parameter must be the index of an output, from 0 to 1. Got "
 KERNELS_WITH_FRAGMENTS = "Subtree, SubsetTree, PartialTree, ForestKernel"
 FRAGMENT_NEEDED = "'fragment' parameter of places must be a Tree or a bracketed string.* Got None instead"
 KERNELS_WITH_PLACES = "Subtree, SubsetTree and PartialTree"
-ONLY_MODELS_OF = f"models of {KERNELS_WITH_FRAGMENTS}"
+ONLY_MODELS_OF = rf"The fragments of .* cannot be listed\. Use one of the kernels {KERNELS_WITH_FRAGMENTS}"
 
 
 def which_of_classes(classes: int) -> str:
     """A model of several classes needs to know which one to explain."""
-    return f"{classes} classes: say of which"
+    return rf"The model has {classes} classes\. Choose one of them, for example output="
 
 
 def not_for(kernel: str) -> str:
-    return f"not for {kernel}"
+    return rf"Fragments can be listed only for .*\. Got {kernel}\b"

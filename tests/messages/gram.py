@@ -18,7 +18,7 @@ def wrong_out(shape: str, got: str) -> str:
     )
 
 
-OUT_IS_FOR_VALUES_ONLY = "leave Y out, and out= too"
+OUT_IS_FOR_VALUES_ONLY = "Omit Y and out="
 GIVE_OUT = ".*out="
 
 # --- kernels and examples -----------------------------------------------------------------------------------------
@@ -31,7 +31,7 @@ def does_not_fit(value: str, dtype: str) -> str:
     return f"{value} does not fit a {dtype}"
 
 
-USE_FLOAT64 = ": dtype='float64'"
+USE_FLOAT64 = r"\. Use dtype='float64' or kernel\.normalized\(\)\."
 
 # --- cost and memory ----------------------------------------------------------------------------------------------
 
@@ -60,7 +60,7 @@ GRAM_INTO_A_FILE = "treelet.gram(..., out='K.npy')"
 
 # --- matrices in files --------------------------------------------------------------------------------------------
 
-ANOTHER_PROCESS_WRITES = "another process or thread is writing it"
+ANOTHER_PROCESS_WRITES = "another process or thread is writing this file"
 NOT_A_FILE = "not a file"
 NOT_THE_SAME_MATRIX = "cannot be extended because it is not the matrix"
 NOT_A_ZARR_MATRIX = "not a float64 or float32 matrix in Zarr format"

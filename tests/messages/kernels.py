@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from messages.common import PUT_IT_IN_A_LIST
-
 # --- parameters ---------------------------------------------------------------------------------------------------
 
 A_KERNEL = "a kernel"
-A_KERNEL_OR_A_NUMBER = "a kernel or a number is needed"
+A_KERNEL_OR_A_NUMBER = "only with a kernel or a number. Got an? "
 FIXED_OR_TWO_NUMBERS = "'fixed' or two numbers"
-NO_FRAGMENTS_WITH_A_TERMINAL_FACTOR = "fragments are listed for a terminal_factor of 1"
-TEMPERATURE_TOO_SMALL = "'temperature' parameter is so small"
-NO_GRADIENT_WITH_Y = "leave Y out"
-OPTIONS_ARE_NAMED = "by their names"
+NO_FRAGMENTS_WITH_A_TERMINAL_FACTOR = r"listed only if terminal_factor is 1\. Got PartialTree\("
+TEMPERATURE_TOO_SMALL = "The temperature 1e-320 is so small that only the best tree is left"
+NO_GRADIENT_WITH_Y = "only for a new matrix of X with itself. Omit Y and out="
+OPTIONS_ARE_NAMED = "only X and Y by position. Pass other options by name"
 
 
-def no_parameter(kernel: str, name: str) -> str:
-    return f"{kernel} has no parameter '{name}'"
+def no_parameter(kernel: str, name: str, *, meant: str = "", known: str = "") -> str:
+    """A parameter name is unknown; `meant` is the suggested name, `known` begins the list of all names."""
+    hint = rf" Did you mean '{meant}'\?$" if meant else f" The parameters are {known}"
+    return rf"^{kernel} has no parameter '{name}'\.{hint}"
 
 
 def theta_length(parameters: int) -> str:
     """theta must have one value per parameter."""
-    return f"{parameters} parameters"
+    return f"must have {parameters} values, one per tunable parameter. Got"
 
 
 # --- values -------------------------------------------------------------------------------------------------------
@@ -29,8 +29,8 @@ def theta_length(parameters: int) -> str:
 NOT_EQUAL_ONE_BY_ONE = "one by one"
 DOES_NOT_FIT_FLOAT64 = "does not fit a float64"
 USE_NORMALIZED = "normalized"
-SCALE_THE_FEATURES = " .* scale the features"
-IS_NEGATIVE = " is negative"
+SCALE_THE_FEATURES = " does not fit a float64. Scale the features down"
+IS_NEGATIVE = " is negative, so it has no logarithm"
 UNLIKE_THE_SLOW_DEFINITION = "slow definition"
 
 # --- vectors ------------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ def other_length(first: int, second: int) -> str:
 
 # --- tables, bags and columns -------------------------------------------------------------------------------------
 
-LIST_OF_BAGS_NEEDED = "list of bags is needed, .* got one Treebank"
+LIST_OF_BAGS_NEEDED = "must be a list of bags, .* Got a Treebank. Put it in a list"
 OTHER_COLUMNS = "must have the same columns. Columns of only one of them:"
 NAMED_COLUMNS = "named columns"
 
@@ -109,7 +109,7 @@ def table_needed(got: str) -> str:
 
 def bag_is(number: int, kind: str) -> str:
     """One example stands where a bag of examples belongs."""
-    return f"bag {number} is a {kind}: .* {PUT_IT_IN_A_LIST}"
+    return f"Bag {number} is an? {kind}, but a bag must be a list of examples. Put a single example in a list"
 
 
 # --- forests ------------------------------------------------------------------------------------------------------
@@ -140,14 +140,14 @@ def type_is(name: object) -> str:
 
 
 TOO_DEEPLY_NESTED = "nested"
-NAME_EVERY_TYPE = "'y'.*Name every type"
+NAME_EVERY_TYPE = "'window' parameter of Locality has no entry for the type 'y' .* Add an entry for every type"
 NOT_A_FEATURE_OF_THESE = "The label .* does not represent a feature"
 NOT_TREES_OF_A_SEQUENCE_BANK = "SequenceBank"
 
 # --- word vectors -------------------------------------------------------------------------------------------------
 
 NOT_A_NUMPY_FILE = "NumPy"
-WORD_TWICE = "Each word must occur once|twice"
+WORD_TWICE = "Each word must occur once. Words that occur several times: "
 ONE_VECTOR_PER_WORD = "WordVectors needs an array with one row per word"
 NOT_WORD_VECTORS = "[Ww]ord vectors"
 
@@ -168,7 +168,7 @@ LOOKS_LIKE_SLASHES = "this looks like word/tag, .*format='slashes'"
 
 
 def not_word_and_tag(place: str, token: str) -> str:
-    return f"{place}: '{token}' is not word/tag"
+    return f"{place}: '{token}' is not of the form word/tag"
 
 
 def in_item(number: int, problem: str) -> str:

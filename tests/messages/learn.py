@@ -34,13 +34,13 @@ def unknown_parameter(name: str, hint: str = "") -> str:
     return f"no parameter '{name}'{hint}"
 
 
-THE_KERNEL_WITHIN_HAS_LAM = r"; .* within it \['lam', 'max_depth'"
-MADE_WITH_A_FACTOR = r"; .*made with one: 1.0 \* kernel"
+THE_KERNEL_WITHIN_HAS_LAM = r"\. Did you mean 'lam'\?$"
+MADE_WITH_A_FACTOR = r"\. Multiply by a number to add a factor: 1\.0 \* kernel\."
 
 
 def no_parameter(estimator: str, name: str, hint: str = "") -> str:
     """An estimator has no parameter of this name."""
-    return f"{estimator} does not have a parameter '{name}'{hint}"
+    return f"{estimator} has no parameter '{name}'{hint}"
 
 
 LAM_IS_IN_THE_KERNEL = r"\. It is a parameter of the kernel: use kernel__lam\."
@@ -154,7 +154,7 @@ QUERIES_MUST_BE_WHOLE = (
 )
 TOO_FEW_GROUPS = "at least two groups with several candidates"
 HARDLY_ANY_SIMILARITY = "Hardly any training examples are similar: .*0.05.*smaller lam="
-NOT_OF_ONE_KIND = "must be of one kind"
+NOT_OF_ONE_KIND = "Collections can be concatenated if they are of one kind"
 
 
 def kernel_is_zero(examples: int) -> str:
@@ -238,7 +238,9 @@ GIVE_FIT_THE_EXAMPLES = r"is not fitted\. Pass the examples X and y to fit"
 USE_NAMES_OF = r"Hashed columns do not have names\. Use names_of"
 USE_FEATURE_NAMES = r"names_of needs hashed columns \(n_features=\)\. Use get_feature_names_out"
 NOT_FEATURES_OF_A_MODEL = "The fragments were not selected from a model, so they have no weights"
-NO_FRAGMENTS_OF_THIS_MODEL = r"The fragments of .* cannot be listed\. Use a model with "
+NO_FRAGMENTS_OF_THIS_MODEL = (
+    r"The fragments of Linear\(\) cannot be listed\. Use one of the kernels Subtree, SubsetTree"
+)
 
 
 def too_many_fragments(subtrees: int) -> str:

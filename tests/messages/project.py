@@ -8,16 +8,16 @@ SMALLEST = "at least 1e-100"
 BELOW_THE_SMALLEST = f"{SMALLEST} to avoid a loss of precision"
 LARGEST = "at most 1e+100"
 ZERO_OR = "0 or "
-WEIGHTS_IN_RANGE = "None or a dict .* from 1e-100 to"
+WEIGHTS_IN_RANGE = "None or a dict by type of numbers that are 0 or between 1e-100 and"
 
 # --- names, files and memory --------------------------------------------------------------------------------------
 
 OLDEST_VERSION_NEEDED = "name>=version"
 NOT_A_MODEL = "the file is not a treelet model"
-UNPACKS_TO_MORE = "bytes unpack to more than"
-SET_TREELET_UNPACKED = f"{UNPACKS_TO_MORE} .* set TREELET_UNPACKED"
-NUL_BYTE = "a NUL byte: this is no text file"
-TOO_MANY_CHAINS = "too many chains: more pairs of symbols .* Take out unary rules"
+UNPACKS_TO_MORE = "packed bytes expand to more than"
+SET_TREELET_UNPACKED = f"{UNPACKS_TO_MORE} .* set the environment variable TREELET_UNPACKED"
+NUL_BYTE = "a NUL byte.* text file"
+TOO_MANY_CHAINS = "too many chains: .* Remove unary rules"
 ROWS_OVERLAP = "rows of out overlap"
 NOT_CONTIGUOUS = "contiguous"
 NOT_ALIGNED = "not aligned"
@@ -41,8 +41,8 @@ def more_than_free(free: str) -> str:
 
 
 def chart_takes_more(words: int) -> str:
-    return rf"the chart of {words} words takes more memory than there is: cut it \(beam="
+    return rf"the chart of {words} words does not fit into memory\. Prune the chart \(beam="
 
 
 def forest_too_large(words: int, limit: int) -> str:
-    return f"the forest of {words} words: the forest has more than {limit} hyper-edges: prune it"
+    return rf"the forest of {words} words: the forest has more than {limit} hyperedges\. Prune the forest"

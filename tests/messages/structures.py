@@ -48,7 +48,7 @@ def collection_needed(items: str, got: str, remedy: str = "") -> str:
 PASS_A_LIST = "Pass a list"
 PUT_IN_A_LIST = "Put it in a list"
 NO_ORDER = f"which has no order. {PASS_A_LIST}"
-TWO_TREES = "2 trees"
+TWO_TREES = "one tree is needed here, but there are 2 trees"
 MISSING_TREE = "For a missing tree, pass None or a float NaN instead of a string"
 USE_READ_TREES = "Read the file with treelet.read_trees"
 TEXT_IS_EMPTY = r"^The text is empty, but a tree such as '\(NP \(D the\) \(N cat\)\)' is needed"
@@ -153,13 +153,13 @@ AT_LEAST_ONE_WORD = "A parse needs at least one word. Use None for a missing par
 EMPTY_WORD = "A word must not be empty or contain tabs or line breaks. Got '' instead"
 IS_MISSING = "is missing, but CoNLL-U has no notation for missing parses"
 TABS_OR_LINE_BREAKS = r"A word must not be empty or contain tabs or line breaks. Got 'a\\tb' instead"
-TAG_IS_NOT_A_STRING = "tag 1: A tag must be a string. Got a NoneType instead"
+TAG_IS_NOT_A_STRING = "tag 1: A tag must be a string. Got None instead"
 EMPTY_TYPE = "link 0: The type of a link must not be empty or contain tabs or line breaks. Got '' instead"
 LINK_FORM = r"link 0: A link must be \(position, position, type\). Got \(0, 1\) instead"
-HEAD_IS_NOT_A_NUMBER = "a head is a number, not '1'"
-ITS_OWN_HEAD = "it is its own head"
-FOLLOWING_THE_HEADS = "following the heads"
-CYCLE = f"{FOLLOWING_THE_HEADS} from here leads back here"
+HEAD_IS_NOT_A_NUMBER = r"a head must be an int\. Got '1' instead\."
+ITS_OWN_HEAD = r"a word cannot be its own head\. Give a root the head 0\."
+FOLLOWING_THE_HEADS = "the heads form a cycle through this word"
+CYCLE = f"{FOLLOWING_THE_HEADS}. Give one word of the cycle another head"
 
 
 def at_word(number: object, problem: str) -> str:
@@ -183,21 +183,22 @@ def link_twice(link: int) -> str:
 
 
 def no_head(value: int, words: int | None = None) -> str:
-    return f"the head {value} is no word" + ("" if words is None else f": there are {words}")
+    last = "[0-9]+" if words is None else words
+    return rf"the head {value} does not exist\. Heads are 1 to {last}, or 0 for a root\."
 
 
 def no_head_in_sentence(value: int, words: int) -> str:
-    return f"{no_head(value)} of this sentence, which has {words}"
+    return f"the head {value} does not exist: this sentence has {words} words."
 
 
 def position_range(last: int) -> str:
     return f"from 0 to {last}"
 
 
-DEPENDENCIES_NEEDED = "Dependencies are needed|needs Dependencies"
+DEPENDENCIES_NEEDED = "(needs|draws) Dependencies. Got an? .* instead"
 COLLECTION_OF_PARSES = "A collection of parses is needed"
 DEPENDENCY_TREES = "dependency_trees"
-NOT_A_TREE = ", not a tree: .*"
+NOT_A_TREE = r", but a tree is needed\. .*"
 MAKE_TREES_OF_A_BANK = f"A collection of trees is needed. Got a DependencyBank instead. Convert it to trees with treelet.cuts.{DEPENDENCY_TREES}"
 
 
@@ -206,29 +207,29 @@ def in_parse(number: int, problem: str) -> str:
 
 
 def needs_heads(what: str) -> str:
-    return f"{what} needs (one head per word|a head a word).*rooted"
+    return f"{what} needs one head per word, but the links of this parse are undirected.*rooted"
 
 
 def too_many_to_draw(words: int) -> str:
-    return f"{words} words, more than can be drawn"
+    return f"The parse has {words} words, but the limit is "
 
 
 # --- CoNLL-U files ------------------------------------------------------------------------------------------------
 
-SEPARATED_BY_BLANKS = "they look separated by blanks"
-NO_WORDS = "no words here"
+SEPARATED_BY_BLANKS = "The columns seem to be separated by spaces: replace them by tabs."
+NO_WORDS = "this sentence has no words."
 
 
 def column_count(columns: int, got: int) -> str:
-    return f"has {columns} columns with tabs between them, this one has {got}"
+    return f"a CoNLL-U line needs {columns} tab-separated columns, but this line has {got}."
 
 
 def next_id(expected: int, got: str) -> str:
-    return f"{expected} is next, not '{got}'"
+    return f"must be numbered 1, 2, 3, ... The next number is {expected}, not '{got}'."
 
 
 def bad_head(got: str) -> str:
-    return f"0 for a root, not '{got}'"
+    return f"must be the number of another word, or 0 for a root. Got '{got}' instead."
 
 
 def own_head(word: int) -> str:
@@ -236,22 +237,22 @@ def own_head(word: int) -> str:
 
 
 def empty_column(name: str) -> str:
-    return f"the column {name} is empty: write _"
+    return f"the column {name} is empty. Write _ for an unknown value."
 
 
 def no_tags(column: str, other: str) -> str:
     """No word has a tag in one column; another column has tags."""
-    return f'no word has a tag in the column {column}.* give tag="{other}"'
+    return f"no word has a tag in the column {column}.* use tag='{other}'"
 
 
 # --- parses of other libraries ------------------------------------------------------------------------------------
 
-SPACY_NEEDED = "spaCy Doc or Span is needed, got str"
+SPACY_NEEDED = "A parsed spaCy Doc or Span is needed, but got a str "
 PASS_ITS_SENTENCES = "Pass each of its sentences"
 NOT_PARSED = "has not been parsed"
-USE_DEPPARSE = f"{NOT_PARSED}: .* the processor depparse"
-USE_A_PARSER = f"{NOT_PARSED}: its words have no heads; use a pipeline with a parser"
+USE_DEPPARSE = f"{NOT_PARSED}: .* Add the processor 'depparse'"
+USE_A_PARSER = f"{NOT_PARSED}: its words have no heads. Use a pipeline with a parser"
 
 
 def has_no_head(word: int) -> str:
-    return f"word {word} has no head"
+    return rf"Word {word} has no head\. Write 0 for a root"

@@ -1,6 +1,6 @@
-"""The native core, driven hard: run plain by `make test`, and under AddressSanitizer and UBSan by `make sanitize`.
+"""Stress tests of the native core. `make test` runs them plainly, `make sanitize` with AddressSanitizer and UBSan.
 
-Nothing here needs hypothesis or scikit-learn: the sanitized build is slow enough as it is.
+This file does not use hypothesis or scikit-learn, because the sanitized build is slow.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_all_ways_to_the_same_matrix(kernel: tl.kernels.Kernel) -> None:
 
 
 def test_rows_from_a_store_grown_later() -> None:
-    """An index over columns stays good for trees that were added afterwards, with labels and rules it has not seen."""
+    """An index over columns stays valid for trees that are added later, with new labels and productions."""
     rng = random.Random(2)
     known = tl.Treebank([random_text(rng, 15) for _ in range(10)])
     new = tl.Treebank([random_text(rng, 15, labels="ABCDEF", words="pqxy") for _ in range(10)])
@@ -141,7 +141,7 @@ def test_malformed_columns_are_refused() -> None:
     assert len(make(["x", "A"], ints(0, 1), longs(0, 0, 1), ints(0))) == 2
     bad = [
         (["x", "x"], ints(0), longs(0, 0), ints()),  # a label twice
-        (["x"], ints(1), longs(0, 0), ints()),  # a label that is not there
+        (["x"], ints(1), longs(0, 0), ints()),  # a label that does not exist
         (["x"], ints(-1), longs(0, 0), ints()),
         (["x"], ints(0, 0), longs(0, 0, 0), ints()),  # a node twice
         (["x"], ints(0), longs(0, 1), ints(0)),  # its own child
@@ -240,7 +240,7 @@ def test_deep_and_wide_trees() -> None:
 
 
 def test_trees_larger_than_memory_could_hold() -> None:
-    """Shared subtrees are counted, not written out: this tree has 2^60 nodes."""
+    """Shared subtrees are counted, not expanded: this tree has 2^60 nodes."""
     tree = tl.Tree("A", ["x"])
     store = _core.Store.from_columns(
         ["x", "A"],

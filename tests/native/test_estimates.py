@@ -1,4 +1,4 @@
-"""How much memory an index will take is known before it is made, and is what it then takes."""
+"""The memory of an index is estimated before it is built, and the estimate holds."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_nothing_to_estimate() -> None:
     ids=repr,
 )  # fmt: skip
 def test_a_rough_bound_is_one(kernel: tl.kernels.Kernel) -> None:
-    """Where an index surely fits, nothing more is asked: so the bound must hold whatever the examples."""
+    """If the rough bound fits, no estimate is computed, so the bound must hold for all examples."""
     if isinstance(kernel, tl.Tagging):
         banks = [["a/X b/Y c/X"] * 50, [" ".join(f"w{i}/T{i % 7}" for i in range(5000))]]
     elif isinstance(kernel, tl.Locality):

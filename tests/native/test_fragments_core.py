@@ -1,4 +1,4 @@
-"""The search for fragments, and fragments as features, driven hard: see test_core.py."""
+"""Stress tests of the fragment search and of fragments as features; see test_core.py."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STEPS = 10**9
 
 
 def sides_of(bank: Any, alpha: list[float]) -> tuple[NodeWeighting, NodeWeighting, NodeWeighting]:
-    """Two examples, and a model of all of them."""
+    """Yield two examples, and a model of all examples."""
     weights = bank.weights()
     first, second = (NodeWeighting.of(weights.take(np.array([k]))) for k in (0, 1))
     return first, second, NodeWeighting.of(weights, np.array(alpha))
@@ -49,7 +49,7 @@ def test_what_is_shared_adds_up(name: str, seed: int) -> None:
 
 
 def searches(tree_store: Any, forest_store: Any) -> list[Any]:
-    """All native searches, with the store that each needs."""
+    """Return all native searches, with the store that each needs."""
     return [
         (tree_store, lambda *a: _core.subset_trees(*a, lam=0.5, max_depth=0, leaves=False)),
         (tree_store, lambda *a: _core.subset_trees(*a, lam=1.0, max_depth=2**31 - 1, leaves=True)),
@@ -128,7 +128,7 @@ def test_deep_wide_and_repeated_trees() -> None:
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(("kind", "name"), [("complete", "st count"), ("subset", "sst count"), ("partial", "pt count")])
 def test_all_fragments_as_features(kind: str, name: str, seed: int) -> None:
-    """Rows of counts of all fragments multiply to the kernel's values, and counts of given fragments are among them."""
+    """Products of fragment counts equal the kernel values, and include the counts of given fragments."""
     bank = tl.Treebank([tree for tree in examples("trees", 20, seed) if len(list(tree.nodes())) < 16][:8])
     store, leaves, columns = bank.columns.store, kind == "partial", 2**31 - 1
     hashed = _core.HashedFragments(kind, leaves, 1.0, 1.0, 100, 0, columns, 10**7)

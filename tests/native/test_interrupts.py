@@ -1,4 +1,4 @@
-"""Every native loop hears Ctrl-C within a second: each entry point of the core has a line here, and one without fails."""
+"""Every native loop reacts to Ctrl-C within a second. Each entry point of the core must be listed here."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def chain(nodes: int) -> tl.Treebank:
 
 
 def columns_of(kernel: Kernel, X: Any) -> tuple[Any, ...]:
-    """The native algorithm of a kernel, and what its functions take."""
+    """Return the native algorithm of a kernel, and the arguments of its functions."""
     bank = kernel.coerce(X)  # type: ignore[attr-defined]
     store = bank.columns.store
     return kernel._algorithm, store, bank.weights(), kernel._native_parameters(store)  # type: ignore[attr-defined]
@@ -142,12 +142,12 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "TreeSketch.rows": sketch,
     "HashedFragments.rows": hashed,
 }  # type: ignore[misc]
-"""What can take longer than its input lets one expect: begun, and interrupted."""
+"""Calls that can take longer than the size of their input suggests. Each is started and interrupted."""
 
 SHORT = {
     "SubtreeColumns": "ST has a table of equal subtrees: no pairs are compared",
 }
-"""Of the above, what is done before it can be interrupted, whatever the input."""
+"""Calls of the list above that always finish before they can be interrupted."""
 
 LINEAR = {
     "BracketReader.__init__ feed finish result abandon move_to open_at trees lines": "bytes of a chunk",
@@ -172,11 +172,11 @@ LINEAR = {
     "subset_trees forest_subset_trees tag_runs partial_trees subsequences": "the steps that they are given, and polled",
     **{f"{name}.__init__ add bytes estimate": "parts of the columns" for name in ALGORITHMS},
 }
-"""What takes one step, or a few, for each of these: a second is a hundred million of them, and most are polled in any case."""
+"""Calls that take a few steps per item. A second is a hundred million items, and most calls check for signals anyway."""
 
 
 def entry_points() -> set[str]:
-    """All that can be called in the core; properties included, which copy."""
+    """Return all callables of the core, including properties, which copy."""
     found = set()
     for name, value in vars(_core).items():
         if name.startswith("__") or isinstance(value, str | bool):
@@ -211,7 +211,7 @@ def test_it_ends_when_interrupted(name: str) -> None:
 
 
 def test_threads_end_when_one_is_stopped() -> None:
-    """What Ctrl-C does to the threads of `gram`: they watch a flag."""
+    """The threads of `gram` watch a flag that Ctrl-C sets."""
     work, stop, ended = rows(*ALGORITHMS["SubsetTreeColumns"]), _core.Stop(), []
 
     def one() -> None:

@@ -1,4 +1,4 @@
-"""Charts, forests, the forest kernel and growing graphs, driven hard: see test_core.py."""
+"""Stress tests of charts, forests, the forest kernel and growing stores; see test_core.py."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_growing_graphs_and_batches() -> None:
 
 
 def test_a_store_grows_over_another_without_a_copy() -> None:
-    """Growing over what grew already, in any order, gives the trees that were put in; the base stays as it was."""
+    """Stores that grow over grown stores, in any order, contain the added trees, and the base does not change."""
     rng = random.Random(2)
     texts = [f"(S (A {rng.choice('uvwxyz')}) (B (A {rng.choice('uvwxyz')}) {rng.choice('uvwxyz')}))" for _ in range(60)]
     for kind in (tl.Treebank, tl.ForestBank):
@@ -186,7 +186,7 @@ def test_a_store_grows_over_another_without_a_copy() -> None:
         whole = kind.concat([base, once, twice, kind(texts[::7])])
         assert [str(_tree(t)) for t in whole] == [str(t) for t in tl.Treebank([*texts, *texts[::7]])]
         np.testing.assert_array_equal(whole.columns.roots[0:60:7], whole.columns.roots[60:])
-        del base, once  # a grown store keeps alive what it stands on
+        del base, once  # a grown store keeps its base alive
         assert [str(t) for t in tl.Treebank(texts[40:])] == [str(_tree(t)) for t in kind.from_columns(twice.columns)]
 
 

@@ -1,4 +1,4 @@
-"""Whether the native core is written for every compiler, as far as its text tells; `make portable` asks compilers."""
+"""The source of the native core avoids constructs that some compilers lack; `make portable` runs the compilers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT
 
 SOURCES = sorted((ROOT / "native").iterdir())
-# Of C++20's headers, those that all of GCC 11, Clang 14, Apple's Clang 14 and MSVC 2019 have in full.
+# The headers of C++20 that GCC 11, Clang 14, Apple's Clang 14 and MSVC 2019 all support fully.
 STANDARD = set(
     re.findall(
         r"\w+",
@@ -24,7 +24,7 @@ STANDARD = set(
 
 
 def included(text: str) -> Iterator[str]:
-    """What a file includes whatever the compiler."""
+    """Return the headers that a file includes for every compiler."""
     depth = 0
     for line in text.splitlines():
         depth += bool(re.match(r"\s*#\s*if", line)) - bool(re.match(r"\s*#\s*endif", line))

@@ -1,4 +1,4 @@
-"""The cores of the kernels between sequences, driven hard: see test_core.py."""
+"""Stress tests of the native kernels between sequences; see test_core.py."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def random_bank(rng: random.Random, n: int) -> tl.structures.TaggedBank:
     for _ in range(n):
         length = rng.choice([1, 1, 2, 3, 5, 9, 40])
         items.append(tl.Tagged(rng.choices(words, k=length), rng.choices(tags, k=length)))
-        if rng.random() < 0.3:  # a candidate that differs in one place
+        if rng.random() < 0.3:  # a candidate that differs at one position
             changed = list(items[-1].tags)
             changed[rng.randrange(length)] = rng.choice(tags)
             items.append(tl.Tagged(items[-1].words, changed))

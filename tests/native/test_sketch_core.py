@@ -1,4 +1,4 @@
-"""The core of the sketch, driven hard: see test_core.py."""
+"""Stress tests of the native sketch; see test_core.py."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_random_banks(seed: int) -> None:
             expected = rows(made[0], bank)
             assert expected.shape == (len(bank), exact + 2 * waves)
             assert np.isfinite(expected).all()
-            for native in made[1:]:  # what is not kept is made again
+            for native in made[1:]:  # vectors that are not stored are computed again
                 np.testing.assert_array_equal(rows(native, bank), expected)
             np.testing.assert_array_equal(rows(made[0], bank, len(bank) // 2), expected[len(bank) // 2 :])
 

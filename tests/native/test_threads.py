@@ -1,5 +1,7 @@
-"""What threads share, and what is refused to them: run plain by `make test`, under AddressSanitizer by `make sanitize`, and by `make tsan`
-under ThreadSanitizer, which sees a race even where the values come out right.
+"""Objects that threads may share, and the errors for those that they may not.
+
+`make test` runs these tests plainly, `make sanitize` with AddressSanitizer, and `make tsan` with ThreadSanitizer, which
+reports a race even if the values are right.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ def chain(nodes: int) -> list[str]:
 
 
 def in_threads(work: Callable[[int], Any], threads: int = 4) -> list[Any]:
-    """What each thread got, by its number, or how it was refused."""
+    """Return the result or the error message of each thread, by its number."""
     got: list[Any] = [None] * threads
     failed: list[Exception] = []
     ready = threading.Barrier(threads)
@@ -80,7 +82,7 @@ for thread in threads: thread.join()
 
 @pytest.mark.skipif("libtsan" not in os.environ.get("LD_PRELOAD", ""), reason="is for make tsan")
 def test_a_race_is_seen() -> None:
-    """Two threads write one matrix, which nobody should do: the report of it must come."""
+    """ThreadSanitizer must report two threads that write the same matrix."""
     told = {**os.environ, "TSAN_OPTIONS": ""}
     done = subprocess.run([sys.executable, "-S", "-c", RACE], capture_output=True, text=True, env=told, check=False)
     assert done.returncode == 66, done.stderr
@@ -96,7 +98,7 @@ NATIVE = {
     if name
     in ("st", "sst", "sst depth 2", "pt", "smoothed", "forest leaves", "tagging", "locality position", "subsequence")
 }
-"""One kernel an algorithm, or two."""
+"""Return one or two kernels per algorithm."""
 
 
 @pytest.mark.parametrize("name", NATIVE)
@@ -110,7 +112,7 @@ def test_rows_of_one_matrix_by_several_threads(name: str) -> None:
 
 @pytest.mark.parametrize("name", NATIVE)
 def test_columns_are_shared_while_stores_grow_over_theirs(name: str) -> None:
-    """Each thread brings examples of its own; whoever comes first makes the index."""
+    """Each thread has its own examples, and the first one builds the index."""
     case = NATIVE[name]
     X, kept = examples(case.kind, 24, seed=4), case.kernel.with_cached_index(examples(case.kind, 12, seed=5))
     expected = case.kernel(X, examples(case.kind, 12, seed=5))
@@ -174,14 +176,14 @@ def test_one_model_scores_in_many_threads(name: str, flights: tl.Treebank, tmp_p
     model = fitted(name, flights)
     expected = answers(model, flights)
     tl.save(model, tmp_path / "model.treelet")
-    fresh = tl.load(tmp_path / "model.treelet")  # nothing is made yet of what is made when it is first asked for
+    fresh = tl.load(tmp_path / "model.treelet")  # lazily computed data do not exist yet
     step = len(flights) // MANY
     got = in_threads(lambda number: answers(fresh, flights[number * step : (number + 1) * step]), MANY)
     np.testing.assert_allclose(np.concatenate(got), expected, rtol=1e-9, atol=1e-12)
 
 
 def test_fits_side_by_side_on_one_bank() -> None:
-    bank = tl.datasets.flights(48)  # whose weights nobody has asked for
+    bank = tl.datasets.flights(48)  # whose weights were not requested yet
     names = ("RLS", "VotedPerceptron", "TreeSketch", "FragmentFeatures")
     got = in_threads(lambda number: answers(fitted(names[number % 4], bank), bank), 8)
     for number, one in enumerate(got):
@@ -196,7 +198,7 @@ def test_a_reader_is_for_one_thread() -> None:
     refused = 0
     for _ in range(5):
         for got in in_threads(lambda _: reader.feed(text)):
-            assert got in (len(text), "this reader is in use by another thread: give each thread its own")
+            assert got in (len(text), "this reader is in use by another thread. Create one per thread.")
             refused += got != len(text)
     assert refused
     taken = 20 - refused

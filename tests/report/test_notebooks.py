@@ -207,7 +207,7 @@ def test_shared_fragments_are_little_trees() -> None:
     page = Page(shown(shared)[HTML])
     assert len(page.pictures) == 10
     assert f"{len(shared):,} shared fragments" in page.text
-    assert "; the 10 that contribute most" in page.text
+    assert "; the 10 largest contributions" in page.text
     few = shared_fragments(f"(S (A {EVIL}))", f"(S (A {EVIL}))", tl.SubsetTree(lam=1))
     page = Page(shown(few)[HTML])
     assert "script" not in page.tags

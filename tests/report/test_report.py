@@ -221,7 +221,7 @@ def test_the_page_is_whole_without_scripts_and_asks_nobody() -> None:
 
 def test_classes_are_listed_with_the_usual_measures() -> None:
     text = made(report(MODEL, TREES, TWISTED))[1].text
-    head = ["Class", "Precision (%)", "Recall (%)", "F1 (%)", "Support"]
+    head = ["Class", "Precision", "Recall", "F1", "Support"]
     assert "".join(head) in text.replace("\n", "")
     assert re.search(r"Macro average\d", text)
 
@@ -377,11 +377,14 @@ def test_values_and_ranks(folder: Path) -> None:
     ("more", "said"),
     [
         (["test.tsv", "-o", "r.pdf"], "must end in .html"),
-        (["(A b)", "-o", "r.html"], "of a file of trees"),
-        (["test.tsv", "-o", "r.html", "--class", "time"], "--class is for trees one by one"),
-        (["(A b)", "--class", "nobody"], "--class must be"),
+        (["(A b)", "-o", "r.html"], "A report needs a file of trees, but TREES is a single tree."),
+        (
+            ["test.tsv", "-o", "r.html", "--class", "time"],
+            "--class and --output exclude each other, because a report covers all classes.",
+        ),
+        (["(A b)", "--class", "nobody"], "--class must be a class of the model: "),
         (["(A b", "--top", "3"], "TREES"),
-        (["(A b)", "--top", "-1"], "--top must be at least 0"),
+        (["(A b)", "--top", "-1"], "--top must be a whole number of at least 0. Got -1 instead."),
         (["nowhere.tsv"], "nowhere.tsv"),
         (["test.tsv", "-o", "test.html/none.html"], "none.html"),
     ],

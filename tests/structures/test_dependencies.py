@@ -596,7 +596,7 @@ def test_conllu_is_known_by_its_content(text: str, tmp_path: Path) -> None:
 
 
 def test_trees_that_cannot_be() -> None:
-    with pytest.raises(TreeError, match=messages.in_parse(1, messages.needs_heads("a tree"))):
+    with pytest.raises(TreeError, match=messages.in_parse(1, messages.needs_heads("A tree"))):
         dependency_trees([CAT, DOGS])
     with pytest.raises(ParameterError, match=wrong_parameter("form")):
         dependency_tree(CAT, "cct")

@@ -269,7 +269,7 @@ def test_everything_that_holds_trees_is_taken() -> None:
         (5, messages.collection_needed("trees", "an int", messages.PASS_A_LIST)),
         ({DOG, CAT}, messages.collection_needed("trees", "a set", messages.NO_ORDER)),
         (frozenset([DOG]), messages.collection_needed("trees", "a frozenset", messages.NO_ORDER)),
-        ([DOG, 5], item_is(1, "int")),
+        ([DOG, 5], item_is(1, "int", ", but a tree is needed")),
         ([DOG, "(NP"], "item 1"),
         ([DOG, CAT + DOG], messages.TWO_TREES),
         ([DOG, ""], "item 1: " + messages.not_a_tree("")),
@@ -287,7 +287,7 @@ def test_everything_that_holds_trees_is_taken() -> None:
         ([DOG, Path("wsj.mrg")], item_is(1, ".*Path", ".*treelet.read_trees")),
         (Path("wsj.mrg"), messages.file_name("wsj.mrg", "a collection of trees")),
         ("wsj.mrg.gz", messages.file_name("wsj.mrg.gz", "a collection of trees")),
-        ([1.5], item_is(0, "float")),
+        ([1.5], item_is(0, "float", ", but a tree is needed")),
         (np.zeros((2, 2)), messages.shape(r"\(2, 2\)")),
         ({"tree": ["(B y)"]}, messages.choose_with_on("tree", "a dict", "keys 'tree'")),
         (
@@ -328,7 +328,7 @@ def test_a_tree_that_shares_its_parts_is_not_spelled_out(tmp_path: Path) -> None
             spelled(tree)
     bank = tl.Treebank([tree])
     assert (hash(tree) == hash(bank[0]), tree == bank[0]) == (True, True)
-    with pytest.raises(tl.errors.TreeError, match="tree 0 has " + messages.too_many_nodes("50,000,000")):
+    with pytest.raises(tl.errors.TreeError, match="Tree 0 has " + messages.too_many_nodes("50,000,000")):
         bank.write(tmp_path / "bank.mrg")
     assert list(tmp_path.iterdir()) == []
     tl.save(bank, tmp_path / "bank.treelet")

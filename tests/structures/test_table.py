@@ -20,7 +20,7 @@ from sklearn.utils import _safe_indexing
 
 import treelet as tl
 from messages import structures as messages
-from messages.common import item_is, wrong_parameter
+from messages.common import wrong_parameter
 
 TREES = ["(A x)", "(A y)", None, "(B (A x))"]
 
@@ -315,7 +315,10 @@ def test_a_column_in_which_all_is_missing() -> None:
     frame = pd.DataFrame({"tree": [np.nan, np.nan], "n": [1.0, np.nan]})  # floats, to pandas
     for K in (tl.SubsetTree()(frame["tree"]), tl.SubsetTree()(frame[["tree"]]), tl.On("tree", tl.SubsetTree())(frame)):
         np.testing.assert_array_equal(K, np.zeros((2, 2)))
-    with pytest.raises(tl.errors.InputTypeError, match=item_is(0, "float64", ", not a tree")):
+    with pytest.raises(
+        tl.errors.InputTypeError,
+        match=r"column 'n': A collection of trees is needed\. Got an ndarray of numbers instead",
+    ):
         tl.On("n", tl.SubsetTree())(frame)
 
 

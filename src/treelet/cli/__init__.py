@@ -1,4 +1,4 @@
-"""The command line. `main` is where it begins: light, so that an interrupt is one line also while the rest is loaded."""
+"""The command line. This module imports almost nothing, so Ctrl-C prints one line even while the rest is being imported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def main() -> None:
 
 
 def interrupted(error: BaseException | None) -> bool:
-    """Whether an error comes from an interrupt: a module that is interrupted while it is loaded may say that it is broken."""
+    """Whether an error was caused by an interrupt. A module that is interrupted while it is imported may raise any error."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         if isinstance(error, KeyboardInterrupt):

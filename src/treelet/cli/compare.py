@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import JsonOption
+from treelet.cli.options import JsonOption, wrong_value
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, with_option_groups
-from treelet.errors import FileError, FormatError, ParameterError, TreeError
+from treelet.errors import FileError, FormatError, TreeError
+from treelet.printable import readable_number
 
 if TYPE_CHECKING:
     from treelet.fragments import SharedFragments
@@ -39,10 +40,12 @@ def command(
 ) -> None:
     """Show how similar two trees are and which fragments they share.
 
+    The output has the kernel value with and without normalization. Contributions of fragments add up to the value without normalization.
+
     Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
     """
     if top < 0:
-        raise ParameterError(f"--top must be at least 0, got {top}")
+        raise wrong_value("--top", "a whole number of at least 0", top)
     trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
 
     from treelet.fragments import shared_fragments
@@ -68,12 +71,13 @@ def command(
         return
     for number, tree in enumerate(trees, 1):
         print(f"tree {number}\n{_drawing(tree)}\n")
-    print(f"kernel      {tree_kernel!r}\nvalue       {value!r}\nnormalized  {cosine:.12g}\n")
+    print(f"kernel      {tree_kernel!r}\nvalue       {readable_number(value)}\nnormalized  {readable_number(cosine)}\n")
     print(_table(shared, top))
 
 
 def read_argument(text: str, argument: str, reading: Reading) -> Tree:
-    """A tree from a command's argument: brackets, ``@file``, or a file's name."""
+    """Return the tree of an argument, which is a bracketed tree, ``@FILE``, or the name of a file."""
+    from treelet.checks import plural
     from treelet.structures import Tree, read_trees
 
     if text.lstrip().startswith("("):
@@ -85,11 +89,13 @@ def read_argument(text: str, argument: str, reading: Reading) -> Tree:
     try:
         bank = read_trees(name, **reading.arguments())
     except FileError as error:
-        hint = "" if text.startswith("@") or name == "-" else "; a tree is written in brackets, (NP (D the) (N apple))"
-        raise FileError(f"{error}{hint}") from error
+        if text.startswith("@") or name == "-":
+            raise
+        hint = "Write a tree in brackets, for example '(NP (D the) (N apple))'."
+        raise FileError(f"{str(error).removesuffix('.')}. {hint}") from error
     tree = bank[0] if len(bank) == 1 else None
     if tree is None:
-        raise TreeError(f"{name}: exactly one tree is needed, there are {len(bank)}")
+        raise TreeError(f"{name}: the file must contain exactly one tree. Got {plural(len(bank), 'tree')} instead.")
     return tree
 
 
@@ -103,16 +109,16 @@ def _drawing(tree: Tree) -> str:
 def _table(shared: SharedFragments, top: int) -> str:
     if not shared:
         return "no fragments in common"
-    lines = [f"{'contribution':>22}  {'in 1':>5}  {'in 2':>5}  fragment"]
+    lines = [f"contribution  {'in 1':>5}  {'in 2':>5}  fragment"]
     for tree, (count1, count2), contribution in shared[:top]:
-        lines.append(f"{contribution!r:>22}  {count1:>5}  {count2:>5}  {tree}")
+        lines.append(f"{readable_number(contribution):>12}  {count1:>5}  {count2:>5}  {tree}")
+    sums = []
     if len(shared) > top:
         rest = math.fsum(fragment.contribution for fragment in shared[top:])
-        lines.append(f"{rest!r:>22}  {'':>5}  {'':>5}  {len(shared) - top:,} more (increase --top to list them)")
-    if shared.complete:
-        lines.append(f"{shared.total()!r:>22}  {'':>5}  {'':>5}  all {len(shared):,} shared fragments")
-    else:
-        lines.append(
-            f"{shared.total()!r:>22}  {'':>5}  {'':>5}  sum of these {len(shared):,}; more fragments exist, but are not listed"
-        )
+        sums.append((rest, f"{len(shared) - top:,} more (increase --top to list them)"))
+    count = f"{len(shared):,}"
+    all_listed = f"all {count} shared fragments"
+    some_listed = f"sum of these {count}; more fragments exist, but are not listed"
+    sums.append((shared.total(), all_listed if shared.complete else some_listed))
+    lines += [f"{readable_number(value):>12}  {'':>5}  {'':>5}  {meaning}" for value, meaning in sums]
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""``treelet convert``: from one file format to another."""
+"""``treelet convert``: convert files from one format to another."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def command(
     from treelet.formats import find_target, read_document, write_document
 
     if from_ is not None and reading.format not in (None, from_):
-        raise ParameterError(f"--from {from_} and --format {reading.format} say two things: give one")
+        raise ParameterError(
+            f"--from {from_} and --format {reading.format} name different formats. Pass one of the two options."
+        )
     writing = find_target(to, target)
     options = reading.arguments(drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
     document = read_document(source, **{**options, "format": reading.format or from_})

@@ -1,13 +1,22 @@
-"""``treelet diff``: whether two files of trees differ by more than chance, and in what."""
+"""``treelet diff``: test whether two files of trees differ, and show the fragments that differ most."""
 
 from __future__ import annotations
 
 import json as json_format
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
-from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption
+from treelet.cli.options import (
+    JobsOption,
+    JsonOption,
+    NormalizeOption,
+    ProgressOption,
+    SeedOption,
+    memory_size,
+    wrong_value,
+)
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError
@@ -19,14 +28,7 @@ def command(
     second: Annotated[str, typer.Argument(metavar="B", help="Second file of trees. Use - for standard input."), READ],
     *,
     tree_kernel: Any,
-    normalize: Annotated[
-        bool,
-        typer.Option(
-            "--normalize/--no-normalize",
-            help="Normalize the kernel, which gives long and short trees the same weight.  [default: --normalize]",
-            show_default=False,
-        ),
-    ] = True,
+    normalize: NormalizeOption = True,
     permutations: Annotated[
         int, typer.Option(metavar="N", help="Number of random permutations for the p-value.")
     ] = 1_000,
@@ -53,10 +55,27 @@ def command(
     column: Annotated[
         str | None, typer.Option(metavar="NAME", help="Tree column to use when rows contain several trees.")
     ] = None,
+    format_a: Annotated[
+        str | None,
+        typer.Option("--format-a", metavar="FORMAT", help="Format of A, if it differs from B.  [default: --format]"),
+    ] = None,
+    format_b: Annotated[
+        str | None,
+        typer.Option("--format-b", metavar="FORMAT", help="Format of B, if it differs from A.  [default: --format]"),
+    ] = None,
+    column_a: Annotated[
+        str | None, typer.Option("--column-a", metavar="NAME", help="Tree column of A.  [default: --column]")
+    ] = None,
+    column_b: Annotated[
+        str | None, typer.Option("--column-b", metavar="NAME", help="Tree column of B.  [default: --column]")
+    ] = None,
     random_state: SeedOption = 0,
     n_jobs: JobsOption = 1,
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory limit for kernel values, e.g. 512MiB.  [default: 1GiB]")
+        str | None,
+        typer.Option(
+            metavar="SIZE", callback=memory_size, help="Memory limit for kernel values, e.g. 512MiB.  [default: 1GiB]"
+        ),
     ] = None,
     reading: Reading,
     progress: ProgressOption = True,
@@ -67,17 +86,24 @@ def command(
     The output is a p-value and a list of fragments with z-scores. A z-score is the difference in weight between A and B, in standard deviations expected by chance.
     A positive z-score means more weight in A.
 
+    The files may have different formats. Formats are detected; otherwise pass --format-a and --format-b, with options of the
+    format after a colon, e.g. --format-b tsv:tree_column=2.
+
     Example: treelet diff wsj.mrg questions.mrg --jobs 2
     """
     if first == second == "-":
-        raise ParameterError("only one of A and B can be the standard input")
+        raise ParameterError("A and B are both standard input (-). Pass a file name for one of them.")
     if top < 0:
-        raise ParameterError(f"--top must be at least 0, got {top}")
+        raise wrong_value("--top", "a whole number of at least 0", top)
     from treelet.corpora import diff
     from treelet.printable import printable
     from treelet.structures import read_trees
 
-    banks = [read_trees(file, **reading.arguments(column=column)) for file in (first, second)]
+    files = [(first, format_a, column_a), (second, format_b, column_b)]
+    banks = []
+    for file, own_format, own_column in files:
+        options = replace(reading, format=own_format or reading.format).arguments(column=own_column or column)
+        banks.append(read_trees(file, **options))
     difference = diff(
         banks[0],
         banks[1],

@@ -1,4 +1,4 @@
-"""``treelet doctor``: what is installed, and whether it computes what it should."""
+"""``treelet doctor``: list installed versions and check kernel values against known results."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import typer
 
 from treelet.cli.options import JsonOption
 from treelet.cli.overwriting import READ
-from treelet.printable import printable
+from treelet.printable import printable, readable_number
 
 HINTS = {"Link Grammar": "apt install link-grammar"}
 
-SHOWN = 30  # classes
+SHOWN = 30  # classes in a model card
 APPLE = "(NP (D the) (N apple))"
 BANK = "(PP (IN in) (DT the) (NN bank))"
 CAT = "(VP (V brought) (NP (D a) (N cat)))"
@@ -72,20 +72,20 @@ def _versions() -> dict[str, str | None]:
 
 
 def _packages() -> list[str]:
-    """What treelet needs, always or for an extra; CuPy is told with the GPU."""
+    """Return the packages that treelet or one of its extras needs. CuPy is listed with the GPU instead."""
     try:
         lines = requires("treelet") or []
-    except PackageNotFoundError:  # its sources on the path, not installed
+    except PackageNotFoundError:  # the sources are on the path, but the package is not installed
         lines = []
     names = [re.split(r"[^\w.-]", line, maxsplit=1)[0] for line in lines] + ["hypothesis"]
     return [name for name in dict.fromkeys(names) if name != "treelet" and not name.startswith("cupy")]
 
 
 def _link_grammar() -> str | None:
-    """The version of the system's Link Grammar, if it is there and has its English dictionary."""
+    """Return the version of Link Grammar if it is installed with its English dictionary."""
     try:
         from treelet.parsing.link_parser import link_grammar_version
-    except ImportError:  # without the native core, which is told below
+    except ImportError:  # the native core is missing, which is reported separately
         return None
     return link_grammar_version()
 
@@ -104,16 +104,16 @@ def _core() -> dict[str, Any]:
 
 
 def _gpu() -> dict[str, Any]:
-    """Whether device="cuda" can be used, and which GPU that is; or why not, and what to type."""
+    """Return whether ``device="cuda"`` can be used, with the name of the GPU or the reason."""
     try:
         from treelet.device.launching import device_named
         from treelet.errors import TreeletError
-    except ImportError as error:  # without the native core, which is told above
+    except ImportError as error:  # the native core is missing, which is reported separately
         return {"usable": False, "why": str(error)}
     try:
         return {"usable": True, "name": device_named("cuda").described()}
     except TreeletError as error:
-        return {"usable": False, "why": str(error).partition(";")[0]}
+        return {"usable": False, "why": re.split(r";|\.(?=\s|$)", str(error), maxsplit=1)[0]}
 
 
 def _data() -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _data() -> dict[str, Any]:
 
 
 def _checks(on_gpu: bool) -> list[dict[str, Any]]:
-    """Values that follow from the definitions by counting."""
+    """Compare kernel values with values that were counted by hand."""
     known: list[tuple[str, int, Callable[[Any], float]]] = [
         ("fragments of [NP the apple] (SST)", 6, lambda kernels: _value(kernels.SubsetTree(lam=1), APPLE)),
         ("fragments of [PP in the bank] (SST)", 11, lambda kernels: _value(kernels.SubsetTree(lam=1), BANK)),
@@ -150,14 +150,14 @@ def _checks(on_gpu: bool) -> list[dict[str, Any]]:
             from treelet import kernels
 
             value: float | str = compute(kernels)
-        except Exception as error:  # whatever is wrong with this installation is what we are here to say
+        except Exception as error:  # any error is a finding about this installation
             value = f"{type(error).__name__}: {error}"
         results.append({"check": name, "expected": expected, "value": value, "ok": value == expected})
     return results
 
 
 def _value(kernel: Any, tree: str) -> float:
-    """K(tree, tree), if the whole matrix and the diagonal in logarithms agree on it."""
+    """Return K(tree, tree). Raise an error if the matrix and the logarithmic diagonal disagree."""
     import math
 
     value = float(kernel([tree])[0, 0])
@@ -175,12 +175,15 @@ def _on_gpu(kernel: Any, tree: str) -> float:
 
 
 def _rooted(kernel: Any) -> float:
-    """Partial trees with the whole root: those of the tree less those of its children, as no label occurs twice."""
+    """Return the number of partial trees that include the root.
+
+    Since no label occurs twice, this is the number for the tree minus the numbers for its children.
+    """
     return _value(kernel, CAT) - _value(kernel, "(V brought)") - _value(kernel, "(NP (D a) (N cat))")
 
 
 def _card_text(file: str, card: dict[str, Any]) -> str:
-    """The card in lines. What a file says is not trusted."""
+    """Return the card as lines of text. Control characters are escaped, because the file is not trusted."""
     training = card.get("training") or {}
     lines: list[tuple[str, Any]] = [("model", file), ("written by", f"treelet {card.get('treelet')}")]
     parameters = _named(card.get("parameters"), "{}={}")
@@ -197,8 +200,12 @@ def _card_text(file: str, card: dict[str, Any]) -> str:
 
 
 def _named(values: Any, form: str) -> str:
-    texts = [form.format(name, value) for name, value in values.items()] if isinstance(values, dict) else []
+    texts = [form.format(name, _readable(value)) for name, value in values.items()] if isinstance(values, dict) else []
     return ", ".join(texts[:SHOWN]) + (f", and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")
+
+
+def _readable(value: Any) -> Any:
+    return readable_number(value) if isinstance(value, float) else value
 
 
 def _text(report: dict[str, Any]) -> str:
@@ -220,5 +227,5 @@ def _text(report: dict[str, Any]) -> str:
     lines += [f"{'data':<14}{where}", ""]
     for check in report["checks"]:
         verdict = "ok    " if check["ok"] else "FAILED"
-        lines.append(f"{verdict}  {check['check']}: {check['value']}, expected {check['expected']}")
+        lines.append(f"{verdict}  {check['check']}: {_readable(check['value'])}, expected {check['expected']}")
     return "\n".join(lines)

@@ -1,8 +1,7 @@
-"""``treelet evaluate``: how well a model does on labeled examples."""
+"""``treelet evaluate``: measure how well a model predicts the labels of a file."""
 
 from __future__ import annotations
 
-import importlib.util
 import json as json_format
 import shutil
 import time
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from treelet.learn.deciding import SavedPredictor
 
 PICTURES = (".png", ".pdf", ".svg")
-CONFUSIONS = 20  # listed where the table is too wide
+CONFUSIONS = 20  # number of listed confusions if the table is too wide for the terminal
 
 
 @with_option_groups
@@ -55,7 +54,7 @@ def command(
 
     Rankers: Kendall's tau within queries, and how often the best candidate is ranked first.
 
-    Example: treelet evaluate m.treelet test.tsv --picture confusion.png
+    Example: treelet evaluate m.treelet test.tsv --picture confusion.svg
     """
     if picture is not None:
         _check_picture(picture)
@@ -67,18 +66,20 @@ def command(
     with whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
         predictor = load_predictor(model, progress=progress, **computing)
         if temporary is not None and predictor.task != "classify":
-            raise ParameterError(f"{model}: --picture draws a classifier's confusions; this model has no classes")
+            raise ParameterError(
+                f"{model}: --picture draws the confusion matrix of a classifier, but this model has no classes. Remove --picture."
+            )
         contents = examples.read(file, reading)
         result = {"model": model, "file": contents.file, "task": predictor.task, **_measured(predictor, contents, qid)}
         if temporary is not None:
-            draw(result, Path(str(picture)).suffix.lower()[1:], temporary)
+            temporary.write_bytes(picture_of(result, Path(str(picture)).suffix))
             result["picture"] = picture
     result["seconds"] = time.perf_counter() - begin
     print(json_format.dumps(result) if json else _text(result))
 
 
 def _measured(predictor: SavedPredictor, contents: examples.Examples, query: str) -> dict[str, Any]:
-    """The figures of a task."""
+    """Return the metrics of the task."""
     if predictor.task == "classify":
         return _classified(predictor, contents)
     from treelet.metrics.predictions import order_figures, value_figures
@@ -100,27 +101,34 @@ def _classified(classifier: Any, contents: examples.Examples) -> dict[str, Any]:
 
 
 def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[str], list[str]]:
-    """The labels of a file, and those that a classifier knows; an error if it knows none of these, a warning if not all."""
+    """Return the labels of a file and the labels that a classifier knows.
+
+    Labels that the classifier does not know cause a warning, or an error if the classifier knows none of the labels.
+    """
     from treelet.formats import label_text
     from treelet.learn.deciding import Unseen
 
-    known = [label_text(name) for name in class_names(classifier)]  # +1 and 1 are one class
+    known = [label_text(name) for name in class_names(classifier)]  # +1 and 1 are the same class
     truth = contents.needed_labels()
     if contents.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
-        raise ParameterError(f"{contents.file}: the examples have no labels: all targets are 0")
+        raise ParameterError(
+            f"{contents.file}: the examples have no labels, because all targets are 0. Write the class of each example as its target."
+        )
     unseen = Unseen.of(truth, known)
     if unseen.all:
-        raise ParameterError(f"{contents.file}: {unseen}; is it the right file, and are these its labels?")
+        fact = str(unseen).removesuffix(".")
+        raise ParameterError(f"{contents.file}: {fact}. Check the file name and the column of the labels.")
     if unseen.counts:
         warnings.warn(f"{contents.file}: {unseen}", UnseenLabelWarning, stacklevel=2)
     return truth, known
 
 
 def _check_picture(picture: str) -> None:
+    from treelet.draw.drawing import check_kind
+
     if Path(picture).suffix.lower() not in PICTURES:
-        raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg")
-    if importlib.util.find_spec("matplotlib") is None:
-        raise ParameterError("--picture needs matplotlib, which is not installed: pip install 'treelet[viz]'")
+        raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg.")
+    check_kind(Path(picture).suffix, picture)
 
 
 # --- in the terminal ----------------------------------------------------------------------------------------------
@@ -165,7 +173,7 @@ def _class_text(result: dict[str, Any]) -> str:
 
 
 def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
-    """A table, or the largest confusions if it would be too wide."""
+    """Return the confusion matrix as a table, or the most frequent confusions if the table would be too wide."""
     first = max(len("true"), *(len(label) for label in labels))
     widths = [max(len(label), *(len(f"{row[k]:,}") for row in matrix)) for k, label in enumerate(labels)]
     if first + sum(widths) + 2 * len(widths) <= shutil.get_terminal_size((100, 24)).columns:
@@ -196,56 +204,12 @@ def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
 # --- as a picture -------------------------------------------------------------------------------------------------
 
 
-def draw(result: dict[str, Any], kind: str, target: Path) -> None:
-    """The confusion matrix: counts in the cells, colors by share of the row."""
-    import numpy as np
-    from matplotlib.figure import Figure
-    from matplotlib.transforms import ScaledTranslation
+def picture_of(result: dict[str, Any], suffix: str) -> bytes:
+    """Return the picture of the confusion matrix as the content of a file."""
+    from treelet.draw.confusion import confusion_svg
 
-    from treelet.draw.raster import content_of
-
-    names = [name if len(name) <= 24 else name[:23] + "…" for name in result["confusion"]["labels"]]
-    counts = np.array(result["confusion"]["matrix"])
-    totals = counts.sum(axis=1)
-    shares = counts / np.maximum(totals, 1)[:, None]
-    n = len(names)
-    cell = 0.62 if n <= 12 else max(0.3, 7.5 / n)  # inches
-    size = 10.0 if n <= 12 else max(7.0, 120 / n)  # points
-    side = max(2.6, cell * n)
-    longest = max(len(name) for name in names)
-    margin = longest * size / 110  # a letter is about 0.6 of its size wide, an inch has 72 points
-    tilted = margin > side / n
-    figure = Figure(figsize=(side + margin + 1.9, side + (0.8 * margin if tilted else 0.2) + 1.3), layout="constrained")
-    axes = figure.add_subplot()
-    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
-    for i, j in zip(*np.nonzero(counts), strict=True):
-        dark = shares[i, j] > 0.55
-        axes.text(
-            j, i, f"{counts[i, j]:,}", ha="center", va="center", fontsize=size,
-            color="white" if dark else "#1a1a1a", fontweight="bold" if i == j else "normal",
-        )  # fmt: skip
-    slope: dict[str, Any] = {"rotation": 50, "ha": "right", "rotation_mode": "anchor"} if tilted else {}
-    axes.set_xticks(range(n), names, fontsize=size, **slope)
-    rows = [f"{name}  ({total:,})" for name, total in zip(names, totals, strict=True)]
-    axes.set_yticks(range(n), rows, fontsize=size)
-    axes.set_xticks(np.arange(1, n) - 0.5, minor=True)
-    axes.set_yticks(np.arange(1, n) - 0.5, minor=True)
-    axes.grid(which="minor", color="#dde6f0", linewidth=0.8)
-    axes.tick_params(which="both", length=0)
-    for spine in axes.spines.values():
-        spine.set_color("#b8c6d6")
-    axes.set_xlabel("predicted class", labelpad=8)
-    axes.set_ylabel("true class (examples)", labelpad=8)
     low, high = result["interval"]
-    axes.set_title(f"Accuracy {100 * result['accuracy']:.1f} %", fontsize=13, fontweight="bold", pad=24)
-    axes.text(
-        0.5, 1, f"{result['correct']:,} of {result['examples']:,} right, 95 % interval {100 * low:.1f} to {100 * high:.1f}",
-        transform=axes.transAxes + ScaledTranslation(0, 8 / 72, figure.dpi_scale_trans), ha="center", fontsize=9,
-        color="#444444",
-    )  # fmt: skip
-    height = min(0.75, 4 / side)
-    bar = figure.colorbar(image, ax=axes, shrink=height, aspect=20, fraction=0.15 * height, pad=0.02)
-    bar.set_ticks([0, 0.25, 0.5, 0.75, 1], labels=["0 %", "25 %", "50 %", "75 %", "100 %"], fontsize=9)
-    bar.set_label("share of the true class", fontsize=9)
-    bar.outline.set_visible(False)
-    target.write_bytes(content_of(figure, kind, 150))  # matplotlib itself trips over a full disk
+    title = f"Accuracy {100 * result['accuracy']:.1f} %"
+    interval = f"95 % interval {100 * low:.1f} to {100 * high:.1f}"
+    subtitle = f"{result['correct']:,} of {result['examples']:,} correct, {interval}"
+    return confusion_svg(**result["confusion"], title=title, subtitle=subtitle).content(suffix)

@@ -1,10 +1,10 @@
-"""Files of examples for the commands that learn, and what a model takes of them."""
+"""Files of examples for the commands that train or use models, and the columns that a model needs."""
 
 from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ SHOWN = 5  # features
 
 @dataclass(frozen=True)
 class Examples:
-    """What a file holds: named columns of trees, of feature vectors and of texts, and labels if it has any."""
+    """The contents of a file: named columns of trees, feature vectors and strings, and labels if there are any."""
 
     file: str
     format: str
@@ -35,30 +35,38 @@ class Examples:
         return self.n
 
     def needed_labels(self) -> list[str]:
-        """The labels; an error that says what to do where there are none."""
+        """Return the labels. Raise an error with a remedy if any label is missing."""
         if not self.n:
-            raise ParameterError(f"{self.file}: there are no examples in it")
+            raise ParameterError(f"{self.file}: the file contains no examples.")
         if self.labels is None or not any(self.labels):
             remedy = (
-                "write label<TAB>tree lines"
+                "Write one label, one tab and one tree per line."
                 if self.format == "tsv"
-                else f"the format {self.format!r} has none; tsv (label<TAB>tree), svmlight_tk and kelp do"
+                else f"The format {self.format!r} does not store labels. Use tsv (label<TAB>tree), svmlight_tk or kelp."
             )
-            raise ParameterError(f"{self.file}: the examples have no labels: {remedy}")
+            raise ParameterError(f"{self.file}: the examples have no labels. {remedy}")
         if "" in self.labels:
             number = self.labels.index("") + 1
-            raise ParameterError(f"{self.file}: example {number} has an empty label: write one, or leave it out")
+            raise ParameterError(
+                f"{self.file}: example {number} has an empty label. Add a label or remove the example."
+            )
         return self.labels
 
     def columns(self) -> str:
-        """What there is, for messages."""
-        parts = [f"trees {', '.join(self.trees)}"] if self.trees else []
-        parts += [f"vectors {', '.join(self.vectors)}"] if self.vectors else []
-        return " and ".join(parts) or "neither trees nor vectors"
+        """Return the names of the columns, for messages."""
+        names = [_named("tree column", self.trees)] if self.trees else []
+        names += [_named("vector column", self.vectors)] if self.vectors else []
+        return " and ".join(names) or "neither trees nor vectors"
+
+
+def _named(noun: str, names: Collection[str]) -> str:
+    from treelet.checks import some_of
+
+    return f"the {noun}{'s' if len(names) > 1 else ''} {some_of(names)}"
 
 
 def read(file: str, reading: Reading, *, labels: bool = True) -> Examples:
-    """Read a file in any format; where labels are not wanted, it need not say where they are."""
+    """Read a file in any format. With ``labels=False``, the labels are ignored and may be missing."""
     from treelet.formats import read_document
     from treelet.structures import Treebank
 
@@ -67,7 +75,9 @@ def read(file: str, reading: Reading, *, labels: bool = True) -> Examples:
     shown = "<stdin>" if file == "-" else file
     both = document.trees.keys() & document.vectors.keys()
     if both:
-        raise FormatError(f"{min(both)!r} names both trees and vectors: rename one of them", shown)
+        raise FormatError(
+            f"a tree column and a vector column are both called {min(both)!r}. Rename one of them.", shown
+        )
     trees = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}
     return Examples(shown, chosen, trees, document.vectors, document.strings, document.labels, len(document))
 
@@ -76,14 +86,15 @@ def read(file: str, reading: Reading, *, labels: bool = True) -> Examples:
 
 
 def for_model(model: SavedPredictor, examples: Examples) -> Any:
-    """The columns of a file that a model's kernel works on, under the names that it knows them by."""
+    """Return the columns of a file that the kernel of a model needs, under the names that the kernel uses."""
+    from treelet.checks import suggestion
     from treelet.structures import Table
 
     wanted = list(dict.fromkeys(_columns(model.model_.kernel)))
     if not wanted:
         if len(examples.trees) != 1:
             raise ParameterError(
-                f"{examples.file}: the model needs examples of one tree each; there are {examples.columns()}"
+                f"{examples.file}: the model needs exactly one tree per example. The file has {examples.columns()}."
             )
         return next(iter(examples.trees.values()))
     columns: dict[Any, Any] = {**examples.trees, **examples.vectors}
@@ -91,15 +102,16 @@ def for_model(model: SavedPredictor, examples: Examples) -> Any:
         columns = _numbered_alike(columns, wanted, examples)
     missing = [str(name) for name in wanted if name not in columns]
     if missing:
+        near = suggestion(missing[0], map(str, columns))
         raise ParameterError(
-            f"{examples.file}: the model needs the column {', '.join(missing)}; the file has {examples.columns()}"
+            f"{examples.file}: the model needs {_named('column', missing)}. The file has {examples.columns()}.{near}"
         )
     _warn_of_new_features(model, columns, examples.file)
     return Table({name: columns[name] for name in wanted})
 
 
 def _warn_of_new_features(model: SavedPredictor, columns: dict[Any, Any], file: str) -> None:
-    """Vectors of a file with not one of the features that a model knows are as good as empty: most likely a mistake."""
+    """Warn if the vectors of a file share no feature with the model, because they then have no effect."""
     from treelet.checks import some_of
     from treelet.structures import Vectors
 
@@ -112,11 +124,11 @@ def _warn_of_new_features(model: SavedPredictor, columns: dict[Any, Any], file: 
             or isinstance(columns[path[0]], Vectors)
         ):
             continue
-        here = dict.fromkeys(feature for vector in columns[path[0]] for feature in vector)
-        if here and here.keys().isdisjoint(known.names):
+        features = dict.fromkeys(feature for vector in columns[path[0]] for feature in vector)
+        if features and features.keys().isdisjoint(known.names):
             warnings.warn(
-                f"{file}: none of the features of {path[0]} was seen in training, so that they count for nothing: "
-                f"there are {some_of(here, SHOWN)} here, there were {some_of(known.names, SHOWN)}",
+                f"{file}: none of the features in the column {path[0]!r} was seen in training, so the column has no effect. "
+                f"Features in the file: {some_of(features, SHOWN)}. Features in training: {some_of(known.names, SHOWN)}.",
                 TreeletWarning,
                 stacklevel=3,
             )
@@ -134,9 +146,10 @@ def _columns(kernel: Kernel) -> Iterator[str | int]:
 
 
 def _numbered_alike(columns: dict[Any, Any], wanted: list[Any], examples: Examples) -> dict[Any, Any]:
-    """Columns of SVM-Light-TK have no names: the first is called ``tree``, or ``tree1`` if any line has a second.
+    """Return the columns of an SVM-Light-TK file under the names that the model uses.
 
-    Where a file has fewer of a kind than the model wants, the others are missing trees or empty vectors in all lines.
+    The format has no column names. The first tree column is called ``tree``, or ``tree1`` if any line has a second tree.
+    Columns that the model needs and the file lacks are filled with missing trees or empty vectors.
     """
     from treelet.structures import Treebank
 
@@ -149,7 +162,8 @@ def _numbered_alike(columns: dict[Any, Any], wanted: list[Any], examples: Exampl
             numbered = [name for name in wanted if isinstance(name, str) and re.fullmatch(kind + "[0-9]+", name)]
             if lacking := [name for name in numbered if name not in columns]:
                 warnings.warn(
-                    f"{examples.file}: no line has {', '.join(lacking)}, which the model was trained on: taken as missing",
+                    f"{examples.file}: the model was trained with {_named('column', lacking)}, which no line contains. "
+                    "These values are treated as missing.",
                     TreeletWarning,
                     stacklevel=3,
                 )

@@ -1,4 +1,4 @@
-"""``treelet explain``: why a model says what it says, tree by tree, or as a report of a whole file."""
+"""``treelet explain``: show the fragments behind each prediction, or write a report on a whole file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import typer
 from treelet.cli import examples, learning
 from treelet.cli.compare import read_argument
 from treelet.cli.evaluate import checked_labels
-from treelet.cli.options import JsonOption, ProgressOption, check_device
+from treelet.cli.options import JsonOption, ProgressOption, check_device, wrong_value
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from treelet.learn.deciding import SavedPredictor
     from treelet.report.model_report import ModelReport
 
-WIDTH = 100  # letters of a tree's words that are shown
+WIDTH = 100  # maximum number of characters to show of a sentence
 
 
 @with_option_groups
@@ -79,7 +79,7 @@ def command(
     """
     for name, value in (("--top", top), ("--errors", errors)):
         if value < 0:
-            raise ParameterError(f"{name} must be at least 0, got {value}")
+            raise wrong_value(name, "a whole number of at least 0", value)
     if output is not None:
         _check_report(output, data, class_name)
     from treelet.learn.persist import load_predictor
@@ -95,23 +95,27 @@ def command(
             stream.write(page)
         result = _summary(model_report) | {"model": model, "file": data, "output": output}
         result["seconds"] = time.perf_counter() - begin
-        print(json_format.dumps(result) if json else _said(result))
+        print(json_format.dumps(result) if json else _summary_text(result))
         return
     predictor = load_predictor(model, progress=progress, **computing)
-    told = _explained(predictor, _read(data, reading), class_name, top, progress)
+    explanations = _explained(predictor, _read(data, reading), class_name, top, progress)
     if json:
-        print(json_format.dumps({"model": model, "task": predictor.task, "examples": told}))
+        print(json_format.dumps({"model": model, "task": predictor.task, "examples": explanations}))
     else:
-        print("\n\n".join(map(_text, told)))
+        print("\n\n".join(map(_text, explanations)))
 
 
 def _check_report(output: str, data: str, class_name: str | None) -> None:
     if output == "-" or Path(output).suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"{output}: the name of a report must end in .html")
+        raise ParameterError(f"{output}: the name of a report must end in .html.")
     if class_name is not None:
-        raise ParameterError("--class is for trees one by one; a report is of all classes")
+        raise ParameterError(
+            "--class and --output exclude each other, because a report covers all classes. Remove --class."
+        )
     if data.lstrip().startswith("("):
-        raise ParameterError("a report is of a file of trees; a single tree is explained without --output")
+        raise ParameterError(
+            "A report needs a file of trees, but TREES is a single tree. Remove --output to explain the tree."
+        )
 
 
 def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Examples:
@@ -125,64 +129,65 @@ def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Exam
     return examples.Examples("TREES", "brackets", {"tree": bank}, {}, {}, None, 1)
 
 
-# --- tree by tree ---------------------------------------------------------------------------------------------------
+# --- single trees ---------------------------------------------------------------------------------------------------
 
 
 def _explained(
     predictor: SavedPredictor, contents: examples.Examples, class_name: str | None, top: int, progress: bool
 ) -> list[dict[str, Any]]:
-    """Each example with what the model says, and why."""
+    """Return the prediction and the most important fragments of each example."""
     from treelet.fragments import explain
     from treelet.progress import progress_bar
     from treelet.report.model_report import words_of
 
     output = _class(predictor, class_name)
     data = predictor.model_.kernel.coerce(examples.for_model(predictor, contents))
-    said = predictor.predict(data).tolist() if len(data) else []
-    told = []
+    predictions = predictor.predict(data).tolist() if len(data) else []
+    explanations = []
     with progress_bar(progress, "explaining", len(data)) as advance:
-        for number, value in enumerate(said):
-            asked = value if output is None and predictor.task == "classify" else output
-            why = explain(predictor, data[number], asked, limit=max(1, top))
-            few = why.fragments[:top]
-            told.append(
+        for number, value in enumerate(predictions):
+            explained = value if output is None and predictor.task == "classify" else output
+            explanation = explain(predictor, data[number], explained, limit=max(1, top))
+            fragments = explanation.fragments[:top]
+            explanations.append(
                 {
                     "number": number + 1,
                     "words": " ".join(words_of(data[number])),
                     "predicted": value if isinstance(value, float | int) else str(value),
-                    "output": str(why.output) if predictor.task == "classify" else None,
-                    "score": why.score,
-                    "fragments": [{"fragment": str(fragment.tree), "share": fragment.share} for fragment in few],
-                    "rest": why.score - sum(fragment.share for fragment in few),
-                    "intercept": why.intercept,
+                    "output": str(explanation.output) if predictor.task == "classify" else None,
+                    "score": explanation.score,
+                    "fragments": [{"fragment": str(fragment.tree), "share": fragment.share} for fragment in fragments],
+                    "rest": explanation.score - sum(fragment.share for fragment in fragments),
+                    "intercept": explanation.intercept,
                 }
             )
             advance(1)
-    return told
+    return explanations
 
 
 def _class(predictor: Any, name: str | None) -> Any:
     if name is None:
         return None
     if predictor.task != "classify":
-        raise ParameterError("--class is for classifiers; this model says a number")
+        raise ParameterError("--class applies to classifiers only, but this model predicts a number. Remove --class.")
     by_name = dict(zip(class_names(predictor), predictor.classes_.tolist(), strict=True))
     if name not in by_name:
-        from treelet.checks import in_words
+        from treelet.checks import some_of, suggestion
 
-        raise ParameterError(f"--class must be {in_words(list(by_name)[:10])}. Got {name!r} instead.")
+        known = f"a class of the model: {some_of(by_name, 10)}"
+        raise ParameterError(f"{wrong_value('--class', known, name)}{suggestion(name, by_name)}")
     return by_name[name]
 
 
 def _text(explanation: dict[str, Any]) -> str:
     words = explanation["words"] if len(explanation["words"]) <= WIDTH else f"{explanation['words'][: WIDTH - 4]} ..."
-    what = f"score of {explanation['output']!r}" if explanation["output"] is not None else "score"
+    meaning = f"score of {explanation['output']!r}" if explanation["output"] is not None else "score"
     also = (
         f"; predicted: {explanation['predicted']!r}"
         if explanation["output"] not in (None, explanation["predicted"])
         else ""
     )
-    lines = [f"{explanation['number']}. {words or '(no words)'}", f"   {explanation['score']:+.4f}  {what}{also}"]
+    lines = [f"{explanation['number']}. {words or '(no words)'}", f"   {explanation['score']:+.4f}  {meaning}{also}"]
     lines += [f"   {fragment['share']:+.4f}  {fragment['fragment']}" for fragment in explanation["fragments"]]
     lines.append(f"   {explanation['rest']:+.4f}  all else, intercept {explanation['intercept']:+.4f}")
     return "\n".join(map(printable, lines))
@@ -219,21 +224,23 @@ def _report(
     about = card(model)
     source = f"{Path(model).name}, evaluated on {len(data):,} examples of {Path(contents.file).name}"
     command = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["explain"] else ""
-    title = f"What {Path(model).stem} has learned"
+    title = f"Report on {Path(model).stem}"
     return model_report, report_page(model_report, title=title, source=source, card=about, command=command)
 
 
-def _summary(found: ModelReport) -> dict[str, Any]:
-    return {"task": found.task, "examples": found.examples, "figures": found.figures, "errors": found.wrong}
+def _summary(report: ModelReport) -> dict[str, Any]:
+    return {"task": report.task, "examples": report.examples, "figures": report.figures, "errors": report.wrong}
 
 
-def _said(result: dict[str, Any]) -> str:
+def _summary_text(result: dict[str, Any]) -> str:
+    from treelet.checks import plural
+
     figures = result["figures"] or {}
-    what = f"{result['examples']:,} examples"
+    summary = plural(result["examples"], "example")
     if "accuracy" in figures:
-        what += f", accuracy {100 * figures['accuracy']:.2f} %"
+        summary += f", accuracy {100 * figures['accuracy']:.2f} %"
     elif "tau" in figures:
-        what += f", tau {figures['tau']:.4f}"
+        summary += f", tau {figures['tau']:.4f}"
     elif "rmse" in figures:
-        what += f", RMSE {figures['rmse']:.6g}"
-    return f"{result['output']}: {what}, {result['seconds']:.1f} s"
+        summary += f", RMSE {figures['rmse']:.6g}"
+    return f"{result['output']}: {summary}, {result['seconds']:.1f} s"

@@ -1,4 +1,4 @@
-"""``treelet explore``: trees, parses and a model in the browser."""
+"""``treelet explore``: explore trees, parses and a model in the web browser."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from treelet.explorer.workspace import ModelView, Parsing, Workspace
     from treelet.parsing import PCFG
 
-TRAINING_SENTENCES = 400  # generated sentences that the embedded ranker learns from: under a second
+TRAINING_SENTENCES = 400  # generated sentences for training the built-in ranker, which takes less than a second
 UTF8 = "utf-8"
-CANDIDATES = 20  # parses of each
+CANDIDATES = 20  # parses per training sentence
 
 
 @with_option_groups
@@ -77,18 +77,22 @@ def command(
     Example: treelet explore m.treelet --data train.tsv
     """
     if grammar is not None and treebank is not None:
-        raise ParameterError("give --grammar or --treebank, not both")
+        raise ParameterError("--grammar and --treebank exclude each other. Pass one of the two options.")
     if data is not None and model is None:
-        raise ParameterError("--data are the training trees of a model: name it first")
+        raise ParameterError("--data needs a model: treelet explore MODEL --data FILE.")
     reading_options = reading.used_options() + ["--encoding"] * (reading.encoding != UTF8)
     if reading_options and data is None and treebank is None:
-        raise ParameterError(f"{reading_options[0]} is for --data and --treebank, and neither is there")
+        raise ParameterError(
+            f"{reading_options[0]} applies to --data and --treebank. Pass one of them, or remove the option."
+        )
     try:
         from treelet.explorer import serve
     except ImportError as error:
         if (error.name or "").split(".")[0] not in ("starlette", "uvicorn", "anyio", "h11"):
             raise
-        raise TreeletError(f"treelet explore needs the package {error.name}: pip install 'treelet[web]'") from None
+        raise TreeletError(
+            f"treelet explore needs the package {error.name}, which is not installed. Run pip install 'treelet[web]'."
+        ) from None
     serve(workspace_of(model, data, grammar, treebank, reading), port, lambda link: _ready(link, browser))
     print("stopped", file=sys.stderr)
 
@@ -96,7 +100,7 @@ def command(
 def workspace_of(
     model: str | None, data: str | None, grammar: str | None, treebank: str | None, reading: Reading
 ) -> Workspace:
-    """Return the workspace. Files are read now, so that errors are reported now; the embedded grammar is built when it is needed."""
+    """Return the workspace. Files are read at once, to report errors early. The built-in grammar is built on first use."""
     from treelet.explorer.workspace import Workspace
 
     view = None if model is None else _model_view(model)
@@ -133,7 +137,7 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
 
 
 def embedded() -> Parsing:
-    """The grammar of generated sentences, and a perceptron that has learned to choose among its parses."""
+    """Return the built-in grammar of generated sentences, with a perceptron that ranks the parses."""
     from treelet.explorer.workspace import LazyValue, ModelView, Parsing
 
     def learned() -> PCFG:
@@ -157,5 +161,5 @@ def embedded() -> Parsing:
 def _ready(link: str, browser: bool) -> None:
     print(f"treelet explorer: {link} (press Ctrl-C to stop)", file=sys.stderr, flush=True)
     screen = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    if browser and screen:  # else a browser for terminals might take this one
+    if browser and screen:  # without a display, a text browser might take over this terminal
         webbrowser.open(link)

@@ -1,4 +1,4 @@
-"""``treelet gram``: the matrix of a kernel's values, in a file."""
+"""``treelet gram``: compute a kernel matrix and write it to a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import JsonOption, ProgressOption
+from treelet.cli.options import JsonOption, NormalizeOption, ProgressOption, memory_size
 from treelet.cli.overwriting import READ, WRITTEN, InputFile
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import FileError, ParameterError
@@ -40,12 +40,7 @@ def command(
         WRITTEN,
     ],
     tree_kernel: Any,
-    normalize: Annotated[
-        bool,
-        typer.Option(
-            "--normalize", help="Normalize the kernel: K(x,y) / sqrt(K(x,x) K(y,y)). Normalized values never overflow."
-        ),
-    ] = False,
+    normalize: NormalizeOption = True,
     columns: Annotated[
         str | None,
         typer.Option(
@@ -58,6 +53,7 @@ def command(
         str | None,
         typer.Option(
             metavar="SIZE",
+            callback=memory_size,
             help="Memory limit for the computation, e.g. 512MiB. A .npy or .zarr matrix does not count toward the limit.  [default: 1GiB]",
         ),
     ] = None,
@@ -88,17 +84,20 @@ def command(
 ) -> None:
     """Compute the kernel matrix of all pairs of trees.
 
-    Example: treelet gram trees.mrg -o K.npy --lam 0.4 --normalize --jobs 2
+    The kernel is normalized unless you pass --no-normalize.
+
+    Example: treelet gram trees.mrg -o K.npy --lam 0.4 --jobs 2
     """
     chosen = tree_kernel.normalized() if normalize else tree_kernel
     _check_output(out)
     if json and out == "-":
-        raise ParameterError("--json and -o - both want the standard output: name a file for one of them")
+        raise ParameterError("--json and --output - both write to standard output. Pass a file name to --output.")
     if file == columns == "-":
-        raise ParameterError("only one of FILE and --columns can be the standard input")
+        raise ParameterError("FILE and --columns are both standard input (-). Pass a file name for one of them.")
 
     if (resume or extend) and not _is_binary(out):
-        raise ParameterError("--resume and --extend are for matrices in .npy or .zarr files")
+        option = "--resume" if resume else "--extend"
+        raise ParameterError(f"{option} needs an output file that ends in .npy or .zarr. Got --output {out} instead.")
 
     from treelet.formats.files import whole_file
     from treelet.gram import gram
@@ -121,7 +120,7 @@ def command(
         read = time.perf_counter()
         options: dict[str, Any] = {"memory": memory, "dtype": dtype, "progress": progress, **computing}
         if _is_binary(out):
-            with suppress(NotOpenedError):  # which nobody asks for here
+            with suppress(NotOpenedError):  # the file is complete; only opening it again failed
                 gram(chosen, rows, others, out=out, resume=resume, extend=extend, **options)
         else:
             matrix = executor.host_matrix(Job(chosen, rows, others, checked_dtype(dtype)))
@@ -151,23 +150,27 @@ def command(
 
 
 def _is_binary(output: str) -> bool:
-    """Whether such a file holds numbers as they are in memory."""
+    """Whether the file is a binary matrix, .npy or .zarr."""
     return Path(output).suffix.lower() in BINARY
 
 
 def _check_output(output: str) -> None:
-    """Refuse a name that does not say how to write a matrix."""
+    """Raise an error if the suffix of the output is unknown, or its folder cannot be written."""
     if output != "-" and not _is_binary(output) and Path(output).suffix.lower() not in SEPARATORS:
         raise ParameterError(
-            f"{output}: the name of a matrix must end in .npy, .zarr, .tsv, .csv or .txt, or be - (text)"
+            f"{output}: the name of a matrix must end in .npy, .zarr, .tsv, .csv or .txt. Use - to print the matrix."
         )
     folder = Path(output).parent
-    if output != "-" and not os.access(folder, os.W_OK):  # not after hours
-        raise FileError(f"{output}: cannot be written ({'permission denied' if folder.exists() else 'no such folder'})")
+    if output != "-" and not os.access(folder, os.W_OK):  # checked first, because the computation may take hours
+        try:
+            reason = "permission denied" if folder.exists() else "no such folder"
+        except OSError as error:  # the name is too long, for example
+            reason = str(error.strerror)
+        raise FileError(f"{output}: cannot be written ({reason}).")
 
 
 def _write_text(matrix: Matrix, output: str, temporary: Path | None) -> None:
-    """A matrix as text, one row a line, to the temporary file or the standard output; the numbers read back as the same floats."""
+    """Write a matrix as text, one row per line, to the temporary file or to standard output, without rounding."""
     if temporary is None:
         _write_rows(matrix, sys.stdout, "\t")
         return

@@ -1,6 +1,6 @@
-"""The grid of ``treelet train``: which settings are tried, and how their scores are shown.
+"""The grid search of ``treelet train``: the settings to try, and the table of their scores.
 
-The search itself is `treelet.learn.selection.select`, which computes one matrix per kernel whatever the number of folds.
+The search itself is `treelet.learn.selection.select`, which computes one matrix per kernel regardless of the number of folds.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from treelet.cli.learning import METRICS, Metric
-from treelet.errors import ParameterError
+from treelet.cli.options import wrong_value
 from treelet.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ DECAYS: dict[str, dict[str, Sequence[float]]] = {
 
 @dataclass(frozen=True)
 class ScoredSetting:
-    """What came out for one setting: its parameters and the score on each fold's test part, the larger the better."""
+    """A setting with its mean score and its score on the test part of each fold. Larger scores are better."""
 
     setting: dict[str, float]
     score: float
@@ -43,7 +43,7 @@ class ScoredSetting:
 
 @dataclass(frozen=True)
 class BoundaryValue:
-    """A chosen value beyond which none was tried, though those before it were worse."""
+    """A chosen value at the boundary of the values that were tried. A value beyond the boundary may be better."""
 
     name: str
     value: float
@@ -61,7 +61,7 @@ class BoundaryValue:
 
 @dataclass(frozen=True)
 class Search:
-    """All settings that were tried, and those whose values did not fit."""
+    """The scores of all settings, and the settings whose kernel values overflow a float64."""
 
     rows: list[ScoredSetting]
     metric: str
@@ -72,7 +72,7 @@ class Search:
 
     @property
     def best_row(self) -> ScoredSetting:
-        """The largest score; among equals the first: the smallest parameters."""
+        """The row with the largest score. Among equal scores, the first row wins, which has the smallest parameters."""
         return max(self.rows, key=lambda row: round(row.score, 12))
 
     @property
@@ -84,7 +84,7 @@ class Search:
         return len(self.rows) + len(self.refused) >= self.total
 
     def edges(self) -> list[BoundaryValue]:
-        """Parameters whose best value is the largest or the smallest that was tried, and better than the next one."""
+        """Return the parameters whose best value is the largest or smallest one tried, and better than its neighbor."""
         edges = []
         for name, value in self.best.items():
             best_of: dict[float, float] = {}
@@ -118,7 +118,7 @@ class Search:
         }
 
     def measured(self) -> dict[str, Any]:
-        """The figure of the choice, and what it was measured on: for the model's card."""
+        """Return the score of the chosen setting and how it was measured, for the model card."""
         row, scale = self.best_row, 0.01 if self.shown.percent else 1
         where = f"{len(row.by_fold)}-fold cross-validation on the training examples"
         return {self.metric: round(scale * self.shown.shown(row.score), 12), "measured by": where}
@@ -127,7 +127,7 @@ class Search:
         return f"{self.shown.shown(score):.{2 if self.shown.percent else 4}f}"
 
     def table(self) -> str:
-        """Kernels down, prices across; the choice is marked."""
+        """Return the scores as a table with one row per kernel and one column per C. The chosen setting is marked."""
         names = [name for name in self.best if name != "C"]
         prices = sorted({row.setting["C"] for row in self.rows})
         lines = ["".join(f"{name:>6}" for name in names) + "".join(f"{f'C={price:g}':>9}" for price in prices)]
@@ -159,12 +159,12 @@ class Search:
 
 
 class Stopped(KeyboardInterrupt):
-    """The search was interrupted, and this is what it had found."""
+    """The search was interrupted. `search` has the results so far."""
 
     def __init__(self, search: Search) -> None:
         best = " ".join(f"--{name} {value:g}" for name, value in search.best.items())
         super().__init__(
-            f"{len(search.rows)} of {search.total} settings were tried; the best is {best}; no model was written"
+            f"{len(search.rows)} of {search.total} settings were tried. The best so far is {best}. No model was written."
         )
         self.search = search
 
@@ -187,7 +187,7 @@ def search_grid(
     """Try all settings of a kernel's parameters and of C by cross-validation.
 
     `kernel_of` returns the kernel of a setting, and `machine` is an estimator with all other parameters. By default there
-    are 5 folds, or fewer if there are fewer examples. Raises `Stopped` if it is interrupted after some kernels were done.
+    are 5 folds, or fewer if there are fewer examples. Raises `Stopped` if the search is interrupted after at least one kernel.
     """
     from sklearn.base import clone
 
@@ -206,7 +206,7 @@ def search_grid(
         rows.append(ScoredSetting(setting_of[id(trial.kernel)] | trial.parameters, trial.score, trial.by_fold))
 
     def search(refused: Sequence[Any] = ()) -> Search:
-        # A kernel whose values do not fit stands for all prices.
+        # A kernel whose values overflow counts once, not once per value of C.
         missed = [setting_of[id(kernel)] for kernel in refused]
         count = total - len(missed) * (len(values["C"]) - 1)
         return Search(rows, metric, chosen, missed, time.perf_counter() - begin, count)
@@ -231,19 +231,19 @@ def search_grid(
     except KeyboardInterrupt:
         if rows:
             raise Stopped(search()) from None
-        raise KeyboardInterrupt("before the first setting was done; no model was written") from None
+        raise KeyboardInterrupt("No setting was finished. No model was written.") from None
     return search(selection.refused)
 
 
 def _folds(task: str, folds: int | None, targets: Sequence[Any], seed: int) -> Any:
-    """How examples are split: by classes, at random, or by whole queries."""
+    """Return the cross-validation splitter: stratified by class, random, or by whole queries."""
     from sklearn.model_selection import KFold, StratifiedKFold
 
     if task == "rank":
         return FOLDS if folds is None else folds
     most = max(Counter(targets).values()) if task == "classify" else len(targets)
     if folds is not None and folds > max(2, most):
-        of = "the examples of the largest class" if task == "classify" else "the number of examples"
-        raise ParameterError(f"--cv must be at most {most}, {of}, got {folds}")
+        limit = "the number of examples in the largest class" if task == "classify" else "the number of examples"
+        raise wrong_value("--cv", f"at most {most:,}, {limit}", folds)
     splitter = StratifiedKFold if task == "classify" else KFold
     return splitter(max(2, min(folds or FOLDS, most)), shuffle=True, random_state=seed)

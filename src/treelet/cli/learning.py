@@ -1,4 +1,4 @@
-"""What a model learns, on the command line: classes, values, or an order within queries; and how good it is at that."""
+"""The tasks of ``treelet train``: their targets (classes, numbers, or an order within queries) and their metrics."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure to choose by.
+    """A metric for choosing among settings.
 
     Attributes
     ----------
     scoring : callable or None
-        Gives what `treelet.learn.selection.select` takes, the larger the better; None for the estimator's own score.
+        Returns the `scoring` argument of `treelet.learn.selection.select`. None for the score of the estimator itself.
     head : str
-        What it is, above a table.
-    percent, negated : bool
-        Whether it is shown in percent; and whether it is an error, which is scored by its negative.
+        Title of the table of results.
+    percent : bool
+        Whether the metric is printed in percent.
+    negated : bool
+        Whether the metric is an error. The score is then the negative error, so larger scores are always better.
     """
 
     scoring: Callable[[], Any] | None
@@ -33,7 +35,7 @@ class Metric:
     negated: bool = False
 
     def shown(self, score: float) -> float:
-        """The score as it is printed: a percentage, or an error as what it is."""
+        """Return the number to print for a score: a percentage, or the error itself if the score is negated."""
         return 100 * score if self.percent else -score if self.negated else score
 
 
@@ -62,26 +64,26 @@ METRICS: dict[str, dict[str, Metric]] = {
     },
     "rank": {"tau": Metric(None, "Kendall's tau, mean over queries")},
 }
-"""By task and by name; the first of each is the one to choose by unless another is asked for."""
+"""The metrics by task and name. The first metric of each task is the default."""
 
 TASKS = tuple(METRICS)
 
 
-# --- what is learned -----------------------------------------------------------------------------------------------
+# --- targets --------------------------------------------------------------------------------------------------------
 
 
 def classes_of(examples: Examples) -> list[str]:
-    """The labels, if there are two or more different ones."""
+    """Return the labels. Raise an error if there are fewer than two classes."""
     labels = examples.needed_labels()
     if len(set(labels)) < 2:
         raise ParameterError(
-            f"{examples.file}: all {len(examples)} examples have the label {labels[0]!r}; a classifier needs two or more"
+            f"{examples.file}: all {len(examples):,} examples have the label {labels[0]!r}. A classifier needs at least two classes."
         )
     return labels
 
 
 def values_of(examples: Examples) -> list[float]:
-    """The labels as numbers."""
+    """Return the labels as numbers."""
     values = []
     for number, label in enumerate(examples.needed_labels(), 1):
         try:
@@ -90,17 +92,21 @@ def values_of(examples: Examples) -> list[float]:
             values.append(math.nan)
         if not math.isfinite(values[-1]):
             raise ParameterError(
-                f"{examples.file}: the label of example {number}, {label!r}, is not a number; use --task classify for labels that are names"
+                f"{examples.file}: the label of example {number}, {label!r}, is not a finite number. Use --task classify for labels that are names."
             )
     return values
 
 
 def queries_of(examples: Examples, name: str) -> list[str]:
-    """The query of each example, whose candidates are compared with each other only."""
+    """Return the query of each example. Only candidates of the same query are compared with each other."""
     if name not in examples.strings:
-        available = f"the file has the texts {', '.join(examples.strings)}" if examples.strings else "the file has none"
+        from treelet.checks import some_of, suggestion
+
+        available = (
+            f"The file has {some_of(examples.strings)}." if examples.strings else "The file has no such columns."
+        )
         raise ParameterError(
-            f"{examples.file}: ranking needs the query of each example, a column of texts called {name!r} (--query names "
-            f"another; SVM-Light-TK has qid:N, KeLP |BS:{name}|, for tables there is --option query_column=); {available}"
+            f"{examples.file}: ranking needs a string column {name!r} with the query of each example. {available}"
+            f"{suggestion(name, examples.strings)} Pass --query NAME, or --option query_column=NAME for tsv and csv."
         )
     return examples.strings[name]

@@ -1,4 +1,4 @@
-"""The command ``treelet``: its subcommands, and what becomes of errors."""
+"""The command ``treelet``: its subcommands, the reporting of errors, and the standard streams."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ from treelet.cli import (
     train,
 )
 from treelet.cli.overwriting import check_files
-from treelet.cli.wording import OptionVocabulary, way_out
+from treelet.cli.usage import is_usage_error, usage_message
+from treelet.cli.wording import OptionVocabulary, with_remedy
 from treelet.errors import TreeletError
 from treelet.printable import printable
 from treelet.vocabulary import speaking
@@ -50,11 +51,20 @@ Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
 """
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
 COLORS = re.compile("(\x1b\\[(?:0|1;31|1;32)m)")
-"""What treelet's own colors are: see `treelet.report.gold_comparison`."""
+"""The color sequences that treelet itself prints, in `treelet.report.gold_comparison`."""
 
 
 class ErrorReporting:
-    """Runs a command; an error becomes one line on the standard error and an exit code."""
+    """Reports each error of a command as one line on standard error, with an exit code."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Parse the arguments; wrong usage is reported like all other errors."""
+        arguments = list(args)
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+        except Exception as error:
+            _stop_if_usage_error(error, ctx, arguments)
+            raise
 
     def invoke(self, ctx: Any) -> Any:
         name = ctx.find_root().info_name
@@ -65,26 +75,38 @@ class ErrorReporting:
                 result = super().invoke(ctx)  # type: ignore[misc]
             sys.stdout.flush()
             return result
-        except BrokenPipeError:  # whoever read our output has had enough
+        except BrokenPipeError:  # the reader of our output, such as head, has stopped reading
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(PIPE_CLOSED) from None
         except KeyboardInterrupt as error:
             _stop(f"{name}: interrupted{f': {error}' if str(error) else ''}", INTERRUPTED)
         except (TreeletError, OSError) as error:
-            _stop(f"{name}: error: {_one_line(error)}{way_out(error, ctx)}", FAILED, ctx)
+            _stop(f"{name}: error: {with_remedy(_one_line(error), error, ctx)}", FAILED, ctx)
         except MemoryError as error:
             _stop(f"{name}: error: {_no_memory(error)}", FAILED, ctx)
         except Exception as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
-                raise  # typer's own: wrong usage, or a command that is done
+                raise  # typer's own, such as the end of a command
             if interrupted(error):
                 _stop(f"{name}: interrupted", INTERRUPTED)
-            what, how = type(error).__name__, "treelet --traceback" if name == "treelet" else "TREELET_TRACEBACK=1"
-            _stop(f"{name}: internal error: {what}: {_one_line(error)} ({how} shows where)", INTERNAL, ctx)
+            if isinstance(error, ImportError) and "_core" in f"{error.name} {error}":
+                _stop(f"{name}: error: {_no_core(error)}", FAILED, ctx)
+            how = "Run treelet --traceback" if name == "treelet" else "Set TREELET_TRACEBACK=1"
+            fact = f"internal error: {type(error).__name__}: {_one_line(error)}"
+            _stop(f"{name}: {fact} ({how} to see the Python traceback)", INTERNAL, ctx)
 
 
 class Commands(ErrorReporting, TyperGroup):
     """A command with subcommands."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the subcommand; an unknown name is reported like all other errors."""
+        arguments = list(args)
+        try:
+            return super().resolve_command(ctx, args)
+        except Exception as error:
+            _stop_if_usage_error(error, ctx, arguments)
+            raise
 
 
 class Command(ErrorReporting, TyperCommand):
@@ -101,6 +123,12 @@ class Command(ErrorReporting, TyperCommand):
         return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
 
 
+def _stop_if_usage_error(error: Exception, ctx: Any, arguments: list[str]) -> None:
+    if is_usage_error(error) and not ctx.resilient_parsing:  # which completion in a shell sets
+        message = usage_message(error, ctx, arguments)
+        _stop(f"{ctx.find_root().info_name}: error: {printable(' '.join(message.split()))}", FAILED)
+
+
 def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
     if ctx is not None and (
         ctx.find_root().params.get("traceback") or os.environ.get("TREELET_TRACEBACK", "0") not in ("", "0")
@@ -113,7 +141,7 @@ def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
 
 
 def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning], *location: Any) -> None:
-    """A warning about what the user does is one line as well, without the place in the code."""
+    """Print a warning for users as one line, without the place in the code. Other warnings are shown as usual."""
     if not issubclass(category, UserWarning):
         otherwise(message, category, *location)
         return
@@ -121,17 +149,24 @@ def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning
 
 
 def _no_memory(error: MemoryError) -> str:
-    """What did not fit, where that is known: NumPy says how many bytes it wanted."""
-    what = _one_line(error)
-    return f"there is not enough memory for this{f' ({what})' if what else ''}: take fewer examples at a time"
+    """Return the message for a lack of memory, with the details that the error has, such as NumPy's number of bytes."""
+    details = _one_line(error)
+    return f"There is not enough memory{f' ({details})' if details else ''}. Pass fewer examples at a time."
+
+
+def _no_core(error: ImportError) -> str:
+    """Return the message for a missing or unusable native core, for example in the source folder of a checkout."""
+    folder = os.path.dirname(treelet.__file__)
+    remedy = "Run treelet from another folder, or install it with pip install"
+    return f"{folder}: the native core of treelet cannot be imported ({_one_line(error)}). {remedy}."
 
 
 def _one_line(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{error.filename}: {error.strerror}"
-    elif isinstance(error, OSError) and error.errno in UNWRITABLE:  # files are written under their names
-        text = f"the standard output cannot be written ({error.strerror})"
+    elif isinstance(error, OSError) and error.errno in UNWRITABLE:  # errors of named files contain the name
+        text = f"Standard output cannot be written ({error.strerror})."
     return printable(" ".join(text.split()))
 
 
@@ -186,13 +221,13 @@ for module in (
 
 
 class _Stream:
-    """Another stream, in whose place this one is."""
+    """Passes everything on to another stream."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def writelines(self, lines: Any) -> None:
-        """Write some texts."""
+        """Write each text."""
         for line in lines:
             self.write(line)
 
@@ -201,26 +236,26 @@ class _Stream:
 
 
 class Terminal(_Stream):
-    """A terminal that is sent text, ends of lines and treelet's colors, and nothing else that it would obey."""
+    """Sends text, line ends and treelet's colors to a terminal, but no other control sequences."""
 
     def write(self, text: str) -> int:
-        """Write the text, with other signs spelled out."""
-        parts = COLORS.split(text)
-        self._stream.write("".join(part if n % 2 else printable(part, keep="\n\t") for n, part in enumerate(parts)))
+        """Write the text, with other control characters escaped."""
+        pieces = COLORS.split(text)
+        self._stream.write("".join(piece if n % 2 else printable(piece, keep="\n\t") for n, piece in enumerate(pieces)))
         return len(text)
 
 
 class Notes(_Stream):
-    """A standard error that may be full: what is said there is lost then, and nothing else."""
+    """Standard error. If its disk is full, the messages are lost, but the command goes on."""
 
     def write(self, text: str) -> int:
-        """Write the text, if that can be."""
+        """Write the text if possible."""
         with suppress(OSError):
             self._stream.write(text)
         return len(text)
 
     def flush(self) -> None:
-        """Likewise."""
+        """Flush the stream if possible."""
         with suppress(OSError):
             self._stream.flush()
 
@@ -235,34 +270,37 @@ def main() -> None:
 
 def start(app: typer.Typer, name: str) -> None:
     """Run a command line and exit."""
-    if sys.stderr is None:  # closed, and then print() would take the standard output instead
+    if sys.stderr is None:  # if it is closed, print() would write to standard output instead
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     if sys.stdout is None:
-        sys.exit(_say(f"{name}: error: the standard output is closed: send it to a file, or to {os.devnull}"))
+        sys.exit(_fail(f"{name}: error: Standard output is closed. Redirect it to a file or to {os.devnull}."))
     for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # as all files are that treelet writes; names of files may be other bytes
+        if hasattr(stream, "reconfigure"):  # UTF-8 like all files that treelet writes; file names may be other bytes
             stream.reconfigure(
                 encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace"
             )
     if sys.stdout.isatty():
         sys.stdout = Terminal(sys.stdout)
     sys.stderr = Notes(sys.stderr)
+    os.environ.pop(
+        "MPLBACKEND", None
+    )  # pictures go to files, and matplotlib cannot be imported with an unknown backend
     if threading.current_thread() is threading.main_thread():
         for number in (getattr(signal, known) for known in TERMINATING if hasattr(signal, known)):
             if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP
                 signal.signal(number, _terminated)
     try:
         app(prog_name=name)
-    except OSError as error:  # outside of any command, as the help is
-        sys.exit(_say(f"{name}: error: {_one_line(error)}"))
+    except OSError as error:  # outside of any command, for example in the help
+        sys.exit(_fail(f"{name}: error: {_one_line(error)}"))
 
 
 def _terminated(number: int, frame: Any) -> NoReturn:
-    """Unwind, so that nothing half-written stays; told again, end at once."""
+    """Exit in an orderly way, which removes half-written files. A second signal exits at once."""
     signal.signal(number, lambda *_: os._exit(128 + number))
     sys.exit(128 + number)
 
 
-def _say(message: str) -> int:
+def _fail(message: str) -> int:
     print(message, file=sys.stderr)
     return FAILED

@@ -1,4 +1,4 @@
-"""``treelet nearest``: the trees of a collection that are most like given ones, and what they share."""
+"""``treelet nearest``: find the most similar trees of a file, with the fragments that they share with the query."""
 
 from __future__ import annotations
 
@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli.compare import read_argument
-from treelet.cli.options import (
-    KERNELS,
-    JsonOption,
-    LamOption,
-    LeavesOption,
-    MaxDepthOption,
-    MuOption,
-    ProgressOption,
-    among,
-    check_device,
-    kernel_from_options,
-)
+from treelet.cli.options import JsonOption, ProgressOption, check_device, memory_size, wrong_value
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeletWarning
@@ -30,9 +19,9 @@ if TYPE_CHECKING:
     from treelet.kernels import Kernel
     from treelet.structures import Tree, Treebank
 
-WIDTH = 100  # letters of a tree's words that are shown
+WIDTH = 100  # maximum number of characters to show of a sentence
 DEFAULT_K = 5
-LISTED = 200  # shared fragments, of which the widest are shown
+LISTED = 200  # shared fragments to compute; the largest of them are shown
 
 
 @with_option_groups
@@ -50,7 +39,6 @@ def command(
         int | None,
         typer.Option(
             "--k",
-            "-k",
             metavar="N",
             help=f"Number of neighbors per query.  [default: {DEFAULT_K}; with --threshold, all that reach the threshold]",
         ),
@@ -62,24 +50,16 @@ def command(
             help="Minimum similarity of a neighbor. The similarity of equal trees is 1.  [default: none]",
         ),
     ] = None,
-    kernel: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=among(*KERNELS),
-            help="Tree kernel, always normalized: st (subtrees), sst (subset trees) or pt (partial trees).",
-        ),
-    ] = "sst",
-    lam: LamOption = None,
-    mu: MuOption = None,
-    max_depth: MaxDepthOption = None,
-    leaves: LeavesOption = None,
+    tree_kernel: Any,
     top: Annotated[
         int, typer.Option(metavar="N", help="Number of shared fragments to show per neighbor, largest first.")
     ] = 1,
     computing: dict[str, Any],
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory limit for the search, e.g. 512MiB.  [default: 1GiB]")
+        str | None,
+        typer.Option(
+            metavar="SIZE", callback=memory_size, help="Memory limit for the search, e.g. 512MiB.  [default: 1GiB]"
+        ),
     ] = None,
     reading: Reading,
     progress: ProgressOption = True,
@@ -87,32 +67,38 @@ def command(
 ) -> None:
     """Find the trees that are most similar to a query.
 
+    The similarity is the value of the normalized kernel: 1 for equal trees, 0 for trees that share no fragment.
+
     Trees are numbered from 1. For source code and markup, the output also shows the line where each tree begins.
 
-    Example: treelet nearest bank.mrg "(NP (D the) (N apple))" -k 3
+    Example: treelet nearest bank.mrg "(NP (D the) (N apple))" --k 3
     """
     if top < 0:
-        raise ParameterError(f"--top must be at least 0, got {top}")
+        raise wrong_value("--top", "a whole number of at least 0", top)
     if bank == query == "-":
-        raise ParameterError("only one of BANK and QUERY can be the standard input")
-    chosen = kernel_from_options(kernel, lam=lam, mu=mu, max_depth=max_depth, leaves=leaves)
+        raise ParameterError("BANK and QUERY are both standard input (-). Pass a file name for one of them.")
 
+    from treelet.checks import plural
     from treelet.gram import nearest
     from treelet.structures import Treebank
 
     check_device(computing)
     trees, places = _read(bank, reading)
     if len(trees) <= (query is None):
-        raise ParameterError(f"{bank}: there is nothing to look in: {'no tree' if not len(trees) else 'one tree only'}")
-    queries, asked = None, places
+        count = f"only {plural(len(trees), 'tree')}" if len(trees) else "no trees"
+        remedy = (
+            "Pass a QUERY, or a file with at least two trees." if len(trees) else "Pass a file with at least one tree."
+        )
+        raise ParameterError(f"{bank}: the file contains {count}. {remedy}")
+    queries, query_places = None, places
     if query is not None and query.lstrip().startswith("("):
-        queries, asked = Treebank([read_argument(query, "QUERY", reading)]), None
+        queries, query_places = Treebank([read_argument(query, "QUERY", reading)]), None
     elif query is not None:
-        queries, asked = _read(query, reading)
+        queries, query_places = _read(query, reading)
     if k is None and threshold is None:
         k = min(DEFAULT_K, len(trees) - (query is None))
     near = nearest(
-        chosen.normalized(),
+        tree_kernel.normalized(),
         trees,
         queries,
         k,
@@ -124,27 +110,30 @@ def command(
     )
     neighbors = _listed(near, but_itself=query is None)
     if threshold is None:
-        not_missing = chosen.self_values(trees if queries is None else queries) > 0  # missing trees are near to nothing
+        not_missing = (
+            tree_kernel.self_values(trees if queries is None else queries) > 0
+        )  # missing trees have no neighbors
         best = [max((value for value, _ in row), default=0.0) for row in neighbors]
         if unlike := sum(present and value == 0 for present, value in zip(not_missing, best, strict=True)):
             warnings.warn(
-                f"{unlike:,} of {len(best):,} trees share nothing with any tree of BANK: are they of the same kind, read in the same way?",
+                f"{unlike:,} of {len(best):,} queries {'has' if unlike == 1 else 'have'} no fragment in common with any tree "
+                "of BANK. Check that both come from the same parser and were read with the same options.",
                 TreeletWarning,
                 stacklevel=2,
             )
-    results = _found(chosen, trees if queries is None else queries, trees, neighbors, top)
+    results = _results(tree_kernel, trees if queries is None else queries, trees, neighbors, top)
     for result in results:
-        for item, locations in [(result, asked), *((neighbor, places) for neighbor in result["nearest"])]:
+        for item, locations in [(result, query_places), *((neighbor, places) for neighbor in result["nearest"])]:
             if locations is not None:
                 item["place"] = locations[item["number"] - 1]
     if json:
-        print(json_format.dumps({"kernel": repr(chosen.normalized()), "queries": results}))
+        print(json_format.dumps({"kernel": repr(tree_kernel.normalized()), "queries": results}))
         return
     print("\n\n".join(map(_text, results)))
 
 
 def _read(file: str, reading: Reading) -> tuple[Treebank, list[str] | None]:
-    """The trees of a file, and where each begins, if they stand for source code or markup."""
+    """Return the trees of a file. For source code and markup, also return the line where each tree begins."""
     from treelet.formats import read_document
     from treelet.structures.treebank import bank_of
 
@@ -154,7 +143,7 @@ def _read(file: str, reading: Reading) -> tuple[Treebank, list[str] | None]:
 
 
 def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
-    """The neighbors of each query, value and row, out of a graph of them."""
+    """Return the neighbors of each query, as pairs of value and row, from the graph of neighbors."""
     values, rows = graph.data.tolist(), graph.indices.tolist()
     return [
         [(values[at], rows[at]) for at in range(begin, end) if not (but_itself and rows[at] == query)]
@@ -162,10 +151,10 @@ def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
     ]
 
 
-def _found(
+def _results(
     kernel: Kernel, queries: Treebank, trees: Treebank, near: list[list[tuple[float, int]]], top: int
 ) -> list[dict[str, Any]]:
-    """Each query with its neighbors, ready for JSON."""
+    """Return each query with its neighbors, as JSON objects."""
     from treelet.fragments import shared_fragments
 
     results = []
@@ -176,8 +165,8 @@ def _found(
             shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
             widest = sorted(shared, key=lambda fragment: -len(fragment.tree.productions()))[:top]
             fragments = [str(fragment.tree) for fragment in widest]
-            neighbors.append({"number": row + 1, "value": value, **_said(tree), "shared": fragments})
-        results.append({"number": number + 1, **_said(query), "nearest": neighbors})
+            neighbors.append({"number": row + 1, "value": value, **_tree_texts(tree), "shared": fragments})
+        results.append({"number": number + 1, **_tree_texts(query), "nearest": neighbors})
     return results
 
 
@@ -191,7 +180,7 @@ def _text(query: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _said(tree: Tree | None) -> dict[str, str]:
+def _tree_texts(tree: Tree | None) -> dict[str, str]:
     return {"tree": "", "words": ""} if tree is None else {"tree": str(tree), "words": " ".join(tree.words())}
 
 

@@ -1,27 +1,45 @@
-"""Options that several commands share, their completion in a shell, and the kernel that they describe."""
+"""Options that several commands share, their completion in a shell, and checks of their values."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treelet.cli.wording import shown_name
 from treelet.errors import ParameterError
+from treelet.vocabulary import current
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
 
 
 def among(*choices: str) -> Callable[[str], list[str]]:
-    """Complete one of some words: ``treelet gram trees.mrg --kernel <TAB>``. File names are completed by the shell."""
+    """Return a function that completes one of the choices in a shell: ``treelet gram trees.mrg --kernel <TAB>``."""
 
     def complete(incomplete: str) -> list[str]:
         return [choice for choice in choices if choice.startswith(incomplete)]
 
     return complete
+
+
+LEAST_MEMORY = 1 << 20
+"""Smaller numbers of bytes without a unit are most likely gigabytes without their unit."""
+
+
+def memory_size(param: typer.CallbackParam, value: str | None) -> str | None:
+    """Check the value of a memory limit: a small number without a unit is refused."""
+    if value is not None and value.strip().isdecimal() and 0 < int(value) < LEAST_MEMORY:
+        from treelet.checks import plural
+
+        number = value.strip()
+        raise ParameterError(
+            f"{shown_name(param)} {number} is a limit of {plural(int(number), 'byte')}. Did you mean {number}GiB? "
+            f"Write {number}B if you mean bytes."
+        )
+    return value
 
 
 KERNELS = {
@@ -86,7 +104,9 @@ DeviceOption = Annotated[
 DeviceMemoryOption = Annotated[
     str | None,
     typer.Option(
-        metavar="SIZE", help="GPU memory limit, e.g. 10GiB; for --device cuda.  [default: all free GPU memory]"
+        metavar="SIZE",
+        callback=memory_size,
+        help="GPU memory limit, e.g. 10GiB; for --device cuda.  [default: all free GPU memory]",
     ),
 ]
 ProgressOption = Annotated[
@@ -101,6 +121,16 @@ SeedOption = Annotated[
     int, typer.Option("--seed", metavar="N", help="Random seed, at least 0. Equal seeds give equal results.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+
+
+NormalizeOption = Annotated[
+    bool,
+    typer.Option(
+        "--normalize/--no-normalize",
+        help="Normalize the kernel: K(x,y) / sqrt(K(x,x) K(y,y)). Normalized values are at most 1 and never overflow.  [default: --normalize]",
+        show_default=False,
+    ),
+]
 
 
 KERNEL_OPTIONS: dict[str, tuple[Any, Any]] = {
@@ -118,41 +148,44 @@ COMPUTING_OPTIONS: dict[str, tuple[Any, Any]] = {
 
 
 def check_device(computing: dict[str, Any]) -> None:
-    """Raise an error if the device of the options cannot be used. Commands call this before they read anything."""
+    """Raise an error if the chosen device cannot be used. Commands call this function before they read any file."""
     from treelet.gram.executors import executor_for
     from treelet.resources import Resources
 
     executor_for(Resources.of(device=computing["device"], device_memory=computing["device_memory"]))
 
 
+def wrong_value(option: str, wanted: str, value: object) -> ParameterError:
+    """Return the error for an option with a wrong value, in the same form as `treelet.checks.wrong`."""
+    return ParameterError(f"{option} must be {wanted}. Got {value!r} instead.")
+
+
 def one_of(option: str, value: str, choices: Sequence[str]) -> str:
-    """Return the choice that was meant, in any case; otherwise raise an error that lists the choices and names the nearest."""
+    """Return the choice that equals the value, ignoring case. If there is none, the error suggests the closest one."""
     known = {choice.lower(): choice for choice in choices}
     if value.lower() in known:
         return known[value.lower()]
-    from treelet.checks import in_words
+    from treelet.checks import in_words, suggestion
 
-    near = get_close_matches(value.lower(), known, 1)
-    hint = f" (did you mean {known[near[0]]}?)" if near else ""
-    raise ParameterError(f"{option} must be {in_words(list(choices))}. Got {value!r} instead{hint}.")
+    raise ParameterError(f"{wrong_value(option, in_words(list(choices)), value)}{suggestion(value, choices)}")
 
 
 def items(option: str, text: str) -> list[str]:
-    """Values separated by commas."""
+    """Return the values of a text that are separated by commas."""
     values = [item.strip() for item in text.split(",")]
     if not all(values):
-        raise ParameterError(f"{option} must be values separated by commas, got {text!r}")
+        raise wrong_value(option, "values separated by commas", text)
     return values
 
 
 def numbers(option: str, text: str, *, repeated: bool = False) -> list[float]:
-    """Numbers separated by commas, each once unless they may be repeated."""
+    """Return the numbers of a text that are separated by commas, without duplicates unless `repeated`."""
     try:
         values = [float(item) for item in items(option, text)]
     except ValueError:
-        raise ParameterError(f"{option} must be numbers separated by commas, got {text!r}") from None
+        raise wrong_value(option, "numbers separated by commas", text) from None
     if not all(map(math.isfinite, values)):
-        raise ParameterError(f"{option} must be finite numbers, got {text!r}")
+        raise wrong_value(option, "finite numbers", text)
     return values if repeated else list(dict.fromkeys(values))
 
 
@@ -165,15 +198,19 @@ def kernel_from_options(
     leaves: bool | None = None,
     normalize: bool = False,
 ) -> Kernel:
-    """Return the kernel that the options of a command describe. Options that are not given have the kernel's defaults."""
+    """Return the kernel that the options of a command describe. Omitted options have the defaults of the kernel."""
+    if kernel.isdecimal() and "k" in getattr(current(), "options", ()):  # -k 3 was once --k 3 in treelet nearest
+        raise ParameterError(f"{wrong_value('--kernel', 'st, sst or pt', kernel)} Did you mean '--k {kernel}'?")
     name = one_of("--kernel", kernel, tuple(KERNELS))
     class_name, known = KERNELS[name]
     parameters: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}
     parameters = {key: value for key, value in parameters.items() if value is not None}
     for key in parameters:
         if key not in known:
-            homes = " or ".join(known_name for known_name, (_, theirs) in KERNELS.items() if key in theirs)
-            raise ParameterError(f"{OPTION_NAMES[key]} is for the kernel {homes}, not for {name}")
+            suitable = " or ".join(other for other, (_, parameter_names) in KERNELS.items() if key in parameter_names)
+            raise ParameterError(
+                f"{OPTION_NAMES[key]} does not apply to --kernel {name}. Use --kernel {suitable}, or remove {OPTION_NAMES[key]}."
+            )
     from treelet import kernels
 
     tree_kernel: Kernel = getattr(kernels, class_name)(**parameters)

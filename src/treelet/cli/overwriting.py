@@ -1,7 +1,7 @@
-"""What a command writes must be nothing that it reads, unless it is said to take its place: parameters are marked, and compared before the command runs.
+"""Protection of input files: before a command runs, its outputs are compared with its inputs and with each other.
 
-A parameter that names a file is ``Annotated[str, typer.Argument(...), READ]`` or ``WRITTEN``; a folder in which files appear
-is marked with their names, ``OutputFile("report.*")``. `check_files` is called for every command, in one place.
+A parameter that names a file is ``Annotated[str, typer.Argument(...), READ]`` or ``WRITTEN``. An output folder is marked with
+the names of the files that are written there: ``OutputFile("report.*")``. `check_files` is called for every command.
 """
 
 from __future__ import annotations
@@ -10,19 +10,20 @@ import os
 import stat
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from treelet.cli.wording import shown_name
-from treelet.errors import ParameterError
+from treelet.errors import FileError, ParameterError
 
 
 class InputFile:
-    """Marks a parameter that names a file which is read; or that may, where it can also be something else.
+    """Marks a parameter that names, or may name, an input file.
 
-    What another parameter writes may take its place, if that one is named: such a file is replaced when the new one is complete.
+    `replaced_by` is the parameter of an output that may replace this file, when the new file is complete.
     """
 
     def __init__(self, replaced_by: str | None = None) -> None:
@@ -30,7 +31,7 @@ class InputFile:
 
 
 class OutputFile:
-    """Marks a parameter that names a file which is written, or a folder in which files of these names are."""
+    """Marks a parameter that names an output file, or an output folder for files with these names."""
 
     def __init__(self, *names: str) -> None:
         self.names = names
@@ -41,7 +42,7 @@ Mark = InputFile | OutputFile
 
 
 def marks(callback: Callable[..., Any]) -> dict[str, Mark]:
-    """The parameters of a command that name files."""
+    """Return the marks of the parameters that name files."""
     marked = {}
     for name, hint in get_type_hints(callback, include_extras=True).items():
         for mark in getattr(hint, "__metadata__", ()):
@@ -52,7 +53,7 @@ def marks(callback: Callable[..., Any]) -> dict[str, Mark]:
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file as it was given, and by which parameter."""
+    """A file name as the user wrote it, and the parameter with that value."""
 
     parameter: str
     text: str
@@ -61,37 +62,46 @@ class NamedFile:
     may_be: str | None = None
 
     def writes(self, other: NamedFile) -> bool:
-        """Whether this one, when it is written, is or holds the other one."""
+        """Whether writing this file or folder would overwrite the other file."""
         if not self.names:
             return _same(self.path, other.path)
         inside = [other.path] if _same(self.path, other.path.parent) else []
-        inside += self.path.iterdir() if self.path.is_dir() else []  # links in there are followed
+        inside += self.path.iterdir() if self.path.is_dir() else []  # links in the folder are followed
         return any(_same(file, other.path) for file in inside if any(fnmatch(file.name, name) for name in self.names))
 
 
 def check_files(ctx: Any) -> None:
-    """Refuse outputs that are inputs, or each other, whatever the names and links that lead to them."""
+    """Raise an error if an output is also an input or another output. Names and links are resolved first."""
     read, written = _files(ctx)
     for number, output in enumerate(written):
         for source in read:
             if output.writes(source) and output.parameter != source.may_be:
                 raise ParameterError(
-                    f"{output.text}: {output.parameter} would overwrite {source.parameter}, which is read: "
-                    "choose another name"
+                    f"{output.text}: {output.parameter} would overwrite {source.parameter}, which is an input. "
+                    "Choose another name."
                 )
         for other in written[:number]:
             if output.writes(other) or other.writes(output):
                 raise ParameterError(
-                    f"{output.text}: {other.parameter} and {output.parameter} are one file: choose another name"
+                    f"{output.text}: {other.parameter} and {output.parameter} are the same file. Choose another name."
                 )
     stdin, stdout = _stream(sys.stdin), _stream(sys.stdout)
     for file, stream, name in [(f, stdin, "input") for f in written] + [(f, stdout, "output") for f in read]:
         if _is(file.path, stream):
-            raise ParameterError(f"{file.text}: {file.parameter} is the standard {name}: choose another name")
+            raise ParameterError(f"{file.text}: {file.parameter} is also standard {name}. Choose another name.")
+
+
+@contextmanager
+def naming_output(temporary: Path, output: str) -> Iterator[None]:
+    """Name the output file, not the temporary file that is written first, in errors."""
+    try:
+        yield
+    except FileError as error:
+        raise FileError(str(error).replace(str(temporary), output)) from error
 
 
 def _files(ctx: Any) -> tuple[list[NamedFile], list[NamedFile]]:
-    """What is read and what is written."""
+    """Return the input files and the output files of a command."""
     shown = {parameter.name: shown_name(parameter) for parameter in ctx.command.params}
     read, written = [], []
     for name, mark in marks(ctx.command.callback).items():
@@ -111,7 +121,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 
 def _stream(stream: Any) -> os.stat_result | None:
-    """The file that a stream goes to or comes from, if it is one."""
+    """Return the status of the regular file behind a stream, if there is one."""
     try:
         status = os.fstat(stream.fileno())
     except (AttributeError, OSError, ValueError):
@@ -127,12 +137,12 @@ def _is(path: Path, status: os.stat_result | None) -> bool:
 
 
 def _same(first: Path, second: Path) -> bool:
-    """Whether two names lead to one file or folder, which need not be there yet; a device or a pipe cannot be overwritten."""
+    """Whether two names lead to the same file or folder, which need not exist. Devices and pipes cannot be overwritten."""
     try:
         status = first.stat()
     except (OSError, ValueError):
         try:
             return first.resolve() == second.resolve()
-        except (OSError, ValueError, RuntimeError):  # what is no name of a file, such as a tree
+        except (OSError, ValueError, RuntimeError):  # not a valid file name, for example a tree
             return False
     return (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)) and _is(second, status)

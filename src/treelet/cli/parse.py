@@ -1,4 +1,4 @@
-"""``treelet parse``: sentences to trees, k-best lists or packed forests."""
+"""``treelet parse``: parse sentences into trees, k-best lists or packed forests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treelet.cli.options import JobsOption, ProgressOption, among, one_of
+from treelet.cli.options import JobsOption, ProgressOption, among, one_of, wrong_value
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeError
@@ -34,7 +34,7 @@ NO_PARSE = 1  # exit code
 
 @dataclass(frozen=True)
 class InputSentence:
-    """Words, and the number of their line."""
+    """The words of a sentence, with its line number."""
 
     line: int
     words: list[str]
@@ -165,7 +165,11 @@ def command(
     Example: treelet parse --treebank wsj.mrg --text "What time is it ?" --k 10
     """
     if (grammar is None) == (treebank is None):
-        raise ParameterError("one of --grammar and --treebank is needed" + (", not both" if grammar else ""))
+        raise ParameterError(
+            "--grammar and --treebank exclude each other. Pass one of the two options."
+            if grammar
+            else "treelet parse needs a grammar. Pass --grammar FILE or --treebank FILE."
+        )
     to = None if to is None else one_of("--to", to, OUTPUTS)
     _check_options(k, forest, to, prune, picture, save_grammar)
     learning = {
@@ -174,17 +178,21 @@ def command(
     }  # fmt: skip
     treebank_options = [name for name, value in learning.items() if value is not None] + reading.used_options()
     if grammar is not None and treebank_options:
-        hint = "; the output's is --to" if treebank_options == ["--format"] else ""
-        raise ParameterError(f"{treebank_options[0]} is for --treebank, not for --grammar{hint}")
+        hint = " Use --to for the output format." if treebank_options == ["--format"] else ""
+        raise ParameterError(f"{treebank_options[0]} applies to --treebank, not to --grammar.{hint}")
     parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
     if text and sentences is not None:
-        raise ParameterError("give SENTENCES or --text, not both")
+        raise ParameterError("SENTENCES and --text exclude each other. Pass one of them.")
     parsing = bool(text) or sentences is not None or save_grammar is None
     if not parsing and (k is not None or forest or picture is not None or output != "-"):
-        raise ParameterError("there is nothing to parse: name a file of sentences, - for the standard input, or --text")
+        raise ParameterError(
+            "No sentence to parse was given. Pass a file of sentences, - for standard input, or --text."
+        )
     if parsing and not text and sentences in (None, "-") and "-" in (grammar, treebank):
-        raise ParameterError("only one of the sentences and the grammar can be the standard input")
+        source = "--grammar" if grammar == "-" else "--treebank"
+        raise ParameterError(f"SENTENCES and {source} are both standard input (-). Pass a file name for one of them.")
 
+    from treelet.checks import plural
     from treelet.formats.files import open_target, whole_file
 
     threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
@@ -202,16 +210,14 @@ def command(
             chosen = PCFG.from_treebank(
                 bank, markov=markov, parent=parents, min_count=1 if min_count is None else min_count
             )
-        items = (_typed(text) if text else _read(sentences or "-", skip_empty, reading.encoding)) if parsing else []
+        items = (_sentences(text) if text else _read(sentences or "-", skip_empty, reading.encoding)) if parsing else []
         if drawing is not None and not items:
-            raise ParameterError("--picture needs a sentence to draw, and there is none")
+            raise ParameterError("--picture needs at least one sentence, but the input is empty.")
         if save_grammar is not None:
             (chosen.save if _is_json(save_grammar) else chosen.write_text)(save_grammar)
             print(f"grammar: {chosen.stats()}: {save_grammar}", file=sys.stderr)
         if not parsing:
             return
-        from treelet.checks import plural
-
         begin = time.perf_counter()
         words = [item.words for item in items]
         if drawing is not None:
@@ -241,32 +247,36 @@ def _check_options(
     k: int | None, forest: bool, to: str | None, prune: str | None, picture: str | None, save_grammar: str | None
 ) -> None:
     if k is not None and k < 1:
-        raise ParameterError(f"--k must be at least 1, got {k}")
+        raise wrong_value("--k", "a whole number of at least 1", k)
     if forest and k is not None:
-        raise ParameterError("--k and --forest exclude each other: a forest holds all trees")
+        raise ParameterError(
+            "--k and --forest exclude each other, because a forest contains all trees. Remove one of them."
+        )
     if forest and to not in (None, "json"):
-        raise ParameterError(f"a forest is written as JSON, not as {to}")
+        raise ParameterError(f"A forest cannot be written as {to}. Use --to json, or remove --forest.")
     if to == "trees" and (k or 1) > 1:
-        raise ParameterError("with --to trees a line is a sentence: for several trees each, choose tsv or json")
+        raise ParameterError(
+            "--to trees writes one tree per sentence. For several trees per sentence, use --to tsv or json."
+        )
     if prune is not None:
         if not forest:
-            raise ParameterError("--prune is for --forest")
+            raise ParameterError("--prune applies to --forest only. Add --forest, or remove --prune.")
         try:
             wrong = prune != "none" and not float(prune) >= 0
         except ValueError:
             wrong = True
         if wrong:
-            raise ParameterError(f"--prune must be a number of at least 0, or none, got {prune!r}")
+            raise wrong_value("--prune", "a number of at least 0, or none", prune)
     if picture is not None:
         from treelet.draw.drawing import check_kind
 
         if check_kind(Path(picture).suffix, picture) == ".tex" and forest:
-            raise ParameterError(f"{picture}: a forest has no LaTeX form: leave --forest out, or choose .svg or .pdf")
+            raise ParameterError(f"{picture}: a forest cannot be drawn as LaTeX. Use .svg or .pdf, or remove --forest.")
     if save_grammar == "-":
-        raise ParameterError("--save-grammar needs the name of a file")
+        raise ParameterError("A grammar cannot be written to standard output. Pass a file name to --save-grammar.")
 
 
-# --- what comes in ------------------------------------------------------------------------------------------------
+# --- input ----------------------------------------------------------------------------------------------------------
 
 
 def _is_json(file: str) -> bool:
@@ -276,7 +286,7 @@ def _is_json(file: str) -> bool:
 
 
 def load_grammar(file: str) -> PCFG:
-    """A grammar from a file, JSON or text; what is odd about it is noted on the standard error."""
+    """Read a grammar from a JSON or text file. Warnings about the grammar are printed as notes on standard error."""
     from treelet.parsing import PCFG
 
     with warnings.catch_warnings(record=True) as noted:
@@ -287,14 +297,14 @@ def load_grammar(file: str) -> PCFG:
     return grammar
 
 
-def _typed(texts: list[str]) -> list[InputSentence]:
-    typed = []
+def _sentences(texts: list[str]) -> list[InputSentence]:
+    sentences = []
     for number, text in enumerate(texts, 1):
         if not text.split():
-            raise TreeError("--text has no words in it")
+            raise TreeError("--text contains no words. Pass a sentence such as --text 'What time is it ?'.")
         _check_words(text, f"--text {text[:40]!r}")
-        typed.append(InputSentence(number, text.split()))
-    return typed
+        sentences.append(InputSentence(number, text.split()))
+    return sentences
 
 
 def _read(file: str, skip_empty: bool, encoding: str) -> list[InputSentence]:
@@ -308,7 +318,7 @@ def _read(file: str, skip_empty: bool, encoding: str) -> list[InputSentence]:
                 _check_words(line, f"{source.name}:{number}")
                 sentences.append(InputSentence(number, words))
             elif not skip_empty:
-                raise source.error("an empty line has no parse: leave it out, or say --skip-empty", number)
+                raise source.error("the line is empty. Remove the line, or pass --skip-empty.", number)
     return sentences
 
 
@@ -317,10 +327,10 @@ def _check_words(text: str, where: str) -> None:
 
     for word in text.split():
         if problem := label_problem(word):
-            raise TreeError(f"{where}: a word is {problem}; write brackets as -LRB- and -RRB-")
+            raise TreeError(f"{where}: a word is {problem}. Write brackets as -LRB- and -RRB-.")
 
 
-# --- what goes out ------------------------------------------------------------------------------------------------
+# --- output ---------------------------------------------------------------------------------------------------------
 
 
 def _suggested(output: str, k: int) -> str:
@@ -330,7 +340,7 @@ def _suggested(output: str, k: int) -> str:
 
 
 def _lines(items: list[InputSentence], candidates: Candidates, to: str) -> Iterator[str]:
-    """The parses of each sentence, in its place also where there is none."""
+    """Yield the lines of output. A sentence without a parse also has a line."""
     trees, logps, qids = candidates.trees.strings(), candidates.logp.tolist(), candidates.qid.tolist()
     rows: list[list[tuple[float, str]]] = [[] for _ in items]
     for qid, logp, tree in zip(qids, logps, trees, strict=True):
@@ -358,7 +368,7 @@ def _draw(
     file: Path,
     kind: str,
 ) -> int:
-    """Draw the first sentence that has a parse, and say which one that is."""
+    """Draw the first sentence that has a parse, and return its number."""
     from treelet.draw import draw
 
     for number, words in enumerate(sentences):
@@ -371,11 +381,11 @@ def _draw(
         if picture is not None:
             file.write_bytes(picture.content(kind))
             return number
-    raise TreeError("no sentence has a parse, so that there is nothing to draw: leave --picture out")
+    raise TreeError("No sentence has a parse, so there is nothing to draw. Remove --picture.")
 
 
 def _failed_forests(forests: ForestBank) -> tuple[int, int]:
-    """How many hold no tree, and how many only the pieces of a fallback."""
+    """Return the number of empty forests, and the number of forests with only the pieces of a fallback."""
     from treelet.parsing.chart import FALLBACK
 
     pieces = sum(1 for forest in forests if forest.root is not None and forest.nodes[forest.root].label == FALLBACK)

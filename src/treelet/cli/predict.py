@@ -1,4 +1,4 @@
-"""``treelet predict``: the labels that a model gives to examples."""
+"""``treelet predict``: predict a label or a number for each example of a file."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def command(
     Example: treelet predict m.treelet test.tsv --scores
     """
     if scores and probability:
-        raise ParameterError("give --scores or --probability, not both")
+        raise ParameterError("--scores and --probability exclude each other. Pass one of the two options.")
     from treelet.formats.files import open_target
     from treelet.learn.persist import load_predictor
 
@@ -70,30 +70,31 @@ def command(
     with open_target(output) if output != "-" or not json else nullcontext() as stream:
         predictor = load_predictor(model, progress=progress, **computing)
         if predictor.task != "classify" and (scores or probability):
+            option = "--scores" if scores else "--probability"
             raise ParameterError(
-                f"{model}: --{'scores' if scores else 'probability'} is for classifiers; this model says a number anyway"
+                f"{model}: {option} applies to classifiers only, but this model predicts a number. Remove {option}."
             )
         contents = examples.read(file, reading, labels=False)
         warn_if_empty(file, len(contents))
         data = examples.for_model(predictor, contents)
-        told = predicted(predictor, data, "probability" if probability else "scores" if scores else None)
-        result: dict[str, Any] = {"model": model, "file": file, "examples": len(next(iter(told.values())))}
+        predictions = predicted(predictor, data, "probability" if probability else "scores" if scores else None)
+        result: dict[str, Any] = {"model": model, "file": file, "examples": len(next(iter(predictions.values())))}
         if predictor.task == "classify":
             result["classes"] = class_names(predictor)
-        result |= {"output": output} if output != "-" else told
+        result |= {"output": output} if output != "-" else predictions
         if stream is not None:
-            _write(stream, told, class_names(predictor) if scores or probability else [])
+            _write(stream, predictions, class_names(predictor) if scores or probability else [])
     if json:
         print(json_format.dumps({**result, "seconds": time.perf_counter() - begin}))
 
 
 def class_names(predictor: Any) -> list[str]:
-    """A classifier's labels, as texts."""
+    """Return the labels of a classifier as strings."""
     return [str(name) for name in predictor.classes_.tolist()]
 
 
 def predicted(predictor: SavedPredictor, data: Any, more: str | None = None) -> dict[str, list[Any]]:
-    """What a model says, by name: labels, and if asked for scores or probabilities of the classes; or values."""
+    """Return the predictions by name: ``labels`` with optional ``scores`` or ``probabilities``, or ``values``."""
     from treelet.learn.deciding import SavedClassifier
 
     if not isinstance(predictor, SavedClassifier):
@@ -106,7 +107,7 @@ def predicted(predictor: SavedPredictor, data: Any, more: str | None = None) -> 
 
 
 def scored(classifier: SavedClassifier, data: Any) -> tuple[list[str], list[list[float]]]:
-    """The label of each example, and the score of each class; of two classes, one's is the other's negated."""
+    """Return the label of each example and the score of each class. Two classes have scores of opposite sign."""
     import numpy as np
 
     values = classifier.decision_function(data)
@@ -119,9 +120,9 @@ def scored(classifier: SavedClassifier, data: Any) -> tuple[list[str], list[list
     return [names[number] for number in best], (values + 0.0).tolist()
 
 
-def _write(stream: IO[str], told: dict[str, list[Any]], names: list[str]) -> None:
-    """One example a line; where there are figures of classes, after tabs, with a line of names first."""
-    first, *more = told.values()
+def _write(stream: IO[str], predictions: dict[str, list[Any]], names: list[str]) -> None:
+    """Write one prediction per line. Scores and probabilities follow after tabs, with a header line of class names."""
+    first, *more = predictions.values()
     if not more:
         stream.writelines(f"{item}\n" if isinstance(item, str) else f"{_numbers(item)}\n" for item in first)
         return

@@ -1,4 +1,4 @@
-"""Groups of options that many commands share, each as one parameter of a command; and the options for reading files.
+"""Groups of options that many commands share, and the options for reading files. A group is one parameter of a command.
 
 ``@with_option_groups`` replaces these parameters of a command:
 
@@ -19,7 +19,7 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from treelet.cli.options import COMPUTING_OPTIONS, KERNEL_OPTIONS, kernel_from_options
+from treelet.cli.options import COMPUTING_OPTIONS, KERNEL_OPTIONS, kernel_from_options, wrong_value
 from treelet.errors import ParameterError, TreeletWarning
 
 
@@ -73,7 +73,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
 
 @dataclass(frozen=True)
 class Reading:
-    """What was said about the input."""
+    """The options for reading input files."""
 
     format: str | None = None
     encoding: str = "utf-8"
@@ -81,16 +81,17 @@ class Reading:
     options: dict[str, Any] = field(default_factory=dict)
 
     def arguments(self, **more: Any) -> dict[str, Any]:
-        """For `read_trees` and `read_document`; of the command's own options, those that are set."""
+        """Return the arguments for `read_trees` or `read_document`, with further options of the command that are set."""
         own = {name: value for name, value in more.items() if value not in (None, False)}
         if twice := own.keys() & self.options.keys():
+            name = min(twice)
             raise ParameterError(
-                f"--option {min(twice)} says again what --{min(twice).replace('_', '-')} says: give one"
+                f"--option {name} and --{name.replace('_', '-')} set the same option. Pass one of them."
             )
         return {"format": self.format, "encoding": self.encoding, "on_error": self.on_error, **self.options, **own}
 
     def used_options(self) -> list[str]:
-        """The options that are only for files of trees and were used."""
+        """Return the names of the options that the user passed and that apply to files of trees only."""
         named = [("--format", self.format is not None), ("--skip-bad", self.on_error == "skip")]
         named += [(f"--{name.replace('_', '-')}", True) for name in self.options if name in OPTIONS]
         named += [("--option", True) for name in self.options if name not in OPTIONS]
@@ -98,10 +99,10 @@ class Reading:
 
 
 def warn_if_empty(file: str, n: int) -> None:
-    """Say that there was nothing to work on: whoever wrote the file may have failed."""
+    """Warn about an input file without trees. The program that wrote the file may have failed."""
     if not n:
         shown = "<stdin>" if file == "-" else file
-        warnings.warn(f"{shown}: there are no trees in it", TreeletWarning, stacklevel=3)
+        warnings.warn(f"{shown}: the file contains no trees.", TreeletWarning, stacklevel=3)
 
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -119,10 +120,10 @@ def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:
-        made = {
+        group_values = {
             group: make(**{name: values.pop(name) for name in options}) for group, (options, make) in groups.items()
         }
-        command(**values, **made)
+        command(**values, **group_values)
 
     with_groups.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     with_groups.__annotations__ = {**annotations, "return": None}
@@ -147,15 +148,13 @@ def _reading(
 
 
 def _own(text: str) -> tuple[str, Any]:
-    """A format's own option."""
+    """Return the name and the value of an option of a format, which is written as NAME=VALUE."""
     from treelet.formats.format_options import OptionText
 
     name, sign, value = text.partition("=")
     name = name.strip().replace("-", "_")
     if not sign or not name.isidentifier() or name in ("encoding", "on_error", "labels", "format"):
-        raise ParameterError(
-            f"--option must be NAME=VALUE, with an option of the format, such as root=TOP. Got {text!r} instead."
-        )
+        raise wrong_value("--option", "NAME=VALUE, with an option of the format, such as root=TOP", text)
     return name, OptionText(value)
 
 

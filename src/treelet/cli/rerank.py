@@ -1,4 +1,4 @@
-"""``treelet rerank``: choose anew among a parser's proposals, and measure what that brings."""
+"""``treelet rerank``: rerank the candidate parses of a parser, and measure the gain."""
 
 from __future__ import annotations
 
@@ -13,8 +13,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import JobsOption, JsonOption, ProgressOption, SeedOption, among, items, numbers, one_of
-from treelet.cli.overwriting import READ, WRITTEN, OutputFile
+from treelet.cli.options import (
+    JobsOption,
+    JsonOption,
+    ProgressOption,
+    SeedOption,
+    among,
+    items,
+    numbers,
+    one_of,
+    wrong_value,
+)
+from treelet.cli.overwriting import READ, WRITTEN, OutputFile, naming_output
 from treelet.cli.parse import PARENTS
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import FileError, FormatError, ParameterError
@@ -158,7 +168,7 @@ def command(
         folder = None if output is None else stack.enter_context(_folder(output))
         options: dict[str, Any] = {"max_words": max_words, "random_state": random_state, "say": say}
         if nbest is not None:
-            title, source = "Parse reranking", f"The proposals are another parser's, from {nbest}."
+            title, source = "Parse reranking", f"The candidates of another parser were read from {nbest}."
             parts = _lists(nbest, reading, wanted, options)
         else:
             options |= {"k": 100 if k is None else k, "folds": 10 if folds is None else folds, "n_jobs": n_jobs}
@@ -169,9 +179,9 @@ def command(
             }
             if treebank is None:
                 title, source = "Parse reranking on generated travel questions", GENERATED
-                tell("no treebank was given: using generated travel questions, not a corpus")
+                tell("No TREEBANK was passed. Generated travel questions are used instead.")
             else:
-                title, source = "Parse reranking", f"The trees are from {treebank}."
+                title, source = "Parse reranking", f"The trees were read from {treebank}."
             parts = _treebank(treebank, reading, drop_empty, drop_function_tags, wanted, options)
         outcome = rerank_job.rerank(
             parts,
@@ -187,7 +197,8 @@ def command(
         if model is not None:
             from treelet.learn import save as save_model
 
-            save_model(outcome.reranker.ranker, model)
+            with naming_output(model, str(save)):
+                save_model(outcome.reranker.ranker, model)
         if folder is not None:
             _report(outcome, mended, folder, title, source)
     if json:
@@ -216,42 +227,48 @@ def _check(
     parent: str | None,
 ) -> None:
     if treebank is not None and nbest is not None:
-        raise ParameterError("give TREEBANK or --nbest, not both: the lists have their right trees with them")
+        raise ParameterError(
+            "TREEBANK and --nbest exclude each other, because --nbest contains the gold trees. Pass one of them."
+        )
     reading = {
         **dict.fromkeys(trees.used_options(), True), "--drop-empty": drop_empty or None, "--drop-function-tags": drop_function_tags or None,
     }  # fmt: skip
     parsing = {"--k": k, "--folds": folds, "--markov": markov, "--parent": parent}
     used = [name for name, value in {**reading, **parsing}.items() if value is not None and name != "--skip-bad"]
     if nbest is not None and used:
-        raise ParameterError(f"{used[0]} is for a treebank that is parsed here, not for --nbest")
+        raise ParameterError(f"{used[0]} applies to TREEBANK, not to --nbest. Remove {used[0]}.")
     if treebank is None and nbest is None and (used := [name for name, value in reading.items() if value is not None]):
-        raise ParameterError(f"{used[0]} is for a treebank: name its file")
+        raise ParameterError(
+            f"{used[0]} applies to TREEBANK, which is missing. Pass a file of trees, or remove {used[0]}."
+        )
     if k is not None and k < 2:
-        raise ParameterError(f"--k must be at least 2, or there is nothing to choose; got {k}")
+        raise wrong_value("--k", "a whole number of at least 2", k)
     if folds is not None and folds < 2:
-        raise ParameterError(f"--folds must be at least 2, got {folds}")
+        raise wrong_value("--folds", "a whole number of at least 2", folds)
 
 
 def _check_counts(train_candidates: int, epochs: int, max_words: int, show: int, seed: int, save: str | None) -> None:
     if train_candidates < 0 or train_candidates == 1:
-        raise ParameterError(f"--train-candidates must be at least 2, or 0 for all; got {train_candidates}")
+        raise wrong_value("--train-candidates", "a whole number of at least 2, or 0 for all", train_candidates)
     for name, value, least in (("--epochs", epochs, 1), ("--max-words", max_words, 1), ("--show", show, 0)):
         if value < least:
-            raise ParameterError(f"{name} must be at least {least}, got {value}")
+            raise wrong_value(name, f"a whole number of at least {least}", value)
     if not 0 <= seed < 2**32:
-        raise ParameterError(f"--seed must be from 0 to 2^32 - 1, got {seed}")
+        raise wrong_value("--seed", "a whole number from 0 to 2^32 - 1", seed)
     if save == "-":
-        raise ParameterError("a model cannot go to the standard output: name a file, such as --save m.treelet")
+        raise ParameterError(
+            "A model cannot be written to standard output. Pass a file name, such as --save m.treelet."
+        )
 
 
 def _whole(name: str, item: str) -> int:
     try:
         return int(item)
     except ValueError:
-        raise ParameterError(f"{name} must be whole numbers or none, separated by commas, got {item!r}") from None
+        raise wrong_value(name, "whole numbers or none, separated by commas", item) from None
 
 
-# --- in and out ---------------------------------------------------------------------------------------------------
+# --- input and output -----------------------------------------------------------------------------------------------
 
 
 def _treebank(
@@ -274,7 +291,9 @@ def _treebank(
         bank = read_trees(file, **reading.arguments(drop_empty=drop_empty, drop_function_tags=drop_function_tags))
     except FormatError:
         if _is_of_lists(file):
-            raise FormatError(f"these are lists of parses, not trees: --nbest {file} takes them", file) from None
+            raise FormatError(
+                f"the file contains lists of parses, not trees. Pass --nbest {file} instead.", file
+            ) from None
         raise
     return parts_of_treebank(bank, sizes, **options)
 
@@ -283,7 +302,7 @@ def _is_of_lists(file: str) -> bool:
     from treelet.formats.files import open_source
     from treelet.formats.json_files import looks_like_nbest
 
-    if file == "-":  # it has been read
+    if file == "-":  # standard input cannot be read twice
         return False
     with open_source(file) as source:
         return looks_like_nbest(source.head())
@@ -299,18 +318,18 @@ def _lists(file: str, reading: Reading, sizes: list[float] | None, options: dict
 
 @contextmanager
 def _folder(output: Path) -> Iterator[Path]:
-    """The folder for the report; where it was made for it and there will be none, it goes again."""
+    """Create the folder for the report. If the command fails, the folders that were created here are removed."""
     created: list[Path] = []
     try:
         try:
             created += [path for path in (output, *output.parents) if not path.exists()]
             output.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FileError(f"{output}: cannot be made a folder ({error.strerror or error})") from error
+            raise FileError(f"{output}: the folder cannot be created ({error.strerror or error}).") from error
         yield output
     except BaseException:
         for path in created:
-            with suppress(OSError):  # such as: it is not empty
+            with suppress(OSError):  # for example because the folder is not empty
                 path.rmdir()
         raise
 

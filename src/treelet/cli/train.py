@@ -1,4 +1,4 @@
-"""``treelet train``: a classifier from labeled trees, in a file."""
+"""``treelet train``: train a classifier, regressor or ranker on labeled trees, and save the model."""
 
 from __future__ import annotations
 
@@ -22,15 +22,18 @@ from treelet.cli.options import (
     LeavesOption,
     MaxDepthOption,
     MusOption,
+    NormalizeOption,
     ProgressOption,
     SeedOption,
     among,
     check_device,
     kernel_from_options,
+    memory_size,
     numbers,
     one_of,
+    wrong_value,
 )
-from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.overwriting import READ, WRITTEN, naming_output
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError
 
@@ -38,7 +41,7 @@ if TYPE_CHECKING:
     from treelet.cli.grid import Search
     from treelet.kernels import Kernel
 
-SHOWN = 20  # classes
+SHOWN = 20  # maximum number of classes to list
 PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"
 
 
@@ -54,13 +57,7 @@ def command(
     mu: MusOption = None,
     max_depth: MaxDepthOption = None,
     leaves: LeavesOption = None,
-    no_normalize: Annotated[
-        bool,
-        typer.Option(
-            "--no-normalize",
-            help="Use the kernel without normalization. By default, the kernel is K(x,y) / sqrt(K(x,x) K(y,y)).",
-        ),
-    ] = False,
+    normalize: NormalizeOption = True,
     column: Annotated[
         list[str] | None,
         typer.Option(
@@ -82,7 +79,7 @@ def command(
             help="Use the cosine of the feature vectors instead of the inner product; for --vectors.",
         ),
     ] = False,
-    C: Annotated[  # the name that all support vector machines have for it
+    C: Annotated[  # the usual name of this parameter of support vector machines
         str | None,
         typer.Option(
             "--C",
@@ -157,7 +154,11 @@ def command(
     ] = None,
     memory: Annotated[
         str | None,
-        typer.Option(metavar="SIZE", help="Memory limit for the kernel matrix, e.g. 4GiB.  [default: no limit]"),
+        typer.Option(
+            metavar="SIZE",
+            callback=memory_size,
+            help="Memory limit for the kernel matrix, e.g. 4GiB.  [default: no limit]",
+        ),
     ] = None,
     random_state: SeedOption = 0,
     computing: dict[str, Any],
@@ -176,9 +177,9 @@ def command(
     """
     task = one_of("--task", task, TASKS)
     tried = _tried(kernel, lam, mu, C, grid)
-    kernel_options: dict[str, Any] = {"max_depth": max_depth, "leaves": leaves, "normalize": not no_normalize}
+    kernel_options: dict[str, Any] = {"max_depth": max_depth, "leaves": leaves, "normalize": normalize}
     for name, value in ((name, value) for name, values in tried.items() if name != "C" for value in values):
-        kernel_from_options(kernel, **{**kernel_options, name: value})  # complains before anything is read
+        kernel_from_options(kernel, **{**kernel_options, name: value})  # reports wrong values before any file is read
     kernel_from_options(kernel, **kernel_options)
     _check(vectors, normalize_vectors, random_state, cv, output)
     searching = grid or cv is not None or any(len(values) > 1 for values in tried.values())
@@ -214,9 +215,10 @@ def command(
             chosen, seconds["grid"] = dict(search.best), search.seconds
         machine.set_params(C=chosen.pop("C"), kernel=kernel_of(**chosen))
         machine.fit(data, targets, **({} if queries is None else {"qid": queries}))
-        machine.set_params(progress=False, n_jobs=1, memory=None)  # a model does not remember how it was made
+        machine.set_params(progress=False, n_jobs=1, memory=None)  # resources of the training are not saved
         seconds.update(machine.fit_seconds_)
-        save(machine, temporary, metrics=None if search is None else search.measured())
+        with naming_output(temporary, output):
+            save(machine, temporary, metrics=None if search is None else search.measured())
         size = temporary.stat().st_size
     seconds["total"] = time.perf_counter() - begin
     report = TrainingReport(
@@ -226,7 +228,7 @@ def command(
 
 
 def _unused(contents: examples.Examples, vectors: float | None, task: str) -> list[str]:
-    """What a user may think was learned from, and was not."""
+    """Return notes about columns of the file that were not used for training."""
     lines = []
     if contents.vectors and vectors is None:
         lines.append(f"feature vectors {', '.join(contents.vectors)}; add them with --vectors 1")
@@ -239,15 +241,15 @@ def _unused(contents: examples.Examples, vectors: float | None, task: str) -> li
 
 
 def _tried(kernel: str, lam: str | None, mu: str | None, C: str | None, grid: bool) -> dict[str, list[float]]:
-    """The values of each parameter, in order; those that are not given are the kernel's own, or the grid's."""
+    """Return the values to try for each parameter. With ``--grid``, omitted parameters have the values of the grid."""
     from treelet.cli.grid import DECAYS, PRICES
 
     name = one_of("--kernel", kernel, tuple(KERNELS))
     options = {"lam": lam, "mu": mu, "C": C}
     tried = {key: numbers(f"--{key}", text) for key, text in options.items() if text is not None}
-    for price in tried.get("C", ()):
-        if price <= 0:
-            raise ParameterError(f"--C must be a number above 0, got {price:g}")
+    for value in tried.get("C", ()):
+        if value <= 0:
+            raise wrong_value("--C", "a number above 0", value)
     if grid:
         tried = {**{key: list(values) for key, values in DECAYS[name].items()}, "C": list(PRICES), **tried}
     return {**tried, "C": tried.get("C", [1.0])}
@@ -257,7 +259,9 @@ def _metric(task: str, metric: str | None, searching: bool) -> str:
     if metric is None:
         return next(iter(METRICS[task]))
     if not searching:
-        raise ParameterError("--metric is what --grid, --cv or several values of --lam, --mu, --C choose by")
+        raise ParameterError(
+            "--metric needs cross-validation. Add --grid, --cv, or several values of --lam, --mu or --C."
+        )
     return one_of("--metric", metric, tuple(METRICS[task]))
 
 
@@ -270,20 +274,20 @@ def _machine_options(
     query: str | None,
     seed: int,
 ) -> dict[str, Any]:
-    """What the estimator of a task is made with."""
+    """Return the parameters of the estimator that are specific to the task."""
     classify = {
         "--multi-class": multi_class.lower() != "ovr",
         "--class-weight": class_weight,
         "--probability": probability,
     }
-    homes: dict[str, dict[str, Any]] = {
+    options_by_task: dict[str, dict[str, Any]] = {
         "classify": classify,
         "regress": {"--epsilon": epsilon is not None},
         "rank": {"--query": query},
     }
-    for home, options in homes.items():
-        for name in (name for name, used in options.items() if used and home != task):
-            raise ParameterError(f"{name} is for --task {home}, not for {task}")
+    for other_task, options in options_by_task.items():
+        for name in (name for name, used in options.items() if used and other_task != task):
+            raise ParameterError(f"{name} applies to --task {other_task}, not to --task {task}. Remove {name}.")
     if task == "classify":
         weight = None if class_weight is None else one_of("--class-weight", class_weight, ("balanced",))
         kind = one_of("--multi-class", multi_class, ("ovr", "ovo"))
@@ -294,7 +298,7 @@ def _machine_options(
 
 
 def _searched(tried: dict[str, list[float]], json: bool, **options: Any) -> Search:
-    """The search; if it is interrupted, what it found is printed first."""
+    """Run the grid search. If it is interrupted, print the results so far."""
     from treelet.cli.grid import Stopped, search_grid
 
     try:
@@ -306,15 +310,15 @@ def _searched(tried: dict[str, list[float]], json: bool, **options: Any) -> Sear
 
 def _check(vectors: float | None, normalize_vectors: bool, seed: int, cv: int | None, output: str) -> None:
     if vectors is not None and not 0 < vectors < math.inf:
-        raise ParameterError(f"--vectors must be a number above 0, got {vectors}")
+        raise wrong_value("--vectors", "a finite number above 0", vectors)
     if normalize_vectors and vectors is None:
-        raise ParameterError("--normalize-vectors is for --vectors WEIGHT, which is missing")
+        raise ParameterError("--normalize-vectors needs --vectors WEIGHT. Add --vectors 1.")
     if not 0 <= seed < 2**32:
-        raise ParameterError(f"--seed must be from 0 to 2^32 - 1, got {seed}")
+        raise wrong_value("--seed", "a whole number from 0 to 2^32 - 1", seed)
     if cv is not None and cv < 2:
-        raise ParameterError(f"--cv must be at least 2, got {cv}")
+        raise wrong_value("--cv", "a whole number of at least 2", cv)
     if output == "-":
-        raise ParameterError("a model cannot go to the standard output: name a file, such as -o m.treelet")
+        raise ParameterError("A model cannot be written to standard output. Pass a file name, such as -o m.treelet.")
 
 
 # --- data and kernel ----------------------------------------------------------------------------------------------
@@ -322,23 +326,26 @@ def _check(vectors: float | None, normalize_vectors: bool, seed: int, cv: int | 
 
 def _tree_columns(contents: examples.Examples, wanted: list[str] | None) -> list[str]:
     if not contents.trees:
-        raise ParameterError(
-            f"{contents.file}: there are no trees, only {contents.columns()}; a tree kernel needs some"
-        )
+        raise ParameterError(f"{contents.file}: a tree kernel needs trees, but the file has only {contents.columns()}.")
     unknown = [name for name in wanted or [] if name not in contents.trees]
     if unknown:
+        from treelet.checks import suggestion
+
+        near = suggestion(unknown[0], contents.trees)
         raise ParameterError(
-            f"{contents.file}: there are no trees called {unknown[0]!r}; the file has {contents.columns()}"
+            f"{contents.file}: the file has no tree column {unknown[0]!r}, only {contents.columns()}.{near}"
         )
     return list(dict.fromkeys(wanted or contents.trees))
 
 
 def _data(contents: examples.Examples, trees: list[str], with_vectors: bool) -> tuple[Any, bool]:
-    """The columns to learn from; just the trees, without a name, if there is nothing to tell them from."""
+    """Return the columns to train on, and whether they are a single tree column without a name."""
     from treelet.structures import Table
 
     if with_vectors and not contents.vectors:
-        raise ParameterError(f"{contents.file}: --vectors needs feature vectors; the file has {contents.columns()}")
+        raise ParameterError(
+            f"{contents.file}: --vectors needs feature vectors. The file has only {contents.columns()}. Remove --vectors."
+        )
     if len(contents.trees) == 1 and not with_vectors:
         return contents.trees[trees[0]], True
     used: dict[str, Any] = {name: contents.trees[name] for name in trees}
@@ -348,7 +355,7 @@ def _data(contents: examples.Examples, trees: list[str], with_vectors: bool) -> 
 def _combined(
     kernel: Kernel, trees: list[str], contents: examples.Examples, weight: float | None, cosine: bool
 ) -> Kernel:
-    """The sum of the kernel over all columns of trees and, weighted, the inner products of all vectors."""
+    """Return the sum of the tree kernel over all tree columns and the weighted inner products of all vectors."""
     from treelet.kernels import Linear, On
 
     if not trees:
@@ -369,7 +376,7 @@ def _combined(
 
 @dataclass(frozen=True)
 class TrainingReport:
-    """What was trained, and how long it took."""
+    """The trained model, with its training data and the times of training."""
 
     task: str
     contents: examples.Examples
@@ -380,10 +387,10 @@ class TrainingReport:
     output: str
     size: int
     unused: list[str]
-    """What the file has and the machine does not see: what it is, and how to use it."""
+    """Columns of the file that were not used, with the option that would use them."""
 
     def learned(self) -> dict[str, Any]:
-        """What the examples say: classes and how many have each, or values; queries."""
+        """Return the number of examples per class, or the range of the values and the number of queries."""
         labels = self.contents.labels or []
         if self.task == "classify":
             return {"classes": dict(sorted(Counter(labels).items()))}
@@ -442,4 +449,4 @@ class TrainingReport:
             f"seconds   {self.seconds['total']:.2f} ({times})",
             f"file      {self.output}, {self.size:,} bytes",
         ]
-        return "\n".join([*lines, *(f"not used  {what}" for what in self.unused)])
+        return "\n".join([*lines, *(f"not used  {note}" for note in self.unused)])

@@ -1,6 +1,6 @@
-"""The vocabulary of the command line: ``--jobs`` where Python says ``n_jobs=``.
+"""The vocabulary of the command line: ``--jobs`` instead of ``n_jobs=``.
 
-A command's own parameters have Python's names, so that each name leads to its option:
+The parameters of a command have the names of the Python API, so the option of each name can be looked up:
 ``n_jobs: Annotated[int, typer.Option("--jobs")]``.
 """
 
@@ -12,13 +12,13 @@ from treelet.vocabulary import Vocabulary
 
 
 def shown_name(parameter: Any) -> str:
-    """The name by which users know a parameter: the long option, or the argument's placeholder."""
+    """Return the name that users know: the long form of an option, or the placeholder of an argument."""
     long = [str(name) for name in parameter.opts if name.startswith("--")]
     return long[0] if long else str(parameter.metavar or parameter.opts[0])
 
 
 def options_of(command: Any) -> dict[str, str]:
-    """The option of a command for each Python name."""
+    """Return the option of a command for each Python name."""
     options = {}
     for parameter in command.params:
         if parameter.opts[0].startswith("-"):
@@ -28,7 +28,7 @@ def options_of(command: Any) -> dict[str, str]:
 
 
 class OptionVocabulary(Vocabulary):
-    """The words of a command that is running. A parameter for which it has no option keeps Python's words."""
+    """The words of a running command. Parameters that have no option keep their Python form."""
 
     integer = "a whole number"
     none_or = ""
@@ -40,26 +40,28 @@ class OptionVocabulary(Vocabulary):
 
     @property
     def normalized(self) -> str:  # type: ignore[override]
-        if "no_normalize" in self.options:
-            return "the normalized kernel (no --no-normalize)"
         return self.options.get("normalize", "a normalized kernel")
 
     def keyword(self, name: str, value: object, of: str) -> str:
-        """``--memory``, ``--column tree`` or ``--probability``."""
+        """Return the option, with its value if there is one: ``--memory``, ``--column tree`` or ``--probability``."""
         if name not in self.options:
             return super().keyword(name, value, of)
         return self.options[name] if value is None or value is True else f"{self.options[name]} {value}"
 
     def parameter(self, name: str, value: object, of: str) -> str:
-        """The option of this name; where it has another value, the one that has this value; or a format's option."""
+        """Return the option that has the wrong value.
+
+        Usually, the option has the same name. If the option of that name has another value, return the option with this value.
+        Options of a format are written as ``rows in --option``.
+        """
         named = self.options.get(name)
-        alike = [
+        with_this_value = [
             shown_name(parameter)
             for parameter in self.ctx.command.params
             if isinstance(value, str) and self.ctx.params.get(parameter.name) == value
         ]
-        if alike and named not in alike:
-            named = alike[0]
+        if with_this_value and named not in with_this_value:
+            named = with_this_value[0]
         if named is not None:
             return named
         for option in ("option", "format"):
@@ -68,11 +70,12 @@ class OptionVocabulary(Vocabulary):
         return super().parameter(name, value, of)
 
 
-def way_out(error: Exception, ctx: Any) -> str:
-    """The end of a message about one wrong item of a file that was named: how to do without the item."""
+def with_remedy(message: str, error: Exception, ctx: Any) -> str:
+    """Return the message of an error. If one item of a named file is malformed, ``--skip-bad`` is added as the remedy."""
     if not getattr(error, "one_of_many", False) or ctx.params.get("skip_bad", True):
-        return ""
+        return message
     values = [value if isinstance(value, list | tuple) else [value] for value in ctx.params.values()]
     files = ["<stdin>", *(str(value) for several in values for value in several)]
-    named = getattr(error, "source", None) in files
-    return f" ({options_of(ctx.command)['skip_bad']} leaves it out)" if named else ""
+    if getattr(error, "source", None) not in files:
+        return message
+    return f"{message.removesuffix('.')}. Pass {options_of(ctx.command)['skip_bad']} to skip such items."

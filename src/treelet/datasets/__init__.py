@@ -1,4 +1,4 @@
-"""Trees to try things on: generated here, so that they are always at hand; and real corpora, where they are."""
+"""Example data: a generator of trees that is always available, and loaders of corpora that must be obtained separately."""
 
 from treelet.datasets.flights import flights, flights_split
 from treelet.datasets.link_parses import ParsedSentence, link_parses

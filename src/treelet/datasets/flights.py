@@ -1,4 +1,4 @@
-"""Travel questions and requests in which words decide on attachment. Generated: no corpus lies behind them."""
+"""A generator of travel questions and requests in which words determine attachment. It is not based on a corpus."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from treelet.structures import Treebank
 from treelet.work import seed_of
 
 SIZES = (800, 200, 336)  # as in Collins & Duffy (2001)
-LENGTHS = (5, 18)  # words
-NOISE = 0.06  # how often a modifier is attached anywhere
-PATIENCE = 20  # draws after which a name may come twice
-FAR = 0.3  # how often the phrase that gets a modifier is sought further away
+LENGTHS = (5, 18)  # minimum and maximum number of words
+NOISE = 0.06  # probability that a modifier is attached at random
+PATIENCE = 20  # number of draws after which a name may be repeated
+FAR = 0.3  # probability of looking further away for the phrase that gets a modifier
 
 _WORD = re.compile(r"[^\s()]+\)")
 _SLOT = re.compile(r"<([^<>]+)>")
@@ -39,7 +39,13 @@ _ARTICLE = re.compile(r"\(DT a\)(?=[ (A-Z]+ (?:[aei]|o(?!ne)))")
 
 
 class FlightsSplit(NamedTuple):
-    """A bank of `flights` in three parts, of 800, 200 and 336 trees."""
+    """A bank of `flights` in three parts, of 800, 200 and 336 trees.
+
+    Attributes
+    ----------
+    train, development, test : Treebank
+        The three parts.
+    """
 
     train: Treebank
     development: Treebank
@@ -47,38 +53,39 @@ class FlightsSplit(NamedTuple):
 
 
 def flights(n: int = 1336, random_state: Any = 0) -> Treebank:
-    """Parsed travel questions and requests in which words and context decide on the structure, from a generator.
+    """Generate parsed travel questions and requests in which words and context determine the structure.
 
-    This is generated, not a corpus: nobody has said these sentences, and scores on them are no scores on English. It is
-    for the reranking experiment of Collins & Duffy (2001), in place of the ATIS treebank, and made so that a grammar
-    read off the trees, which knows single productions only, often errs where larger fragments tell what is right:
+    These sentences are generated, not collected, so scores on them are not scores on English. They replace the
+    ATIS treebank in the reranking experiment of Collins & Duffy (2001). A grammar read off the trees knows
+    single productions only. It often errs where larger fragments reveal the right structure:
 
-    - A modifier belongs to the nearest phrase on its left whose head may have it: "book a seat by the window", but "book
-      a seat by phone"; "list fares on the flight", but "list fares on monday". The head may be several levels up.
-    - Of two nouns with "and", both have a modifier if both may: "fares and meals on the flight", but "hotels and flights
-      to denver". Likewise "cheap flights and hotels", but "nonstop flights and hotels".
+    - A modifier belongs to the nearest phrase on its left whose head accepts it: "book a seat by the window",
+      but "book a seat by phone"; "list fares on the flight", but "list fares on monday". The head may be
+      several levels up.
+    - A modifier of two nouns with "and" belongs to both if both accept it: "fares and meals on the flight", but
+      "hotels and flights to denver". Similarly "cheap flights and hotels", but "nonstop flights and hotels".
     - Compounds are phrases, lists of modifiers are not: "a first class fare", "a cheap coach fare".
-    - Verbs differ in what follows: "ask the agent to go" has three parts, "want the agent to go" two.
-    - "from boston to denver", "six in the morning" and "the fifth of may" are phrases, "to denver from boston" is not.
+    - Verbs differ in their complements: "ask the agent to go" has three parts, "want the agent to go" two.
+    - "from boston to denver", "six in the morning" and "the fifth of may" are phrases, "to denver from boston"
+      is not.
 
-    The generator was written so that fragments help, and adjusted while looking at how much they do.
+    The generator was designed so that fragments help, and it was adjusted while observing how much they do.
 
-    Six modifiers in a hundred are attached at random, so that nobody can be right everywhere. Few words and patterns
-    are frequent and many are rare; some words of a test part are new.
-
-    The same int as `random_state` gives the same trees, and the first trees of a longer bank are those of a shorter one. A few
-    sentences come twice.
+    Six percent of the modifiers are attached at random, so perfect scores are impossible. Few words and
+    patterns are frequent and many are rare. Some words of a test part do not occur in the training part. A few
+    sentences occur twice.
 
     Parameters
     ----------
-    n : int
-        How many trees.
-    random_state : int, RandomState or None
-        Of the random numbers.
+    n : int, default 1336
+        Number of trees, at least 0. The first trees of a larger bank are those of a smaller one.
+    random_state : int, RandomState or None, default 0
+        Source of randomness. The same int gives the same trees.
 
     Returns
     -------
     Treebank
+        The generated trees.
 
     Examples
     --------
@@ -95,20 +102,19 @@ def flights(n: int = 1336, random_state: Any = 0) -> Treebank:
 
 
 def flights_split(random_state: Any = 0) -> FlightsSplit:
-    """A bank of `flights` in the parts of Collins & Duffy (2001): 800 trees to train, 200 to develop, 336 to test.
+    """Generate a bank of `flights` with the parts of Collins & Duffy (2001): 800, 200 and 336 trees.
 
-    Trees are drawn one after the other, so that the parts are simply the first, the next and the last. Another
-    `random_state` is another bank.
+    Trees are drawn one after the other, and the parts are the first, the next and the last of them.
 
     Parameters
     ----------
-    random_state : int, RandomState or None
-        As in `flights`.
+    random_state : int, RandomState or None, default 0
+        Source of randomness. Another int gives another bank.
 
     Returns
     -------
     FlightsSplit
-        ``train``, ``development``, ``test``.
+        The parts ``train``, ``development`` and ``test``.
 
     Examples
     --------
@@ -121,13 +127,13 @@ def flights_split(random_state: Any = 0) -> FlightsSplit:
     return FlightsSplit(bank[:begin], bank[begin:end], bank[end:])
 
 
-def _check(**given: object) -> None:
-    for name, value in given.items():
+def _check(**parameters: object) -> None:
+    for name, value in parameters.items():
         check_integer(name, value, 0)
 
 
 class _Phrase:
-    """A phrase and its modifiers so far: beside its children or, in a noun phrase, one level above."""
+    """A phrase and its modifiers so far. They stand beside its children or, in a noun phrase, one level above."""
 
     def __init__(self, label: str, head: str, takes: Iterable[str], plural: bool = False) -> None:
         self.label, self.head, self.takes, self.plural = label, head, list(takes), plural
@@ -142,7 +148,7 @@ class _Phrase:
 
 
 class _Pair(_Phrase):
-    """Two plurals with a conjunction: flat, unless an adjective or a modifier is of one of them only."""
+    """Two plurals with a conjunction. The pair is flat unless an adjective or a modifier belongs to one of them only."""
 
     def __init__(self, one: _Phrase, two: _Phrase, word: str) -> None:
         super().__init__("NP", "", [kind for kind in one.takes if kind in two.takes], True)

@@ -1,10 +1,11 @@
-"""The words and patterns that `flights` is made of, written for it."""
+"""The words and patterns of the generator `flights`."""
 
 from __future__ import annotations
 
-# In what follows <...> is filled in: by an alternative of SLOTS; by a noun <NP flight fare> or a verb <VB show list>,
-# of which the first is the most frequent, and which stay open for modifiers; or by at least so many of these <+2>, each
-# at the phrase where it belongs. After <.> nothing is open. The verbs <V *> are those of the last noun's DOES.
+# Slots <...> are filled in from left to right. A name stands for one of its alternatives in SLOTS. <NP flight fare>
+# stands for a noun and <VB show list> for a verb; the first of the list is the most frequent. Both may get modifiers.
+# <+2> adds at least two modifiers, each at the phrase where it belongs. After <.>, earlier phrases get no more
+# modifiers. The verbs <V *> are those of the last noun in DOES.
 SENTENCES = (
     "(S <please> <VB show book list give reserve find buy cancel change rent> <+2>)",
     "(S (NP (PRP <i>)) <VBP want+to need+to plan+to> <+2>)",
@@ -31,7 +32,7 @@ SENTENCES = (
     "(SBARQ (WHADJP (WRB how) (JJ much)) (SQ (VBZ is) <NP1 fare ticket seat> <+1>))",
     "(S (NP (PRP i)) (VP (VBP want) (S (VP (TO to) (VP <do> <+0> <.> (CC and) <do> <+0>)))))",
 )
-# What may modify a noun, the most frequent first.
+# Modifiers of each noun, the most frequent first.
 NOUNS = {
     "flight": "relative route gerund chosen on_day at_hour from_city to_city with_thing part carrier between days",
     "fare": "relative on_board chosen for_class route",
@@ -49,7 +50,7 @@ NOUNS = {
     "schedule": "of_thing",
     "agent": "at_airport",
 }
-# What comes after a verb, and what may modify it. What follows a plus sign only tells verbs of one form apart.
+# Complements and modifiers of each verb. A suffix after a plus sign distinguishes verbs of the same form.
 VERBS = {
     "show": ("(NP (PRP me)) <thing>", "on_day for_person if_clause"),
     "give": ("(NP (PRP me)) <thing>", "on_day if_clause"),
@@ -107,8 +108,8 @@ DOES = {
     "airline": "serve fly offer",
     "plane": "leave stop arrive",
 }
-FORMS = {"fly": "flies", "go": "goes", "have": "has", "is": "is"}  # not the verb and an s
-PARTICIPLES = {"stop": "stopping"}  # not the verb without e and ing
+FORMS = {"fly": "flies", "go": "goes", "have": "has", "is": "is"}  # irregular third persons
+PARTICIPLES = {"stop": "stopping"}  # irregular present participles
 MODIFIERS = {
     "route": "(PP (PP (IN from) <place>) (PP (TO to) <places>))",
     "from_city": "(PP (IN from) <place>)",
@@ -143,7 +144,7 @@ MODIFIERS = {
     "gerund": "<VBG *>",
     "chosen": "(SBAR (S (NP (PRP <i>)) <VBP need+chosen want+chosen like+chosen prefer+chosen>))",
 }
-# Of one family there is one modifier a clause.
+# A clause has at most one modifier of each family.
 FAMILIES = (
     "on_day for_day days",
     "at_hour part",
@@ -153,7 +154,7 @@ FAMILIES = (
     "on_board with_flights of_thing",
     "when_clause if_clause",
 )
-# Alternatives, the most frequent first; a tag before a colon is that of each of their words.
+# Alternatives, the most frequent first. A tag before a colon applies to each of their words.
 SLOTS = {
     "i": "i;we",
     "if": "if;because;before;after;since;when",
@@ -218,7 +219,7 @@ SLOTS = {
     "honolulu;"
     "savannah;fresno;dayton;akron;toledo;providence;norfolk;knoxville;lexington;wichita;madison;lincoln;eugene;fargo",
 }
-# What may stand before a noun: compounds are phrases, a list of modifiers is not.
+# Words before a noun: compounds are phrases, a list of modifiers is not.
 BEFORE = {
     "flight": "(NML (JJ early) (NN morning));(JJ direct) (NN morning);(JJ nonstop);(NML (NN round) (NN trip));"
     "(JJ cheap);(JJ direct);"
@@ -236,4 +237,4 @@ BEFORE = {
     "car": "(JJ cheap);(JJ small) (NN rental);(NML (CD two) (NN door));(NN rental)",
 }
 PAIRED = "flight hotel fare meal ticket car airline seat"
-BOTH = ("cheap", "good")  # these reach over "and"
+BOTH = ("cheap", "good")  # adjectives that apply to both nouns of a pair

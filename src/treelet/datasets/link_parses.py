@@ -1,4 +1,4 @@
-"""Sentences with the right dependencies and Link Grammar's parses of them."""
+"""Sentences with gold dependencies and Link Grammar's parses of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from treelet.checks import plural
 from treelet.datasets.loaders import corpus
 from treelet.errors import FormatError
 from treelet.formats.files import PathLike, open_source
@@ -15,20 +16,22 @@ from treelet.structures import Dependencies, from_linkage
 
 @dataclass(frozen=True)
 class ParsedSentence:
-    """A sentence with candidate parses and how good each is.
+    """A sentence with candidate parses and the goodness of each.
 
     Attributes
     ----------
     text : str
+        The sentence.
     gold : Dependencies or None
-        The right parse, where it is known.
+        Gold parse, if it is known.
     parses : tuple of Dependencies
+        Candidate parses.
     goodness : tuple of float
-        Of each parse; higher is better.
+        Goodness of each parse; higher is better.
     ranks : tuple of int
-        The parser's own order, 0 for the one it likes best.
+        Rank of each parse in the parser's own order; 0 is its best.
     document : str
-        Where the sentence is from.
+        Source of the sentence.
     """
 
     text: str
@@ -41,23 +44,29 @@ class ParsedSentence:
     def __post_init__(self) -> None:
         if not len(self.parses) == len(self.goodness) == len(self.ranks):
             raise ValueError(
-                f"a sentence needs a goodness and a rank a parse, got {len(self.parses)} parses, {len(self.goodness)} and "
-                f"{len(self.ranks)}"
+                f"A sentence needs one goodness and one rank per parse. Got {plural(len(self.parses), 'parse')}, "
+                f"{plural(len(self.goodness), 'goodness value')} and {plural(len(self.ranks), 'rank')}."
             )
 
 
 def link_parses(file: PathLike | None = None, *, walls: bool = True) -> list[ParsedSentence]:
-    """Sentences with Link Grammar's parses, from JSON Lines.
+    """Read sentences with Link Grammar's parses from JSON Lines.
 
-    Each line has ``text``, ``tokens``, ``pos``, ``head`` (counted from 1) and ``deprel`` for the right parse, and ``parses``: a list
-    of objects with ``rank``, ``words`` as Link Grammar shows them, ``links`` (left, right, type) and ``f1``, the goodness.
+    Each line has ``text``, and ``tokens``, ``pos``, ``head`` (counted from 1) and ``deprel`` of the gold parse.
+    It also has ``parses``, a list of objects with ``rank``, ``words`` as Link Grammar shows them, ``links``
+    (left, right, type) and the goodness ``f1``.
 
     Parameters
     ----------
     file : path, optional
-        By default the 1,100 sentences of the CRAFT corpus in the folder of the corpora.
-    walls : bool
-        Whether the walls of Link Grammar stay words.
+        File to read. Default: the 1,100 sentences of the CRAFT corpus in the data folder, see docs/data.md.
+    walls : bool, default True
+        Whether to keep the walls of Link Grammar as words.
+
+    Returns
+    -------
+    list of ParsedSentence
+        One entry per nonempty line.
     """
     path = corpus("lg_parse_ranking", "craft1100_lg20.jsonl") if file is None else Path(file)
     sentences = []
@@ -68,8 +77,8 @@ def link_parses(file: PathLike | None = None, *, walls: bool = True) -> list[Par
             try:
                 sentences.append(_sentence(json.loads(line), walls))
             except (KeyError, TypeError, ValueError) as error:
-                what = f"has no {error}" if isinstance(error, KeyError) else f"is not as it should be: {error}"
-                raise FormatError(f"the sentence {what}", source.name, number) from None
+                problem = f"has no field {error}" if isinstance(error, KeyError) else f"is invalid: {error}"
+                raise FormatError(f"the sentence {problem.removesuffix('.')}.", source.name, number) from None
     return sentences
 
 

@@ -1,4 +1,4 @@
-"""Pairs of entities from real corpora: SemEval-2010 task 8, BioInfer, CoNLL04."""
+"""Pairs of entities from corpora: SemEval-2010 task 8, BioInfer, CoNLL04."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from xml.etree import ElementTree
 
-from treelet.checks import wrong
+from treelet.checks import in_words, wrong
 from treelet.datasets.loaders import corpus
 from treelet.errors import FormatError
 from treelet.formats.files import open_source
@@ -24,18 +24,19 @@ NONE = "none"
 
 
 def semeval2010(part: str = "train", *, nbest: int = 0) -> list[RelationInstance]:
-    """Sentences with two marked nouns each: SemEval-2010 task 8 (Hendrickx et al. 2010), 8,000 and 2,717.
+    """Load SemEval-2010 task 8 (Hendrickx et al. 2010): sentences with two marked nouns each.
 
     Parameters
     ----------
-    part : {"train", "test"}
-    nbest : int
-        How many parses of each sentence to add, at most 10. The tree is the best of them.
+    part : {"train", "test"}, default "train"
+        The 8,000 training sentences or the 2,717 test sentences.
+    nbest : int, default 0
+        Maximum number of parses to add per sentence, at most 10. The tree is the best of them.
 
     Returns
     -------
     list of RelationInstance
-        With the labels of `treelet.metrics.relations.semeval_scores`; `sent` is the number in the task.
+        Instances with labels for `treelet.metrics.semeval_scores`. `sent` is the number in the task.
     """
     _check_part(part, ("train", "test"))
     trees = corpus("semeval2010_t8", f"{part}.trees.tsv")
@@ -48,7 +49,7 @@ def semeval2010(part: str = "train", *, nbest: int = 0) -> list[RelationInstance
                 rows.append((label, int(sent), _dashed(first), _dashed(second)))
             except ValueError:
                 raise source.error(
-                    "five columns are needed: label, number, two spans as in 3-4, tree", number
+                    "five columns are needed: label, number, two spans such as 3-4, and tree.", number
                 ) from None
             texts.append(tree)
     lists: dict[int, list[tuple[str, float]]] = {}
@@ -64,15 +65,22 @@ def semeval2010(part: str = "train", *, nbest: int = 0) -> list[RelationInstance
 
 
 def bioinfer(part: str = "train") -> list[RelationInstance]:
-    """Pairs of proteins in sentences of BioInfer (Pyysalo et al. 2007), without parses: 8,043 and 1,623.
+    """Load pairs of proteins in sentences of BioInfer (Pyysalo et al. 2007), without parses.
 
-    Every two entities of a sentence are a pair, the one that begins first being `e1`; the label is ``"PPI"`` where they
-    interact and ``"none"`` elsewhere. Sentences are split at white space and punctuation, hyphenated words are kept,
-    but entities begin and end between words always. An entity in several pieces goes from its first to its last word.
+    Every two entities of a sentence form a pair, and `e1` is the one that begins first. The label is ``"PPI"``
+    if they interact, and ``"none"`` otherwise. Sentences are split at white space and punctuation. Hyphenated
+    words are kept, except that entities always begin and end between words. An entity in several pieces extends
+    from its first to its last word.
 
     Parameters
     ----------
-    part : {"train", "test"}
+    part : {"train", "test"}, default "train"
+        The 8,043 training pairs or the 1,623 test pairs.
+
+    Returns
+    -------
+    list of RelationInstance
+        The pairs, in the order of the corpus.
     """
     _check_part(part, ("train", "test"))
     path = corpus("ppi", f"BioInfer-{part}.xml")
@@ -81,7 +89,9 @@ def bioinfer(part: str = "train") -> list[RelationInstance]:
             root = ElementTree.fromstring(b"".join(source.chunks()))
         except ElementTree.ParseError as error:
             line, column = error.position
-            raise FormatError("not XML that can be read", str(path), line, column + 1) from None
+            raise FormatError(
+                "this is not well-formed XML. Copy the file again.", str(path), line, column + 1
+            ) from None
     instances: list[RelationInstance] = []
     for document in root.iter("document"):
         for number, sentence in enumerate(document.iter("sentence")):
@@ -116,13 +126,14 @@ def _protein_pairs(sentence: ElementTree.Element, doc: str, sent: int) -> Iterat
 
 
 def tokens(text: str, cuts: set[int] | frozenset[int] = frozenset()) -> tuple[list[str], list[Span]]:
-    """The words of a text, brackets written as in the Penn Treebank, and where each stands in it.
+    """Return the words of a text, with brackets as in the Penn Treebank, and the span of each in the text.
 
     Parameters
     ----------
     text : str
-    cuts : set of int
-        Places at which a word ends in any case.
+        The text to split.
+    cuts : set of int, optional
+        Offsets at which a word always ends.
 
     Examples
     --------
@@ -141,15 +152,21 @@ def tokens(text: str, cuts: set[int] | frozenset[int] = frozenset()) -> tuple[li
 
 
 def conll04(part: str = "train") -> list[RelationInstance]:
-    """Pairs of entities in sentences of newspapers (Roth & Yih 2004), without parses: 910, 243 and 288 sentences.
+    """Load pairs of entities in newspaper sentences (Roth & Yih 2004), without parses.
 
-    Every two entities of a sentence are a pair, the first being `e1`. The label has the direction, as in
-    ``Kill(e2,e1)``; it is ``"none"`` where they are not related. Two entities related in several ways are several
+    Every two entities of a sentence form a pair, and the first is `e1`. The label includes the direction, as in
+    ``Kill(e2,e1)``, and is ``"none"`` for unrelated entities. Two entities with several relations form several
     pairs.
 
     Parameters
     ----------
-    part : {"train", "dev", "test"}
+    part : {"train", "dev", "test"}, default "train"
+        The pairs of 910, 243 or 288 sentences.
+
+    Returns
+    -------
+    list of RelationInstance
+        The pairs, in the order of the corpus.
     """
     _check_part(part, ("train", "dev", "test"))
     instances: list[RelationInstance] = []
@@ -161,7 +178,7 @@ def conll04(part: str = "train") -> list[RelationInstance]:
                 entities.append((index, index + 1, row[2][2:]))
             elif row[2].startswith("I-") and entities:
                 entities[-1] = (entities[-1][0], index + 1, entities[-1][2])
-        labels: dict[tuple[int, int], list[str]] = {}  # by the last words of both
+        labels: dict[tuple[int, int], list[str]] = {}  # keys: the last words of both entities
         for index, row in enumerate(rows):
             for relation, other in zip(ast.literal_eval(row[3]), ast.literal_eval(row[4]), strict=True):
                 if relation != "N":
@@ -194,14 +211,14 @@ def _blocks(path: Path) -> Iterator[tuple[str, list[list[str]]]]:
             elif line.strip():
                 rows.append(line.split("\t"))
                 if len(rows[-1]) != 5:
-                    raise source.error("five columns are needed: number, word, entity, relations, places", number)
+                    raise source.error("five columns are needed: number, word, entity, relations, places.", number)
     if rows:
         yield doc, rows
 
 
 def _check_part(part: str, parts: tuple[str, ...]) -> None:
     if part not in parts:
-        raise wrong("part", f"one of {', '.join(map(repr, parts))}", part)
+        raise wrong("part", in_words(map(repr, parts)), part)
 
 
 def _dashed(text: str) -> Span:

@@ -1,4 +1,4 @@
-"""Predicates with arguments from real corpora: PropBank on the Wall Street Journal sample, and on MASC."""
+"""Predicates with arguments from corpora: PropBank on the Wall Street Journal sample, and on MASC."""
 
 from __future__ import annotations
 
@@ -17,40 +17,38 @@ CORPORA = {
     "wsj": ("propbank_wsj_sample", "ptb_sample", "wsj_sample.clean.tsv"),
     "masc": ("masc_srl", "masc_srl", "trees.tsv"),
 }
-AUXILIARIES = frozenset(
-    {"be.03", "do.01", "go.04", "have.01", "have.02", "use.03"}
-)  # senses that only help other verbs
+AUXILIARIES = frozenset({"be.03", "do.01", "go.04", "have.01", "have.02", "use.03"})  # senses of auxiliary verbs
 Key = tuple[str, int]
 
 
 def propbank(
     name: str = "wsj", *, verbs: bool = True, auxiliaries: bool = False, continued: bool = True, nbest: int = 0
 ) -> list[RoleInstance]:
-    """Predicates and their arguments, with gold trees.
+    """Load predicates and their arguments, with gold trees.
 
     Parameters
     ----------
-    name : {"wsj", "masc"}
+    name : {"wsj", "masc"}, default "wsj"
         PropBank on the Penn Treebank sample, or on MASC, which is openly licensed. Some articles of MASC are also in
-        the Penn Treebank sample, under the same `doc`, as in wsj_0006: leave them out where a parser has learned from
-        that.
-    verbs : bool
-        True for predicates that are tagged as verbs only.
-    auxiliaries : bool
-        True to have *be*, *have*, *do* and others too where they only help another verb; these have no arguments.
-    continued : bool
-        False to leave out what continues an argument (C-) or refers to one (R-).
-    nbest : int
-        How many parses of each sentence by a parser to add, at most; for "wsj" only.
+        the Penn Treebank sample, under the same `doc`, such as wsj_0006. Exclude them if a parser was trained on
+        that sample.
+    verbs : bool, default True
+        Whether to load only predicates that are tagged as verbs.
+    auxiliaries : bool, default False
+        Whether to include *be*, *have*, *do* and others where they are auxiliaries. These have no arguments.
+    continued : bool, default True
+        Whether to include continuations of arguments (C-) and references to them (R-).
+    nbest : int, default 0
+        Maximum number of a parser's parses to add per sentence; for "wsj" only.
 
     Returns
     -------
     list of RoleInstance
-        In the order of the corpus. Some have no arguments.
+        The predicates, in the order of the corpus. Some have no arguments.
     """
     check_one_of("name", name, sorted(CORPORA))
     if nbest and name != "wsj":
-        raise ParameterError(f"there are no lists of parses for {name!r}: leave 'nbest' at 0")
+        raise ParameterError(f"The corpus {name!r} has no n-best parses. Leave 'nbest' at 0, or use 'wsj'.")
     roles, folder, file = CORPORA[name]
     arguments = corpus(roles, "args.tsv")
     trees = _trees(corpus(folder, file))
@@ -58,7 +56,9 @@ def propbank(
     for doc, sent, position, tag, roleset, label, start, end in _rows(arguments):
         tree = trees.get((doc, sent))
         if tree is None:
-            raise ParameterError(f"{arguments}: there is no tree of {doc}, sentence {sent}")
+            raise ParameterError(
+                f"{arguments}: the tree of {doc}, sentence {sent} is missing. Check that both files are from the same release."
+            )
         if (verbs and not tag.startswith("VB")) or (not auxiliaries and roleset in AUXILIARIES):
             continue
         listed = predicates.setdefault((doc, sent, position, roleset), [])
@@ -88,7 +88,7 @@ def _rows(path: Path) -> Iterator[tuple[str, int, int, str, str, str, int, int]]
                 doc, sent, position, tag, _, roleset, label, start, end, _ = line.split("\t")
                 yield doc, int(sent), int(position), tag, roleset, label, int(start), int(end)
             except ValueError:
-                raise source.error("ten columns are needed, with numbers for words and sentences", number) from None
+                raise source.error("ten columns are needed, with numbers for words and sentences.", number) from None
 
 
 def _trees(path: Path) -> dict[Key, Tree]:

@@ -1,1 +1,1 @@
-"""Kernel values on a GPU: the parts of examples compared by device code, from the same stores as on the CPU."""
+"""Kernel values on a GPU. Device code compares the parts of examples, which come from the same stores as on the CPU."""

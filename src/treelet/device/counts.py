@@ -1,7 +1,7 @@
-"""Sums over keys of how often a row has a key times how often a column has it: what most pairs of parts come down to.
+"""Products of counts: the sum over keys of the count in a row times the count in a column.
 
-Keys that many columns have go through a dense product, exact in half precision where all counts are small whole numbers; the others
-are added one by one.
+Most pairs of parts are covered by such sums. Keys that occur in many columns use a dense matrix product, which is exact in
+half precision if all counts are small integers. The contributions of other keys are added one by one.
 """
 
 from __future__ import annotations
@@ -14,27 +14,27 @@ from numpy.typing import NDArray
 from treelet.device.launching import Array, Device
 from treelet.device.strips import starts
 
-OFTEN = 128  # a key is dense if more than one in so many columns has it
-MOST_DENSE = 1 << 14
+OFTEN = 128  # a key is dense if it occurs in more than one of this many columns
+MOST_DENSE = 1 << 14  # maximum number of dense keys
 THREADS = 64
 
 
 class Counts(NamedTuple):
-    """How often each example has each key: entries ordered by example."""
+    """The count of each key in each example, as entries ordered by example."""
 
     example: Array  # int32
     key: Array  # int32
     weight: Array  # float64
     start: Array
-    """Of each example, and the end; in the host's memory."""
+    """Index of the first entry per example, then the total; in host memory."""
     small: bool
-    """Whether all are whole numbers that half precision holds."""
+    """Whether all counts are integers that fit half precision."""
     most: float
-    """If so, the largest sum of squares of an example."""
+    """The largest sum of squares of an example if `small`, else inf."""
 
     @staticmethod
     def of(device: Device, example: Array, key: Array, weight: Array, examples: int) -> Counts:
-        """From entries in any order; those of one example and key are added up."""
+        """Build counts from entries in any order. Entries with the same example and key are added up."""
         xp = device.xp
         if not len(key):
             none = xp.zeros(0, np.int32)
@@ -51,7 +51,7 @@ class Counts(NamedTuple):
 
 
 class RowCounts(NamedTuple):
-    """Counts of rows, as a `CountProduct` takes them: of keys that are dense there, and of rare ones."""
+    """Counts of rows in the form that a `CountProduct` needs: dense keys and rare keys separately."""
 
     row: Array
     dense_index: Array
@@ -62,11 +62,11 @@ class RowCounts(NamedTuple):
     rare_weight: Array
     rare_start: NDArray[np.int64]
     exact: bool
-    """Whether the dense product can be had in half precision."""
+    """Whether the dense product is exact in half precision."""
 
 
 class CountProduct:
-    """Counts of columns, to be multiplied with those of rows. All keys of the columns are below `keys`."""
+    """Counts of columns, which are multiplied by counts of rows. All keys of the columns are below `keys`."""
 
     def __init__(self, device: Device, counts: Counts, keys: int) -> None:
         self.device, xp = device, device.xp
@@ -76,9 +76,8 @@ class CountProduct:
         if len(dense) > MOST_DENSE:
             dense = xp.sort(dense[xp.argsort(-often[dense])[:MOST_DENSE]])
         self.dense = len(dense)
-        self.dense_index = xp.full(
-            keys + 1, -1, np.int32
-        )  # per key, -1 if it is rare; the last entry stands for keys that no column has
+        # Index per key, -1 if the key is rare. The last entry stands for all keys that occur in no column.
+        self.dense_index = xp.full(keys + 1, -1, np.int32)
         self.dense_index[dense] = xp.arange(self.dense, dtype=np.int32)
         dense_index = self.dense_index[counts.key]
         is_dense = dense_index >= 0
@@ -93,7 +92,7 @@ class CountProduct:
         self.start[keys + 1] = self.start[keys]
 
     def of_rows(self, counts: Counts) -> RowCounts:
-        """What is needed of rows, of all of them at once."""
+        """Prepare the counts of all rows for `add`."""
         xp, device = self.device.xp, self.device
         key = xp.minimum(counts.key, len(self.dense_index) - 1)
         dense_index = self.dense_index[key]
@@ -119,7 +118,7 @@ class CountProduct:
     def add(self, rows: RowCounts, begin: int, end: int, out: Array, first: int, scale: float, halves: bool) -> None:
         """Add `scale` times the product of some rows to `out`, whose first row is `first`.
 
-        By halves, what it adds right of the diagonal is undefined.
+        With `halves`, values to the right of the diagonal are undefined.
         """
         xp, width, step = self.device.xp, out.shape[1], out.strides[0] // out.itemsize
         if not width:
@@ -134,7 +133,7 @@ class CountProduct:
                 blocks = -(-product.size // 256)
                 self.device.launch("add_scaled", blocks, 256, target, step, product, width, end - begin, width, scale)
             else:
-                with np.errstate(over="ignore", invalid="ignore"):  # what does not fit is found in the end
+                with np.errstate(over="ignore", invalid="ignore"):  # the caller checks for values that do not fit
                     target += scale * (mine @ self.matrix[:width].astype(np.float64).T)
         own = slice(int(rows.rare_start[begin]), int(rows.rare_start[end]))
         keys = rows.rare_row[own], rows.rare_key[own], rows.rare_weight[own]

@@ -1,4 +1,7 @@
-"""Common subset trees, of trees and of forests: see ``cuda/hyperedges.cu``. Parts are edges; a tree is a forest with one edge per node."""
+"""The subset-tree kernel and the forest kernel; see ``cuda/hyperedges.cu``.
+
+Parts are edges. A tree is a forest with one edge per node.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from treelet.device.hypergraph import Alternatives, ChildTable, EdgeTable, Hyper
 from treelet.device.launching import Array, Device
 from treelet.device.numbering import Numbers
 from treelet.device.strips import (
-    COLUMNS_A_THREAD,
+    COLUMNS_PER_THREAD,
     THREADS,
     DeviceColumns,
     Entries,
@@ -24,12 +27,12 @@ from treelet.device.strips import (
 )
 
 Spread = tuple[Array, Array, Array]
-"""Three columns: an example, what it has (an edge, a key), and how often."""
-NOWHERE = np.zeros(1, np.int64)  # the start of examples among entries, where it is not used
+"""Three columns: an example, one of its edges or keys, and the weight of this edge or key."""
+NOWHERE = np.zeros(1, np.int64)  # stands for `Entries.start` where that is not used
 
 
 def production_counts(device: Device, graph: Hypergraph, entries: Entries, edges: Spread) -> Counts:
-    """How often each example has each production, that of words included if the graph has leaves."""
+    """Count each production in each example, including those of words if the graph has leaves."""
     example, edge, weight = edges
     production = graph.production[edge]
     valid = production >= 0
@@ -48,9 +51,9 @@ class ChildKeys:
     Parameters
     ----------
     device, productions, table, children
-        Of the columns.
+        The device and the tables of the columns.
     graph, edges, examples
-        Of the columns, too: their graph, (example, edge, weight) of all edges that they have, and how many examples there are.
+        The graph of the columns, the (example, edge, weight) of all their edges, and their number of examples.
     """
 
     def __init__(
@@ -71,11 +74,11 @@ class ChildKeys:
         self.product = CountProduct(device, self._counts(keys, examples), len(self._known))
 
     def of_rows(self, graph: Hypergraph, edges: Spread, examples: int) -> RowCounts:
-        """Count the keys of rows, as `product` takes them."""
+        """Count the keys of rows, in the form that `product` needs."""
         return self.product.of_rows(self._counts(self._keys(graph, edges), examples))
 
     def _keys(self, graph: Hypergraph, edges: Spread) -> Spread:
-        """(example, key, weight) for each child of each edge, and each production of this child."""
+        """Return (example, key, weight) for each child of each edge and each production of this child."""
         device, xp, clipped = self.device, self.device.xp, self._productions.clipped
         per_slot = self._productions.count + 1
         example, edge, weight = edges
@@ -100,7 +103,7 @@ class ChildKeys:
         return xp.concatenate(examples), xp.concatenate(keys), xp.concatenate(weights)
 
     def _counts(self, keys: Spread, examples: int) -> Counts:
-        """Count the keys that a column has, too; the others match nothing."""
+        """Count the keys that also occur in a column. Other keys match nothing."""
         example, key, weight = keys
         number = self._known.find(key)
         known = number >= 0
@@ -120,14 +123,14 @@ class HyperedgeRows:
     productions: RowCounts
     keys: RowCounts | None
     local: Array
-    cells: Any  # per row, at most
+    cells: Any  # maximum number of values per row
 
 
 class HyperedgeColumns(DeviceColumns):
     """The subset-tree kernel and the forest kernel.
 
-    K is the sum of two products of counts, of productions and of `ChildKeys`, and of what the comparison of edges with
-    deep productions adds to them. A `max_depth` of 0 is no limit.
+    K is the sum of three terms: a product of counts of productions, a product of counts of `ChildKeys`, and a rest.
+    The rest requires the comparison of edges with deep productions. A `max_depth` of 0 means no limit.
     """
 
     def __init__(
@@ -193,7 +196,7 @@ class HyperedgeColumns(DeviceColumns):
         for first, last in strips(device, rows.cells, begin, end, self.n_columns if halves else None):
             entries = rows.entries.within(first, last)
             kinds = rows.kind, rows.level, sizes, rows.local
-            work = strip(device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_A_THREAD)
+            work = strip(device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_PER_THREAD)
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 
@@ -203,7 +206,7 @@ class HyperedgeColumns(DeviceColumns):
         values = xp.empty(work.cells + 1)
         below = values
         depths = 1
-        if self.depth:  # depth 1 adds nothing to the counts; each further depth is computed from the one before
+        if self.depth:  # depth 1 adds nothing to the counts; each further depth is computed from the previous one
             depths, below = self.depth - 1, xp.zeros(work.cells + 1)
         columns = (
             self.table.first,

@@ -23,12 +23,12 @@ class Hypergraph:
     """
 
     edge_start: Array  # per node
-    head: Array  # per edge, and so on
+    head: Array  # per edge, like the next three
     production: Array
     p: Array
     child_start: Array
     child: Array
-    word: Array  # per node: the production of a word, -1 for none
+    word: Array  # per node: production of a word, -1 for none
     height: Array
     packed: bool  # a forest, whose nodes may have several edges
     leaves: bool  # words have productions
@@ -70,7 +70,7 @@ class Hypergraph:
 
     @property
     def productions(self) -> int:
-        """One more than the largest number of a production."""
+        """The largest production number plus one."""
         return 1 + max((int(numbers.max()) for numbers in (self.production, self.word) if len(numbers)), default=-1)
 
     def owner(self, device: Device) -> Array:
@@ -87,9 +87,9 @@ class ProductionTable:
     known: Array
     """Per production: whether a column has it."""
     deep: Array
-    """Per production: whether a child below it in some column has a production itself.
+    """Per production: whether a child below it has a production itself, in some column.
 
-    For two edges of any other production C = lam, so that counting the production is enough. Only edges of deep
+    For two edges of any other production, C = lam, and counting the production is enough. Only edges of deep
     productions are compared one by one.
     """
 
@@ -108,22 +108,22 @@ class ProductionTable:
         return ProductionTable(count, known, deep)
 
     def clipped(self, device: Device, production: Array) -> Array:
-        """Production numbers that are valid indices here: those of rows may lie above `count`."""
+        """Return production numbers as valid indices of this table. Numbers of rows may exceed `count`."""
         return device.xp.minimum(production, self.count)
 
 
 @dataclass(frozen=True)
 class EdgeTable:
-    """The columns' edges with deep productions. Those of one production are one *kind* and lie beside each other."""
+    """The edges of the columns with deep productions. Edges of one production are one *kind* and are adjacent."""
 
     kinds: int
     kind_of: Array  # per production, -1 for none
-    start: Array  # per kind: where its edges begin; then the end
+    start: Array  # per kind: index of its first edge, then the total
     first: Array  # per kind: the same as int32
-    size: Array  # per kind: how many edges it has
-    edge: Array  # per edge here: its number in the graph
-    node: Array  # per edge here: its head
-    index_of: Array  # per edge of the graph: its index here, -1 if it has none
+    size: Array  # per kind: number of edges
+    edge: Array  # per edge of the table: its number in the graph
+    node: Array  # per edge of the table: its head
+    index_of: Array  # per edge of the graph: its index in the table, -1 for none
 
     @staticmethod
     def of(device: Device, graph: Hypergraph, productions: ProductionTable, used: Array) -> EdgeTable:
@@ -145,7 +145,7 @@ class ChildTable:
     """The children of the edges of an `EdgeTable`: for each kind all first children, then all second ones, and so on."""
 
     arity: Array  # per kind
-    start: Array  # per kind: where its children begin; then the end
+    start: Array  # per kind: index of its first child, then the total
     node: Array  # per child
 
     @staticmethod
@@ -155,7 +155,7 @@ class ChildTable:
         arity = arity_of_edge[edges.first].astype(np.int32) if edges.kinds else xp.zeros(0, np.int32)
         start = xp.zeros(edges.kinds + 1, np.int64)
         start[1:] = xp.cumsum(arity.astype(np.int64) * edges.size)
-        # The same children edge by edge: the edge of each, and its position there.
+        # The same children in the order of edges: the edge and the position of each child.
         end = xp.zeros(len(edges.edge) + 1, np.int64)
         end[1:] = xp.cumsum(arity_of_edge)
         children = int(end[-1])
@@ -169,8 +169,10 @@ class ChildTable:
 
 
 def node_codes(device: Device, graph: Hypergraph, productions: ProductionTable, number: Array) -> Array:
-    """What a node of a tree can match, as one number: ``number[edge]`` of its edge if its production is deep,
-    -2 - production if counting is enough, and -1 if no column has its production.
+    """Return a code per node of a tree, from which the device code finds the matching nodes.
+
+    The code is ``number[edge]`` if the production of the node is deep, -2 - production if counting the production is
+    enough, and -1 if no column has the production.
     """
     xp = device.xp
     code = xp.full(len(graph.height), -1, np.int32)
@@ -185,12 +187,15 @@ def node_codes(device: Device, graph: Hypergraph, productions: ProductionTable, 
 
 
 class Alternatives(NamedTuple):
-    """The productions of each node of a forest, with their probabilities; empty for trees. The device code takes them in this order."""
+    """The productions of each node of a forest, with their probabilities; empty for trees.
 
-    start: Array  # per node; then the end
+    The order of the fields is that of the parameters of the device code.
+    """
+
+    start: Array  # per node, then the total
     production: Array
     p: Array
-    code: Array  # the number of the edge, -1 if its production is not deep
+    code: Array  # number of the edge, -1 if its production is not deep
 
     @staticmethod
     def of(device: Device, graph: Hypergraph, productions: ProductionTable, number: Array) -> Alternatives:

@@ -1,8 +1,8 @@
-"""Devices: where arrays are, and how device code is started on them. All launches go through here.
+"""Devices: where arrays are stored, and how device code is launched. All launches go through this module.
 
-The device code (``cuda/*.cu``) is CUDA without any library's headers. `Cuda` compiles it for a GPU by CuPy; `Emulated` has it compiled for
-the CPU, where one thread after the other does what the threads of a GPU do, so that the same source is tested without one. What prepares
-the work is written once, in the functions that NumPy and CuPy share (`Device.xp`).
+The device code (``cuda/*.cu``) is CUDA without library headers. `Cuda` compiles the code for a GPU with CuPy. `Emulated`
+uses a CPU build of the same source, which runs the threads one after the other, so tests need no GPU. Python code that
+prepares the work is written once, with the functions that NumPy and CuPy share (`Device.xp`).
 """
 
 from __future__ import annotations
@@ -27,29 +27,32 @@ from treelet.vocabulary import keyword
 
 SOURCES = Path(__file__).parent / "cuda"
 PIECE = 1 << 26  # bytes that are copied to the host at once
-PIECES = 6  # of them under way
+PIECES = 6  # copies in progress at the same time
 _LETTERS = {"int32": "I", "int64": "L", "float32": "F", "float64": "D"}
 Array = Any
-"""One of the device's."""
+"""An array of the device."""
 
 
 class Device(ABC):
-    """A place where arrays are and device code runs."""
+    """Hardware, or its emulation, that stores arrays and runs device code."""
 
     name: str
     xp: Any
-    """NumPy's functions, for the device's arrays."""
+    """The array module of the device: NumPy or CuPy."""
 
     @abstractmethod
-    def _start(self, kernel: str, blocks: int, threads: int, given: str, pointers: Any) -> None:
-        """Start device code that gets what the pointers point to."""
+    def _start(self, kernel: str, blocks: int, threads: int, letters: str, pointers: Any) -> None:
+        """Launch a kernel. The pointers are the addresses of its parameters, and `letters` their types."""
 
     def launch(self, kernel: str, blocks: int, threads: int, *parameters: Any) -> None:
-        """Start device code, `threads` (a multiple of 32) a block. Arrays, ints and floats are its parameters."""
+        """Launch a kernel with `threads` threads per block, a multiple of 32. Parameters are arrays, ints and floats."""
         self.series(kernel, threads, *parameters)(blocks)
 
     def series(self, kernel: str, threads: int, *parameters: Any) -> Callable[..., None]:
-        """The same several times, with other numbers first: ``start(blocks, 3, 4)`` has the ints 3 and 4 before the parameters."""
+        """Return a function that launches a kernel repeatedly, with different leading ints.
+
+        ``start(blocks, 3, 4)`` passes the ints 3 and 4 before the other parameters.
+        """
         fixed = [_as_parameter(parameter) for parameter in parameters]
         letters = "".join(letter for letter, _ in fixed)
 
@@ -63,43 +66,43 @@ class Device(ABC):
 
     @abstractmethod
     def exact_product(self, A: Array, B: Array) -> Array:
-        """A B' in float32, of float16 matrices of whole numbers whose products stay below 2**24: exact."""
+        """Return A B' in float32, which is exact for float16 matrices of integers whose products stay below 2**24."""
 
     @abstractmethod
     def to_host(self, array: Array) -> NDArray[Any]:
-        """A copy in the host's memory."""
+        """Return a copy of the array in host memory."""
 
     @abstractmethod
     def free_bytes(self) -> int:
-        """How much memory can be had."""
+        """Return the number of bytes that can be allocated."""
 
     def described(self) -> str:
-        """What it is called, and how much memory it has."""
+        """Return the name of the device and the size of its memory."""
         return self.name
 
     def copy(self, values: Array, out: NDArray[Any]) -> None:
-        """Copy to an array in the host's memory."""
+        """Copy values to an array in host memory."""
         out[...] = self.to_host(values)
 
     @contextmanager
     def limited(self, memory: int | None) -> Iterator[None]:
-        """Take no more than so many bytes; None for all there are."""
+        """Limit the allocated bytes inside a ``with`` block. None means no limit."""
         yield
 
     def mirror(self, matrix: Array, begin: int, end: int) -> None:
-        """Complete columns ``begin..end`` of a square matrix above the diagonal from what lies below it."""
+        """Copy the values below the diagonal of a square matrix to columns ``begin..end`` above the diagonal."""
         blocks = -(-end * (end - begin) // 256)
         step = matrix.strides[0] // matrix.itemsize
         kernel = "mirror" if matrix.dtype == np.float64 else "mirror_single"
         self.launch(kernel, blocks, 256, matrix, step, begin, end)
 
     def array(self, values: Any, dtype: Any = None) -> Array:
-        """The values, on the device, contiguous."""
+        """Return the values as a contiguous array on the device."""
         return self.xp.asarray(np.ascontiguousarray(values, dtype))
 
 
 class Emulated(Device):
-    """The CPU build of the device code."""
+    """The CPU build of the device code, for tests."""
 
     name = "emulated"
     xp = np
@@ -107,7 +110,9 @@ class Emulated(Device):
     def __init__(self, free: int = 1 << 32) -> None:
         library = Path(_core.__file__).with_name("emulated.so")
         if not library.exists():
-            raise TreeletError("device='emulated' is for the tests, and there only in an installation by 'make setup'")
+            raise TreeletError(
+                "device='emulated' is only for tests. Run 'make setup' in a source checkout to build it."
+            )
         self._launch = ctypes.CDLL(str(library)).treelet_launch
         self._launch.argtypes = [
             ctypes.c_char_p,
@@ -118,9 +123,9 @@ class Emulated(Device):
         ]
         self._free = free
 
-    def _start(self, kernel: str, blocks: int, threads: int, given: str, pointers: Any) -> None:
-        if self._launch(kernel.encode(), blocks, threads, given.encode(), pointers):
-            raise TypeError(f"no device code {kernel} takes {given}")
+    def _start(self, kernel: str, blocks: int, threads: int, letters: str, pointers: Any) -> None:
+        if self._launch(kernel.encode(), blocks, threads, letters.encode(), pointers):
+            raise TypeError(f"The device code has no kernel {kernel!r} with parameters of the types {letters!r}.")
 
     def exact_product(self, A: Array, B: Array) -> Array:
         return A.astype(np.float32) @ B.astype(np.float32).T
@@ -142,7 +147,7 @@ class Emulated(Device):
 
 
 class Cuda(Device):
-    """An NVIDIA GPU, by CuPy."""
+    """An NVIDIA GPU, used through CuPy."""
 
     name = "cuda"
 
@@ -151,14 +156,16 @@ class Cuda(Device):
             import cupy
         except ImportError as error:
             raise TreeletError(
-                f"{keyword('device', 'cuda')} needs CuPy: pip install 'treelet[cuda]' ({error}); {keyword('device', 'cpu')} needs nothing"
+                f"{keyword('device', 'cuda')} needs CuPy. Install it with pip install 'treelet[cuda]', or use "
+                f"{keyword('device', 'cpu')}. The import failed: {error}."
             ) from None
         try:
             if cupy.cuda.runtime.getDeviceCount() < 1:
-                raise RuntimeError("there is none")
-        except Exception as error:  # whatever the driver says
+                raise RuntimeError("no device")
+        except Exception as error:  # the driver can raise anything
             raise TreeletError(
-                f"{keyword('device', 'cuda')} needs an NVIDIA GPU, and CuPy finds none ({error}); use {keyword('device', 'cpu')}"
+                f"{keyword('device', 'cuda')} needs an NVIDIA GPU, but CuPy does not find one ({error}). "
+                f"Use {keyword('device', 'cpu')}."
             ) from None
         self.xp = cupy
         self._modules: list[Any] = []
@@ -167,11 +174,11 @@ class Cuda(Device):
         self._copying = Lock()
         try:
             self._compile(cupy)
-        except Exception as error:  # whatever is wrong with the toolkit
-            said = " ".join(str(error).split())[:500]
+        except Exception as error:  # a broken toolkit can raise anything
+            reason = " ".join(str(error).split())[:500]
             raise TreeletError(
-                f"{keyword('device', 'cuda')} needs the CUDA toolkit's compiler and cuBLAS, as pip install 'treelet[cuda]' puts them "
-                f"beside CuPy ({said}); {keyword('device', 'cpu')} needs nothing"
+                f"{keyword('device', 'cuda')} needs the compiler and cuBLAS of the CUDA toolkit ({reason}). Install them "
+                f"with pip install 'treelet[cuda]', or use {keyword('device', 'cpu')}."
             ) from error
 
     def _compile(self, cupy: Any) -> None:
@@ -189,7 +196,7 @@ class Cuda(Device):
         properties = self.xp.cuda.runtime.getDeviceProperties(self.xp.cuda.runtime.getDevice())
         return f"{properties['name'].decode()}, {properties['totalGlobalMem'] / (1 << 30):.0f} GiB"
 
-    def _start(self, kernel: str, blocks: int, threads: int, given: str, pointers: Any) -> None:
+    def _start(self, kernel: str, blocks: int, threads: int, letters: str, pointers: Any) -> None:
         stream = self.xp.cuda.get_current_stream().ptr
         self._driver.launchKernel(
             *(self._kernels[kernel], blocks, 1, 1, threads, 1, 1, 0, stream, ctypes.addressof(pointers), 0)
@@ -204,7 +211,7 @@ class Cuda(Device):
             return out
         unit, zero = np.ones((), np.float32), np.zeros((), np.float32)
         half, single, exact = 2, 0, 68  # CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F
-        cublas.gemmEx(  # column by column: out' = B A'
+        cublas.gemmEx(  # cuBLAS stores matrices by column, so it computes out' = B A'
             self.xp.cuda.device.get_cublas_handle(),
             *(cublas.CUBLAS_OP_T, cublas.CUBLAS_OP_N),
             *(n, m, k, unit.ctypes.data),
@@ -218,7 +225,10 @@ class Cuda(Device):
         return host
 
     def copy(self, values: Array, out: NDArray[Any]) -> None:
-        """By pieces through memory that the GPU can write to, while threads write what has come."""
+        """Copy values to an array in host memory.
+
+        Large arrays are copied in pieces to pinned memory, while threads move finished pieces to `out`.
+        """
         values = self.xp.ascontiguousarray(values)
         if values.nbytes < PIECE or not len(out):
             out[...] = self.to_host(values)
@@ -253,10 +263,10 @@ class Cuda(Device):
 
     def _pinned(self, number: int, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
         size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-        kept = self._buffers.get(number)
-        if kept is None or kept.size() < size:
-            kept = self._buffers[number] = self.xp.cuda.alloc_pinned_memory(size)
-        return np.frombuffer(kept, dtype, int(np.prod(shape))).reshape(shape)
+        buffer = self._buffers.get(number)
+        if buffer is None or buffer.size() < size:
+            buffer = self._buffers[number] = self.xp.cuda.alloc_pinned_memory(size)
+        return np.frombuffer(buffer, dtype, int(np.prod(shape))).reshape(shape)
 
     @contextmanager
     def limited(self, memory: int | None) -> Iterator[None]:
@@ -280,7 +290,7 @@ class Cuda(Device):
 
 
 def _as_parameter(value: Any) -> tuple[str, Any]:
-    """Its letter, and what it is for C: arrays by where they are."""
+    """Return the letter of a parameter's type, and its C value. For an array, this is its address."""
     if hasattr(value, "dtype") and getattr(value, "shape", ()) != ():
         address = value.ctypes.data if isinstance(value, np.ndarray) else value.data.ptr
         return _LETTERS[str(value.dtype)], ctypes.c_void_p(address)
@@ -288,35 +298,35 @@ def _as_parameter(value: Any) -> tuple[str, Any]:
 
 
 def _kernels_in(source: Path) -> list[str]:
-    """The names of the kernels that a file has."""
+    """Return the names of the kernels in a source file."""
     return [line.split()[1].split("(")[0] for line in source.read_text().splitlines() if line.startswith("KERNEL ")]
 
 
 @cache
 def device_named(name: str) -> Device:
-    """The device of that name, its code compiled."""
+    """Return the device with this name, with its code compiled."""
     return Cuda() if name == "cuda" else Emulated()
 
 
 def functions_of(array: Array) -> Any:
-    """NumPy, or what has its functions for such arrays."""
+    """Return the array module of an array: NumPy or CuPy."""
     return np if isinstance(array, np.ndarray) else sys.modules["cupy"]
 
 
 def on_host(array: Array) -> NDArray[Any]:
-    """The array itself, or a copy in the host's memory."""
+    """Return the array itself, or its copy in host memory if it is on a device."""
     host: NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
     return host
 
 
 def out_of_memory(device: Device, error: BaseException) -> DeviceMemoryError | None:
-    """What to raise in place of an error that says that the device's memory is full; None for any other."""
+    """Return the error to raise if `error` means that the memory of the device is full, else None."""
     if isinstance(error, DeviceMemoryError):
         return error
     if type(error).__name__ != "OutOfMemoryError" and not isinstance(error, MemoryError):
         return None
-    what = str(error).rstrip(".")
+    reason = str(error).rstrip(".")
     return DeviceMemoryError(
-        f"the memory of {keyword('device', device.name)} is full: {what}. Let more of it be taken ({keyword('device_memory')}), or "
-        f"use {keyword('device', 'cpu')}"
+        f"The memory of {keyword('device', device.name)} is full: {reason}. Increase {keyword('device_memory')} if it is set, "
+        f"or use {keyword('device', 'cpu')}."
     )

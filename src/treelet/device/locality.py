@@ -1,4 +1,7 @@
-"""Equal features and what is around them: see ``cuda/locality.cu``. Parts are distinct windows, those with one middle of one kind."""
+"""The locality-convolution kernel; see ``cuda/locality.cu``.
+
+Parts are distinct windows, and windows with the same middle are of one kind.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.numbering import Numbers, distinct, pairs
 from treelet.device.strips import (
-    COLUMNS_A_THREAD,
+    COLUMNS_PER_THREAD,
     THREADS,
     DeviceColumns,
     Entries,
@@ -25,15 +28,18 @@ from treelet.device.strips import (
 )
 
 POSITION, EXACT, COUNT = range(3)
-CHEAPER = 256  # so many multiplications of a dense product take as long as an addition to scattered memory
+CHEAPER = 256  # multiplications of a dense product that take as long as one addition to scattered memory
 FREQUENT, FREQUENT_BYTES = 1 << 12, 1 << 31
-"""Windows that go through a dense product, at most, and what it takes."""
+"""Maximum number of windows in a dense product, and maximum number of bytes of the matrix."""
 Types = list[tuple[int, int, float]]
-"""Label, reach to each side of the middle, factor."""
+"""Per type: label, reach to each side of the middle, factor."""
 
 
 def is_sequence(device: Device, start: Array, child: Array) -> Array:
-    """Which nodes of a store are sequences: they lie right above leaves. Trees of another kind do no harm."""
+    """Return whether each node of a store is a sequence, that is, directly above leaves.
+
+    The first child decides, so stores of other trees do not cause an error.
+    """
     arity = start[1:] - start[:-1]
     first = device.xp.concatenate([child, device.xp.zeros(1, np.int32)])[start[:-1]]
     return (arity > 0) & (arity[first] == 0)
@@ -45,9 +51,9 @@ class SequencePositions:
 
     feature: Array
     node: Array
-    type: Array  # -1: none, or none that counts
-    left: Array  # how many features a window has on each side of this middle
-    right: Array
+    type: Array  # -1 if the node is not a sequence, or its type has the factor 0
+    left: Array  # number of features in the window to the left of this middle
+    right: Array  # the same to the right
     reach: Array
     entries: tuple[Array, Array, Array]  # example, position, weight
 
@@ -86,10 +92,10 @@ class Windows:
     """Per position: the window there, -1 for none."""
 
     @staticmethod
-    def of(device: Device, places: SequencePositions, kind: Array, there: Array) -> Windows:
-        """With windows of one kind beside each other, in the order of their places."""
+    def of(device: Device, places: SequencePositions, kind: Array, chosen: Array) -> Windows:
+        """Return the windows at the chosen positions, ordered by kind and position."""
         xp = device.xp
-        at = xp.flatnonzero(there)
+        at = xp.flatnonzero(chosen)
         number = _numbered(device, places, kind, at)
         order = xp.argsort(pairs(device, number, at))
         count = int(number.max()) + 1 if len(at) else 0
@@ -102,7 +108,7 @@ class Windows:
         return Windows(first[rank], which)
 
     def held(self, device: Device, places: SequencePositions, factor: Array | None, examples: int) -> Counts:
-        """How often examples have them, times the types' factors."""
+        """Count the windows in each example, times the factors of their types."""
         example, position, weight = places.entries
         has_window = self.at[position] >= 0
         example, position, weight = example[has_window], position[has_window], weight[has_window]
@@ -118,9 +124,9 @@ class Windows:
 
 
 def _numbered(device: Device, places: SequencePositions, kind: Array, at: Array) -> Array:
-    """Numbers for the windows at some places, the same for equal ones.
+    """Return numbers for the windows at some positions. Equal windows have equal numbers.
 
-    Runs of 1, 2, 4, ... features are numbered in turn; a window is two runs, which may overlap.
+    Runs of 1, 2, 4, ... features are numbered in turn. A window is covered by two runs, which may overlap.
     """
     xp = device.xp
     left, right = places.left[at], places.right[at]
@@ -140,7 +146,7 @@ def _numbered(device: Device, places: SequencePositions, kind: Array, at: Array)
 
 @dataclass(frozen=True)
 class Group:
-    """Some of the columns' windows, ordered by kind."""
+    """Some of the windows of the columns, ordered by kind."""
 
     windows: tuple[Array, Array, Array, Array]
     node: Array
@@ -150,30 +156,31 @@ class Group:
     post: Postings
     held: Counts
     matrix: Array | None = None
-    """If there is one, values are gathered by window (`each`), and this brings them to the columns."""
+    """Optional matrix of columns by windows. Values are then collected per window and multiplied by this matrix."""
     each: Postings | None = None
+    """Maps each window to itself, to collect values per window."""
 
     @staticmethod
     def of(
         device: Device,
         places: SequencePositions,
-        all_: Windows,
+        windows: Windows,
         kind: Array,
         held: Counts,
-        there: Array,
+        chosen: Array,
         kinds: int,
         columns: int,
     ) -> Group:
-        """Of the windows that are `there`; `held` says which columns hold which."""
+        """Build a group from the chosen windows. `held` contains the windows of all columns."""
         xp = device.xp
-        position = all_.position[there]
-        number = xp.full(len(there), -1, np.int32)
-        number[there] = xp.arange(len(position), dtype=np.int32)
-        own = there[held.key]
+        position = windows.position[chosen]
+        number = xp.full(len(chosen), -1, np.int32)
+        number[chosen] = xp.arange(len(position), dtype=np.int32)
+        own = chosen[held.key]
         held = held._replace(example=held.example[own], key=number[held.key[own]], weight=held.weight[own])
         start = starts(device, kind[position], kinds)
         return Group(
-            Windows(position, all_.at).arrays(places),
+            Windows(position, windows.at).arrays(places),
             places.node[position],
             start,
             start[:-1].astype(np.int32),
@@ -183,7 +190,7 @@ class Group:
         )
 
     def gathered(self, device: Device) -> Group:
-        """With a matrix: for windows that many columns hold."""
+        """Return the group with a matrix, for windows that occur in many columns."""
         xp, count = device.xp, len(self.node)
         matrix = xp.zeros((len(self.held.start) - 1, count))
         matrix[self.held.example, self.held.key] = self.held.weight
@@ -203,11 +210,14 @@ class LocalityRows:
     near: Array
     local: Array
     cells: list[NDArray[np.int64]]
-    """For each group of columns."""
+    """Maximum number of values per row, for each group of columns."""
 
 
 class LocalityColumns(DeviceColumns):
-    """The locality-convolution kernel. `types` are (label, reach, factor); `match` 0, 1, 2: by position, exact, count."""
+    """The locality-convolution kernel.
+
+    `types` are tuples (label, reach, factor). `match` is 0 for "position", 1 for "exact" and 2 for "count".
+    """
 
     def __init__(self, device: Device, store: Any, weights: Any, types: Types, match: int, theta: float) -> None:
         super().__init__(device, store, weights)
@@ -232,7 +242,7 @@ class LocalityColumns(DeviceColumns):
         ]
 
     def _frequent(self, held: Counts, kind: Array) -> Array:
-        """Windows for which a dense product is cheaper than additions to all that hold them."""
+        """Return the windows for which a dense product is cheaper than one addition per column that contains them."""
         device, xp = self.device, self.xp
         often = xp.diff(starts(device, held.key, len(kind)))
         adds = often * xp.diff(starts(device, kind[held.key], len(self.known)))[kind]
@@ -243,7 +253,10 @@ class LocalityColumns(DeviceColumns):
         return frequent
 
     def _near(self, longest: int) -> NDArray[np.float64]:
-        """What a pair of features adds, by how far apart their places are; further apart it adds nothing."""
+        """Return the contribution of a pair of equal features by the distance of their positions in the windows.
+
+        Pairs at larger distances contribute nothing.
+        """
         if self.match == EXACT:
             return np.ones(1)
         apart = np.arange(self.longest + longest - 1)
@@ -251,7 +264,7 @@ class LocalityColumns(DeviceColumns):
             return np.ones(len(apart))
         with np.errstate(over="ignore"):
             near = np.exp(-((apart[1:] / self.theta) ** 2)) if self.theta else np.zeros(len(apart) - 1)
-        rounding = 2.0**-54 / (self.longest * longest)  # all pairs that add less are lost in it together
+        rounding = 2.0**-54 / (self.longest * longest)  # all pairs below this bound together vanish in rounding
         return np.concatenate([[1.0], near[near > rounding]])
 
     def bind(self, store: Any, weights: Any) -> LocalityRows:
@@ -285,8 +298,8 @@ class LocalityColumns(DeviceColumns):
             if group.matrix is not None and group.each is not None:
                 values = self.xp.zeros((end - begin, group.matrix.shape[1]))
                 self._compare(rows, group, cells, begin, end, values, group.each, None)
-                if bool(self.xp.isfinite(values).all()):  # else a product would spoil other columns, too
-                    with np.errstate(over="ignore"):  # what does not fit is found in the end
+                if bool(self.xp.isfinite(values).all()):  # otherwise a product would spoil other columns
+                    with np.errstate(over="ignore"):  # the caller checks for values that do not fit
                         out += values @ group.matrix[: out.shape[1]].T
                     continue
             self._compare(rows, group, cells, begin, end, out, group.post, limit)
@@ -302,14 +315,14 @@ class LocalityColumns(DeviceColumns):
         post: Postings,
         limit: int | None,
     ) -> None:
-        """Add what a group's windows give to where `post` says."""
+        """Compare the rows with the windows of a group, and add the values to the columns in `post`."""
         halves = limit is not None
         sizes = group.size if limit is None else up_to(self.device, group.node, group.start, limit)
         where = out, out.strides[0] // out.itemsize, begin, halves
         for first, last in strips(self.device, cells, begin, end, self.n_columns if halves else None):
             entries = rows.entries.within(first, last)
             kinds = rows.kind, rows.level, sizes, rows.local
-            work = strip(self.device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_A_THREAD)
+            work = strip(self.device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_PER_THREAD)
             if work is None:
                 continue
             self.device.launch(

@@ -1,4 +1,4 @@
-"""Numbers for keys that the columns have, by which rows' keys are known."""
+"""Numbers for the keys of the columns, by which the keys of rows are looked up."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from treelet.device.launching import Array, Device
 
 
 def pairs(device: Device, one: Array, other: Array) -> Array:
-    """Two numbers below 2**31 as one key; -1 where one of them is -1."""
+    """Combine two numbers below 2**31 into one key; -1 if one of the numbers is -1."""
     xp = device.xp
     return xp.where((one >= 0) & (other >= 0), one.astype(np.int64) << 32 | other.astype(np.int64), -1)
 
 
 @dataclass(frozen=True)
 class Numbers:
-    """Distinct keys in ascending order; a key's number is its place."""
+    """Distinct keys in ascending order. The number of a key is its index."""
 
     device: Device
     known: Array
 
     @staticmethod
     def of(device: Device, keys: Array) -> Numbers:
-        """For all keys but those below 0."""
+        """Number all keys that are not negative."""
         valid = keys[keys >= 0]
         return Numbers(device, device.xp.unique(valid) if len(valid) else valid)
 
@@ -32,7 +32,7 @@ class Numbers:
         return len(self.known)
 
     def find(self, keys: Array) -> Array:
-        """Their numbers, as int32; -1 for those that have none."""
+        """Return the numbers of keys as int32; -1 for keys without a number."""
         xp = self.device.xp
         if not len(self.known):
             return xp.full(len(keys), -1, np.int32)
@@ -41,7 +41,7 @@ class Numbers:
 
 
 def distinct(device: Device, keys: Array) -> Array:
-    """The place of each key among the distinct ones, as int32."""
+    """Return the index of each key among the distinct keys, as int32."""
     if not len(keys):
         return keys.astype(np.int32)
     return device.xp.unique(keys, return_inverse=True)[1].ravel().astype(np.int32)

@@ -1,4 +1,7 @@
-"""Partial trees in common: see ``cuda/partial_tree.cu``. Parts are nodes with children, kinds are their labels."""
+"""The partial-tree kernel; see ``cuda/partial_tree.cu``.
+
+Parts are nodes with children, and the label of a node is its kind.
+"""
 
 from __future__ import annotations
 
@@ -16,18 +19,22 @@ from treelet.device.strips import THREADS, DeviceColumns, Entries, Strip, owners
 from treelet.errors import TreeletError
 from treelet.vocabulary import keyword
 
-FEW = 32  # as in the device code
+FEW = 32  # must equal `few` of the device code
 RUN, BLOCKS = 16, 4096
-"""A block of threads works on so many chunks, at most, as long as there are so many blocks."""
+"""Maximum number of chunks per block of threads, and the number of blocks that must remain."""
 GENERATION, GENERATIONS = 1 << 14, 16
-"""By halves, columns are left out a generation at a time: of at least so many columns, at most so many."""
+"""Minimum number of columns per generation, and maximum number of generations.
+
+If only half of the matrix is needed, whole generations of columns are left out.
+"""
 SUMS_BYTES = 1 << 26
-"""Of sums over rows' parts: what the next step gathers from, so that much of it stays in the device's cache."""
+"""Maximum number of bytes for sums over the parts of rows. The next step reads them from the cache of the device."""
 TOGETHER = 4
-"""As in the device code."""
+"""Rows per thread; must equal `together` of the device code."""
 PIECE = 256
-"""Parts of a column that are added up by one thread, at most."""
+"""Maximum number of parts of a column that one thread adds up."""
 WIDE_BYTES = 1 << 26
+"""Maximum number of bytes of working memory for pairs of wide nodes, except for a single block."""
 NO_LIMIT = 2**31 - 1
 
 
@@ -49,7 +56,7 @@ class PartialTreeNodes:
         return PartialTreeNodes(label, start, child, arity, height)
 
     def counts(self, device: Device, entries: Entries, which: str) -> Counts:
-        """How often examples have the labels of ``"words"``, of ``"inner"`` nodes or of ``"all"``."""
+        """Count the labels in each example: of ``"words"``, of ``"inner"`` nodes, or of ``"all"`` nodes."""
         node = entries.part
         counts_here = (self.arity[node] > 0) == (which == "inner") if which != "all" else self.arity[node] >= 0
         label, weight = self.label[node[counts_here]], entries.weight[counts_here]
@@ -61,13 +68,13 @@ class PartialTreeRows:
     """The rows of the matrix, prepared once for all strips."""
 
     nodes: PartialTreeNodes
-    entries: Entries  # of nodes that have columns, those of an example by kind
+    entries: Entries  # of nodes with matching columns, ordered by example and kind
     entry_kind: Array
     kind: Array  # per node
-    counts: list[RowCounts]  # of each product
+    counts: list[RowCounts]  # per product of counts
     local: Array
-    cells: NDArray[np.int64]  # per row, at most
-    highest: NDArray[np.int64]  # the highest node of all rows up to each
+    cells: NDArray[np.int64]  # maximum number of values per row
+    highest: NDArray[np.int64]  # the largest node number in all rows up to each row
 
 
 class PartialTreeColumns(DeviceColumns):
@@ -86,7 +93,7 @@ class PartialTreeColumns(DeviceColumns):
     ) -> None:
         if similar is not None:
             raise TreeletError(
-                f"similar words are not compared by {keyword('device', device.name)}: use {keyword('device', 'cpu')}"
+                f"{keyword('device', device.name)} does not support similar words. Use {keyword('device', 'cpu')}."
             )
         super().__init__(device, store, weights)
         xp = self.xp
@@ -112,7 +119,10 @@ class PartialTreeColumns(DeviceColumns):
         self._in_pieces(entries, column_of[entries.part])
 
     def _count(self, nodes: PartialTreeNodes, entries: Entries, leaves: bool, terminal: float) -> None:
-        """What does not depend on children, as products of counts: of which nodes of rows, with which of columns, times what."""
+        """Set `products`, the part of the kernel that does not depend on children, as products of counts.
+
+        Each product has the nodes of rows that are counted, the counts of columns, and a factor.
+        """
         _, _, constant, of_words = self.numbers
         self.bound = int(nodes.label[entries.part].max()) + 1 if len(entries.part) else 1
         if leaves and terminal != 1:
@@ -126,7 +136,10 @@ class PartialTreeColumns(DeviceColumns):
         ]
 
     def _in_groups(self, nodes: PartialTreeNodes, column: Array, kind: Array, production: Array) -> Array:
-        """Order columns by label, generation, production; those that agree are a group. Productions that are alike come together."""
+        """Return the columns ordered by label, generation and production.
+
+        Columns that agree in all three form a group. Similar productions are adjacent.
+        """
         xp, device = self.xp, self.device
         count = len(column)
         each = max(GENERATION, -(-count // GENERATIONS))
@@ -147,14 +160,17 @@ class PartialTreeColumns(DeviceColumns):
         sizes = xp.bincount(kind.astype(np.int64) * ages + age, minlength=self.kinds * ages).reshape(self.kinds, ages)
         up_to = xp.zeros((ages + 1, self.kinds), np.int32)
         up_to[1:] = xp.cumsum(sizes, axis=1).T
-        self.up_to = up_to  # columns of each kind in the first generations
+        self.up_to = up_to  # number of columns of each kind in the first generations
         self.size = up_to[ages]
         self.first = xp.zeros(self.kinds, np.int32)
         self.first[1:] = xp.cumsum(self.size)[:-1]
         return column[order]
 
     def _index_children(self, nodes: PartialTreeNodes, column: Array, column_of: Array) -> None:
-        """The columns' children: all first ones of a group, then all second ones. Their labels are the group's."""
+        """Index the children of the columns: all first children of a group, then all second children, and so on.
+
+        The labels of the children are stored once per group.
+        """
         xp, device = self.xp, self.device
         group_start = starts(device, self.group, self.groups)
         first = column[group_start[:-1]]
@@ -186,7 +202,10 @@ class PartialTreeColumns(DeviceColumns):
         self.wide_start = starts(device, self.kind_of[nodes.label[column[wide]]], self.kinds)
 
     def _in_pieces(self, entries: Entries, part: Array) -> None:
-        """The columns' examples: which parts they hold, how often. Those with many parts, as models have, are several pieces."""
+        """Set the parts of the columns' examples, with their weights.
+
+        Examples with many parts, such as models, are split into several pieces.
+        """
         xp, device = self.xp, self.device
         has_column = part >= 0
         self.part, self.weight = part[has_column], entries.weight[has_column]
@@ -238,7 +257,7 @@ class PartialTreeColumns(DeviceColumns):
                 self._add_up(rows, work, values, first, last, out[first - begin : last - begin], halves)
 
     def _runs(self, rows: PartialTreeRows, begin: int, end: int, halves: bool) -> Iterator[tuple[int, int, int]]:
-        """Rows whose values fit, and of how many generations the columns are that they ask for."""
+        """Yield ranges of rows whose values fit into memory, and the number of generations of columns that they need."""
         ages = np.full(end - begin, len(self.cuts))
         if halves:
             ages = np.searchsorted(self.cuts, rows.highest[begin:end], side="right")
@@ -249,9 +268,9 @@ class PartialTreeColumns(DeviceColumns):
                 yield begin_of_strip, end_of_strip, int(ages[first])
 
     def _compare(self, rows: PartialTreeRows, work: Strip, last_node: int) -> Array:
-        """The values of a strip's parts."""
+        """Return the values of the parts of a strip."""
         if 8 * work.cells > self.device.free_bytes():
-            raise MemoryError(f"{8 * work.cells:,} bytes of values")
+            raise MemoryError(f"the values take {8 * work.cells:,} bytes")
         nodes = rows.nodes
         values = self.xp.empty(work.cells + 1)
         common = (
@@ -292,7 +311,7 @@ class PartialTreeColumns(DeviceColumns):
             over_columns(-(-some // TOGETHER) * -(-pieces // THREADS), some, row, first + row)
 
     def _wide_pairs(self, nodes: PartialTreeNodes, work: Strip) -> WidePairs | None:
-        """None if there are none."""
+        """Return the pairs of wide nodes of a strip, or None if there are none."""
         xp = self.xp
         if not len(self.wide):
             return None
@@ -313,21 +332,18 @@ class PartialTreeColumns(DeviceColumns):
 
 @dataclass(frozen=True)
 class WidePairs:
-    """Pairs of which both have more than `FEW` children.
-
-    Attributes
-    ----------
-    part : the rows' wide nodes, in a strip
-    pair : how many pairs come before those of each; all
-    level, pair_of_level : where each level begins among the nodes, and among the pairs
-    memory : for `most` numbers a block
-    """
+    """Pairs of nodes that both have more than `FEW` children."""
 
     part: Array
+    """Index of each wide node of the rows in the strip."""
     pair: Array
+    """Index of the first pair of each wide node, then the total."""
     level: NDArray[np.int64]
+    """Index of the first wide node of each level, then the total."""
     pair_of_level: NDArray[np.int64]
+    """Index of the first pair of each level, then the total."""
     memory: Array
+    """Working memory: `most` numbers per block."""
     most: int
     blocks: int
 
@@ -335,6 +351,6 @@ class WidePairs:
         return self.pair, self.part, columns.wide_start, columns.wide, self.memory, self.most
 
     def numbers(self, level: int) -> tuple[int, int, int, int]:
-        """How many blocks of threads work on a level; the first and the last of its nodes; the blocks again."""
+        """Return the number of thread blocks for a level, the first of its nodes, the end, and the blocks again."""
         blocks = min(self.blocks, int(self.pair_of_level[level + 1] - self.pair_of_level[level]))
         return blocks, int(self.level[level]), int(self.level[level + 1]), blocks

@@ -1,8 +1,8 @@
-"""What all device algorithms share: examples as entries on the device, parts of rows compared with parts of columns.
+"""The base of all device algorithms: examples as entries on the device, and parts of rows compared with parts of columns.
 
-A *part* is what two examples may have in common: a node, an edge, a position, a window. Parts of one *kind* are compared with each other;
-the columns' parts of a kind lie beside each other, so that a row's part has its values in one run of memory. Rows are worked on in
-strips, so many at a time that these values fit; within a strip, parts at lower levels come first.
+Two examples may share *parts*: nodes, edges, positions or windows. Parts of one *kind* are compared with each other. The
+columns' parts of a kind are adjacent, so the values of a row's part are contiguous in memory. Rows are processed in
+strips whose values fit into memory. Within a strip, parts at lower levels come first.
 """
 
 from __future__ import annotations
@@ -19,81 +19,81 @@ from numpy.typing import NDArray
 from treelet.device.launching import Array, Device, out_of_memory
 
 THREADS = 128
-COLUMNS_A_THREAD = 4  # as in the device code, where it has several
+COLUMNS_PER_THREAD = 4  # must equal `columns_a_thread` of the device code
 CELLS = 1 << 28
-"""Of the matrix that are worked on at once."""
+"""Maximum number of matrix cells that are computed at once."""
 VALUES = 1 << 33
-"""Bytes of values of a strip, at most."""
+"""Maximum number of bytes for the values of a strip."""
 
 
 class Entries(NamedTuple):
-    """Which parts examples hold, and how often: ordered by example."""
+    """The parts of examples with their counts, ordered by example."""
 
     example: Array  # int32
     part: Array  # int32
     weight: Array  # float64
     start: NDArray[np.int64]
-    """Of each example, and the end; in the host's memory."""
+    """Index of the first entry per example, then the total; in host memory."""
 
     @staticmethod
     def of(device: Device, weights: Any) -> Entries:
-        """Those of the core's NodeWeights: parts are nodes."""
+        """Build entries from the core's NodeWeights. Parts are nodes."""
         start = np.asarray(weights.start, np.int64)
         example = owners(device, device.array(start))
         return Entries(example, device.array(weights.node, np.int32), device.array(weights.weight), start)
 
     def within(self, begin: int, end: int) -> Entries:
-        """Of some examples, which keep their numbers."""
+        """Return the entries of some examples, which keep their numbers."""
         own = slice(int(self.start[begin]), int(self.start[end]))
         return Entries(
             self.example[own], self.part[own], self.weight[own], self.start[begin : end + 1] - self.start[begin]
         )
 
     def where(self, device: Device, chosen: Array) -> Entries:
-        """Some of them."""
+        """Return the chosen entries."""
         example = self.example[chosen]
         start = device.to_host(device.xp.searchsorted(example, device.xp.arange(len(self.start), dtype=np.int32)))
         return Entries(example, self.part[chosen], self.weight[chosen], start.astype(np.int64))
 
     def totals(self, device: Device, numbers: Array) -> NDArray[np.int64]:
-        """The sum of some numbers, one an entry, for each example."""
+        """Return the sum per example of numbers that are given per entry."""
         end = device.xp.zeros(len(numbers) + 1, np.int64)
         end[1:] = device.xp.cumsum(numbers)
         total: NDArray[np.int64] = np.diff(device.to_host(end[device.xp.asarray(self.start)]))
         return total
 
     def spread(self, device: Device, start: Array, factor: Array | None = None) -> tuple[Array, Array, Array]:
-        """Each entry once for each of the things ``start[part] .. start[part + 1]`` that belong to its part.
+        """Repeat each entry for each item ``start[part] .. start[part + 1]`` of its part.
 
-        Returns the examples, the things, and the weights, times the things' factors.
+        Return the examples, the items, and the weights, multiplied by the factors of the items.
         """
         xp = device.xp
         end = xp.zeros(len(self.part) + 1, np.int64)
         end[1:] = xp.cumsum(start[self.part + 1] - start[self.part])
         entry = owners(device, end)
-        thing = start[self.part[entry]] + (xp.arange(len(entry), dtype=np.int64) - end[entry])
-        weight = self.weight[entry] if factor is None else self.weight[entry] * factor[thing]
-        return self.example[entry], thing, weight
+        item = start[self.part[entry]] + (xp.arange(len(entry), dtype=np.int64) - end[entry])
+        weight = self.weight[entry] if factor is None else self.weight[entry] * factor[item]
+        return self.example[entry], item, weight
 
 
 def owners(device: Device, start: Array) -> Array:
-    """For each i below the last of `start`, in which part it lies, as int32."""
+    """Return, for each index below ``start[-1]``, the number of the range that contains it, as int32."""
     xp = device.xp
     total = int(start[-1])
     return (xp.searchsorted(start, xp.arange(total, dtype=np.int64), side="right") - 1).astype(np.int32)
 
 
 def starts(device: Device, numbers: Array, count: int) -> Array:
-    """Where each number begins in an array of numbers below `count`, put in ascending order; and the end."""
+    """Return the index at which each number below `count` starts if `numbers` are sorted, then the total."""
     xp = device.xp
     out = xp.zeros(count + 1, np.int64)
-    if len(numbers):  # of nothing CuPy has no bincount
+    if len(numbers):  # CuPy has no bincount of empty arrays
         out[1:] = xp.cumsum(xp.bincount(numbers, minlength=count))
     return out
 
 
 def up_to(device: Device, node: Array, start: Array, limit: int) -> Array:
-    """How many columns of each kind there are up to a node, of columns whose nodes ascend in each kind."""
+    """Return the number of columns of each kind up to a node. Nodes are ascending within each kind."""
     below = device.xp.zeros(len(node) + 1, np.int64)
     below[1:] = device.xp.cumsum(node <= limit)
     return (below[start[1:]] - below[start[:-1]]).astype(np.int32)
@@ -119,33 +119,31 @@ class Postings:
 
 @dataclass(frozen=True)
 class Strip:
-    """Some rows' parts, ordered by level.
-
-    Attributes
-    ----------
-    part : which they are
-    kind : what they are compared with
-    at : where the values of each begin; the end
-    chunk : how many blocks of threads come before those of each; all
-    level : where each level begins among them, and the end; in the host's memory
-    limit : how many columns of each kind there are for these rows
-    held : the rows that hold them
-    local : from a part to its place here
-    """
+    """The parts of some rows, ordered by level."""
 
     part: Array
+    """Number of each part."""
     kind: Array
+    """Kind of each part."""
     at: Array
+    """Index of the first value of each part, then the total."""
     chunk: Array
+    """Number of the first block of threads of each part, then the total."""
     level: NDArray[np.int64]
+    """Index of the first part of each level, then the number of parts; in host memory."""
     chunk_of_level: NDArray[np.int64]
+    """Number of the first block of threads of each level, then the total; in host memory."""
     limit: Array
+    """Number of columns of each kind that these rows need."""
     held: Postings
+    """The rows that contain each part."""
     local: Array
+    """Index in this strip of each part of all rows."""
     cells: int
+    """Total number of values."""
 
     def levels(self) -> Iterator[tuple[int, int, int]]:
-        """The first and the last of each level, and how many blocks of threads work on it."""
+        """Yield the first part of each level, the end of the level, and its number of thread blocks."""
         blocks = np.diff(self.chunk_of_level)
         yield from zip(self.level[:-1].tolist(), self.level[1:].tolist(), blocks.tolist(), strict=True)
 
@@ -163,16 +161,21 @@ class DeviceColumns(ABC):
 
     @abstractmethod
     def bind(self, store: Any, weights: Any) -> Any:
-        """What is made once of all rows; it has `entries` of parts, and what `strip` and `fill` take of it."""
+        """Prepare all rows once, for use by `fill`."""
 
     @abstractmethod
     def fill(self, rows: Any, begin: int, end: int, out: Array, limit: int | None) -> None:
-        """Add rows ``begin..end`` to `out`, which holds zeros. With a limit, by halves: columns' nodes up to it are in these."""
+        """Add rows ``begin..end`` to `out`, which contains zeros.
+
+        With a limit, only the half of the matrix up to the diagonal is needed. The columns of that half have no node
+        above the limit.
+        """
 
     def rows(self, bound: Any, limit: Any, begin: int, end: int, out: Array) -> tuple[int, int] | None:
-        """As the native core does: write rows, by halves if there is a `limit`; say where a value does not fit, if one does not.
+        """Write rows, as the native core does; with a `limit`, only up to the diagonal.
 
-        `bound` is what `bind` made of the rows. One thread at a time works.
+        `bound` is the result of `bind`. Only one thread works at a time. Return the row and column of the first value
+        that does not fit a float64, or None.
         """
         with self._busy:
             return self._fill_rows(bound, limit, begin, end, out)
@@ -203,7 +206,7 @@ class DeviceColumns(ABC):
         return self._large(out, begin, limit is not None)
 
     def _large(self, out: Array, begin: int, halves: bool) -> tuple[int, int] | None:
-        if bool(self.xp.isfinite(out.sum())):  # one that is not would show in it
+        if bool(self.xp.isfinite(out.sum())):  # any value that is not finite makes the sum not finite
             return None
         places = np.argwhere(self.device.to_host(~self.xp.isfinite(out)))
         if halves:
@@ -220,12 +223,12 @@ def strip(
     level: Array,
     limit: Array,
     local: Array,
-    columns_a_thread: int = 1,
+    columns_per_thread: int = 1,
 ) -> Strip | None:
-    """The parts of some rows' entries; None if there are none.
+    """Return the parts of some rows' entries as a strip, or None if there are no entries.
 
-    `kind` and `level` are those of all parts; `limit`, how many columns each kind has; `local`, memory for a number a part;
-    `columns_a_thread`, how many of them a thread of the device code works on.
+    `kind` and `level` are given for all parts, and `limit` is the number of columns per kind. `local` is memory for one
+    number per part. A thread of the device code processes `columns_per_thread` columns.
     """
     xp = device.xp
     if not len(part):
@@ -238,7 +241,7 @@ def strip(
     kinds = kind[own]
     width = limit[kinds].astype(np.int64)
     at, chunk = xp.zeros(len(own) + 1, np.int64), xp.zeros(len(own) + 1, np.int64)
-    at[1:], chunk[1:] = xp.cumsum(width), xp.cumsum(-(-width // (THREADS * columns_a_thread)))
+    at[1:], chunk[1:] = xp.cumsum(width), xp.cumsum(-(-width // (THREADS * columns_per_thread)))
     levels = level[own]
     edges = xp.flatnonzero(xp.concatenate([xp.ones(1, bool), levels[1:] != levels[:-1]]))
     edges = xp.concatenate([edges, xp.asarray([len(own)])])
@@ -253,9 +256,10 @@ def strip(
 def strips(
     device: Device, cells: NDArray[np.int64], begin: int, end: int, halves: int | None
 ) -> Iterator[tuple[int, int]]:
-    """Rows in runs whose values fit, as far as one row does.
+    """Yield ranges of rows whose values fit into memory; a single row may exceed it.
 
-    `cells`: how many values each row has, at most; by halves, of so many columns in all (`halves`), it has its part of them.
+    `cells` is the maximum number of values per row. If only the half of the matrix up to the diagonal is needed, `halves`
+    is the total number of columns, and a row counts in proportion to its columns.
     """
     most = max(1, min(VALUES, device.free_bytes() // 4) // 8)
     first, total = begin, 0

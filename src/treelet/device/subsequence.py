@@ -1,4 +1,7 @@
-"""Subsequences in common: see ``cuda/subsequence.cu``. Parts are distinct sequences, those of one type of one kind."""
+"""The gap-weighted subsequence kernel; see ``cuda/subsequence.cu``.
+
+Parts are distinct sequences, and the type of a sequence is its kind.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,10 @@ from treelet.errors import NotEnoughMemoryError
 from treelet.vocabulary import keyword
 
 BLOCKS, WORKING = 1 << 13, 1 << 30
-"""So many at a time, and bytes of working memory: it is used again by the next. But for a single block it may be more."""
+"""Maximum number of thread blocks per launch, and bytes of their working memory, which later launches reuse.
+
+A single block may need more.
+"""
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,7 @@ class SequenceFeatures:
 
     feature: Array  # per child
     start: Array  # per node
-    type: Array  # -1 for none
+    type: Array  # per node, -1 if it is not such a sequence
 
     @staticmethod
     def of(device: Device, store: Any, length: int) -> SequenceFeatures:
@@ -70,7 +76,7 @@ class SubsequenceColumns(DeviceColumns):
         )
         start = self.sequences.start
         self.longest = int((start[self.node + 1] - start[self.node]).max()) if len(node) else 0
-        self.working = THREADS * (length - 1) * self.longest  # numbers a block
+        self.working = THREADS * (length - 1) * self.longest  # numbers per block
         self._check_room()
         self.blocks = min(BLOCKS, max(1, WORKING // (8 * max(1, self.working))))
 
@@ -78,9 +84,9 @@ class SubsequenceColumns(DeviceColumns):
         room, least = self.device.free_bytes() // 2, 8 * self.working
         if room < least:
             raise NotEnoughMemoryError(
-                f"subsequences of {self.length:,} features, in sequences of up to {self.longest:,}, take {least / 2**30:.3g} GiB of "
-                f"working memory on {keyword('device', self.device.name)}, which has {room / 2**30:.3g} GiB for it: "
-                f"use {keyword('device', 'cpu')}"
+                f"Subsequences of {self.length:,} features in sequences of up to {self.longest:,} features take "
+                f"{least / 2**30:.3g} GiB of working memory, but {keyword('device', self.device.name)} has only "
+                f"{room / 2**30:.3g} GiB for them. Use {keyword('device', 'cpu')}."
             )
 
     def bind(self, store: Any, weights: Any) -> SubsequenceRows:

@@ -1,4 +1,4 @@
-"""Complete subtrees in common: equal ones are one node, so that a product of counts of nodes is all there is."""
+"""The subtree kernel. Equal subtrees are one node of the store, so the kernel is a product of counts of nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from treelet.device.strips import DeviceColumns, Entries
 
 
 class SubtreeColumns(DeviceColumns):
-    """The subtree kernel: keys are nodes that have a production, and the rows' counts have the decay.
+    """The subtree kernel. Keys are nodes with a production, and the decay is part of the rows' counts.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class SubtreeColumns(DeviceColumns):
         self.nodes = CountProduct(device, self._counts(store, weights, 1.0), len(store))
 
     def _counts(self, store: Any, weights: Any, lam: float) -> Counts:
-        """How often examples have nodes, times `lam` to the number of productions there."""
+        """Count the nodes of the examples, times `lam` to the power of the number of productions below each node."""
         entries = Entries.of(self.device, weights)
         below = self.device.array(store.productions_below)[entries.part]
         inner = below > 0

@@ -1,4 +1,7 @@
-"""Pieces of tag sequences in common: see ``cuda/tagging.cu``. Parts are suffixes, and those that begin with the same tags are of one kind."""
+"""The tagging kernel; see ``cuda/tagging.cu``.
+
+Parts are suffixes of sequences. Suffixes that start with the same `TAGS` tags are of one kind.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.numbering import Numbers, pairs
 from treelet.device.strips import (
-    COLUMNS_A_THREAD,
+    COLUMNS_PER_THREAD,
     THREADS,
     DeviceColumns,
     Entries,
@@ -25,16 +28,16 @@ from treelet.device.strips import (
 )
 
 TAGS = 3
-"""So many tags make a kind; shorter pieces are counted."""
+"""Number of tags that define a kind. Shorter pieces are counted."""
 
 
 @dataclass(frozen=True)
 class Chains:
-    """What the kernel sees of a store's nodes: positions of tagged sequences; -1 where there is none."""
+    """The nodes of a store as positions of tagged sequences. -1 stands for a missing tag, word or next position."""
 
     tag: Array
     words: list[Array]
-    """The word, that of the next position, and so on."""
+    """The words of each position, of the next position, and so on up to `TAGS`."""
     next: Array
     height: Array
 
@@ -53,7 +56,7 @@ class Chains:
         return Chains(xp.where(inner, label, -1), words, after, device.array(store.height))
 
     def ahead(self, device: Device, numbers: Array) -> Array:
-        """Of each position, what the next one has."""
+        """Return the number of the next position, for each position."""
         return device.xp.where(self.next >= 0, numbers[self.next], -1)
 
 
@@ -61,8 +64,8 @@ class Chains:
 class TaggingRows:
     """The rows of the matrix, prepared once for all strips."""
 
-    words: Array  # all first ones of the nodes, then all second ones
-    next: Array  # per node: the next one, if that has a kind
+    words: Array  # the first word of every node, then the second word of every node, and so on
+    next: Array  # per node: the next node, if that has a kind
     kind: Array
     level: Array
     entries: Entries
@@ -113,8 +116,10 @@ class TaggingColumns(DeviceColumns):
         )
 
     def _pieces(self, chains: Chains, used: Array | None) -> tuple[list[list[Array]], Array]:
-        """Per node, the numbers of the pieces of 1, 2, ... tags that begin there, one for each choice of tags that have their words;
-        and the kind. With `used`, that is for the columns, numbers are given to what these nodes have.
+        """Return the numbers of the pieces of 1, 2, ... tags that start at each node, and the kind of each node.
+
+        A piece of several tags has one number per choice of tags that include their word. For columns, `used` marks their
+        nodes, and new numbers are assigned to the pieces of these nodes.
         """
         device = self.device
 
@@ -163,7 +168,7 @@ class TaggingColumns(DeviceColumns):
         for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
             entries = rows.entries.within(first, last)
             kinds = rows.kind, rows.level, sizes, rows.local
-            work = strip(self.device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_A_THREAD)
+            work = strip(self.device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_PER_THREAD)
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 

@@ -58,7 +58,8 @@ def excerpt(tree: Tree, leaves: int = LEAVES, levels: int = LEVELS) -> Excerpt:
     copies: dict[int, Tree] = {}
     for node in reversed(nodes):  # children come after their parents
         children = tuple(copies[id(kid)] for kid in node.kept)
-        copies[id(node)] = Tree._trusted(node.tree.label, children + (Tree(MORE),) * node.cut)
+        copy = Tree._trusted(node.tree.label, children + (Tree(MORE),) * node.cut)
+        copies[id(node)] = copy if node.tree.children else node.tree  # leaves stay words or open categories
     return Excerpt(copies[id(nodes[0])], f"cut: {len(nodes):,} of {nodes_text(tree)}")
 
 

@@ -16,10 +16,12 @@ from treelet.printable import printable
 PIXELS = 96.0  # per inch
 LARGEST = 20_000  # pixels along a side
 FAMILIES = ("Helvetica", "Arial", "Liberation Sans", "DejaVu Sans")
-INHERITED = ("fill", "stroke", "stroke-width", "font-size", "text-anchor")
+INHERITED = ("fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "text-anchor")
 SIDES = {"start": "left", "middle": "center", "end": "right"}
 
 Style = dict[str, str]
+
+_ROTATION = re.compile(r"rotate\(([-.\d]+) ")  # of a text, around its own position
 
 
 def rendered(svg: str, kind: str, scale: float) -> bytes:
@@ -66,12 +68,12 @@ def _elements(root: Any) -> Iterator[tuple[Any, Style]]:
 
 
 def _look(style: Style) -> dict[str, Any]:
-    return {
-        "facecolor": style["fill"],
-        "edgecolor": style["stroke"],
-        "linewidth": float(style["stroke-width"]) * 72 / PIXELS,
-        "capstyle": "round",
-    }
+    width = float(style["stroke-width"]) * 72 / PIXELS
+    look = {"facecolor": style["fill"], "edgecolor": style["stroke"], "linewidth": width, "capstyle": "round"}
+    if dashes := style.get("stroke-dasharray"):  # matplotlib measures dashes in line widths
+        lengths = [float(length) / float(style["stroke-width"]) for length in dashes.split()]
+        look |= {"linestyle": (0, lengths), "capstyle": "butt"}
+    return look
 
 
 def _path(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
@@ -111,6 +113,9 @@ def _text(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
         color=style["fill"],
         ha=SIDES[style.get("text-anchor", "start")],
         va="baseline",
+        rotation=-float(turned[1]) if (turned := _ROTATION.match(element.attrib.get("transform", ""))) else 0,
+        rotation_mode="anchor",
+        fontweight=element.attrib.get("font-weight", "normal"),
         parse_math=False,
         path_effects=halo,
         zorder=where["zorder"],

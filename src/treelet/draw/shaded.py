@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from treelet.checks import plural
@@ -10,7 +10,8 @@ from treelet.cuts import TreeIndex
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import excerpt
 from treelet.draw.layout import HEIGHT, ForestGraph, width_of
-from treelet.draw.svg import SMALL, Picture, captioned_svg
+from treelet.draw.leaves import DASHES
+from treelet.draw.svg import SMALL, Picture, captioned_svg, open_leaves
 from treelet.errors import ParameterError
 from treelet.structures import Forest, Tree
 
@@ -43,7 +44,7 @@ class ShadedPicture(Picture):
             if node_shade := waiting[label, begin, end].pop(0):
                 self.shades[number] = node_shade
         room = {number: width_of(shade.text, SMALL) + 6 for number, shade in self.shades.items() if shade.text}
-        super().__init__(graph, caption, room)
+        super().__init__(graph, caption, room, open_leaves(tree, graph))
 
     def _node(self, node: int) -> list[str]:
         lines = super()._node(node)
@@ -51,7 +52,9 @@ class ShadedPicture(Picture):
             return lines
         x, y = self.layout.at[node, self.graph.layer[node]].x, self.layout.top[self.graph.layer[node]]
         half = self.layout.box[node] / 2
-        style = f'fill="{shade.fill}" stroke="{shade.line}" stroke-width="{shade.wide:g}"'
+        is_open = node in self.open_leaves
+        outline = f'"#1b1b1b" stroke-dasharray="{DASHES}"' if is_open else f'"{shade.line}"'
+        style = f'fill="{shade.fill}" stroke={outline} stroke-width="{shade.wide:g}"'
         box = f'<rect x="{x - half:.1f}" y="{y:.1f}" width="{2 * half:.1f}" height="{HEIGHT:g}" rx="5" {style}/>'
         shape = next((k for k, text in enumerate(lines) if text.startswith("<rect ")), None)
         if shape is None:  # a word
@@ -135,6 +138,23 @@ def signed(value: float) -> str:
         places = max(0, 1 - _exponent(size))
         text = f"{size:.{places}f}"
     return ("+" if value > 0 else "\u2212") + text
+
+
+def aligned(values: Iterable[float], digits: int = 4) -> Callable[..., str]:
+    """Return a format for a column of numbers: all have as many decimals as the largest needs for `digits` digits.
+
+    The format takes a number and, optionally, ``"+"`` to show the sign of positive numbers.
+
+    >>> number = aligned([12.3456, 0.5, -0.00123])
+    >>> [number(value, "+") for value in (12.3456, 0.5, -0.00123)]
+    ['+12.35', '+0.50', '\u22120.00']
+    """
+    largest = max(map(abs, values), default=0.0)
+    if largest and not 1e-4 <= largest < 1e6:
+        return lambda value, sign="": f"{value:{sign}.{digits - 1}e}".replace("-", "\u2212", 1 if value < 0 else 0)
+    decimals = max(0, digits - 1 - _exponent(largest)) if largest else 0
+    decimals = min(decimals, digits + 2)
+    return lambda value, sign="": f"{value:{sign},.{decimals}f}".replace("-", "\u2212")
 
 
 def _exponent(size: float) -> int:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from html import escape
 
 from treelet.checks import article, check_integer, plural
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import shortened
 from treelet.draw.layout import FONT, HEIGHT, MARGIN, DrawnEdge, ForestGraph, ForestLayout, shown, width_of
+from treelet.draw.leaves import DASHES, is_open
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Forest, Tree
 
@@ -79,6 +80,9 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> D
 def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
     """Draw a tree, with all words in a row at the bottom.
 
+    Categories have boxes, and words have none. In a fragment, such as ``explain(model, tree).fragments[0].tree``, the dashed
+    boxes are categories that the fragment does not expand.
+
     Parameters
     ----------
     tree : Tree or str
@@ -113,7 +117,17 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
 
 def captioned_svg(tree: Tree, caption: str = "") -> Drawing:
     """Draw a tree of any size, with a caption below."""
-    return Drawing(Picture(ForestGraph(Forest.from_tree(tree)), caption).svg(), of=tree)
+    graph = ForestGraph(Forest.from_tree(tree))
+    return Drawing(Picture(graph, caption, open_leaves=open_leaves(tree, graph)).svg(), of=tree)
+
+
+def open_leaves(tree: Tree, graph: ForestGraph) -> set[int]:
+    """Return the nodes of a tree's graph that are open categories of the tree."""
+    is_open_at = [is_open(node) for node in tree.nodes() if not node.children]
+    if not any(is_open_at):
+        return set()
+    leaves = (number for number in range(len(graph.nodes)) if number not in graph.own)
+    return {number for number in leaves if is_open_at[graph.nodes[number].begin]}
 
 
 def _check_limit(limit: object) -> None:
@@ -121,10 +135,16 @@ def _check_limit(limit: object) -> None:
 
 
 class Picture:
-    """The SVG elements of a forest or a tree."""
+    """The SVG elements of a forest or a tree. Nodes in `open_leaves` are drawn as open categories."""
 
-    def __init__(self, graph: ForestGraph, caption: str, room: Mapping[int, float] | None = None) -> None:
-        self.graph, self.caption = graph, caption
+    def __init__(
+        self,
+        graph: ForestGraph,
+        caption: str,
+        room: Mapping[int, float] | None = None,
+        open_leaves: Collection[int] = frozenset(),
+    ) -> None:
+        self.graph, self.caption, self.open_leaves = graph, caption, open_leaves
         self.layout = ForestLayout(graph, room)
 
     def svg(self) -> str:
@@ -166,8 +186,8 @@ class Picture:
             here_x, here_y = x, y
             for number in range(above - 1, layer[tail] - 1, -1):
                 item, top = layout.at[tail, number], layout.top[number]
-                if number == 0:
-                    top += 6
+                if number == 0 and tail not in self.open_leaves:
+                    top += 6  # a word has no box
                 half = (here_y + top) / 2
                 path += f"C{here_x:.1f} {half:.1f} {item.x:.1f} {half:.1f} {item.x:.1f} {top:.1f}"
                 here_x, here_y = item.x, top
@@ -204,13 +224,15 @@ class Picture:
         line = f'stroke="{BEST if best else ONLY}" stroke-width="{1.8 if best else 1:g}"'
         if not label:
             lines.append(f'<circle cx="{x:.1f}" cy="{y + HEIGHT / 2:.1f}" r="6" fill="#ffffff" {line}/>')
-        elif node not in self.graph.own:
+        elif node not in self.graph.own and node not in self.open_leaves:
             lines.append(f'<text x="{x:.1f}" y="{y + 21:.1f}" font-size="{FONT + 1:g}">{escaped(shown(label))}</text>')
         else:
             half = self.layout.box[node] / 2
+            is_open = node in self.open_leaves
+            fill, dashes = ("#ffffff", f' stroke-dasharray="{DASHES}"') if is_open else (_shade(chance), "")
             lines.append(
                 f'<rect x="{x - half:.1f}" y="{y:.1f}" width="{2 * half:.1f}" height="{HEIGHT:g}" rx="5" '
-                f'fill="{_shade(chance)}" {line}/>'
+                f'fill="{fill}" {line}{dashes}/>'
             )
             lines.append(
                 f'<text x="{x:.1f}" y="{y + (14 if number else 19.5):.1f}" font-size="{FONT:g}">'

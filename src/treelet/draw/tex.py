@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from treelet.checks import article
+from treelet.draw.leaves import is_open
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies, Forest, Tree
 
@@ -21,6 +22,7 @@ SPECIAL = {
 }
 SYNTAX = re.compile(r"[\[\],=!;()/@:']|--|''")  # has a meaning in the syntax or in the options of forest
 DEEPEST = 500  # levels, because TeX recurses
+OPEN = ", draw, dashed"  # options of an open category
 LINE = 100  # characters of a subtree on one line
 
 
@@ -36,7 +38,7 @@ def latex(thing: object) -> str:
     -------
     str
         An environment of the package ``forest`` or ``tikz-dependency``. A comment names the package. Special characters of
-        LaTeX are escaped. For non-Latin scripts, use LuaLaTeX or XeLaTeX with a suitable font.
+        LaTeX are escaped. Open categories of a fragment have a dashed frame. For non-Latin scripts, use LuaLaTeX or XeLaTeX with a suitable font.
 
     Examples
     --------
@@ -105,7 +107,7 @@ def _line(tree: Tree, most: int) -> str | None:
     stack: list[Tree | None] = [tree]
     while stack:
         node = stack.pop()
-        text = "]" if node is None else f" [{escaped(node.label)}"
+        text = "]" if node is None else f" [{escaped(node.label)}{OPEN if is_open(node) else ''}"
         length += len(text)
         if length > most and tree.children:
             return None

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treelet.draw.web.pictures import picture
+from treelet.draw.web.pictures import fragment_text, picture
 from treelet.errors import KernelOverflowError
 from treelet.explorer.highlights import Highlights, can_be_attributed, shares_of
 from treelet.explorer.requests import Request, RequestError
@@ -37,7 +37,7 @@ def compare(request: Request) -> dict[str, Any]:
         "cosine": cosine,
         "fragments": [
             {
-                "text": str(fragment.tree),
+                **fragment_text(fragment.tree),
                 "share": fragment.contribution,
                 "counts": fragment.counts,
                 "places": highlights.of(fragment.tree, kernel),

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
 
+from treelet.draw.web.pictures import fragment_text
 from treelet.fragments.explanation import Explanation, NodeShare
 from treelet.fragments.occurrences import places
 from treelet.kernels import Kernel
@@ -54,7 +55,7 @@ def explanation_fields(explanation: Explanation, trees: Iterable[Tree]) -> dict[
         "others": [{"kernel": repr(other.kernel), "share": other.share} for other in explanation.others],
         "fragments": [
             {
-                "text": str(fragment.tree),
+                **fragment_text(fragment.tree),
                 "share": fragment.share,
                 "places": highlights.of(fragment.tree, fragment.kernel),
             }

@@ -1,4 +1,4 @@
-"""Every file that is read or written: a registry of formats of trees, and readers of what is no tree."""
+"""File formats: a registry of formats of trees, and readers and writers for other files."""
 
 from treelet.formats import brackets, dependency_forms, kelp, markup, python_source, svmlight_tk, tabular
 from treelet.formats.base import (

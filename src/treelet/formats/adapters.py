@@ -1,6 +1,7 @@
-"""Other libraries' trees, taken as they are: nothing is imported, only recognized by what it can do.
+"""Adapters for trees of other libraries.
 
-Every adapter says of a node its label and what is below it; `walk` and `flatten` do the rest, without recursion.
+Nothing is imported: objects are recognized by their attributes. An adapter returns the label and the
+children of a node; `walk` and `flatten` do the rest, without recursion.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from treelet import _core
+from treelet.checks import article
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
@@ -26,13 +28,13 @@ class OwnAdapter(Adapter):
     shares = True
 
     def parts(self, node: Node) -> tuple[str, Sequence[Node]]:
-        label: Any = getattr(node, "label", node)  # `flatten` sees whether it is a label
+        label: Any = getattr(node, "label", node)  # `flatten` checks that it is a valid label
         children = getattr(node, "children", ())
         return label, children if type(children) is tuple else tuple(children)
 
 
 class NltkAdapter(Adapter):
-    """nltk's trees. A leaf ``(word, tag)``, as its chunkers give, is a word under its tag; other leaves are words."""
+    """NLTK trees. A leaf ``(word, tag)`` of a chunker becomes a word under its tag; other leaves are words."""
 
     def parts(self, node: Node) -> tuple[str, Sequence[Node]]:
         return safe_label(str(node.label())), list(map(_nltk_child, node))
@@ -52,7 +54,7 @@ _OWN, _NLTK, _SYNTAX, _MARKUP = OwnAdapter(), NltkAdapter(), SyntaxAdapter(), Ma
 
 
 def adapter_for(item: object) -> Adapter | None:
-    """How to walk an object as a tree, or None if it is no tree that treelet knows."""
+    """Return the adapter for an object, or None if treelet does not know it as a tree."""
     if isinstance(getattr(item, "label", None), str) and isinstance(getattr(item, "children", None), tuple):
         return _OWN
     if callable(getattr(item, "label", None)) and hasattr(item, "__iter__"):
@@ -67,16 +69,16 @@ def adapter_for(item: object) -> Adapter | None:
 
 
 def _instead_of(item: object) -> str:
-    """What to give in place of something that is no tree."""
+    """Return advice for an object that is not a tree."""
     if isinstance(item, os.PathLike):
-        return "read a file with treelet.read_trees"
+        return "Read a file with treelet.read_trees."
     if reader_of(item) is not None or (hasattr(item, "words") and hasattr(item, "heads")):
-        return "make trees of dependency parses with treelet.cuts.dependency_trees"
-    return "give a Tree, a bracketed string, an nltk tree, a Python ast node, an XML element or None"
+        return "Convert dependency parses with treelet.cuts.dependency_trees."
+    return "Pass a Tree, a bracketed string such as '(NP (D the))', an NLTK tree, a Python ast node, an XML element or None."
 
 
 def walk(root: Node, adapter: Adapter) -> Iterator[tuple[Node, str, int]]:
-    """The nodes of a tree, children before parents, with their labels and how many children each has."""
+    """Yield the nodes of a tree, children before parents, with their labels and numbers of children."""
     on_path: set[int] = set()
     stack: list[tuple[Node, str, int]] = [(root, "", -1)]
     while stack:
@@ -87,14 +89,14 @@ def walk(root: Node, adapter: Adapter) -> Iterator[tuple[Node, str, int]]:
             continue
         label, below = _label_and_children(node, adapter)
         if below and id(node) in on_path:
-            raise TreeError(f"is no tree: a {type(node).__name__} is its own descendant")
+            raise TreeError(f"is not a tree: {article(type(node).__name__)} is its own descendant.")
         on_path.add(id(node))
         stack.append((node, label, len(below)))
         stack.extend([(each, "", -1) for each in reversed(below)])
 
 
 def _check_cycles(root: Node, adapter: Adapter) -> None:
-    """Raise an error if a node is its own descendant: `walk` does so, and it ends."""
+    """Raise an error if a node is its own descendant. `walk` does so, and it terminates."""
     for _ in walk(root, adapter):
         pass
 
@@ -111,7 +113,7 @@ class _LabelNumbers(dict[str, int]):
 
     def __missing__(self, name: str) -> int:
         if problem := label_problem(name):
-            raise TreeError(f"has a node whose label is {problem}")
+            raise TreeError(f"has a node whose label is {problem}.")
         self[name] = number = len(self)
         return number
 
@@ -191,9 +193,9 @@ def flatten(
     numbers: Iterable[int] | None = None,
     adapter_of: Callable[[Node], Adapter | None] = adapter_for,
 ) -> Columns:
-    """Return columns of trees from objects that an adapter knows; None stays a missing tree.
+    """Return columns of trees from objects that have an adapter. None becomes a missing tree.
 
-    Errors name the items by `numbers`, or by their indices.
+    Error messages name items by `numbers`, or by their indices.
     """
     flat = _Flat()
     ends: list[int] = []
@@ -206,16 +208,18 @@ def flatten(
             continue
         adapter = adapter_of(item)
         if adapter is None:
-            raise InputTypeError(f"item {number} is a {type(item).__name__}, not a tree: {_instead_of(item)}")
+            raise InputTypeError(
+                f"Item {number} is {article(type(item).__name__)}, but a tree is needed. {_instead_of(item)}"
+            )
         try:
             flat.add(adapter.root(item), adapter)
         except TreeError as error:
-            raise TreeError(f"item {number} {error}") from None
+            raise TreeError(f"Item {number} {error}") from None
         ends.append(len(flat.label))
         taken.append(number)
     order, arity, endless = _core.children_first(np.array(flat.arity, np.int32), np.array(ends, np.int64))
     if endless >= 0:
-        raise TreeError(f"item {taken[endless]} is no tree: a node is its own descendant")
+        raise TreeError(f"Item {taken[endless]} is not a tree: a node is its own descendant.")
     label = np.array(flat.label, np.int32)[order]
     store, roots = _core.build(list(flat.numbers), label, arity, np.array(ends, np.int64))
     if missing:

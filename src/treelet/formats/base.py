@@ -1,7 +1,7 @@
-"""What a format is, and the registry of them.
+"""File formats, and the registry of all known formats.
 
-A format turns bytes into a `Document`: named columns of trees (hash-consed, in the native core), and where the
-format has them, labels and feature vectors, one row an example.
+A format converts bytes to a `Document`: named columns of trees, which the native core stores with
+shared subtrees, plus labels and feature vectors if the format has them. Each row is an example.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,8 +19,8 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_integer, check_one_of, in_words, wrong
-from treelet.errors import FormatError, ParameterError, TreeSizeError
+from treelet.checks import check_integer, check_one_of, in_words, suggestion, wrong
+from treelet.errors import FormatError, ParameterError, TreeletWarning, TreeSizeError
 from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
 from treelet.formats.format_options import OptionText, option_values, split_options
 from treelet.formats.tree_limits import TreeLimits
@@ -30,7 +31,7 @@ _NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
 
 
 class Columns(NamedTuple):
-    """Trees as the native core holds them: a store of distinct subtrees, and the root of each tree (-1: none)."""
+    """Trees in the native core: a store of distinct subtrees, and the root of each tree (-1 if missing)."""
 
     store: Any
     roots: NDArray[np.int32]
@@ -38,22 +39,24 @@ class Columns(NamedTuple):
 
 @dataclass
 class Document:
-    """What a file holds, one row an example.
+    """Contents of a file, one row per example.
 
     Attributes
     ----------
     trees : dict of str to Columns
-        Named columns of trees. Formats with one unnamed tree a row call it ``"tree"``.
+        Named columns of trees. Formats with one unnamed tree per row call the column ``"tree"``.
     labels : list of str or None
-        The class or target value of each row. What is read has numbers in their shortest form, see `label_text`.
+        Class or target value of each row. Readers write numbers in their shortest form, see
+        `label_text`.
     vectors : dict of str to list of dict
-        Named sparse feature vectors: ``{index or name: value}`` a row. Formats with unnamed ones call them ``"vector"``.
+        Named sparse feature vectors, one ``{index or name: value}`` per row. Formats with unnamed
+        vectors call the column ``"vector"``.
     strings : dict of str to list of str
         Named columns of plain text.
     format : str or None
-        The name of the format that it was read in.
+        Name of the format from which the document was read.
     lines : list of int or None
-        Where each tree begins, in formats whose trees stand for something else: source code and markup.
+        First line of each tree, for source code and markup.
     """
 
     trees: dict[str, Columns] = field(default_factory=dict)
@@ -89,27 +92,33 @@ class Document:
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: how to read it, perhaps how to write it, and what suggests it.
+    """A file format: its reader, its writer if it has one, and the signs by which it is detected.
 
     Attributes
     ----------
-    name, description : str
+    name : str
+        Name to pass as `format`.
+    description : str
+        One line for lists of formats.
     read : callable
-        From a `Source` and options to a `Document`.
+        Function from a `Source` and options to a `Document`.
     write : callable, optional
-        A `Document` to a stream of text.
+        Function that writes a `Document` to a text stream.
     suffixes : tuple of str
-        The names of files that suggest it.
-    holds : tuple of str, optional
-        What it can hold beside one column of trees: some of ``"labels"``, ``"vectors"``, ``"strings"``, ``"trees"`` (more
-        columns of them), and the names of columns of text that it has a place for. What it cannot hold is not written without a word, see `write_document`. By default
-        all of them.
+        Suffixes of file names that suggest the format.
     looks : callable, optional
-        Given the first bytes of a file, as UTF-8: why they look like this format (``"it begins with '('"``), or None.
-        It should be sure: what looks like a format is read as it, if the name does not say otherwise.
+        Function from the first bytes of a file, as UTF-8, to the reason why they look like this
+        format (``"it begins with '('"``), or None. Return a reason only for a clear match:
+        the file is then read in this format, unless its name suggests another one.
+    holds : tuple of str, optional
+        Contents that can be stored besides one column of trees: some of ``"labels"``,
+        ``"vectors"``, ``"strings"``, ``"trees"`` (further columns of trees), and the names of
+        supported text columns. `write_document` refuses to drop other contents silently. Default:
+        all of them.
     blocks : callable, optional
-        From a `Source`, a number and the options of `read` to `Document` after `Document` of so many examples, the last of
-        fewer, so that files larger than memory can be read. See `read_blocks`.
+        Function from a `Source`, a number of examples and the options of `read` to an iterator of
+        documents with that many examples each. It allows `read_blocks` to read files larger than
+        memory.
     """
 
     name: str
@@ -122,11 +131,11 @@ class Format:
     blocks: Callable[..., Iterator[Document]] | None = None  # (source: Source, size: int | None, **options)
 
     def options(self) -> dict[str, inspect.Parameter]:
-        """What `read` can be told, by name."""
+        """Return the options of `read` by name."""
         return dict(list(inspect.signature(self.read).parameters.items())[1:])
 
     def takes(self, options: Collection[str]) -> bool:
-        """Whether `read` knows all these options."""
+        """Return whether `read` has all these options."""
         known = self.options()
         return known.keys() >= set(options) or any(p.kind is p.VAR_KEYWORD for p in known.values())
 
@@ -135,24 +144,26 @@ FORMATS: dict[str, Format] = {}
 
 
 def register(format: Format) -> Format:
-    """Add a format to the registry, so that every reader and command knows it."""
+    """Add a format to the registry, so every reader and command supports it."""
     FORMATS[format.name] = format
     return format
 
 
-# --- which format -----------------------------------------------------------------------------------------------
+# --- detection of the format ------------------------------------------------------------------------------------
 
 
 def find_format(name: str | None, file: object = None) -> Format:
-    """The format called `name`, or the one that the file's name suggests (brackets, if none does)."""
+    """Return the format called `name`, or the format that a file name suggests. Default: brackets."""
     if name is not None:
         known = FORMATS.get(name) or FORMATS.get(str(name).lower())
         if known is None:
             error = wrong("format", in_words(map(repr, sorted(FORMATS))), name)
-            meant = next(
+            by_suffix = next(
                 (candidate.name for candidate in FORMATS.values() if f".{name}".lower() in candidate.suffixes), None
             )
-            raise ParameterError(f"{error} Files of that suffix are {meant!r}.") if meant else error
+            hint = f" Files with this suffix have the format {by_suffix!r}." if by_suffix else ""
+            hint = hint or suggestion(str(name), FORMATS)
+            raise ParameterError(f"{error}{hint}") if hint else error
         return known
     return _by_suffix(file) or FORMATS["brackets"]
 
@@ -167,7 +178,7 @@ def _by_suffix(file: object) -> Format | None:
 
 
 def _by_content(head: bytes, options: Collection[str] = (), but: Format | None = None) -> tuple[Format, str] | None:
-    """The format that the first bytes look like, and why; those that were registered last are asked first."""
+    """Return the format that the first bytes look like, and why. Formats registered last are tried first."""
     for known in reversed(FORMATS.values()):
         if known is not but and known.looks is not None and known.takes(options) and (why := known.looks(head)):
             return known, why
@@ -175,24 +186,29 @@ def _by_content(head: bytes, options: Collection[str] = (), but: Format | None =
 
 
 class FormatChoice(NamedTuple):
-    """A format, the reason for choosing it (None if the choice is certain), and the options written after its name."""
+    """A format, the reason for choosing it (None if the choice is certain), and the options after its name."""
 
     format: Format
     why: str | None = None
     given: Mapping[str, Any] = MappingProxyType({})
 
     def explained(self, error: FormatError, head: bytes) -> FormatError:
-        """The error with what was guessed, and what would fit better."""
+        """Return the error, extended by the detected format and by formats that would fit better."""
         if self.why is None or isinstance(error, TreeSizeError):
             return error
         other = _by_content(head, but=self.format)
         hint = (
-            f"{keyword('format', other[0].name)} may fit, since {other[1]}"
+            f"{keyword('format', other[0].name)} may fit better, because {other[1]}."
             if other
-            else f"{keyword('format')} names another: {_names()}"
+            else f"To choose another format, use {keyword('format')} with one of {_names()}."
         )
-        message = f"{error.message} (read as {self.format.name}, since {self.why}; {hint})"
+        message = f"{_sentence(error.message)} The file was read as {self.format.name}, because {self.why}. {hint}"
         return FormatError(message, error.source, error.line, error.column)
+
+
+def _sentence(text: str) -> str:
+    """Return a text that ends like a sentence, so another sentence can follow."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _names() -> str:
@@ -200,8 +216,11 @@ def _names() -> str:
 
 
 def choose_format(name: str | None, source: Source, options: Collection[str] = ()) -> FormatChoice:
-    """The format called `name`; else what the file's name suggests, unless its content plainly is of another format;
-    else what the content looks like; else brackets. What is guessed must know the options.
+    """Return the format to read a source with.
+
+    An explicit `name` wins. Otherwise the suffix of the file decides, unless the content clearly has
+    another format. Without a known suffix, the content decides, and the last resort is brackets. A
+    detected format must support all `options`.
     """
     if name is not None:
         name, texts = split_options(name)
@@ -215,7 +234,7 @@ def choose_format(name: str | None, source: Source, options: Collection[str] = (
             return FormatChoice(named, None if sure else f"its name ends in {unpacked_name(source.name).suffix}")
     if seen is not None:
         return FormatChoice(*seen)
-    return FormatChoice(FORMATS["brackets"], "it looks like no other format" if head.strip() else None)
+    return FormatChoice(FORMATS["brackets"], "it does not look like any other format" if head.strip() else None)
 
 
 # --- reading and writing ----------------------------------------------------------------------------------------
@@ -228,36 +247,57 @@ def read_document(
     encoding: str = "utf-8",
     on_error: str = "raise",
     labels: bool = True,
+    expect_labels: bool = False,
     max_nodes: int | None = None,
     max_depth: int | None = None,
     **options: Any,
 ) -> Document:
-    """Read a file in any registered format.
+    r"""Read a file in any registered format.
 
     Parameters
     ----------
     file : path or open file
-        ``.gz``, ``.xz`` and ``.bz2`` are unpacked; ``"-"`` is the standard input.
+        ``.gz``, ``.xz`` and ``.bz2`` files are unpacked. ``"-"`` is standard input.
     format : str, optional
-        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, or its content.
-    encoding : str
-        Of the file.
-    on_error : {"raise", "skip"}
-        What becomes of a tree or a row that is not as it should be: an error; or it is left out, with all that belongs
-        to it, and a warning says how many were, and where the first ones are.
-    labels : bool
-        Whether they are wanted: where not, a file that does not say which column they are in is read without them.
+        A name from `treelet.formats.FORMATS`. Default: detected from the file name, then from the
+        content.
+    encoding : str, default "utf-8"
+        Text encoding of the file.
+    on_error : {"raise", "skip"}, default "raise"
+        ``"raise"`` stops at the first malformed tree or row. ``"skip"`` skips every malformed row;
+        a warning reports how many were skipped and where the first ones are.
+    labels : bool, default True
+        Whether labels are needed. If False, a table is read without labels unless a label column is
+        named.
+    expect_labels : bool, default False
+        Whether to warn if the file has no labels. There is no warning with ``labels=False`` or
+        ``label_column=None``.
     max_nodes, max_depth : int, optional
         Limits per tree. A larger tree counts as malformed; the error is a `TreeSizeError`. Words
         count as nodes. The depth is the number of edges from the root to the deepest word. Default:
         no limit.
     **options
-        Of the format.
+        Options of the format, such as ``drop_empty=True``.
+
+    Returns
+    -------
+    Document
+        The contents of the file.
+
+    Examples
+    --------
+    >>> import io
+    >>> from treelet.formats import read_document
+    >>> document = read_document(io.StringIO("yes\t(A x)\nno\t(A y)\n"))
+    >>> document.format, document.labels
+    ('tsv', ['yes', 'no'])
     """
     limits = TreeLimits.of(max_nodes, max_depth)
     with _opened(file, format, encoding, on_error, labels, options) as (source, chosen, reader_options):
         document = _within(limits, chosen.read(source, **reader_options), source)
         source.told(len(document), "examples" if document.labels is not None else "trees")
+        if expect_labels and _wants_labels(labels, reader_options) and _is_unlabeled(document):
+            _warn_unlabeled(source.name, chosen, document)
     return _named(document, chosen)
 
 
@@ -269,30 +309,58 @@ def read_blocks(
     encoding: str = "utf-8",
     on_error: str = "raise",
     labels: bool = True,
+    expect_labels: bool = False,
     max_nodes: int | None = None,
     max_depth: int | None = None,
     **options: Any,
 ) -> Iterator[Document]:
-    """As `read_document`, `block` examples at a time, so that a file may be larger than memory.
+    """Read a file in blocks of `block` examples, so the file may be larger than memory.
 
-    Each document has a store of its own. An error comes when the block is read in which it is.
+    The parameters are those of `read_document`. Each document has its own store. An error is raised
+    when the block that contains the malformed item is read.
     """
     check_integer("block", block, 1)
     limits = TreeLimits.of(max_nodes, max_depth)
-    begin, kept, what = 0, 0, "trees"
+    begin, kept, items, labeled = 0, 0, "trees", False
     with _opened(file, format, encoding, on_error, labels, options) as (source, chosen, reader_options):
         if chosen.blocks is None:
             known = sorted(candidate.name for candidate in FORMATS.values() if candidate.blocks)
             raise ParameterError(
-                f"files in the format {chosen.name!r} are read as a whole only, not in blocks: convert them (treelet convert) to "
-                f"one of {', '.join(known)}"
+                f"Files in the format {chosen.name!r} cannot be read in blocks. Convert them with 'treelet convert' to "
+                f"{in_words(known)}, or read them as a whole."
             )
+        expect_labels = expect_labels and _wants_labels(labels, reader_options)
         for whole in chosen.blocks(source, block, **reader_options):
             document = _within(limits, whole, source, begin)
             begin += len(whole)
-            kept, what = kept + len(document), "trees" if document.labels is None else "examples"
+            if expect_labels and document.labels is None:  # at once, because the caller may need the labels now
+                _warn_unlabeled(source.name, chosen, document)
+                expect_labels = False
+            labeled = labeled or not _is_unlabeled(document)
+            kept, items = kept + len(document), "trees" if document.labels is None else "examples"
             yield _named(document, chosen)
-        source.told(kept, what)
+        source.told(kept, items)
+        if expect_labels and not labeled:
+            _warn_unlabeled(source.name, chosen, document)
+
+
+def _wants_labels(labels: bool, options: Mapping[str, Any]) -> bool:
+    return labels and options.get("label_column", "") is not None
+
+
+def _is_unlabeled(document: Document) -> bool:
+    return document.labels is None or (len(document.labels) > 0 and not any(document.labels))
+
+
+def _warn_unlabeled(name: str, format: Format, document: Document) -> None:
+    """Warn about a file without labels that was read where labels are expected."""
+    y = "y is None" if document.labels is None else "every entry of y is an empty string"
+    warnings.warn(
+        f"{name}: the file has no labels (format {format.name!r}), so {y}. To read trees without labels, use "
+        "treelet.read_trees. Formats with labels are tsv, csv, svmlight_tk and kelp.",
+        TreeletWarning,
+        stacklevel=4,
+    )
 
 
 @contextmanager
@@ -304,7 +372,7 @@ def _opened(
     labels: bool,
     options: dict[str, Any],
 ) -> Iterator[tuple[Source, Format, dict[str, Any]]]:
-    """A file, the format that it is in, and what that is to be told; errors in it say how the format was found."""
+    """Yield an open file, its format and the reader's options. Errors report how the format was chosen."""
     with open_source(file, encoding, on_error) as source:
         choice = choose_format(format, source, options)
         written = {name: value for name, value in options.items() if isinstance(value, OptionText)}
@@ -340,10 +408,10 @@ def _named(document: Document, format: Format) -> Document:
 
 
 def label_text(label: str) -> str:
-    """A label as it is held: plain numbers in their shortest form, so that ``+1``, ``1`` and ``1.0`` are one class.
+    """Return a label in its standard form: numbers are shortened, so ``+1``, ``1`` and ``1.0`` are one class.
 
-    A number has at most 15 digits, no exponent and no zeros before it (``007`` is a name). In a label of several words
-    this holds for each.
+    A number has at most 15 digits, no exponent and no leading zeros (``007`` is a name). In a label
+    of several words, each word is converted.
 
     >>> [label_text(label) for label in ("+1", "1.0", "-1.50", "-0", "007", "1e3", "DESC:def", "spam +1")]
     ['1', '1', '-1.5', '0', '007', '1e3', 'DESC:def', 'spam 1']
@@ -363,73 +431,91 @@ def _word_text(word: str) -> str:
 def _check_options(format: Format, options: Collection[str]) -> None:
     for name in options:
         if not format.takes([name]):
-            known = ", ".join(format.options()) or "none"
-            raise ParameterError(f"the format {format.name!r} does not know this option: {name!r}; it has {known}")
+            known = list(format.options())
+            listed = f"Its options are {', '.join(known)}." if known else "It has no options."
+            raise ParameterError(
+                f"The format {format.name!r} has no option {name!r}.{suggestion(name, known)} {listed}"
+            )
 
 
 def find_target(name: str | None, file: object = None) -> Format:
-    """The format called `name`, or the one that the name of a file to be written suggests.
+    """Return the format called `name`, or the format that the name of an output file suggests.
 
     Raises
     ------
     ParameterError
-        The format cannot be written; or none was named, and the file's name ends in nothing that is known.
+        If the format cannot be written, or if no format is named and the suffix is unknown.
     """
     writable = sorted(known.name for known in FORMATS.values() if known.write)
     suffix = unpacked_name(_file_name(file)).suffix
     if name is None and suffix and _by_suffix(file) is None and not hasattr(file, "write"):
-        known = ", ".join(suffix for name_of_format in writable for suffix in FORMATS[name_of_format].suffixes)
+        suffixes = in_words(suffix for name_of_format in writable for suffix in FORMATS[name_of_format].suffixes)
         raise ParameterError(
-            f"{_file_name(file)}: no format's name ends in {suffix}; choose one of {known}, or name the format, one of {writable}"
+            f"{_file_name(file)}: the suffix {suffix} does not belong to a format that can be written. Use {suffixes}, "
+            f"or name the format: {in_words(map(repr, writable))}."
         )
     chosen = find_format(name, file)
     if chosen.write is None:
-        raise ParameterError(f"the format {chosen.name!r} cannot be written; choose one of {writable}")
+        raise ParameterError(
+            f"The format {chosen.name!r} can be read but not written. Choose {in_words(map(repr, writable))}."
+        )
     return chosen
 
 
 def write_document(
     document: Document, file: PathLike | IO[str], format: str | None = None, *, drop: str | Collection[str] = ()
 ) -> None:
-    """Write a file in any registered format that can be written; ``-`` is the standard output.
+    """Write a file in any registered format that has a writer.
 
     Parameters
     ----------
     document : Document
-        What to write.
+        Contents to write.
     file : path or open file
-        ``.gz``, ``.xz`` and ``.bz2`` are packed.
+        ``.gz``, ``.xz`` and ``.bz2`` files are packed. ``"-"`` is standard output. A file appears
+        under its name only when it is complete.
     format : str, optional
-        A name from `treelet.formats.FORMATS`; by default what the file's name suggests, and brackets for one without a suffix.
-    drop : str or collection of str
-        What may be left out, if the format has no place for it: ``"labels"``, ``"vectors"``, ``"strings"``, ``"trees"`` (all columns
-        of trees but the first). Else it is an error.
+        A name from `treelet.formats.FORMATS`. Default: detected from the suffix of the file name;
+        brackets if there is no suffix.
+    drop : str or collection of str, default ()
+        Contents that may be dropped if the format cannot store them: ``"labels"``, ``"vectors"``,
+        ``"strings"``, ``"trees"`` (all columns of trees but the first). Other contents that the
+        format cannot store raise an error.
+
+    Raises
+    ------
+    ParameterError
+        If the format cannot store a part of the document that is not listed in `drop`.
     """
     chosen = find_target(format, file)
     dropped = [drop] if isinstance(drop, str) else list(drop)
     for content in dropped:
         check_one_of("drop", content, PARTS, of="write_document")
-    for content, what in _beside(document, chosen.holds).items():
+    for content, described in _beside(document, chosen.holds).items():
         if content not in chosen.holds and content not in dropped:
             others = [name for name, other in FORMATS.items() if other.write and content in other.holds]
             raise ParameterError(
-                f"the format {chosen.name!r} has no place for {what}: choose {in_words(others)}, or leave them out ({keyword('drop', content)})"
+                f"The format {chosen.name!r} cannot store {described}. Choose {in_words(others)}, or drop this part "
+                f"({keyword('drop', content)})."
             )
     if not document.trees and len(document) and "vectors" not in chosen.holds:
-        raise ParameterError(f"there are no trees to write, and the format {chosen.name!r} holds nothing without them")
+        raise ParameterError(
+            f"The document has no trees, and the format {chosen.name!r} cannot be written without trees. Choose "
+            f"{in_words(name for name, other in FORMATS.items() if other.write and 'vectors' in other.holds)}."
+        )
     with open_target(file) as stream:
         assert chosen.write is not None
         chosen.write(document, stream)
 
 
 def _beside(document: Document, known: Collection[str]) -> dict[str, str]:
-    """What a document holds beside one column of trees and columns of text that are known, in words."""
+    """Describe the contents besides one column of trees and the text columns that are `known`."""
     more = list(document.trees)[1:]
     texts = [name for name in document.strings if name not in known]
     contents = {
         "labels": "labels" if document.labels is not None and any(document.labels) else "",
         "vectors": f"the feature vectors {', '.join(document.vectors)}" if document.vectors else "",
         "strings": f"the texts {', '.join(texts)}" if texts else "",
-        "trees": f"more than one tree a row ({', '.join(more)})" if more else "",
+        "trees": f"more than one tree per row ({', '.join(more)})" if more else "",
     }
-    return {content: what for content, what in contents.items() if what}
+    return {content: described for content, described in contents.items() if described}

@@ -1,4 +1,4 @@
-"""Penn Treebank brackets, by the native reader; and trees back to brackets."""
+"""Penn Treebank brackets: the native reader, and a writer."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import check_boolean, wrong
+from treelet.checks import article, check_boolean, wrong
 from treelet.errors import FormatError, TreeError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.files import CHUNK, Source
 from treelet.formats.looks import end_of_tree, is_tree, opening_lines
 from treelet.vocabulary import keyword
 
-MOST_NODES = 50_000_000  # of a tree that is written or listed: shared parts may make many more
+MOST_NODES = 50_000_000  # of a tree that is written or listed; a tree with shared subtrees may have many more
 _FORBIDDEN = frozenset("() \t\n\r\v\f\0")
 
 
 def label_problem(label: object) -> str | None:
-    """What is wrong with a label, if anything: it must be writable in brackets and read back the same."""
+    """Return why a label cannot be written in brackets and read back the same, or None. It completes "a label is ..."."""
     if not isinstance(label, str):
-        return f"{label!r}, a {type(label).__name__}, not a string"
+        return f"{label!r}, {article(type(label).__name__)}, not a string"
     if not label:
         return "empty"
     if not _FORBIDDEN.isdisjoint(label):
@@ -37,7 +37,7 @@ def label_problem(label: object) -> str | None:
 
 
 class Reader:
-    """Collects trees from bracketed text, with errors that say where."""
+    """Collects trees from bracketed text. Errors name the line and the column."""
 
     def __init__(
         self, source: str, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
@@ -50,14 +50,14 @@ class Reader:
         self._source = source
 
     def feed(self, data: bytes, most: int | None = None) -> int:
-        """Take the next bytes until there are `most` trees; how many were taken."""
+        """Read bytes until there are `most` trees. Return the number of bytes that were read."""
         try:
             return self._native.feed(data, most)
         except _core.InputError as error:
             raise self._error(error) from None
 
     def feed_one(self, data: bytes, line: int = 1, column: int = 1) -> None:
-        """Take bytes that hold exactly one tree and stand at the given place."""
+        """Read bytes that contain exactly one tree and stand at the given place."""
         before = self._native.trees
         self._native.move_to(line, column)
         try:
@@ -65,14 +65,19 @@ class Reader:
             self._finish_tree()
             trees = self._native.trees - before
             if trees != 1:
-                what = "no tree" if trees == 0 else f"{trees} trees"
-                raise FormatError(f"exactly one tree is needed here, there is {what}", self._source, line, column)
+                number = "there is none" if trees == 0 else f"there are {trees:,} trees"
+                raise FormatError(
+                    f"exactly one tree is needed here, but {number}.",
+                    self._source,
+                    line,
+                    column,
+                )
         except FormatError:
             self._native.abandon(before)
             raise
 
     def blocks(self, source: Source, size: int | None) -> Iterator[Columns]:
-        """All trees of a source, so many at a time; what is wrong in it is an error, or left out."""
+        """Yield the trees of a source in blocks of `size` trees. Malformed trees raise an error, or are skipped."""
         if source.on_error != "raise":
             self._feed_what_is_right(source)
             self._doubt_lines(source)
@@ -94,6 +99,7 @@ class Reader:
             yield self.result()
 
     def _feed_what_is_right(self, source: Source) -> None:
+        """Read all well-formed trees of a source, and skip the others."""
         text, at = _DamagedText(b"".join(source.chunks())), 0
         while at < len(text.data):
             end = text.end(at)
@@ -112,22 +118,22 @@ class Reader:
                     raise
 
     def _doubt_lines(self, source: Source) -> None:
-        """Say where a tree seems to have swallowed the next one, among trees that have a line each.
+        """Warn if a tree seems to contain the next one, although most trees have their own line.
 
-        A ')' forgotten in one line and one too many in another: the brackets are right, the trees are not.
+        If one line lacks a ')' and another has one too many, all brackets match but the trees are wrong.
         """
         alone, around, line, begun = self._native.lines
         if 0 < around < alone:
             source.doubt(
-                f"this line begins with '(' within the tree of line {begun}, where other trees have a line each: is a ')' "
-                "missing before it? If not, a blank before the '(' says so",
+                f"this line begins with '(' inside the tree of line {begun}, but most trees have their own line. Is a ')' "
+                "missing before this line? If not, indent the line to avoid this warning.",
                 line,
                 1,
             )
 
     @property
     def trees(self) -> int:
-        """How many there are since the last result."""
+        """Number of trees since the last result."""
         return self._native.trees
 
     def drop_last(self) -> None:
@@ -135,7 +141,7 @@ class Reader:
         self._native.abandon(self._native.trees - 1)
 
     def result(self) -> Columns:
-        """All trees since the last result, in a store of their own; nothing may be left open."""
+        """Return all trees since the last result, in their own store. An open bracket raises an error."""
         self._finish_tree()
         return Columns(*self._native.result())
 
@@ -149,51 +155,53 @@ class Reader:
         line, column, message = error.args
         message = message.replace(
             'encoding="latin-1"', keyword("encoding", "latin-1")
-        )  # the core knows Python's words only
+        )  # the core knows Python's names only
         return FormatError(message, self._source, line, column)
 
 
 def in_blocks(columns: Columns, size: int | None) -> Iterator[Columns]:
-    """Columns, so many trees at a time; at least one block, perhaps an empty one."""
+    """Yield columns of at most `size` trees each: at least one, which may be empty."""
     n = len(columns.roots)
     for begin in range(0, max(n, 1), size or max(n, 1)):
         yield Columns(columns.store, columns.roots[begin:][:size])
 
 
 class _DamagedText:
-    """A text that contains malformed trees: finds the lines, and the place where reading continues after such a tree."""
+    """A text with malformed trees. It finds lines, and the place where reading continues after a malformed tree."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self._codes = np.frombuffer(data, np.uint8)
         self._starts = np.concatenate([[0], np.flatnonzero(self._codes == ord("\n")) + 1])
         depth = np.cumsum(_steps(self._codes), dtype=np.int32)
-        least = np.minimum.accumulate(depth[::-1])[::-1]  # from here on
+        least = np.minimum.accumulate(depth[::-1])[::-1]  # minimum depth from here to the end
         self._depth = depth
-        self._closed = least < depth  # what opens here is closed somewhere
+        self._closed = least < depth  # whether a bracket that opens here is closed somewhere
         begins = self._starts[self._starts < len(data)]
         begins = begins[self._codes[begins] == ord("(")]
         self._open = begins[~self._closed[begins]]
 
     def place(self, at: int) -> tuple[int, int]:
-        """The line and column of a byte, from 1."""
+        """Return the line and the column of a byte, counted from 1."""
         line = int(np.searchsorted(self._starts, at, "right"))
         return line, 1 + int(_begins_character(self._codes[self._starts[line - 1] : at]).sum())
 
     def offset(self, line: int, column: int, least: int) -> int:
-        """The byte at a line and column, not before `least`: where a character begins, or what should be one and is not UTF-8."""
+        """Return the offset of a line and column, at least `least`: where a character begins, or where invalid UTF-8 is."""
         start = int(self._starts[line - 1])
         end = int(self._starts[line]) if line < len(self._starts) else len(self.data)
         codes = self._codes[start:end]
         begins = _begins_character(codes)
-        stray = ~begins & np.concatenate([[True], codes[:-1] < 0x80])  # goes on with a character that is not there
+        stray = ~begins & np.concatenate([[True], codes[:-1] < 0x80])  # a continuation byte without a beginning
         here = (np.cumsum(begins) - begins == column - 1) & (begins | stray)
         here[: max(0, least - start)] = False
         return start + int(here.argmax())
 
     def end(self, at: int) -> int:
-        """How far to read from a byte: to the next line that begins a tree which is never closed; from such a line, to
-        the next that begins a tree.
+        """Return how far to read from a byte.
+
+        Reading stops at the next line that begins a tree that is never closed. From such a line, reading
+        stops at the next line that begins a tree.
         """
         following = int(np.searchsorted(self._open, at))
         if following < len(self._open) and self._open[following] == at:
@@ -205,8 +213,10 @@ class _DamagedText:
         return len(self.data) if newline < 0 else newline + 1
 
     def after(self, start: int) -> int:
-        """Where the next tree may begin: where the brackets that begin at `start` are closed; if they never are, at the
-        next line that begins with one; after text outside of brackets, at the next one.
+        """Return where the next tree may begin.
+
+        That is after the bracket that closes the one at `start`. If it is never closed, it is the next line
+        that begins with a bracket. After text outside brackets, it is the next bracket.
         """
         if self.data[start : start + 1] != b"(":
             return self.data.find(b"(", start + 1) % (len(self.data) + 1)
@@ -231,16 +241,16 @@ def _steps(codes: NDArray[np.uint8]) -> NDArray[np.int8]:
 def read_brackets(
     source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
 ) -> Document:
-    """Trees in brackets: over many lines, several a line, with or without anonymous roots.
+    """Read trees in brackets. A tree may span lines, and a line may contain several trees.
 
     Parameters
     ----------
-    drop_empty : bool
-        Leave out ``-NONE-`` elements and the nodes they leave childless.
-    drop_function_tags : bool
-        ``NP-SBJ-1`` becomes ``NP`` and ``ADVP|PRT`` ``ADVP``; labels that begin with ``-`` stay.
+    drop_empty : bool, default False
+        Drop ``-NONE-`` elements and the nodes that have no children without them.
+    drop_function_tags : bool, default False
+        Shorten ``NP-SBJ-1`` to ``NP`` and ``ADVP|PRT`` to ``ADVP``. Labels that begin with ``-`` are kept.
     root : str, optional
-        A label for anonymous roots. By default ``( (S ...) )`` is the tree ``(S ...)``.
+        Label for anonymous roots. Default: ``( (S ...) )`` is read as ``(S ...)``.
     """
     return next(_bracket_blocks(source, None, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root))
 
@@ -252,7 +262,7 @@ def _bracket_blocks(source: Source, size: int | None, **options: Any) -> Iterato
 
 @wraps(read_brackets, assigned=())
 def read_lines(source: Source, **options: Any) -> Document:
-    """One tree a line; blank lines are passed over."""
+    """Read one tree per line. Blank lines are ignored."""
     return next(_line_blocks(source, None, **options))
 
 
@@ -278,7 +288,7 @@ def _looks_like_brackets(head: bytes) -> str | None:
 
 
 def _looks_like_lines(head: bytes) -> str | None:
-    """Its first line is a tree; if that is not closed, the next one must begin another."""
+    """Return a reason if the first line is a tree. If that tree is not closed, the next line must begin another tree."""
     first, *others = opening_lines(head) or [""]
     open_first = end_of_tree(first.lstrip()) is None
     if is_tree(first) or (open_first and (not others or others[0].startswith("("))):
@@ -290,9 +300,9 @@ def _looks_like_lines(head: bytes) -> str | None:
 
 
 def bracketed(columns: Columns) -> Iterator[str]:
-    """Each tree in brackets on one line; an empty string for a missing one.
+    """Yield each tree in brackets on one line; an empty string for a missing tree.
 
-    Shared subtrees are spelled once, so this costs one pass over the store and the text itself.
+    The cost is one pass over the store plus the length of the text.
     """
     store = columns.store
     labels, label = store.labels, store.label.tolist()
@@ -306,14 +316,14 @@ def bracketed(columns: Columns) -> Iterator[str]:
             continue
         if size[root] > MOST_NODES:
             raise TreeError(
-                f"tree {number} has more than {MOST_NODES:,} nodes, since its parts are shared, and cannot be written in "
-                "brackets: save the bank with treelet.save"
+                f"Tree {number} has more than {MOST_NODES:,} nodes when its shared subtrees are expanded, so it cannot be "
+                "written in brackets. Save the bank with treelet.save instead."
             )
         if start[root] == start[root + 1]:
             yield f"({labels[label[root]]})"
             continue
         parts: list[str] = []
-        stack: list[int] = [root]  # ~0 closes a node
+        stack: list[int] = [root]  # a negative number closes a node
         while stack:
             node = stack.pop()
             if node < 0:
@@ -330,7 +340,7 @@ def bracketed(columns: Columns) -> Iterator[str]:
 
 
 def write_brackets(document: Document, stream: IO[str]) -> None:
-    """One tree a line; of several columns, the first."""
+    """Write the first column of trees, one tree per line."""
     for columns in document.trees.values():
         refuse_missing(columns)
         for line in bracketed(columns):
@@ -339,16 +349,19 @@ def write_brackets(document: Document, stream: IO[str]) -> None:
 
 
 def refuse_missing(columns: Columns) -> None:
-    """Raise if a tree is missing: brackets have no way to say so."""
+    """Raise an error if a tree is missing, because brackets cannot represent a missing tree."""
     missing = (columns.roots < 0).nonzero()[0]
     if len(missing):
         raise FormatError(
-            f"row {missing[0]} has no tree, which this format cannot say: use svmlight_tk or kelp", "<output>"
+            f"row {missing[0]} has no tree, and this format cannot represent a missing tree. Use svmlight_tk or kelp.",
+            "<output>",
         )
 
 
-# What looks like brackets may look like lines as well: brackets hold both, and are asked first.
-register(Format("lines", "one tree a line", read_lines, write_brackets, (".txt",), _looks_like_lines, (), _line_blocks))
+# A file may match both formats. Brackets are tried first, because they include lines.
+register(
+    Format("lines", "one tree per line", read_lines, write_brackets, (".txt",), _looks_like_lines, (), _line_blocks)
+)
 register(
     Format(
         "brackets",

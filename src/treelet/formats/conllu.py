@@ -1,7 +1,7 @@
-"""Dependency parses as columns: files in CoNLL-U, the format of Universal Dependencies, and objects of spaCy, stanza and conllu.
+"""Dependency parses as columns: files in CoNLL-U, and objects of spaCy, stanza and conllu.
 
-CoNLL-U has one word per line in ten columns, and an empty line after each sentence. `treelet.structures.read_conllu` makes
-`Dependencies` of the columns.
+CoNLL-U is the format of Universal Dependencies. It has one word per line in ten columns, and an empty line
+after each sentence. `treelet.structures.read_conllu` converts the columns to `Dependencies`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
-from treelet.checks import check_one_of
+from treelet.checks import article, check_one_of, plural
 from treelet.errors import InputTypeError, TreeError, TreeletWarning
 from treelet.formats.files import Source
+from treelet.vocabulary import keyword
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 UNKNOWN = "_"
@@ -34,7 +35,7 @@ class ConlluWord(NamedTuple):
 
 
 class Heads(NamedTuple):
-    """A parse as columns: of each word its tag, its head (counted from 1; 0: a root), its relation, its lemma."""
+    """A parse as columns: words, tags, heads (counted from 1; 0 for a root), relations and lemmas."""
 
     words: Sequence[str]
     tags: Sequence[str]
@@ -51,14 +52,14 @@ class ConlluSentence(NamedTuple):
 
 
 def check_tag(tag: object) -> None:
-    """Which of CoNLL-U's two tags."""
+    """Raise an error unless `tag` names one of the two tag columns of CoNLL-U."""
     check_one_of("tag", tag, TAGS)
 
 
 def read_sentences(source: Source) -> Iterator[ConlluSentence]:
-    """Yield the sentences of a file; errors name the line.
+    """Yield the sentences of a file. Errors name the line.
 
-    Multiword tokens (``3-4``) and empty nodes (``3.1``) are not syntactic words: they stay in `lines` only.
+    Multiword tokens (``3-4``) and empty nodes (``3.1``) are not syntactic words. They are kept in `lines` only.
     """
     for group in source.groups():
         with source.item():
@@ -75,76 +76,82 @@ def read_sentences(source: Source) -> Iterator[ConlluSentence]:
 def _row(source: Source, number: int, line: str, expected: int) -> ConlluWord | None:
     cells = line.split("\t")
     if len(cells) != len(COLUMNS):
-        hint = "; they look separated by blanks" if len(cells) == 1 and len(line.split()) >= len(COLUMNS) else ""
+        spaces = len(cells) == 1 and len(line.split()) >= len(COLUMNS)
+        hint = " The columns seem to be separated by spaces: replace them by tabs." if spaces else ""
         raise source.error(
-            f"a line of CoNLL-U has {len(COLUMNS)} columns with tabs between them, this one has {len(cells)}{hint}",
-            number,
+            f"a CoNLL-U line needs {len(COLUMNS)} tab-separated columns, but this line has {len(cells)}.{hint}", number
         )
     for name, cell in zip(COLUMNS, cells, strict=True):
         if not cell.strip():
-            raise source.error(f"the column {name} is empty: write _ for what is not known", number)
+            raise source.error(f"the column {name} is empty. Write _ for an unknown value.", number)
     if _BESIDE.fullmatch(cells[0]):
         return None
     if cells[0] != str(expected):
         raise source.error(
-            f"the words of a sentence are numbered 1, 2, 3, ...: {expected} is next, not {cells[0]!r}", number
+            f"the words of a sentence must be numbered 1, 2, 3, ... The next number is {expected}, not {cells[0][:40]!r}.",
+            number,
         )
     if not (cells[6].isascii() and cells[6].isdigit() and len(cells[6]) < 10):
         raise source.error(
-            f"the head of a word is the number of another, or 0 for a root, not {cells[6][:40]!r}", number
+            f"the head of a word must be the number of another word, or 0 for a root. Got {cells[6][:40]!r} instead.",
+            number,
         )
     return ConlluWord(number, cells[1], cells[2], cells[3], cells[4], int(cells[6]), cells[7])
 
 
 def _sentence(source: Source, after: int, rows: list[ConlluWord], lines: list[str]) -> ConlluSentence:
     if not rows:
-        raise source.error("there are no words here: a sentence follows its comments without an empty line", after)
+        raise source.error(
+            "this sentence has no words. If these lines are comments, remove the empty line after them.", after
+        )
     for position, row in enumerate(rows, 1):
         if row.head > len(rows):
-            raise source.error(f"the head {row.head} is no word of this sentence, which has {len(rows)}", row.line)
+            raise source.error(
+                f"the head {row.head} does not exist: this sentence has {plural(len(rows), 'word')}.", row.line
+            )
         if row.head == position:
-            raise source.error(f"word {position} is its own head: a root has the head 0", row.line)
+            raise source.error(f"word {position} is its own head. Give a root the head 0.", row.line)
     if problem := heads_problem([row.head for row in rows]):
         raise source.error(f"word {problem[0] + 1}: {problem[1]}", rows[problem[0]].line)
     return ConlluSentence(tuple(rows), tuple(lines))
 
 
 def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
-    """The first word whose head is wrong, and why."""
+    """Return the first word whose head is wrong, and why, as one or two sentences; or None."""
     number = len(heads)
     for index, head in enumerate(heads):
         if isinstance(head, bool) or not isinstance(head, int):
-            return index, f"a head is a number, not {head!r}"
+            return index, f"a head must be an int. Got {head!r} instead."
         if not 0 <= head <= number:
-            return index, f"the head {head} is no word: there are {number}, counted from 1, and 0 is for a root"
+            return index, f"the head {head} does not exist. Heads are 1 to {number}, or 0 for a root."
         if head == index + 1:
-            return index, "it is its own head: a root has the head 0"
-    seen = [0] * (number + 1)  # by which walk
+            return index, "a word cannot be its own head. Give a root the head 0."
+    seen = [0] * (number + 1)  # the walk that first reached each word
     for start in range(1, number + 1):
         here = start
         while here and not seen[here]:
             seen[here] = start
             here = cast("int", heads[here - 1])
         if here and seen[here] == start:
-            return here - 1, "following the heads from here leads back here: one word of the cycle needs another head"
+            return here - 1, "the heads form a cycle through this word. Give one word of the cycle another head."
     return None
 
 
 def warn_of_no_tags(name: str, tags: Iterable[Sequence[str]], tag: str) -> None:
-    """Say that a file has no tags where they were looked for: all words would be alike, without a word."""
+    """Warn if the tag column of a file is empty, because all words would then have the same tag."""
     tagged = [words for words in tags if words]
     if tagged and all(word_tag == UNKNOWN for words in tagged for word_tag in words):
         other = "xpos" if tag == "upos" else "upos"
         warnings.warn(
-            f"{name}: no word has a tag in the column {tag}: all tags are {UNKNOWN!r}. If the tags are in the other one, "
-            f'give tag="{other}"',
+            f"{name}: no word has a tag in the column {tag}: all tags are {UNKNOWN!r}. If the tags are in the column {other}, "
+            f"use {keyword('tag', other)}.",
             TreeletWarning,
             stacklevel=4,
         )
 
 
 def sentence_heads(sentence: ConlluSentence, tag: str) -> Heads:
-    """The parse of a sentence; of lemmas none, if all are unknown."""
+    """Return the parse of a sentence. If all lemmas are unknown, its lemmas are None."""
     _, words, lemmas, upos, xpos, heads, relations = zip(*sentence.rows, strict=True)
     known = None if all(lemma == UNKNOWN for lemma in lemmas) else lemmas
     return Heads(words, upos if tag == "upos" else xpos, heads, relations, known)
@@ -158,7 +165,7 @@ def sentence_lines(
     relations: Sequence[str],
     tag: str,
 ) -> list[str]:
-    """The lines of a sentence; tags go into the column that `tag` names, ``"upos"`` or ``"xpos"``."""
+    """Return the lines of a sentence. Tags go into the column that `tag` names, ``"upos"`` or ``"xpos"``."""
     lines = []
     for k, word in enumerate(words):
         upos, xpos = (tags[k], "_") if tag == "upos" else ("_", tags[k])
@@ -167,11 +174,11 @@ def sentence_lines(
     return lines
 
 
-# --- parses of other libraries: nothing is imported, an object is known by what it can do ----------------------------
+# --- parses of other libraries: nothing is imported, objects are recognized by their attributes ----------------------
 
 
 def reader_of(item: Any) -> Callable[[Any, str], Heads] | None:
-    """How to take another library's parse, or None if it is none that treelet knows."""
+    """Return the function that converts another library's parse, or None if treelet does not know the object."""
     if hasattr(getattr(item, "doc", item), "has_annotation"):
         return spacy_heads
     if hasattr(item, "words") and hasattr(item, "tokens"):
@@ -181,18 +188,19 @@ def reader_of(item: Any) -> Callable[[Any, str], Heads] | None:
     return None
 
 
-def not_parsed(what: str, how: str) -> TreeError:
-    return TreeError(f"{what} has not been parsed: its words have no heads; {how}")
+def not_parsed(subject: str, remedy: str) -> TreeError:
+    """Return the error for an object that has words but no heads."""
+    return TreeError(f"{subject} has not been parsed: its words have no heads. {remedy}")
 
 
 def spacy_heads(tokens: Iterable[Any], tag: str) -> Heads:
-    """A spaCy ``Doc`` or ``Span`` that has been parsed."""
+    """Convert a parsed spaCy ``Doc`` or ``Span``."""
     check_tag(tag)
     try:
         all_tokens = list(tokens)
-        # spaCy makes a word its own head and its relation empty until a parser has been there.
+        # Before a parser has run, spaCy makes every word its own head, with an empty relation.
         if all_tokens and all(token.head.i == token.i and not token.dep_ for token in all_tokens):
-            raise not_parsed("this Doc or Span", "use a pipeline with a parser, as spacy.load('en_core_web_sm')")
+            raise not_parsed("This Doc or Span", "Use a pipeline with a parser, such as spacy.load('en_core_web_sm').")
         words = [token for token in all_tokens if not getattr(token, "is_space", False)]
         number_of = {token.i: number for number, token in enumerate(words, 1)}
         heads = []
@@ -209,16 +217,18 @@ def spacy_heads(tokens: Iterable[Any], tag: str) -> Heads:
             _known([token.lemma_ for token in words]),
         )
     except (AttributeError, TypeError) as error:
-        raise InputTypeError(f"a parsed spaCy Doc or Span is needed, got {type(tokens).__name__} ({error})") from None
+        raise InputTypeError(
+            f"A parsed spaCy Doc or Span is needed, but got {article(type(tokens).__name__)} ({error})."
+        ) from None
 
 
 def stanza_heads(sentence: Any, tag: str) -> Heads:
-    """A stanza ``Sentence``."""
+    """Convert a stanza ``Sentence``."""
     check_tag(tag)
     try:
         words = list(sentence.words)
         if words and all(word.head is None for word in words):
-            raise not_parsed("this sentence", "the Pipeline needs the processor depparse")
+            raise not_parsed("This sentence", "Add the processor 'depparse' to the stanza Pipeline.")
         return Heads(
             [word.text for word in words],
             [(word.upos if tag == "upos" else word.xpos) or UNKNOWN for word in words],
@@ -228,19 +238,20 @@ def stanza_heads(sentence: Any, tag: str) -> Heads:
         )
     except (AttributeError, TypeError) as error:
         raise InputTypeError(
-            f"a parsed sentence of stanza is needed, as in document.sentences, got {type(sentence).__name__} ({error})"
+            f"A parsed stanza Sentence is needed, but got {article(type(sentence).__name__)} ({error}). Sentences are in "
+            "document.sentences."
         ) from None
 
 
 def conllu_heads(tokens: Iterable[Mapping[str, Any]], tag: str) -> Heads:
-    """A ``TokenList`` of the conllu package."""
+    """Convert a ``TokenList`` of the conllu package."""
     check_tag(tag)
     try:
         words = [token for token in tokens if isinstance(token["id"], int)]
         if words and all(token["head"] is None for token in words):
-            raise not_parsed("this sentence", "its column HEAD is empty")
+            raise not_parsed("This sentence", "Fill its column HEAD, for example with a parser.")
         if headless := [token["id"] for token in words if token["head"] is None]:
-            raise TreeError(f"word {headless[0]} has no head: write 0 for a root")
+            raise TreeError(f"Word {headless[0]} has no head. Write 0 for a root.")
         return Heads(
             [token["form"] for token in words],
             [token[tag] or UNKNOWN for token in words],
@@ -249,10 +260,12 @@ def conllu_heads(tokens: Iterable[Mapping[str, Any]], tag: str) -> Heads:
             _known([token["lemma"] for token in words]),
         )
     except (KeyError, TypeError) as error:
-        raise InputTypeError(f"a TokenList of conllu is needed, got {type(tokens).__name__} ({error!r})") from None
+        raise InputTypeError(
+            f"A TokenList of conllu is needed, but got {article(type(tokens).__name__)} ({error!r})."
+        ) from None
 
 
 def _known(lemmas: list[str | None]) -> list[str] | None:
-    """Lemmas with what is missing written as such; None if all are."""
+    """Replace missing lemmas by ``_``. Return None if all are missing."""
     texts = [lemma or UNKNOWN for lemma in lemmas]
     return None if all(lemma == UNKNOWN for lemma in texts) else texts

@@ -1,7 +1,7 @@
-"""Dependency parses as trees, in one of four forms; and CoNLL-U as a file of such trees.
+"""Dependency parses as trees in one of four forms, and CoNLL-U as a file of such trees.
 
-A form says which nodes a word has and what is above each. Where all nodes of all parses have a number and a parent, the native
-core puts them in order: there is no loop over words here.
+A form defines the nodes of a word and the parent of each. The nodes of all parses get numbers and parents
+in NumPy, and the native core sorts them, so there is no Python loop over words.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ Numbers = NDArray[np.int64]
 
 
 class Form(NamedTuple):
-    """What nodes a word has: of which kinds, and on which of them all but the first hang. Dependents hang on the first."""
+    """The nodes of a word: their kinds, and the parents of all but the first. Dependents hang on the first node."""
 
     kinds: tuple[str, ...]
     above: tuple[int, ...] = ()
     neighbors: bool = False
-    """Whether a word's nodes have numbers next to each other: then it has its own place among its dependents."""
+    """Whether the nodes of a word have adjacent numbers. If so, the word has its own position among its dependents."""
 
     def number(self, kind: int, place: Numbers, words: Numbers) -> Numbers:
-        """The numbers of nodes in their trees. Children are in the order of these."""
+        """Return the numbers of nodes in their trees. Children are sorted by these numbers."""
         return len(self.kinds) * place + kind if self.neighbors else words * kind + place
 
 
@@ -51,7 +51,7 @@ FORMS = {
 
 
 def check_form(form: object) -> None:
-    """Which of the four."""
+    """Raise an error unless `form` is one of the four forms."""
     check_one_of("form", form, FORMS)
 
 
@@ -64,7 +64,7 @@ def form_columns(
     letters: bool = False,
     prefixes: bool = False,
 ) -> Columns:
-    """The trees of some parses; None stays a missing one. `treelet.cuts.dependency_tree` says what the options do."""
+    """Return the trees of parses; None becomes a missing tree. See `treelet.cuts.dependency_tree` for the options."""
     check_form(form)
     present = [parse for parse in parses if parse is not None]
     nodes = _FormNodes(FORMS[form], [parse.heads for parse in present])
@@ -93,7 +93,7 @@ class _FormNodes:
         head = np.fromiter(chain.from_iterable(heads), np.int64, int(words.sum()))
         tree = np.repeat(np.arange(len(heads)), words)
         size = words * len(form.kinds)
-        several = np.bincount(tree[head == 0], minlength=len(heads)) > 1  # roots: then a last node is above them
+        several = np.bincount(tree[head == 0], minlength=len(heads)) > 1  # several roots get an additional node above
         self.ends = np.cumsum(size + several)
         begin = self.ends - size - several
         self.tops = self.ends[several] - 1
@@ -109,7 +109,7 @@ class _FormNodes:
 
 
 def _labels(texts: Iterable[str], mark: str, numbers: dict[str, int]) -> NDArray[np.int32]:
-    """The numbers of the labels that some texts make. New ones are given the next numbers."""
+    """Return the numbers of the labels of texts. New labels get the next numbers."""
     distinct: defaultdict[str, int] = defaultdict(count().__next__)
     own = np.fromiter(map(distinct.__getitem__, texts), np.int64)
     labels = [numbers.setdefault(mark + safe_label(text), len(numbers)) for text in distinct]
@@ -140,14 +140,14 @@ def read_conllu_trees(
     letters: bool = False,
     prefixes: bool = False,
 ) -> Document:
-    """CoNLL-U, a tree a sentence.
+    """Read CoNLL-U, one tree per sentence.
 
     Parameters
     ----------
     form, lemmas, lowercase, letters, prefixes
-        As in `treelet.cuts.dependency_tree`.
-    tag : {"upos", "xpos"}
-        Which column holds the tags.
+        See `treelet.cuts.dependency_tree`.
+    tag : {"upos", "xpos"}, default "upos"
+        Column of the tags.
     """
     check_form(form)
     check_tag(tag)
@@ -160,7 +160,7 @@ def read_conllu_trees(
 
 
 def looks_like_conllu(head: bytes) -> str | None:
-    """Why the first bytes of a file look like CoNLL-U, or None."""
+    """Return why the first bytes of a file look like CoNLL-U, or None."""
     first = next(iter(opening_lines(head)), "")
     if re.match(r"#\s*(sent_id|text|newdoc|newpar|global\.columns)\b", first):
         return f"it begins with {first.split('=')[0].strip()!r}"

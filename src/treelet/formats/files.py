@@ -1,7 +1,9 @@
-"""Files: unpacked and packed by their names, ``-`` for the standard streams, written whole or not at all.
+"""Files: opened, unpacked, packed and written.
 
-`open_source` is for all that is read, `open_target` for all text that is written. What writes by itself, as NumPy and
-matplotlib do, is given the name of a `whole_file`.
+The suffix of a name determines how a file is packed, and ``-`` stands for a standard stream. A file is
+written completely or not at all. `open_source` opens everything that is read, and `open_target` all
+text that is written. Libraries that write files themselves, such as NumPy and matplotlib, get the name
+of a `whole_file`.
 """
 
 from __future__ import annotations
@@ -22,27 +24,27 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
 
-from treelet.checks import check_one_of, wrong
+from treelet.checks import article, check_one_of, wrong
 from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
 from treelet.formats.temporary import naming, own_name, remove_stale
 from treelet.printable import shortened
 from treelet.vocabulary import keyword
 
 PathLike = str | os.PathLike[str]
-BINARY: int = getattr(os, "O_BINARY", 0)  # for os.open: on Windows, bytes are else taken for text
+BINARY: int = getattr(os, "O_BINARY", 0)  # for os.open: without this flag, Windows converts line ends
 CHUNK = 1 << 20
 HEAD = 1 << 16
 ON_ERROR = ("raise", "skip")
-MOST_UNPACKED = 1 << 28  # bytes that any packed file may have
-MOST_GROWTH = 200  # times its size that a larger one may have; texts of trees have 5 to 30
+MOST_UNPACKED = 1 << 28  # bytes that any packed file may unpack to
+MOST_GROWTH = 200  # maximum growth factor of a larger file; texts of trees grow by 5 to 30
 UNPACKED = "TREELET_UNPACKED"
-SHOWN = 3  # places of what was left out
+SHOWN = 3  # number of skipped items whose errors are shown
 MAGIC = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
 PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 
 def unpacked_name(file: PathLike) -> Path:
-    """The name without what says how it is packed.
+    """Return a file name without the suffix of a packed file.
 
     >>> unpacked_name("trees.mrg.gz").name, unpacked_name("trees.mrg").name
     ('trees.mrg', 'trees.mrg')
@@ -97,8 +99,9 @@ class ItemGuard:
 class Source:
     """Bytes from a file, a stream or a string, with a name for error messages.
 
-    What is wrong with one item of a file (a tree, a row, a sentence) is an error, or the item is left out, as `on_error` says:
-    readers work on each within ``with source.item():``, and tell at the end how many there were (`told`).
+    `on_error` determines whether a malformed item (a tree, a row, a sentence) raises an error or is
+    skipped. Readers read each item within ``with source.item():``, and finally call `told`, which warns
+    about skipped items.
     """
 
     def __init__(
@@ -111,37 +114,37 @@ class Source:
         self.left_out = 0
         self._item = ItemGuard(self)
         try:
-            "".encode(encoding)  # refuses unknown ones, and codecs that are not for text
+            "".encode(encoding)  # rejects unknown encodings, and codecs that are not for text
             self.encoding = codecs.lookup(encoding).name
         except (LookupError, TypeError):
             raise wrong("encoding", "a text encoding", encoding) from None
         self.decoded = decoded or self.encoding != "utf-8"
-        """Whether the text is UTF-8 whatever it says of itself, since it was text before or its encoding was named."""
+        """Whether the text is UTF-8 whatever it declares: it was a string before, or its encoding was named."""
         self.packed: Callable[[], int] | None = None
-        """The bytes of what is unpacked here: of the file, or as many as have come through a pipe."""
-        self._held: list[bytes] = []  # what was looked at and not yet taken
+        """Number of packed bytes: the size of the file, or the number of bytes that came through a pipe."""
+        self._held: list[bytes] = []  # bytes that were inspected but not yet taken
         self._rest = self._raw_chunks()
 
     def head(self) -> bytes:
-        """The first bytes, as UTF-8, up to `HEAD`; they are still to be taken."""
+        """Return the first bytes, as UTF-8, up to `HEAD`. They are not consumed."""
         while sum(map(len, self._held)) < HEAD and (chunk := next(self._rest, None)) is not None:
             self._held.append(chunk)
         return b"".join(self._held)[:HEAD]
 
     def chunks(self) -> Iterator[bytes]:
-        """The bytes, as UTF-8, in pieces."""
+        """Yield the bytes, as UTF-8, in pieces."""
         while self._held:
             yield self._held.pop(0)
         yield from self._rest
 
     def lines(self) -> Iterator[bytes]:
-        """The lines, as UTF-8, without their ends."""
+        """Yield the lines, as UTF-8, without line ends."""
         rest: list[bytes] = []
         for chunk in self.chunks():
             first, *others = chunk.split(b"\n")
             rest.append(first)
-            if len(rest) > 1 and b"\0" in first:  # a line of megabytes: it may well have no end
-                raise self.error("a NUL byte: this is no text file")
+            if len(rest) > 1 and b"\0" in first:  # a line of megabytes may never end
+                raise self.error("the file contains a NUL byte, so it is not a text file.")
             for other in others:
                 yield b"".join(rest).removesuffix(b"\r")
                 rest = [other]
@@ -149,7 +152,7 @@ class Source:
             yield b"".join(rest).removesuffix(b"\r")
 
     def text_lines(self) -> Iterator[tuple[int, str]]:
-        """Numbered lines as text."""
+        """Yield the lines as text, with their numbers."""
         for number, line in enumerate(self.lines(), 1):
             try:
                 text = self.text(line, number)
@@ -159,20 +162,20 @@ class Source:
                 yield number, text
 
     def text(self, line: bytes, number: int) -> str:
-        """A line as text."""
+        """Decode a line."""
         try:
             return line.decode("utf-8")
         except UnicodeDecodeError as error:
             wide = line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
             raise self.error(
-                "these bytes are not UTF-8 text; if the file has another encoding, name it "
-                f"({keyword('encoding', 'utf-16' if wide else 'latin-1')})",
+                "these bytes are not UTF-8 text. If the file has another encoding, name the encoding "
+                f"({keyword('encoding', 'utf-16' if wide else 'latin-1')}).",
                 number,
                 len(line[: error.start].decode("utf-8")) + 1,
             ) from None
 
     def groups(self) -> Iterator[list[tuple[int, bytes]]]:
-        """The lines between blank ones, numbered; they are not yet text, so that one bad line spoils its group only."""
+        """Yield groups of numbered lines between blank lines. They stay undecoded: a bad line affects its group only."""
         group: list[tuple[int, bytes]] = []
         for number, line in enumerate(self.lines(), 1):
             if line.strip():
@@ -184,11 +187,11 @@ class Source:
             yield group
 
     def item(self) -> ItemGuard:
-        """Around the reading of one item: an error in it is raised, or the item is left out."""
+        """Return the context manager for reading one item. It raises errors, or skips the item."""
         return self._item
 
     def refuse(self, error: FormatError) -> None:
-        """What is wrong with an item: it is raised, or the item is left out."""
+        """Raise the error of a malformed item, or skip the item."""
         if self.on_error == "raise":
             raise error
         self.left_out += 1
@@ -196,42 +199,44 @@ class Source:
             self._wrong.append(error)
 
     def doubt(self, message: str, line: int | None = None, column: int | None = None) -> None:
-        """What is allowed, and yet hardly meant: a warning, when all is read."""
+        """Record a warning about input that is valid but probably not intended. `told` issues it."""
         self._doubts.append(str(self.error(message, line, column)))
 
     def told(self, kept: int, what: str) -> None:
-        """Warn of what was left out, beside so many that were kept, and of what is doubtful."""
+        """Warn about skipped items and doubtful input. `kept` items, called `what`, were read."""
         for doubt in self._doubts:
             warnings.warn(doubt, TreeletWarning, stacklevel=4)
         if self.left_out:
-            places = "; ".join(map(str, self._wrong)) + ("; ..." if self.left_out > len(self._wrong) else "")
+            places = "; ".join(str(error).rstrip(".") for error in self._wrong)
+            more = "; ..." if self.left_out > len(self._wrong) else "."
             verb = "was" if self.left_out == 1 else "were"
-            message = f"{self.left_out:,} of {kept + self.left_out:,} {what} {verb} left out: {places}"
+            message = f"{self.left_out:,} of {kept + self.left_out:,} {what} {verb} skipped: {places}{more}"
             warnings.warn(message, TreeletWarning, stacklevel=4)
 
     def error(self, message: str, line: int | None = None, column: int | None = None) -> FormatError:
         return FormatError(message, self.name, line, column)
 
     def _check_growth(self, taken: int) -> None:
-        """Refuse what unpacks to very much more than it was: a bomb, which is refused before it has filled the memory."""
+        """Reject a file that unpacks to far more than its own size, before it fills the memory (a "zip bomb")."""
         if self.packed is None or taken <= MOST_UNPACKED or taken <= MOST_GROWTH * (packed := self.packed()):
             return
         limit = os.environ.get(UNPACKED, "")
         if not (limit.isascii() and limit.isdigit() and taken <= int(limit[:18])):
             raise FileError(
-                f"{self.name}: {packed:,} bytes unpack to more than {taken:,}, {MOST_GROWTH:,} times as many and more. If that is "
-                f"right, unpack the file yourself, or set {UNPACKED} to the number of bytes that it may have"
+                f"{self.name}: {packed:,} packed bytes expand to more than {taken:,} bytes, a factor of over "
+                f"{MOST_GROWTH:,}. If the file is trustworthy, unpack it yourself, or set the environment variable "
+                f"{UNPACKED} to its unpacked size in bytes."
             )
 
     def _raw_chunks(self) -> Iterator[bytes]:
         decoder = None if self.encoding == "utf-8" else codecs.getincrementaldecoder(self.encoding)()
         taken = 0
-        start: bytes | None = b""  # until it is known whether the text begins with a byte order mark
+        start: bytes | None = b""  # until it is clear whether the text begins with a byte order mark
         while True:
             try:
                 raw = self.stream.read(CHUNK)
             except (EOFError, zlib.error, lzma.LZMAError, OSError) as error:
-                raise FileError(f"{self.name}: cannot be read to its end ({error}); is the file whole?") from error
+                raise FileError(f"{self.name}: cannot be read to its end ({error}). Is the file complete?") from error
             taken += len(raw)
             self._check_growth(taken)
             chunk = raw
@@ -239,7 +244,10 @@ class Source:
                 try:
                     chunk = decoder.decode(raw, final=not raw).encode("utf-8", "surrogatepass")
                 except UnicodeDecodeError as error:
-                    raise self.error(f"not text in the encoding {self.encoding}: {error.reason}") from None
+                    raise self.error(
+                        f"the file is not text in the encoding {self.encoding} ({error.reason}). Name the right "
+                        f"encoding ({keyword('encoding')})."
+                    ) from None
             if start is not None:
                 start += chunk
                 if len(start) < len(codecs.BOM_UTF8) and raw:
@@ -252,7 +260,7 @@ class Source:
 
 
 def text_source(text: str | bytes, name: str = "<text>", encoding: str = "utf-8", on_error: str = "raise") -> Source:
-    """A text, or the bytes of one, as a source."""
+    """Return a source that reads a string, or bytes in an encoding."""
     if isinstance(text, str):
         return Source(io.BytesIO(text.encode("utf-8", "surrogatepass")), name, on_error=on_error, decoded=True)
     return Source(io.BytesIO(text), name, encoding, on_error)
@@ -262,7 +270,7 @@ def text_source(text: str | bytes, name: str = "<text>", encoding: str = "utf-8"
 def open_source(
     file: PathLike | IO[bytes] | IO[str], encoding: str = "utf-8", on_error: str = "raise"
 ) -> Iterator[Source]:
-    """A file by name (``.gz``, ``.xz``, ``.bz2`` are unpacked; ``-`` is the standard input) or an open stream."""
+    """Open a file by name (``.gz``, ``.xz``, ``.bz2`` are unpacked; ``-`` is standard input) or use an open stream."""
     if hasattr(file, "read"):
         name = str(getattr(file, "name", "<stream>"))
         sample = file.read(0)
@@ -273,7 +281,7 @@ def open_source(
         return
     if file == "-":
         if sys.stdin is None:
-            raise FileError("<stdin>: cannot be read (the standard input is closed)")
+            raise FileError("<stdin>: cannot be read (standard input is closed).")
         counted = Counted(sys.stdin.buffer)
         unpacked = _unpacked(sys.stdin.buffer, counted)
         source = Source(unpacked, "<stdin>", encoding, on_error)
@@ -282,48 +290,50 @@ def open_source(
         yield source
         return
     if not isinstance(file, str | os.PathLike):
-        raise InputTypeError(f"a path or an open file is needed, got {type(file).__name__}: read files one at a time")
+        raise InputTypeError(
+            f"A path or an open file is needed, but got {article(type(file).__name__)}. Read several files one at a time."
+        )
     path = Path(file)
     opener = PACKED.get(path.suffix.lower(), open)
     try:
         stream = opener(path, "rb")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        hint = "; read its files one at a time" if isinstance(error, IsADirectoryError) else ""
+        hint = " Read the files in it one at a time." if isinstance(error, IsADirectoryError) else ""
         reason = getattr(error, "strerror", None) or error
         if (name := str(path)).lstrip().startswith("("):
             name = shortened(name)
-            hint = "; a file's name is needed here: trees in a string are read from io.StringIO(text), or by Treebank([...])"
-        raise FileError(f"{name}: cannot be opened ({reason}){hint}") from error
+            hint = " A file name is needed here. To read trees from a string, pass io.StringIO(text) or use Treebank([...])."
+        raise FileError(f"{name}: cannot be opened ({reason}).{hint}") from error
     with stream:
         unpacked = _unpacked(stream, stream) if opener is open else stream
         source = Source(unpacked, str(path), encoding, on_error)
         if unpacked is not stream or opener is not open:
             size = path.stat().st_size
-            if size == 0 and path.is_file():  # of which gzip says that it is whole
-                raise FileError(f"{path}: is empty, and so no packed file; is the file whole?")
+            if size == 0 and path.is_file():  # gzip would accept an empty file
+                raise FileError(f"{path}: is empty, so it is not a valid packed file. Is the file complete?")
             source.packed = lambda: size
         yield source
 
 
 class Counted:
-    """A stream that knows how many bytes were taken from it."""
+    """A stream that counts the bytes that were taken from it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self.taken = stream, 0
 
     def read(self, size: int = -1) -> bytes:
-        """The next bytes."""
+        """Return the next bytes."""
         data = self._stream.read(size)
         self.taken += len(data)
         return data
 
 
 def _unpacked(stream: IO[bytes], packed: IO[bytes] | Counted) -> IO[bytes]:
-    """What is packed under a name that does not say so, or comes from a pipe, is known by its first bytes; it is taken as `packed`."""
+    """Return a stream of unpacked bytes, if the first bytes show that the stream is packed; `packed` is then unpacked."""
     head = b""
     if isinstance(stream, io.BufferedReader):
         head = stream.peek(8)[:8]
-    elif stream.seekable():  # a stand-in for the standard input
+    elif stream.seekable():  # a replacement of standard input
         begin = stream.tell()
         head = stream.read(8)
         stream.seek(begin)
@@ -336,21 +346,22 @@ def _unpacked(stream: IO[bytes], packed: IO[bytes] | Counted) -> IO[bytes]:
 
 @contextmanager
 def whole_file(file: PathLike) -> Iterator[Path]:
-    """The name of a temporary file beside the target, which takes the target's name at the end and else goes away.
+    """Yield the name of a temporary file beside the target.
 
-    Links are followed. What is no regular file (a pipe, a device) stays what it is: the temporary file is poured into it.
+    At the end the temporary file is renamed to the target; after an error it is removed. Links are
+    followed. If the target is not a regular file (a pipe, a device), the contents are copied into it.
     """
     target = checked_path(file)
     with naming(file, target):
         special = target.exists() and not target.is_file() and not target.is_dir()
-        if not special:  # the shell's >(command) is a link to what has no name
+        if not special:  # the shell's >(command) is a link to a file without a name
             target = target.resolve()
         if target.is_dir():
-            raise FileError(f"{target}: is a folder")
+            raise FileError(f"{target}: is a folder. Give the name of a file.")
     folder = Path(tempfile.gettempdir()) if special else target.parent
     remove_stale(target, folder)
     with own_name(target, folder) as temporary, naming(file, target, temporary):
-        try:  # the name is known before the file is made, so that it always goes away
+        try:  # the name is known before the file exists, so the file is removed in any case
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             yield temporary
             if special:
@@ -362,22 +373,23 @@ def whole_file(file: PathLike) -> Iterator[Path]:
             temporary.chmod(0o666 & ~umask)
             temporary.replace(target)
         finally:
-            with suppress(OSError):  # it has its name now; or its folder is none
+            with suppress(OSError):  # already renamed, or the folder does not exist
                 temporary.unlink()
 
 
 @contextmanager
 def open_whole(file: PathLike) -> Iterator[IO[bytes]]:
-    """Bytes to write, as they are; the file appears under its name only when it is complete."""
+    """Yield a binary stream. The file appears under its name only when it is complete."""
     with whole_file(file) as temporary, os.fdopen(os.open(temporary, os.O_WRONLY | BINARY), "wb") as stream:
-        yield stream  # gzip would write its name into the file, if it had one
+        yield stream  # opened by number: gzip would store the name of the temporary file
 
 
 @contextmanager
 def open_target(file: PathLike | IO[str]) -> Iterator[IO[str]]:
-    """Text to write, to a file by name (``.gz``, ``.xz``, ``.bz2`` are packed; ``-`` is the standard output) or a stream.
+    """Yield a text stream that writes to a file by name or to an open stream.
 
-    A file appears under its name only when it is complete.
+    ``.gz``, ``.xz`` and ``.bz2`` files are packed, and ``-`` is standard output. A file appears under its
+    name only when it is complete.
     """
     if file == "-":
         yield sys.stdout
@@ -393,7 +405,7 @@ def open_target(file: PathLike | IO[str]) -> Iterator[IO[str]]:
 
 
 def _packing(raw: IO[bytes], suffix: str) -> IO[bytes]:
-    """What packs what is written, if the name says so; the same bytes each time, where gzip.open writes the time."""
+    """Return a stream that packs, if the suffix requires it. Equal contents give equal bytes: no time stamp is written."""
     if suffix == ".gz":
         return cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="wb", mtime=0))
     return cast("IO[bytes]", PACKED[suffix](raw, "wb")) if suffix in PACKED else raw

@@ -1,6 +1,6 @@
-"""Packed forests as plain columns, and as JSON: one line a forest.
+"""Packed forests as plain columns, and as JSON with one forest per line.
 
-Only the layout is known here; `treelet.structures.Forest` wraps it.
+`treelet.structures.Forest` is the class that users see.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
+from treelet.checks import plural
 from treelet.errors import FormatError, TreeError
 from treelet.formats.brackets import label_problem
 from treelet.formats.files import Source
@@ -24,22 +25,22 @@ LAYOUT = '{"nodes": [[label, begin, end], ...], "edges": [[head, [tail, ...], lo
 
 
 class ForestColumns(NamedTuple):
-    """A forest as columns: what all forests are made of, wherever they come from.
+    """A forest as columns. All forests have this layout, wherever they come from.
 
     Attributes
     ----------
     labels : list of str
-        Each once.
+        Distinct labels.
     label, begin, end : ndarray of int32
-        Of each node: the number of its label, and its words.
+        For each node, the number of its label, its first word, and the word after its last.
     head : ndarray of int32
-        Of each edge.
+        Head of each edge.
     tail_start, tail : ndarray of int64, ndarray of int32
         The tails of edge e are ``tail[tail_start[e]:tail_start[e + 1]]``.
     logp : ndarray of float64
-        Of each edge.
+        Log probability of each edge.
     root : int
-        -1 for a forest without trees.
+        Number of the root, or -1 for a forest without trees.
     """
 
     labels: list[str]
@@ -54,26 +55,26 @@ class ForestColumns(NamedTuple):
 
     @classmethod
     def of(cls, native: _core.Forest) -> ForestColumns:
-        """Of a forest that the native core holds."""
+        """Return the columns of a forest in the native core."""
         head = np.repeat(np.arange(len(native.label), dtype=np.int32), np.diff(native.edge_start))
         spans = native.label, native.begin, native.end
         return cls(native.labels, *spans, head, native.tail_start, native.tail, native.logp, native.root)
 
     def native(self) -> _core.Forest:
-        """The forest in the native core, sorted so that tails come before heads; an error if it is none."""
+        """Return the forest in the native core, sorted with tails before heads. Raise an error if it is invalid."""
         try:
             return _core.forest(*self)
         except ValueError as error:
-            raise TreeError(f"this is no forest: {error}") from None
+            raise TreeError(f"This is not a valid forest: {str(error).removesuffix('.')}.") from None
 
     def tails(self) -> list[list[int]]:
-        """Of each edge."""
+        """Return the tails of each edge."""
         tail, start = self.tail.tolist(), self.tail_start.tolist()
         return [tail[a:b] for a, b in pairwise(start)]
 
 
 def forest_columns(nodes: Sequence[tuple[str, int, int]], edges: Sequence[Edge], root: int) -> ForestColumns:
-    """Columns of nodes (label, begin, end) and edges (head, tails, log probability) that are known to be right."""
+    """Return columns of valid nodes (label, begin, end) and edges (head, tails, log probability)."""
     labels: dict[str, int] = {}
     numbered = [(labels.setdefault(label, len(labels)), begin, end) for label, begin, end in nodes]
     label, begin, end = np.ascontiguousarray(np.array(numbered, np.int32).reshape(-1, 3).T)
@@ -89,7 +90,7 @@ def forest_columns(nodes: Sequence[tuple[str, int, int]], edges: Sequence[Edge],
 def checked_columns(
     nodes: Iterable[tuple[str, int, int]], edges: Iterable[Edge], root: int | None = None
 ) -> ForestColumns:
-    """As `forest_columns`, of whatever is given; by default the root is the one node that is nobody's tail."""
+    """Return columns of nodes and edges after checking them. Default root: the only node that is not a tail."""
     known = [_node(number, node) for number, node in enumerate(nodes)]
     joined = [_edge(number, edge, len(known)) for number, edge in enumerate(edges)]
     if not known:
@@ -97,10 +98,15 @@ def checked_columns(
     if root is None:
         tops = sorted(set(range(len(known))) - {tail for _, tails, _ in joined for tail in tails})
         if len(tops) != 1:
-            raise TreeError(f"which node is the root of the forest? {len(tops)} nodes are nobody's tail: say root=")
+            raise TreeError(
+                f"The root of the forest is ambiguous: {plural(len(tops), 'node')} {'is' if len(tops) == 1 else 'are'} not "
+                "the tail of an edge. Pass the number of the root as root=."
+            )
         root = tops[0]
     if isinstance(root, bool) or not isinstance(root, (int, np.integer)) or not 0 <= root < len(known):
-        raise TreeError(f"the root of a forest must be the number of a node, got {root!r}")
+        raise TreeError(
+            f"The root of a forest must be the number of a node, from 0 to {len(known) - 1}. Got {root!r} instead."
+        )
     return forest_columns(known, joined, int(root))
 
 
@@ -109,11 +115,15 @@ def _node(number: int, node: Any) -> tuple[str, int, int]:
         label, begin, end = node
         begin, end = int(begin), int(end)
     except (TypeError, ValueError, OverflowError):
-        raise TreeError(f"node {number} of a forest must be (label, begin, end), got {node!r}") from None
+        raise TreeError(
+            f"Node {number} of a forest must be (label, begin, end). Got {repr(node)[:80]} instead."
+        ) from None
     if label != "" and (problem := label_problem(label)):
-        raise TreeError(f"node {number} of a forest: a label is {problem}")
+        raise TreeError(f"Node {number} of a forest has an invalid label: the label is {problem}.")
     if not 0 <= begin < end < 2**31:
-        raise TreeError(f"node {number} of a forest ({label!r}) has the span {begin}..{end}")
+        raise TreeError(
+            f"Node {number} of a forest ({label!r}) has the invalid span {begin}..{end}. A span needs 0 <= begin < end."
+        )
     return label, begin, end
 
 
@@ -121,9 +131,14 @@ def _edge(number: int, edge: Any, size: int) -> Edge:
     try:
         head, tails = int(edge[0]), [int(tail) for tail in edge[1]]
     except (TypeError, ValueError, OverflowError):
-        raise TreeError(f"edge {number} of a forest must be (head, tails, probability), got {edge!r}") from None
+        raise TreeError(
+            f"Edge {number} of a forest must be (head, tails, log probability). Got {repr(edge)[:80]} instead."
+        ) from None
     if not tails or not all(0 <= node < size for node in (head, *tails)):
-        raise TreeError(f"edge {number} of a forest joins nodes that are not there: {edge!r}")
+        raise TreeError(
+            f"Edge {number} of a forest has no tails, or refers to a node that does not exist: {repr(edge)[:80]}. "
+            f"There are {plural(size, 'node')}."
+        )
     return head, tails, edge[2]
 
 
@@ -131,7 +146,7 @@ def _edge(number: int, edge: Any, size: int) -> Edge:
 
 
 def to_json(columns: ForestColumns) -> str:
-    """One line of JSON: nodes, edges (head, tails, log probability) and the root."""
+    """Return one line of JSON: nodes, edges (head, tails, log probability) and the root."""
     spans = zip(columns.label.tolist(), columns.begin.tolist(), columns.end.tolist(), strict=True)
     nodes = [(columns.labels[label], begin, end) for label, begin, end in spans]
     edges = list(zip(columns.head.tolist(), columns.tails(), columns.logp.tolist(), strict=True))
@@ -140,21 +155,21 @@ def to_json(columns: ForestColumns) -> str:
 
 
 def from_json(text: str | Mapping[str, Any]) -> ForestColumns:
-    """What `to_json` wrote, or the object that it stands for."""
+    """Return the forest in a text from `to_json`, or in the object that such a text represents."""
     try:
         data = json.loads(text) if isinstance(text, str) else text
         root = data["root"]
         edges = [(edge[0], edge[1], float(edge[2])) for edge in data["edges"]]
         nodes = [(node[0], node[1], node[2]) for node in data["nodes"]]
     except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
-        raise FormatError(f"a forest in JSON is {LAYOUT} ({error})") from None
+        raise FormatError(f"this is not a forest in JSON ({error}). Write {LAYOUT}.") from None
     if root is None and nodes:
-        raise TreeError(f"the root of a forest must be the number of a node, got {root!r}")
+        raise TreeError("The root of a forest must be the number of a node. Got None instead.")
     return checked_columns(nodes, edges if nodes else [], root)
 
 
 def read_columns(source: Source) -> Iterator[tuple[int, ForestColumns]]:
-    """The forests of a file, one a line that is not empty, each with the number of its line."""
+    """Yield the forests of a file, one per nonempty line, with their line numbers."""
     for number, line in source.text_lines():
         if line.strip():
             with source.item():

@@ -1,4 +1,4 @@
-"""Options of a format in writing, after its name: ``python:each=function,docstrings=false``."""
+"""Options of a format, written after its name: ``python:each=function,docstrings=false``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OptionText(str):
 
 
 def split_options(name: str) -> tuple[str, dict[str, str]]:
-    """A format's name, and the options that were written after it.
+    """Split the text of a format into its name and its options.
 
     >>> split_options("tsv"), split_options("python:each=function,ctx=true")
     (('tsv', {}), ('python', {'each': 'function', 'ctx': 'true'}))
@@ -29,14 +29,14 @@ def split_options(name: str) -> tuple[str, dict[str, str]]:
         option, equals, value = assignment.partition("=")
         if not (option and equals and value):
             raise ParameterError(
-                f"options of a format are written {name}:option=value,option=value. Got {assignment!r} instead."
+                f"Options of a format are written as {name}:option=value,option=value. Got {assignment!r} instead."
             )
         options[option.strip().replace("-", "_")] = value
     return name, options
 
 
 def option_values(given: Mapping[str, str], known: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
-    """The options as a format takes them: yes and no, whole numbers, lists of names with ``+`` between them, or texts."""
+    """Convert the texts of options to booleans, ints, lists of names (joined by ``+``), None or strings."""
     return {name: _value(text, known[name]) if name in known else text for name, text in given.items()}
 
 

@@ -1,4 +1,4 @@
-"""Grammars as text, one rule a line, as NLTK has them.
+"""Grammars as text, one rule per line, as in NLTK.
 
 ::
 
@@ -8,9 +8,10 @@
     S -> NP VP [1.0]
     NP -> DT NN [0.4] | "he" [0.6]
 
-Words are quoted, ``"with JSON's escapes"`` or ``'plainly'``. A symbol that is not made of letters, digits and the like, as
-``<#>`` and ``<''>``, is put in angle brackets, with JSON's escapes. What is neither, and heads no rule, is a word. For
-grammars from treebanks there are also ``%label NP^S NP``, ``%hidden @NP``, ``%unknown {...}`` and ``%fallback``.
+Words are quoted: ``"with JSON escapes"`` or ``'without escapes'``. A symbol with characters other than
+letters, digits and some punctuation, such as ``<#>`` and ``<''>``, is written in angle brackets, with JSON
+escapes. An unquoted item that is not the head of a rule is a word. Grammars from treebanks also have the
+lines ``%label NP^S NP``, ``%hidden @NP``, ``%unknown {...}`` and ``%fallback``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
+from treelet.checks import suggestion
 from treelet.formats.brackets import label_problem
 from treelet.formats.files import Source
 from treelet.formats.grammars import GrammarParts, Rule, Tail, Word, shown, uniform
@@ -56,10 +58,10 @@ class _Raw(NamedTuple):
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def read(source: Source, unknown: Callable[[Any], object] = lambda found: None) -> GrammarParts:
-    """Read a grammar; every error says in which line.
+def read(source: Source, unknown: Callable[[Any], object] = lambda model: None) -> GrammarParts:
+    """Read a grammar. Errors name the line.
 
-    `unknown` is given the model of unknown words, to say with an error what is wrong with it.
+    `unknown` is called with the model of unknown words, and raises an error if the model is invalid.
     """
     reader = _GrammarReader(source, unknown)
     for line, text in _whole_lines(source):
@@ -68,7 +70,7 @@ def read(source: Source, unknown: Callable[[Any], object] = lambda found: None) 
 
 
 def _whole_lines(source: Source) -> Iterator[tuple[int, str]]:
-    """Lines, those that end in a backslash joined with the next."""
+    """Yield lines with their numbers. A line that ends in a backslash is joined with the next line."""
     begin, parts = 0, list[str]()
     for number, line in source.text_lines():
         begin = begin if parts else number
@@ -99,7 +101,9 @@ class _GrammarReader:
                 self.unknown = json.loads(text.removeprefix("%unknown"))
                 self.check(self.unknown)
             except (ValueError, RecursionError) as error:
-                raise self.source.error(f"the model of unknown words cannot be read: {error}", line) from None
+                raise self.source.error(
+                    f"the model of unknown words is invalid ({str(error).removesuffix('.')}).", line
+                ) from None
             return
         tokens = self.tokens(line, text)
         if not tokens:
@@ -115,7 +119,9 @@ class _GrammarReader:
         while at < end:
             match = _TOKEN.match(text, at)
             if match is None:
-                raise self.source.error("a quote or an angle bracket is not closed", line, at + 1)
+                raise self.source.error(
+                    "a quote or an angle bracket is not closed. Close it on this line.", line, at + 1
+                )
             kind = cast(str, match.lastgroup)
             column = match.start(kind) + 1
             if kind != "comment":
@@ -130,12 +136,16 @@ class _GrammarReader:
             try:
                 text = json.loads(f'"{text[1:-1]}"', strict=False)
             except ValueError:
-                raise self.source.error(f"the escapes in {text} are not those of JSON", line, column) from None
+                raise self.source.error(
+                    f"the escapes in {text} are not valid JSON. Write a backslash as \\\\.", line, column
+                ) from None
         elif text.startswith("'"):
             text = text[1:-1]
         if problem := label_problem(text):
             raise self.source.error(
-                f"a symbol or word is {problem}; write brackets as -LRB- and -RRB- and join words by '_'", line, column
+                f"a symbol or word is {problem}. Write brackets as -LRB- and -RRB-, and join words with '_'.",
+                line,
+                column,
             )
         return text
 
@@ -146,7 +156,9 @@ class _GrammarReader:
             number = math.nan
         if not 0 < number <= 1:
             raise self.source.error(
-                f"a probability in (0, 1] is needed in brackets, got {token.text}", line, token.column
+                f"a probability must be a number in (0, 1], in square brackets. Got {token.text} instead.",
+                line,
+                token.column,
             )
         return number
 
@@ -157,7 +169,9 @@ class _GrammarReader:
         whole = len(symbols) + len(chances) == len(rest)
         if name == "%start" and whole and len(symbols) == 1 and len(chances) <= 1:
             if symbols[0] in [symbol for _, symbol, _ in self.start]:
-                raise self.source.error(f"the start symbol {symbols[0]!r} is there twice", line)
+                raise self.source.error(
+                    f"the start symbol {symbols[0]!r} occurs twice. Remove one of the two lines.", line
+                )
             self.start.append((line, symbols[0], chances[0] if chances else None))
         elif name == "%label" and whole and len(symbols) == 2 and not chances:
             self.labels[symbols[0]] = symbols[1]
@@ -167,39 +181,48 @@ class _GrammarReader:
             self.fallback = True
         else:
             raise self.source.error(
-                "what begins with % must be '%start SYMBOL', '%start SYMBOL [probability]', '%label SYMBOL LABEL', "
-                "'%hidden SYMBOL', '%unknown {...}' or '%fallback'; write a symbol that begins so as <%...>",
+                "this line is not a valid directive. Directives are '%start SYMBOL', '%start SYMBOL [probability]', '%label "
+                "SYMBOL LABEL', '%hidden SYMBOL', '%unknown {...}' and '%fallback'. Write a symbol that begins with % as <%...>.",
                 line,
             )
 
     def rule(self, line: int, tokens: list[_Token]) -> None:
         if len(tokens) < 2 or tokens[0].kind not in {"plain", "symbol"} or tokens[1].kind != "arrow":
-            raise self.source.error("a rule is written 'HEAD -> SYMBOL \"word\" [probability]'", line)
+            raise self.source.error('this line is not a rule. Write HEAD -> SYMBOL "word" [probability].', line)
         tail: list[_Token] = []
         chance: float | None = None
         for token in (*tokens[2:], _Token("bar", "", 0)):
             if token.kind == "bar":
                 if not tail:
-                    raise self.source.error("nothing to the right of the arrow, or between two bars", line)
+                    raise self.source.error(
+                        "the right side of a rule, or an alternative between two bars, is empty. Write a symbol or a word.",
+                        line,
+                    )
                 self.raw.append(_Raw(line, tokens[0].text, tuple(tail), chance))
                 tail, chance = [], None
             elif token.kind == "arrow" or chance is not None:
-                raise self.source.error("a rule ends with its probability, or at a bar", line, token.column)
+                raise self.source.error(
+                    "unexpected text after a probability, or a second arrow. A rule ends with its probability or at a bar.",
+                    line,
+                    token.column,
+                )
             elif token.kind == "chance":
                 chance = self.probability(line, token)
             else:
                 tail.append(token)
 
     def rules(self) -> list[Rule]:
-        """The rules, once it is known what heads one."""
+        """Return the rules. All heads are known now, so symbols and words can be distinguished."""
         if not self.raw:
-            raise self.source.error("there are no rules in this file")
+            raise self.source.error("the file contains no rules.")
         heads = {rule.head for rule in self.raw}
         with_chance = self.raw[0].probability is not None
         known: dict[tuple[str, Tail], tuple[int, float | None]] = {}
         for line, head, tokens, chance in self.raw:
             if (chance is not None) != with_chance:
-                raise self.source.error("all rules have a probability, or none has", line)
+                raise self.source.error(
+                    "some rules have a probability and others do not. Give one to every rule, or to none.", line
+                )
             tail = tuple(
                 Word(token.text)
                 if token.kind == "word" or (token.kind == "plain" and token.text not in heads)
@@ -210,7 +233,7 @@ class _GrammarReader:
                 known[head, tail] = line, chance
             elif with_chance:
                 raise self.source.error(
-                    f"the rule {shown(head, tail)} is there twice, first in line {known[head, tail][0]}: leave one",
+                    f"the rule {shown(head, tail)} occurs twice, first in line {known[head, tail][0]}. Remove one of them.",
                     line,
                 )
         if with_chance:
@@ -218,16 +241,21 @@ class _GrammarReader:
         return uniform(known)
 
     def starts(self) -> dict[str, float]:
-        """Where trees begin: what the file says, else the first rule's head."""
+        """Return the start symbols of the file. Default: the head of the first rule."""
         if not self.start:
             return {self.raw[0].head: 1.0}
         heads = {rule.head for rule in self.raw}
         has_chance = [chance is not None for _, _, chance in self.start]
         for line, symbol, chance in self.start:
             if symbol not in heads:
-                raise self.source.error(f"the start symbol {symbol!r} heads no rule", line)
+                raise self.source.error(
+                    f"the start symbol {symbol!r} is not the head of any rule.{suggestion(symbol, heads)}", line
+                )
             if (chance is not None) != has_chance[0]:
-                raise self.source.error("all start symbols have a probability, or none has", line)
+                raise self.source.error(
+                    "some start symbols have a probability and others do not. Give one to all of them, or to none.",
+                    line,
+                )
         return {symbol: 1 / len(self.start) if chance is None else chance for _, symbol, chance in self.start}
 
 
@@ -235,7 +263,7 @@ class _GrammarReader:
 
 
 def lines(grammar: GrammarParts) -> Iterator[str]:
-    """The lines of a grammar's file."""
+    """Yield the lines of a grammar file."""
     rules = grammar.rules
     heads = {rule.head for rule in rules}
 

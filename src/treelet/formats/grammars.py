@@ -1,4 +1,4 @@
-"""Grammars as files and other libraries have them: rules with probabilities; JSON; NLTK. The text format is in `grammar_text`."""
+"""Grammars in files and in other libraries: rules with probabilities, JSON and NLTK. `grammar_text` has the text format."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from treelet.checks import article, some_of
 from treelet.errors import InputTypeError, ParameterError, TreeletError
 from treelet.formats.json_files import checksum
 
 
 class Word(str):
-    """A word in a rule's tail: another thing than a symbol, also where both are spelled alike.
+    """A word in the tail of a rule. It differs from a symbol with the same spelling.
 
     Examples
     --------
@@ -38,7 +39,7 @@ Tail = tuple[str, ...]
 
 
 class Rule(NamedTuple):
-    """``head -> tail`` with its probability; a `Word` in the tail is a word, any other string a symbol."""
+    """A rule ``head -> tail`` with its probability. A `Word` in the tail is a word, any other string a symbol."""
 
     head: str
     tail: Tail
@@ -49,31 +50,33 @@ class Rule(NamedTuple):
 
 
 def shown(head: str, tail: Tail) -> str:
-    """A rule for messages, cut where it is long."""
+    """Return a rule as text for messages, shortened if it is long."""
     parts = [f'"{item!s}"' if isinstance(item, Word) else str(item) for item in tail[:9]]
     return " ".join([head, "->", *parts, *(["..."] if len(tail) > 9 else [])])
 
 
 def is_lexical(tail: Tail) -> bool:
-    """True for a single word."""
+    """Return whether a tail is a single word."""
     return len(tail) == 1 and isinstance(tail[0], Word)
 
 
 class GrammarParts(NamedTuple):
-    """A grammar as files have it.
+    """The parts of a grammar in a file.
 
     Attributes
     ----------
     rules : list of Rule
+        All rules.
     start : dict of str to float
-        Where trees begin, with probabilities.
+        Start symbols with their probabilities.
     labels : dict of str to str
-        Of symbols that have another label than their name.
+        Labels of symbols whose label differs from their name.
     hidden : list of str
-        Symbols that are in no tree.
+        Symbols that do not occur in trees.
     unknown : object or None
-        The model of unknown words, as JSON has it.
+        Model of unknown words, as a JSON object.
     fallback : bool
+        Whether a sentence outside the grammar gets a fallback tree.
     """
 
     rules: list[Rule]
@@ -85,7 +88,7 @@ class GrammarParts(NamedTuple):
 
 
 def uniform(rules: Iterable[tuple[str, Tail]]) -> list[Rule]:
-    """Rules without probabilities: those of a head are equally probable."""
+    """Return rules in which all rules of a head have the same probability."""
     pairs = list(rules)
     number: dict[str, int] = {}
     for head, _ in pairs:
@@ -99,7 +102,7 @@ VERSION = 1
 
 
 def grammar_to_json(grammar: GrammarParts) -> str:
-    """One line. In a tail, a word is a list with the word in it; rules of a single word are a lexicon."""
+    """Return one line of JSON. A word in a tail is a list of one string; rules with a single word form the lexicon."""
     lexicon: dict[str, dict[str, float]] = {}
     for head, tail, probability in grammar.rules:
         if is_lexical(tail):
@@ -124,35 +127,38 @@ def grammar_to_json(grammar: GrammarParts) -> str:
 
 
 def grammar_from_json(text: str | bytes) -> GrammarParts:
-    """What `grammar_to_json` wrote; ParameterError if it makes no sense."""
+    """Return the grammar in a text from `grammar_to_json`. Raise `ParameterError` if the content is invalid."""
     content = json.loads(text)
     if not isinstance(content, dict) or content.get("treelet") != "pcfg":
-        raise ParameterError("this is no grammar of treelet's; grammars are written by PCFG.save")
+        raise ParameterError("This is not a treelet grammar. Grammars are written by PCFG.save.")
     if content.get("version") != VERSION:
         raise ParameterError(
-            f"the grammar has format {content.get('version')!r}, and this treelet reads format {VERSION}: upgrade treelet"
+            f"The grammar has format version {content.get('version')!r}, but this version of treelet reads version {VERSION}. "
+            "Upgrade treelet."
         )
-    if (said := content.pop("checksum", None)) is not None and said != checksum(content):
+    if (stored := content.pop("checksum", None)) is not None and stored != checksum(content):
         raise ParameterError(
-            "the grammar was altered: its checksum does not fit. Copy or save it again; if it was altered on purpose, remove "
-            '"checksum" from it'
+            "The grammar was altered: its checksum does not match. Copy or save it again. If the change was intended, remove "
+            'the field "checksum".'
         )
     for key, kind in (
         ("start", dict), ("rules", list), ("lexicon", dict), ("labels", dict), ("hidden", list), ("fallback", bool),
     ):  # fmt: skip
         if not isinstance(content.get(key), kind):
-            raise ParameterError(f"{key!r} is missing or not what it should be")
+            raise ParameterError(
+                f"The field {key!r} of the grammar must be {article(kind.__name__)}. Save the grammar again."
+            )
     rules: list[Any] = []
     for rule in content["rules"]:
         if not isinstance(rule, list) or len(rule) != 3 or not isinstance(rule[1], list):
-            raise ParameterError(f"a rule is [head, [tail], probability], got {str(rule)[:80]}")
+            raise ParameterError(f"A rule must be [head, [tail], probability]. Got {str(rule)[:80]} instead.")
         rules.append((rule[0], tuple(_tail_item(item) for item in rule[1]), rule[2]))
     for word, symbols in content["lexicon"].items():
         if not isinstance(symbols, dict) or not symbols:
-            raise ParameterError(f"the word {word!r} must have symbols with probabilities")
+            raise ParameterError(f"The word {word!r} of the lexicon must have a dict of symbols and probabilities.")
         rules += [Rule(symbol, (Word(word),), probability) for symbol, probability in symbols.items()]
     if not all(isinstance(symbol, str) for symbol in content["hidden"]):
-        raise ParameterError("the hidden symbols must be strings")
+        raise ParameterError("The hidden symbols of the grammar must be strings.")
     return GrammarParts(
         rules, content["start"], content["labels"], content["hidden"], content.get("unknown"), content["fallback"]
     )
@@ -163,14 +169,14 @@ def _tail_item(item: object) -> str:
         return Word(item[0])
     if isinstance(item, str):
         return item
-    raise ParameterError(f"in a tail there is a symbol or a list with one word, got {str(item)[:80]}")
+    raise ParameterError(f"An item of a tail must be a symbol or a list with one word. Got {str(item)[:80]} instead.")
 
 
 # --- NLTK ------------------------------------------------------------------------------------------------------------
 
 
 def nltk_rules(grammar: Any) -> tuple[list[Rule], str]:
-    """The rules of an ``nltk.PCFG`` or an ``nltk.CFG``, whose rules are equally probable a head; and the start symbol."""
+    """Return the rules and the start symbol of an ``nltk.PCFG``, or of an ``nltk.CFG`` with equally probable rules."""
     try:
         start, productions = str(grammar.start()), list(grammar.productions())
         read = [
@@ -179,23 +185,25 @@ def nltk_rules(grammar: Any) -> tuple[list[Rule], str]:
         ]
         weighted = [Rule(head, tail, rule.prob()) for head, tail, rule in read if callable(getattr(rule, "prob", None))]
     except (AttributeError, TypeError):
-        raise InputTypeError(f"an nltk grammar is needed, got {type(grammar).__name__}") from None
+        raise InputTypeError(f"An NLTK grammar is needed, but got {article(type(grammar).__name__)}.") from None
     return weighted or uniform(dict.fromkeys((head, tail) for head, tail, _ in read)), start
 
 
 def nltk_grammar(grammar: GrammarParts, symbol: str, total: float) -> Any:
-    """An ``nltk.PCFG``; `symbol` is the one whose rules sum to the furthest from 1, and `total` that sum."""
+    """Return an ``nltk.PCFG``. The rules of `symbol` have the sum furthest from 1, which is `total`."""
     try:
         from nltk import grammar as nltk
     except ImportError:
-        raise TreeletError("to_nltk needs the package nltk: pip install nltk") from None
+        raise TreeletError("to_nltk needs the package nltk: pip install nltk.") from None
     if len(grammar.start) != 1:
         raise ParameterError(
-            f"an nltk grammar has one start symbol, this one {len(grammar.start)}: {list(grammar.start)}"
+            f"An NLTK grammar has one start symbol, but this grammar has {len(grammar.start)}: {some_of(grammar.start)}. "
+            "Choose one of them as the only start symbol."
         )
     if not abs(total - 1) <= nltk.PCFG.EPSILON:
         raise ParameterError(
-            f"an nltk grammar needs sums of 1, and the rules of {symbol!r} sum to {total:.6g}; rescale them (normalize=True), or estimate them without markov"
+            f"The probabilities of the rules of each symbol must sum to 1 in NLTK, but those of {symbol!r} sum to {total:.6g}. "
+            "Rescale them (normalize=True), or estimate the grammar without markov."
         )
     return nltk.PCFG(
         nltk.Nonterminal(next(iter(grammar.start))),

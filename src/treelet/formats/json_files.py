@@ -1,8 +1,9 @@
-"""JSON: a checksum of its content; n-best lists and instances as JSON Lines, one object per line.
+"""JSON Lines with n-best lists or instances, one object per line; and a checksum of JSON content.
 
-A line of an n-best list is ``{"nbest": [[log probability, ..., tree], ...], "gold": tree, "doc": name}``. Anything between the log
-probability and the tree is ignored, and other fields are kept as they are. Instances are predicates with arguments, or pairs of
-entities; `treelet.structures.read_instances` makes them of the records that are read here.
+A line of an n-best list is ``{"nbest": [[log probability, ..., tree], ...], "gold": tree, "doc": name}``.
+Items between the log probability and the tree are ignored, and other fields are kept unchanged. Instances
+are predicates with arguments, or pairs of entities. `treelet.structures.read_instances` builds them from
+the records that are read here.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from treelet.checks import article, suggestion
 from treelet.formats.files import Source
 from treelet.formats.looks import opening_lines
 
@@ -27,7 +29,7 @@ class NBest(NamedTuple):
 
 
 def looks_like_nbest(head: bytes) -> bool:
-    """Whether the first bytes of a file are such lists.
+    """Return whether the first bytes of a file are n-best lists.
 
     >>> looks_like_nbest(b'{"nbest": [[-1, "(S x)"]]}'), looks_like_nbest(b'(S ({"nbest" x))')
     (True, False)
@@ -37,7 +39,7 @@ def looks_like_nbest(head: bytes) -> bool:
 
 
 def read_nbest(source: Source, *, gold: bool = False) -> Iterator[NBest]:
-    """The lines of a file that are not empty; with `gold`, each must have the right tree too."""
+    """Yield the nonempty lines of a file. With `gold`, each line must contain the gold tree."""
     for number, line in source.text_lines():
         if not line.strip():
             continue
@@ -48,9 +50,10 @@ def read_nbest(source: Source, *, gold: bool = False) -> Iterator[NBest]:
                 if gold:
                     fields["gold"] = str(fields["gold"])
             except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
-                right = '"gold": tree, ' if gold else ""
+                gold_field = '"gold": tree, ' if gold else ""
                 raise source.error(
-                    f'a line is {{{right}"nbest": [[log probability, tree], ...]}} ({error})', number
+                    f'this line is not an n-best list ({error}). Write {{{gold_field}"nbest": [[log probability, tree], ...]}}.',
+                    number,
                 ) from None
             yield NBest(number, parses, fields)
 
@@ -65,7 +68,7 @@ NEEDED = {"roles": ("predicate",), "relations": ("e1", "e2")}
 
 
 class Record(NamedTuple):
-    """What a line says: its number, whether it is of ``"roles"`` or ``"relations"``, and its fields."""
+    """A line: its number, its kind (``"roles"`` or ``"relations"``) and its fields."""
 
     line: int
     kind: str
@@ -73,7 +76,7 @@ class Record(NamedTuple):
 
 
 def read_records(source: Source, kind: str | None = None) -> Iterator[Record]:
-    """The lines of a file that are not empty; by default all are of the kind of the first."""
+    """Yield the nonempty lines of a file. By default all lines have the kind of the first."""
     for number, line in source.text_lines():
         if line.strip():
             with source.item():
@@ -87,22 +90,31 @@ def _check_fields(source: Source, number: int, kind: str, fields: dict[str, Any]
     missing = [name for name in NEEDED[kind] if name not in fields]
     if missing:
         names, needed = (" and ".join(map(repr, some)) for some in (missing, NEEDED[kind]))
-        raise source.error(f"{names} missing: for {kind} each line needs {needed}", number)
+        verb = "field {} is" if len(missing) == 1 else "fields {} are"
+        raise source.error(f"the {verb.format(names)} missing. Each line of {kind} needs {needed}.", number)
     unknown = [name for name in fields if name not in FIELDS[kind]]
     if unknown:
-        raise source.error(f"{unknown[0]!r} is no field of {kind}: these are {', '.join(FIELDS[kind])}", number)
+        raise source.error(
+            f"unknown field {unknown[0]!r}.{suggestion(unknown[0], FIELDS[kind])} The fields of {kind} are "
+            f"{', '.join(FIELDS[kind])}.",
+            number,
+        )
 
 
 def json_object(source: Source, number: int, line: str) -> dict[str, Any]:
-    """The object that a line of a file is, or an error that says where it is none."""
+    """Return the JSON object in a line. Raise an error with the place if the line is not one."""
     try:
         fields = json.loads(line)
     except json.JSONDecodeError as error:
-        raise source.error(f"not JSON: {error.msg}", number, error.colno) from None
-    except (RecursionError, ValueError):  # nested too deep; a number of too many digits
-        raise source.error("not JSON that can be read: nested too deep, or with too long a number", number) from None
+        raise source.error(f"this is not valid JSON ({error.msg}).", number, error.colno) from None
+    except (RecursionError, ValueError):  # nested too deeply, or a number with too many digits
+        raise source.error(
+            "this JSON cannot be read: it is nested too deeply, or a number is too long.", number
+        ) from None
     if not isinstance(fields, dict):
-        raise source.error(f"a line must be one JSON object, this is a {type(fields).__name__}", number)
+        raise source.error(
+            f"each line must be a JSON object, but this line is {article(type(fields).__name__)}.", number
+        )
     return fields
 
 

@@ -1,8 +1,8 @@
-"""KeLP files: labels, then named trees, vectors and texts, one example a line.
+"""KeLP files: labels, then named trees, vectors and texts, one example per line.
 
     spam |BT:parse| (S (NP (N John)) (VP (V sleeps))) |ET| |BV:words| john:1 sleeps:1 |EV| |BS:note| any text |ES|
 
-A part lasts until its own closing marker, so the other markers may stand in it.
+A part ends with its own closing marker, so it may contain other markers.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ class _MarkedField(NamedTuple):
 
 
 def _taken_apart(source: Source, number: int, text: str) -> tuple[str, list[_MarkedField]]:
-    """The labels of a line, and its parts."""
+    """Return the labels of a line, and its parts."""
     first = text.find("|")
     head = text if first < 0 else text[:first]
     if head.lstrip(SPACE).startswith("("):
-        raise source.error("a tree without a marker: write |BT:name| before it and |ET| after it", number, 1)
+        raise source.error("this tree has no marker. Write |BT:name| before the tree and |ET| after it.", number, 1)
     return " ".join(TOKEN.findall(head)), list(_parts(source, number, text, len(head)))
 
 
 def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_MarkedField]:
-    """What stands between the markers, from place `at` on."""
+    """Yield the fields between markers, from position `at` on."""
     seen: set[tuple[str, str]] = set()
     while True:
         at = end_of_gap(text, at)
@@ -68,7 +68,7 @@ def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_MarkedF
         opening = _OPENING.match(text, at)
         if opening is None:
             raise source.error(
-                f"{text[at : at + 20]!r} has no place here: |BT:name|, |BV:name|, |BDV:name| or |BS:name| opens a part",
+                f"unexpected {text[at : at + 20]!r}. Begin each part with |BT:name|, |BV:name|, |BDV:name| or |BS:name|.",
                 number,
                 at + 1,
             )
@@ -76,10 +76,12 @@ def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_MarkedF
         closing = _CLOSING[kind]
         end = text.find(closing, opening.end())
         if end < 0:
-            raise source.error(f"{opening[0]} is not closed on this line: write {closing} after it", number, at + 1)
+            raise source.error(f"{opening[0]} is not closed on this line. Write {closing} at its end.", number, at + 1)
         family = "BV" if kind == "BDV" else kind
         if (family, name) in seen:
-            raise source.error(f"{opening[0]} occurs twice on this line: give them different names", number, at + 1)
+            raise source.error(
+                f"{opening[0]} occurs twice on this line. Give the two parts different names.", number, at + 1
+            )
         seen.add((family, name))
         yield _MarkedField(kind, name, text[opening.end() : end], opening.end(), at)
         at = end + len(closing)
@@ -91,9 +93,9 @@ def _read_tree(column: TreeColumn, row: int, part: _MarkedField, source: Source,
     except FormatError:
         if not _OPENING.search(part.text):
             raise
-        # The closing marker found is most likely that of a later part.
+        # The closing marker most likely belongs to a later part.
         raise source.error(
-            f"|BT:{part.name}| is not closed before the next part: write |ET| after its tree",
+            f"|BT:{part.name}| is not closed before the next part. Write |ET| after its tree.",
             number,
             part.marker_at + 1,
         ) from None
@@ -109,11 +111,13 @@ def _read_sparse(part: _MarkedField, source: Source, number: int) -> Vector:
         column = part.at + token.start() + 1
         name, colon, value = token[0].rpartition(":")
         if not colon or not name:
-            raise source.error(f"{token[0]!r} is no feature: write name:value", number, column)
-        # A feature that SVM-Light-TK could have is the same feature here, whichever of the two a file is written in.
+            raise source.error(f"{token[0]!r} is not a feature. Write features as name:value.", number, column)
+        # A number is the same feature in KeLP and in SVM-Light-TK.
         feature = int(name) if _INDEX.fullmatch(name) else name
         if feature in vector:
-            raise source.error(f"the feature {name!r} occurs twice in this vector: keep one of the two", number, column)
+            raise source.error(
+                f"the feature {name!r} occurs twice in this vector. Remove one of the two features.", number, column
+            )
         vector[feature] = parse_number(value, source, number, column + len(name) + 1)
     return vector
 
@@ -128,16 +132,18 @@ def _read_dense(part: _MarkedField, source: Source, number: int) -> Vector:
 def read_kelp(
     source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
 ) -> Document:
-    """``labels |BT:name| (tree) |ET| |BV:name| word:1 |EV| |BDV:name| 0.1,0.2 |EDV| |BS:name| text |ES|``.
+    """Read labels, trees, vectors and texts, one example per line.
 
-    Several labels are kept as one string with spaces between them. Feature names of sparse vectors are strings, but for
-    whole numbers from 1 up, which are ints as in SVM-Light-TK; a dense vector is numbered from 1. A name that is missing on some lines gives a
-    missing tree, an empty vector or an empty text there. One space at each end of a text belongs to the markers.
+    A line has the form ``labels |BT:name| (tree) |ET| |BV:name| word:1 |EV| |BDV:name| 0.1,0.2 |EDV|
+    |BS:name| text |ES|``. Several labels are kept as one string, separated by spaces. Features of sparse
+    vectors have names, but whole numbers from 1 become ints, as in SVM-Light-TK. Dense vectors are
+    numbered from 1. If a name is absent on some lines, the tree is missing there, or the vector or text
+    is empty. One space at each end of a text belongs to the markers.
 
     Parameters
     ----------
     drop_empty, drop_function_tags, root
-        As for brackets.
+        See `read_brackets`.
     """
     new_column = partial(
         TreeColumn, source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root
@@ -177,7 +183,7 @@ def read_kelp(
                 lines.append(line)
             labels.append(label)
     rows = len(labels)
-    if rows == 0:  # an empty file holds no trees, rather than no column of trees
+    if rows == 0:  # an empty file has a column without trees, rather than no column
         trees["tree"] = new_column()
     return Document(
         trees={name: column.result(rows) for name, column in trees.items()},
@@ -193,8 +199,8 @@ def read_kelp(
 def _label_text(label: str, place: str) -> str:
     if " ".join(TOKEN.findall(label)) != label or "|" in label or label.startswith("("):
         raise FormatError(
-            f"the label {label!r} cannot be written: it must be words with one space between them, without '|', and "
-            "not start with '('",
+            f"the label {label!r} cannot be written. A label consists of words separated by single spaces. It must not "
+            "contain '|' or start with '('.",
             place,
         )
     return label
@@ -205,16 +211,18 @@ def _enclosed(kind: str, name: str, text: str, place: str) -> str:
     opening = f"|{kind}:{name}|"
     if not _OPENING.fullmatch(opening):
         raise FormatError(
-            f"the name {name!r} of a column cannot be written: it must not be empty or have '|' in it", place
+            f"the column name {name!r} cannot be written. A name must not be empty or contain '|' or a line end.", place
         )
     whole = f"{opening} {text} {closing}"
     if "\n" in text or whole.find(closing) != len(whole) - len(closing):
-        raise FormatError(f"{opening} has a line end or {closing} in it and cannot be written: replace that", place)
+        raise FormatError(
+            f"{opening} contains a line end or {closing}, which cannot be written. Replace this text.", place
+        )
     return whole
 
 
 def _is_dense(vectors: list[Vector]) -> bool:
-    """All rows that are not empty have the same number of features, numbered from 1."""
+    """Return whether all nonempty rows have the same number of features, numbered from 1."""
     full = [vector for vector in vectors if vector]
     return bool(full) and all(
         len(vector) == len(full[0]) and all(index in vector for index in range(1, len(vector) + 1)) for vector in full
@@ -230,7 +238,10 @@ def _sparse_text(vector: Vector, place: str) -> str:
     for index, value in vector.items():
         name = str(index)
         if not TOKEN.fullmatch(name) or name in parts:
-            raise FormatError(f"the feature {index!r} cannot be written: its name must be one word, used once", place)
+            raise FormatError(
+                f"the feature {index!r} cannot be written. The name of a feature must be one word that occurs once.",
+                place,
+            )
         parts[name] = f"{name}:{number_text(value, place)}"
     return " ".join(parts.values())
 
@@ -239,16 +250,16 @@ def _empty_part(document: Document, place: str) -> str:
     for kind, names in (("BT", document.trees), ("BV", document.vectors), ("BS", document.strings)):
         for name in names:
             return _enclosed(kind, name, "", place)
-    raise FormatError("there is nothing to write in this row: give it a label, or leave it out", place)
+    raise FormatError("this row is empty, so it cannot be written. Give it a label, or remove the row.", place)
 
 
 def write_kelp(document: Document, stream: IO[str]) -> None:
-    """One example a line, with the names of all columns.
+    """Write one example per line, with the names of all columns.
 
-    Vectors numbered from 1 to the same length in all rows become dense ones, others sparse ones. A missing tree, an
-    empty vector and an empty text are left out, so a column that has nothing else is not kept; a row that has nothing
-    else is written with one empty part. A tree or a text with its own closing marker in it (``|ET|``, ``|ES|``) cannot
-    be written; that is an error.
+    Vectors that are numbered from 1 to the same length in all rows are written as dense vectors, others as
+    sparse vectors. Missing trees, empty vectors and empty texts are omitted, so a column without any other
+    values is lost. A row without any other values is written with one empty part. A tree or a text that
+    contains its own closing marker (``|ET|``, ``|ES|``) raises an error.
     """
     rows = len(document)
     labels = [""] * rows if document.labels is None else document.labels

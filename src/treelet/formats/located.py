@@ -1,4 +1,4 @@
-"""Trees whose nodes lead back to where they stand in a source."""
+"""Trees whose nodes know their position in a source."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from treelet.errors import InputTypeError
+from treelet.checks import article
+from treelet.errors import InputTypeError, TreeError
 from treelet.formats.adapters import walk
 from treelet.formats.files import Source, open_source, text_source, unpacked_name
 from treelet.formats.nodes import Adapter, Node, Place
 
 
 class Located:
-    r"""A tree that knows its places: wherever trees are taken, this is one.
+    r"""A tree whose nodes know their line and column. It is accepted wherever a tree is.
 
-    Its nodes are those of the `Tree` that a bank makes of it, in the same order.
+    Its nodes are the nodes of the `Tree` that a `Treebank` makes of it, in the same order.
 
     Attributes
     ----------
     label : str
+        Label of the node.
     children : tuple of Located
+        Children of the node, from left to right.
     place : Place or None
-        Line and column, end line and end column, counted from 1. What has no place of its own, as a field, an attribute or a
-        text, has that of the node above.
+        Line, column, end line and end column, counted from 1. A node without its own position, such as a
+        field, an attribute or a text, has the position of its parent.
 
     Examples
     --------
@@ -45,7 +48,7 @@ class Located:
         self.label, self.children, self.place = label, children, place
 
     def nodes(self) -> Iterator[Located]:
-        """All nodes, this one first, parents before children, left to right."""
+        """Yield all nodes, parents before children, from left to right. This node is the first."""
         stack = [self]
         while stack:
             node = stack.pop()
@@ -53,20 +56,28 @@ class Located:
             stack.extend(reversed(node.children))
 
     def find(self, fragment: Any, *, gaps: bool = False) -> list[Located]:
-        """The nodes at which a fragment begins, as `treelet.shared_fragments` gives them.
+        """Return the nodes at which a fragment occurs, such as a fragment from `treelet.shared_fragments`.
 
         Parameters
         ----------
         fragment : Tree
-            A node without children stands for any node of its label, and a node with children for one with just these.
-        gaps : bool
-            Whether there may be others between the children, as in the fragments of `PartialTree`.
+            Fragment to find. A node without children matches any node with the same label. A node with
+            children matches a node with exactly these children.
+        gaps : bool, default False
+            Whether other nodes may stand between the children, as in the fragments of `PartialTree`.
+
+        Returns
+        -------
+        list of Located
+            The nodes that match the root of the fragment.
         """
         if not hasattr(fragment, "label") or not hasattr(fragment, "children"):
-            raise InputTypeError(f"a fragment is a Tree, as of Tree.parse, got {type(fragment).__name__}")
+            raise InputTypeError(
+                f"A fragment must be a Tree, such as Tree.parse('(NP (D the))'). Got {article(type(fragment).__name__)} instead."
+            )
         pattern = list(Located.nodes(fragment))
         nodes = list(self.nodes())
-        begins: dict[int, set[int]] = {}  # of each part of the fragment, the nodes at which it does
+        begins: dict[int, set[int]] = {}  # for each node of the fragment, the nodes that match it
         for piece in reversed(pattern):
             wanted = [begins[id(child)] for child in piece.children]
             begins[id(piece)] = {
@@ -90,12 +101,15 @@ def _holds(children: tuple[Located, ...], wanted: list[set[int]], gaps: bool) ->
 
 
 def located(item: Node, adapter: Adapter, place: Place | None = None) -> Located:
-    """An object that an adapter knows, as a tree with places; `place` is the root's, if it has none."""
+    """Convert an object that has an adapter. If its root has no position, the root gets `place`."""
     built: list[Located] = []
-    for node, label, children in walk(adapter.root(item), adapter):
-        first = len(built) - children
-        tree = Located(label, tuple(built[first:]), None if type(node) in (str, tuple) else adapter.place(node))
-        built[first:] = [tree]
+    try:
+        for node, label, children in walk(adapter.root(item), adapter):
+            first = len(built) - children
+            tree = Located(label, tuple(built[first:]), None if type(node) in (str, tuple) else adapter.place(node))
+            built[first:] = [tree]
+    except TreeError as error:
+        raise TreeError(f"The source {error}") from None
     root = built[0]
     root.place = root.place or place
     for above in root.nodes():
@@ -106,18 +120,20 @@ def located(item: Node, adapter: Adapter, place: Place | None = None) -> Located
 
 @contextmanager
 def opened(source: Any, encoding: str, suffixes: Collection[str]) -> Iterator[Source]:
-    """What is to become trees: a text or its bytes, a path or an open file. A text that is the name of a file is refused."""
+    """Open a string, bytes, a path or an open file that is converted to trees. Reject a string that is a file name."""
     if isinstance(source, Source):
         yield source
     elif isinstance(source, (str, bytes)):
         if isinstance(source, str) and "\n" not in source and unpacked_name(source).suffix.lower() in suffixes:
             raise InputTypeError(
-                f"{source[:60]!r} is taken for the text itself, and looks like the name of a file: give pathlib.Path(...), or "
-                "read it with treelet.read_trees"
+                f"{source[:60]!r} looks like the name of a file, but a string must contain the source itself. Pass "
+                "pathlib.Path(...), or read the file with treelet.read_trees."
             )
         yield text_source(source, encoding=encoding)
     elif isinstance(source, os.PathLike) or hasattr(source, "read"):
         with open_source(source, encoding) as stream:
             yield stream
     else:
-        raise InputTypeError(f"a text, bytes, a path or an open file is needed, got {type(source).__name__}")
+        raise InputTypeError(
+            f"A string, bytes, a path or an open file is needed, but got {article(type(source).__name__)}."
+        )

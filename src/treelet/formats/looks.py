@@ -1,4 +1,4 @@
-"""What the first lines of a file look like: for the formats, which say by them whether a file is theirs."""
+"""Helpers that look at the first lines of a file, by which formats are detected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _BRACKET = re.compile(r"[()]")
 
 
 def opening_lines(head: bytes, comment: str | None = None) -> list[str]:
-    r"""The lines of a file's first bytes that are not blank, and no comments; the last one may be cut short.
+    r"""Return the lines of a file's first bytes without blank lines and comments. The last line may be cut short.
 
     >>> opening_lines(b"# a file\n\n1 |BT| (S x) |ET|\r\n", comment="#")
     ['1 |BT| (S x) |ET|']
@@ -20,7 +20,10 @@ def opening_lines(head: bytes, comment: str | None = None) -> list[str]:
 
 
 def end_of_tree(text: str) -> int | None:
-    """Where the brackets that a text begins with are closed: 0 if it begins with none, None if they stay open.
+    """Return the offset at which the brackets at the beginning of a text are closed.
+
+    The offset is 0 if the text does not begin with a bracket, and None if the bracket is never closed.
+
 
     >>> end_of_tree("(S (A a)) x"), end_of_tree("x"), end_of_tree("(S (A a)")
     (9, 0, None)
@@ -36,7 +39,7 @@ def end_of_tree(text: str) -> int | None:
 
 
 def is_tree(text: str) -> bool:
-    """Whether a text is one pair of brackets with what is in it, or the beginning of one that is cut off.
+    """Return whether a text is exactly one bracketed tree, or the beginning of one that is cut off.
 
     >>> is_tree(" (S (A a)) "), is_tree("(S (A"), is_tree("(A a) (B b)"), is_tree("")
     (True, False, False, False)

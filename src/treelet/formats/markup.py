@@ -1,4 +1,4 @@
-"""XML and HTML as trees: elements with their attributes and text, and where they stand."""
+"""XML and HTML as trees of elements with their attributes, text and positions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from functools import wraps
 from typing import IO, Any
 
-from treelet.checks import wrong
+from treelet.checks import suggestion, wrong
 from treelet.errors import FormatError, TreeletError
 from treelet.formats.adapters import adapter_for, flatten
 from treelet.formats.base import Document, Format, register
@@ -33,37 +33,40 @@ def xml_trees(
     drop: Collection[str] = (),
     encoding: str = "utf-8",
 ) -> list[Located]:
-    r"""XML as trees whose nodes know their places.
+    r"""Convert XML to trees whose nodes know their line and column.
 
-    An element is its name over its attributes, in the order of their names, and its content. An attribute is ``@name`` over
-    its value, a run of text ``#text`` over its words. Names with a namespace are ``{namespace}name``. Comments, processing
-    instructions and text of white space only are left out. `treelet.read_trees` reads files with the same options.
+    An element is a node with its name. Its children are its attributes, sorted by name, and its content. An
+    attribute is ``@name`` over its value, and a run of text is ``#text`` over its words. Names with a
+    namespace are ``{namespace}name``. Comments, processing instructions and text of white space only are
+    dropped. `treelet.read_trees` reads files with the same options.
 
     Parameters
     ----------
     source : str, bytes, path, open file, or element
-        A string is the text itself, and a ``pathlib.Path`` a file. Elements and documents of ``xml.etree`` or lxml are taken
-        as they are; only lxml's know their lines.
+        A string is the text itself. Pass a ``pathlib.Path`` to read a file. Elements and documents of
+        ``xml.etree`` or lxml are accepted; only those of lxml know their lines.
     each : str, optional
-        The name of the elements that become trees, wherever they are; by default the whole is one tree.
-    attributes : bool or list of str
-        All, none, or those of these names.
-    text : {"words", "whole", "none"}
-        A leaf a word, where white space makes no difference; one leaf for the whole of a run of text; or no text.
-    drop : list of str
-        Names of elements to leave out, with all that they hold.
-    encoding : str
-        Of bytes and files, where it is another than the one that the text declares.
+        Name of the elements that become trees, at any depth. Default: the whole document is one tree.
+    attributes : bool or list of str, default True
+        Attributes to keep: all, none, or those with the given names.
+    text : {"words", "whole", "none"}, default "words"
+        ``"words"`` writes one leaf per word, so white space does not matter. ``"whole"`` writes one leaf per
+        run of text. ``"none"`` drops the text.
+    drop : list of str, default ()
+        Names of elements to drop, with all their contents.
+    encoding : str, default "utf-8"
+        Encoding of bytes and files. Needed only if it differs from the encoding that the text declares.
 
     Returns
     -------
     list of Located
-        Taken wherever trees are. An element's place ends where its end tag begins, or after its only tag.
+        One tree per element. They are accepted wherever trees are. The position of an element ends where its
+        end tag begins, or after its only tag.
 
     Raises
     ------
     FormatError
-        With line and column: what is not well-formed, or refers to another file.
+        If the text is not well-formed, or refers to another file. The error has the line and the column.
 
     Examples
     --------
@@ -87,18 +90,18 @@ def html_trees(
     drop: Collection[str] = (),
     encoding: str = "utf-8",
 ) -> list[Located]:
-    """HTML as trees whose nodes know their lines; by lxml, which mends what is not well-formed.
+    """Convert HTML to trees whose nodes know their lines. The parser is lxml, which repairs malformed pages.
 
     Parameters
     ----------
     source, each, attributes, text, drop, encoding
-        As for `xml_trees`. ``drop=["script", "style"]`` leaves out what is not shown. Names in large or small letters are
-        the same in a page, and become small ones.
+        See `xml_trees`. ``drop=["script", "style"]`` drops contents that a browser does not show. Names are
+        converted to lower case.
 
     Returns
     -------
     list of Located
-        Of places only the lines are known.
+        One tree per element. Only the lines of positions are known.
 
     Examples
     --------
@@ -118,13 +121,13 @@ def read_xml(
     text: str = "words",
     drop: Collection[str] = (),
 ) -> Document:
-    """XML; the options are those of `xml_trees`."""
+    """Read XML. The options are those of `xml_trees`."""
     return _document(_xml, source, each, attributes=attributes, text=text, drop=drop)
 
 
 @wraps(read_xml, assigned=())
 def read_html(source: Source, **options: Any) -> Document:
-    """HTML; the options are those of `xml_trees`."""
+    """Read HTML. The options are those of `xml_trees`."""
     return _document(_html, source, **options)
 
 
@@ -159,7 +162,7 @@ def _check(each: object, options: dict[str, Any]) -> None:
 
 
 def _as_written(parse: Parse, each: str | None, options: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """The names as the parser gives them: in HTML ``DIV`` is ``div``, whoever wrote it."""
+    """Return the names as the parser returns them: in HTML, ``DIV`` is ``div``."""
     if parse is not _html:
         return each, options
     named = ((name, options[name]) for name in ("attributes", "drop") if name in options)
@@ -176,18 +179,20 @@ def _chosen(root: Any, each: str | None, error: Callable[[str], FormatError]) ->
     if not elements:
         names = Counter(element.tag for element in root.iter() if isinstance(element.tag, str))
         most = ", ".join(name for name, _ in names.most_common(8))
-        raise error(f"there are no elements {each!r} here; the most frequent ones are {most}")
+        raise error(f"there are no elements {each!r}.{suggestion(each, names)} The most frequent elements are {most}.")
     return elements
 
 
 def _xml(source: Source) -> tuple[Any, dict[int, Place]]:
-    """The root element, and the places of all by their ``id``: where the start tag begins, and where the end tag does (or, where
-    there is one tag only, where that ends).
+    """Return the root element, and the positions of all elements by their ``id``.
+
+    A position begins with the start tag. It ends where the end tag begins, or after the only tag.
 
     Raises
     ------
     FormatError
-        What is not well-formed; entities that are declared nowhere or in another file; entities that grow beyond measure.
+        If the text is not well-formed, if an entity is undeclared or declared in another file, or if entities
+        expand to a huge text.
     """
     from xml.parsers import expat
 
@@ -197,18 +202,21 @@ def _xml(source: Source) -> tuple[Any, dict[int, Place]]:
             reader.parser.Parse(chunk, False)
         reader.parser.Parse(b"", True)
     except expat.ExpatError as error:
-        raise source.error(f"this is no XML: {expat.ErrorString(error.code)}", error.lineno, error.offset + 1) from None
+        raise source.error(
+            f"this is not well-formed XML ({expat.ErrorString(error.code)}).", error.lineno, error.offset + 1
+        ) from None
     except FormatError:
         raise
     except (ValueError, LookupError) as error:
         raise source.error(
-            f"the encoding that this XML declares cannot be read ({error}): name it ({keyword('encoding')})", 1
+            f"the encoding that this XML declares cannot be read ({error}). Name the encoding ({keyword('encoding')}).",
+            1,
         ) from None
     return reader.builder.close(), reader.places
 
 
 class _XmlReader:
-    """Builds elements from the events of expat, the parser of the standard library. Nothing outside the file is ever read."""
+    """Builds elements from the events of expat, the parser of the standard library. It never reads another file."""
 
     def __init__(self, source: Source) -> None:
         from xml.etree.ElementTree import TreeBuilder
@@ -234,12 +242,14 @@ class _XmlReader:
         self.places[key] = Place(*self.places[key][:2], *self._here())
 
     def _outside(self, context: str, base: str | None, system: str | None, public: str | None) -> int:
-        raise self._refused(f"what is meant here is in another file ({system}), and only this file is read")
+        raise self._refused(
+            f"this refers to another file ({system}), but only this file is read. Copy the contents into this file."
+        )
 
     def _unknown(self, name: str, parameter: bool) -> None:
         if not parameter:
             raise self._refused(
-                f"the entity &{name}; is not declared in this file; a page is read with the format html"
+                f"the entity &{name}; is not declared in this file. Declare it, or read a web page with the format html."
             )
 
     def _refused(self, message: str) -> Exception:
@@ -254,7 +264,7 @@ def _html(source: Source) -> tuple[Any, dict[int, Place]]:
     try:
         from lxml import etree
     except ImportError:
-        raise TreeletError("reading HTML needs the package lxml: pip install 'treelet[nlp]'") from None
+        raise TreeletError("Reading HTML needs the package lxml: pip install 'treelet[nlp]'.") from None
     data = b"".join(source.chunks())
     known = source.decoded or not _CHARSET.search(data[:4096])
     if known:
@@ -263,13 +273,13 @@ def _html(source: Source) -> tuple[Any, dict[int, Place]]:
     try:
         root = etree.fromstring(data, parser) if data.strip() else None
     except (etree.LxmlError, LookupError, ValueError) as error:
-        raise source.error(f"this is no HTML that can be read: {error}") from None
+        raise source.error(f"this HTML cannot be parsed ({str(error).removesuffix('.')}).") from None
     if root is None:
-        raise source.error("there are no elements here")
+        raise source.error("there are no elements in this page.")
     for problem in parser.error_log:
-        if problem.type_name == "ERR_RESOURCE_LIMIT":  # what lies beyond would be missing
+        if problem.type_name == "ERR_RESOURCE_LIMIT":  # the tree would be incomplete
             hint = "elements are nested too deeply for the HTML parser, or the page is too large"
-            raise source.error(f"{hint} ({problem.message.split(',')[0]})", problem.line)
+            raise source.error(f"{hint} ({problem.message.split(',')[0]}).", problem.line)
     return root, {}
 
 
@@ -279,11 +289,12 @@ def _check_utf8(source: Source, data: bytes) -> None:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise source.error(
-            f"these bytes are not UTF-8, and no encoding is declared: name it ({keyword('encoding')})", line
+            f"these bytes are not UTF-8, and the page does not declare an encoding. Name the encoding ({keyword('encoding')}).",
+            line,
         ) from None
 
 
-# --- what they look like ----------------------------------------------------------------------------------------
+# --- detection of the format ------------------------------------------------------------------------------------
 
 
 def _looks_like_html(head: bytes) -> str | None:
@@ -300,6 +311,6 @@ def _opening(head: bytes) -> str:
     return next(iter(opening_lines(head)), "").lstrip()
 
 
-# What looks like both is XML, unless its name says otherwise: the last one is asked first.
+# A file that looks like both formats is XML, unless its name decides: the format registered last is tried first.
 register(Format("html", "HTML pages, by lxml", read_html, None, HTML, _looks_like_html))
-register(Format("xml", "XML, a tree a file or an element", read_xml, None, XML, _looks_like_xml))
+register(Format("xml", "XML, one tree per file or element", read_xml, None, XML, _looks_like_xml))

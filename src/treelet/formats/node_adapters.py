@@ -1,4 +1,4 @@
-"""Adapters for the nodes of other libraries: Python's ``ast``, and elements of XML and HTML. They are walked as trees."""
+"""Adapters for the nodes of other libraries: Python's ``ast``, and elements of XML and HTML."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from treelet.formats.nodes import Adapter, Node, Place, value_label
 CONSTANTS = ("values", "types")
 IDENTIFIERS = ("keep", "anonymous")
 
-# Which fields hold constants, and which hold names that a tree may bind. What is imported, attributes and keywords keep
-# their names: they say what a program uses.
+# Fields that contain constants, and fields that contain names which a tree may bind. Imported names, attributes and
+# keywords keep their names, because they show what a program uses.
 _HOLD_CONSTANTS = {("Constant", "value"), ("MatchSingleton", "value")}
 _BINDING = {
     *(
@@ -30,29 +30,29 @@ _BINDING = {
 }
 _NAMING = _BINDING | {("Name", "id"), ("Global", "names"), ("Nonlocal", "names")}
 _WITH_DOCSTRINGS = ("Module", "FunctionDef", "AsyncFunctionDef", "ClassDef")
-_PLAIN, _CONSTANT, _DOCUMENTED, _NAMED = range(4)  # what a field holds
+_PLAIN, _CONSTANT, _DOCUMENTED, _NAMED = range(4)  # kinds of fields
 _Fields = tuple[tuple[str, int], ...]
 
 
 class SyntaxAdapter(Adapter):
-    """Nodes of ``ast``: a node's class over its fields, each over what it holds.
+    """Converts nodes of ``ast``: the class of a node over its fields, and each field over its values.
 
-    A constant is its type over its value, so that ``1``, ``1.0`` and ``"1"`` differ. A field that is empty is left out.
+    A constant is its type over its value, so ``1``, ``1.0`` and ``"1"`` differ. Empty fields are dropped.
 
     Parameters
     ----------
-    constants : {"values", "types"}
-        With their values, or their types alone.
-    identifiers : {"keep", "anonymous"}
-        ``"anonymous"``: names that the tree binds become ``$0``, ``$1``, ... in the order of their first appearance.
-    docstrings : bool
-        Whether to keep them.
-    ctx : bool
-        Whether to say of each name if it is read, written or deleted, which its position says already.
+    constants : {"values", "types"}, default "values"
+        Whether to write constants with their values, or their types only.
+    identifiers : {"keep", "anonymous"}, default "keep"
+        ``"anonymous"`` replaces names that the tree binds by ``$0``, ``$1``, ... in the order of first appearance.
+    docstrings : bool, default True
+        Whether to keep docstrings.
+    ctx : bool, default False
+        Whether to mark each name as read, written or deleted.
     lines : sequence of str, optional
-        The source, for places: ``ast`` counts bytes, and places count characters.
+        The source, for positions: ``ast`` counts bytes, and positions count characters.
     root : ast.AST, optional
-        Where names are looked for, if they are to be anonymous.
+        Where to look for names, if they become anonymous.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class SyntaxAdapter(Adapter):
 
 @lru_cache(1024)
 def _fields(kind: type, ctx: bool, docstrings: bool) -> tuple[str, _Fields]:
-    """The name of a class of nodes, and of its fields what they hold."""
+    """Return the name of a class of nodes, and the kind of each of its fields."""
     name = kind.__name__
     fields: list[tuple[str, int]] = []
     for field in kind._fields:  # type: ignore[attr-defined]
@@ -136,13 +136,13 @@ def _item(value: Any, names: dict[str, str] | None) -> Node:
 
 
 def _text(value: object) -> str:
-    """A constant in writing; together with its type, different constants have different texts."""
+    """Return the text of a constant. Different constants of one type have different texts."""
     if isinstance(value, str):
         return value
     if isinstance(value, bytes):
         return value.decode("latin-1")
     if isinstance(value, int) and value.bit_length() > 4096:
-        return hex(value)  # Python refuses to write so many decimal digits
+        return hex(value)  # Python refuses to write very many decimal digits
     if isinstance(value, frozenset):
         return repr(sorted(map(repr, value)))
     return repr(value)
@@ -155,7 +155,7 @@ def _is_docstring(body: Any) -> bool:
 
 
 def nodes_of(root: Node) -> Iterator[Node]:
-    """The nodes of ``ast`` from here on, parents before children, each once: it may be part of several, or of itself."""
+    """Yield the nodes below an ``ast`` node, parents before children. A node that occurs several times is yielded once."""
     seen: set[int] = set()
     stack = [root]
     while stack:
@@ -169,7 +169,7 @@ def nodes_of(root: Node) -> Iterator[Node]:
 
 
 def _numbered(root: Node) -> dict[str, str]:
-    """The names that a tree binds, and what stands for them. No identifier begins with ``$``."""
+    """Return replacements for the names that a tree binds. An identifier cannot begin with ``$``."""
     bound: set[str] = set()
     used: dict[str, None] = {}  # in order
     for node in nodes_of(root):
@@ -192,27 +192,27 @@ _WORDS = re.compile("[^ \t\n\r\v\f]+")  # a no-break space is part of a word
 
 
 def check_names(name: str, value: Any, wanted: str) -> None:
-    """A collection of texts."""
+    """Raise an error unless the value is a collection of strings."""
     if isinstance(value, str) or not isinstance(value, Collection) or not all(isinstance(each, str) for each in value):
         raise wrong(name, wanted, value)
 
 
 class MarkupAdapter(Adapter):
-    """Elements: a name over attributes, in the order of their names, and content.
+    """Converts elements: a name over attributes, sorted by name, and contents.
 
-    An attribute is ``@name`` over its value, a run of text ``#text`` over its words: no element has such a name. Comments and
-    processing instructions are left out, and so is text of white space only.
+    An attribute is ``@name`` over its value, and a run of text is ``#text`` over its words; elements cannot
+    have such names. Comments, processing instructions and text of white space only are dropped.
 
     Parameters
     ----------
-    attributes : bool or list of str
-        All, none, or those of the names given.
-    text : {"words", "whole", "none"}
-        A leaf a word, one leaf for the whole of a run, or no text.
-    drop : list of str
-        Names of elements that are left out with all that they hold.
+    attributes : bool or list of str, default True
+        Attributes to keep: all, none, or those with the given names.
+    text : {"words", "whole", "none"}, default "words"
+        One leaf per word, one leaf per run of text, or no text.
+    drop : list of str, default ()
+        Names of elements to drop, with all their contents.
     places : mapping, optional
-        Where elements stand, by their ``id``. lxml's know their lines themselves.
+        Positions of elements, by ``id``. Elements of lxml know their lines.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class MarkupAdapter(Adapter):
     def root(self, item: Node) -> Node:
         root = item if hasattr(item, "tag") else item.getroot()
         if root is None:
-            raise TreeError("is a document without a root element")
+            raise TreeError("is a document without a root element.")
         return root
 
     def parts(self, node: Node) -> tuple[str, list[Node]]:
@@ -245,7 +245,7 @@ class MarkupAdapter(Adapter):
                     children += self._run(run)
                 children.append(child)
                 run = ""
-            elif getattr(tag, "__name__", "") == "Entity":  # lxml's, where they are not resolved
+            elif getattr(tag, "__name__", "") == "Entity":  # an unresolved entity of lxml
                 run += child.text or ""
             run += child.tail or ""
         if run:
@@ -253,7 +253,7 @@ class MarkupAdapter(Adapter):
         return value_label(str(node.tag)), children
 
     def _attributes_of(self, node: Node) -> Iterator[Node]:
-        for name, value in sorted(node.attrib.items()):  # lxml refuses to look for some names of HTML's
+        for name, value in sorted(node.attrib.items()):  # lxml cannot look up some names of HTML attributes
             if self._attributes is True or name in self._attributes:  # type: ignore[operator]
                 yield "@" + value_label(name), (value_label(value),)
 

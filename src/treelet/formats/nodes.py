@@ -1,8 +1,8 @@
-r"""What an adapter says of other libraries' nodes: labels, children, places.
+r"""Adapters' view of the nodes of other libraries: labels, children, places.
 
-A label holds no white space and no brackets, and what it stands for may. Words of sentences are written as treebanks do, by
-`safe_label`: that is what one wants, and it is not one-to-one. Values, as constants and attributes, must not become equal
-where they differ: `value_label` can be read back.
+A label contains neither white space nor brackets, but the text behind it may. Words are converted by
+`safe_label` in the way of treebanks, so different words may get the same label. Values, such as
+constants and attributes, are converted by `value_label`, which keeps different values different.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 Node = Any
-KNOWN = 8192  # texts of which the labels are kept: most names come again and again
+KNOWN = 8192  # size of the caches of labels: most names occur again and again
 
 _PENN = str.maketrans(
     {"(": "-LRB-", ")": "-RRB-", " ": "_", "\t": "_", "\n": "_", "\r": "_", "\v": "_", "\f": "_", "\0": "_"}
@@ -75,7 +75,7 @@ safe_label = lru_cache(KNOWN)(escape)  # cached, because most words occur again 
 
 @lru_cache(KNOWN)
 def value_label(text: str) -> str:
-    r"""Any text as a label, so that different texts have different labels: with escapes by a backslash.
+    r"""Return a text as a label, with backslash escapes. Different texts have different labels.
 
     >>> print(value_label("f(a b)"), value_label("a_b"), value_label(""))
     f\x28a\sb\x29 a_b \e
@@ -83,13 +83,21 @@ def value_label(text: str) -> str:
     return _ESCAPED.sub(_escape, text) if text else EMPTY
 
 
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    return _ESCAPES.get(found[0]) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return _ESCAPES.get(match[0]) or (f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}")
 
 
 class Place(NamedTuple):
-    """Where a node stands in its source: lines and columns are counted from 1. What is not known is None."""
+    """Position of a node in its source. Lines and columns are counted from 1; unknown values are None.
+
+    Attributes
+    ----------
+    line, column : int
+        Begin of the node.
+    end_line, end_column : int or None
+        End of the node.
+    """
 
     line: int
     column: int | None = None
@@ -98,24 +106,24 @@ class Place(NamedTuple):
 
 
 class Adapter(ABC):
-    """How to walk objects of some kind as trees."""
+    """Converts objects of another library to trees."""
 
     shares = False
-    """Whether nodes never change, so that one that is met again is the same subtree again."""
+    """Whether nodes never change. If so, a node that occurs again is the same subtree."""
 
     def root(self, item: Node) -> Node:
-        """Where to begin."""
+        """Return the node to begin with."""
         return item
 
     @abstractmethod
     def parts(self, node: Node) -> tuple[str, Sequence[Node]]:
-        """What stands at a node, and what is below it, in order.
+        """Return the label of a node and its children, in order.
 
-        Of that, a string is a leaf with this label, and a plain tuple ``(label, children)`` a node that is made of a part of
-        this one: a field, a value, an attribute, a run of text. All else are nodes to be asked about in turn. Where nodes
-        are shared, tuples have no such meaning.
+        A child that is a string is a leaf with that label. A plain tuple ``(label, children)`` is a node
+        for a part of this node: a field, a value, an attribute, a run of text. Other children are nodes.
+        If nodes are shared, tuples have no special meaning.
         """
 
     def place(self, node: Node) -> Place | None:
-        """Where it stands; None if that is not known better than of the node above."""
+        """Return the position of a node, or None to use the position of its parent."""
         return None

@@ -1,4 +1,4 @@
-"""Python source as trees: by the interpreter's own parser, with names, constants and places as one likes."""
+"""Python source as trees, parsed by the interpreter's own parser."""
 
 from __future__ import annotations
 
@@ -39,40 +39,43 @@ def python_trees(
     ctx: bool = False,
     encoding: str = "utf-8",
 ) -> list[Located]:
-    r"""Python source as trees whose nodes know their places.
+    r"""Convert Python source to trees whose nodes know their line and column.
 
-    A node is its class, as the module ``ast`` calls it, over its fields, each over what it holds. Comments and layout are
-    not in the tree. `treelet.read_trees` reads files with the same options.
+    A node is labeled with its class in the module ``ast``. Its children are its fields, and their children
+    the values. Comments and layout are not part of the tree. `treelet.read_trees` reads files with the same
+    options.
 
     Parameters
     ----------
     source : str, bytes, path, open file or ast.AST
-        A string is the source itself, and a ``pathlib.Path`` a file.
-    each : {"module", "function", "class", "statement"}
-        What becomes a tree: the whole, or every function, every class, wherever it is, or every statement of the outermost
-        level.
-    constants : {"values", "types"}
-        ``"values"``: a constant is its type over its value, ``(Constant (int 1))``. ``"types"``: its type alone.
-    identifiers : {"keep", "anonymous"}
-        ``"anonymous"``: names that the tree binds, those of variables, parameters, functions and classes, become ``$0``, ``$1``, ...
-        in the order of their first appearance in it. Others stay: built-in ones, those of attributes, keywords and what is
-        imported.
-    docstrings : bool
-        Whether to keep them.
-    ctx : bool
-        Whether to add to names if they are read, written or deleted, which their position says already.
-    encoding : str
-        Of bytes and files, where it is another than the one that the source declares.
+        A string is the source itself. Pass a ``pathlib.Path`` to read a file.
+    each : {"module", "function", "class", "statement"}, default "module"
+        Unit that becomes a tree: the whole source, every function, every class, or every statement of the
+        outermost level. Nested functions and classes are included.
+    constants : {"values", "types"}, default "values"
+        ``"values"`` writes a constant as its type over its value, ``(Constant (int 1))``. ``"types"`` writes
+        its type only.
+    identifiers : {"keep", "anonymous"}, default "keep"
+        ``"anonymous"`` replaces names that are bound in the tree (variables, parameters, functions and
+        classes) by ``$0``, ``$1``, ... in the order of first appearance. Built-in names, attributes,
+        keywords and imported names are kept.
+    docstrings : bool, default True
+        Whether to keep docstrings.
+    ctx : bool, default False
+        Whether to mark each name as read, written or deleted. Its position usually implies this.
+    encoding : str, default "utf-8"
+        Encoding of bytes and files. Needed only if it differs from the encoding that the source declares.
 
     Returns
     -------
     list of Located
-        Taken wherever trees are.
+        One tree per unit. They are accepted wherever trees are.
 
     Raises
     ------
     FormatError
-        With line and column: what is no Python for the interpreter at hand, or is nested too deeply for it.
+        If the source is not valid for this version of Python, or is nested too deeply for its parser. The
+        error has the line and the column.
 
     Examples
     --------
@@ -100,7 +103,7 @@ def read_python(
     docstrings: bool = True,
     ctx: bool = False,
 ) -> Document:
-    """Python source; the options are those of `python_trees`."""
+    """Read Python source. The options are those of `python_trees`."""
     options: Options = {"constants": constants, "identifiers": identifiers, "docstrings": docstrings, "ctx": ctx}
     roots, _ = _given(source, each, options)
     trees = flatten(roots, None, lambda root: SyntaxAdapter(**options, root=root))
@@ -108,9 +111,9 @@ def read_python(
 
 
 def _given(source: Any, each: str, options: Options, encoding: str = "utf-8") -> tuple[list[ast.AST], list[str]]:
-    """The nodes that become trees, and the lines of the source where it is there."""
+    """Return the nodes that become trees, and the lines of the source if it is available."""
     check_one_of("each", each, EACH)
-    SyntaxAdapter(**options)  # looks at them before anything is read
+    SyntaxAdapter(**options)  # checks the options before anything is read
     lines: list[str] = []
     if not isinstance(source, ast.AST):
         with opened(source, encoding, SUFFIXES) as stream:
@@ -128,12 +131,13 @@ def _decoded(source: Source) -> str:
     try:
         encoding = "utf-8" if source.decoded else tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         return data.decode(encoding)
-    except SyntaxError as error:  # an unknown one
-        raise source.error(f"{error.msg}; name the right one ({keyword('encoding')})", 1) from None
+    except SyntaxError as error:  # an unknown encoding
+        raise source.error(f"{error.msg}. Name the right encoding ({keyword('encoding')}).", 1) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise source.error(
-            f"these bytes are no text in {error.encoding}; name another encoding ({keyword('encoding')})", line
+            f"these bytes are not text in the encoding {error.encoding}. Name another encoding ({keyword('encoding')}).",
+            line,
         ) from None
 
 
@@ -141,14 +145,16 @@ def _parsed(text: str, source: Source) -> ast.Module:
     version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of odd escapes, which are their author's affair
+            warnings.simplefilter("ignore")  # such as invalid escapes, which do not concern the reader
             return ast.parse(text)
     except SyntaxError as error:
-        raise source.error(f"this is no {version}: {error.msg}", error.lineno, error.offset or None) from None
+        raise source.error(f"this is not valid {version} ({error.msg}).", error.lineno, error.offset or None) from None
     except (RecursionError, MemoryError):
-        raise source.error(f"expressions or blocks are nested too deeply for the parser of {version}") from None
-    except ValueError as error:  # NUL
-        raise source.error(f"this is no {version}: {error}") from None
+        raise source.error(f"expressions or blocks are nested too deeply for the parser of {version}.") from None
+    except ValueError as error:  # a NUL character
+        raise source.error(f"this is not valid {version} ({error}).") from None
 
 
-register(Format("python", "Python source, a tree a file, function, class or statement", read_python, None, SUFFIXES))
+register(
+    Format("python", "Python source, one tree per file, function, class or statement", read_python, None, SUFFIXES)
+)

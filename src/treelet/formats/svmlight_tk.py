@@ -1,8 +1,8 @@
-"""SVM-Light-TK files: a target, trees, feature vectors, one example a line; and plain SVM-Light files.
+"""SVM-Light-TK files, with a target, trees and feature vectors on each line; and plain SVM-Light files.
 
     1 |BT| (S (NP (N John)) (VP (V sleeps))) |ET| 1:0.5 3:2 |EV|
 
-``#`` starts a comment outside the trees; inside them it is text like any other (the Penn Treebank has the tag ``#``).
+``#`` starts a comment outside trees. Inside trees it is ordinary text (the Penn Treebank has the tag ``#``).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import IO
 
 import numpy as np
 
+from treelet.checks import plural
 from treelet.errors import FormatError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.brackets import Reader, bracketed
@@ -22,8 +23,8 @@ from treelet.formats.files import Source
 from treelet.formats.looks import is_tree, opening_lines
 
 Vector = dict[str | int, float]
-SPACE = " \t\n\v\f\r"  # what separates labels in brackets; any other white space is part of them
-MARK = "\ufeff"  # of byte order: at the beginning of a file it is no text
+SPACE = " \t\n\v\f\r"  # separates labels in brackets; any other white space is part of a label
+MARK = "\ufeff"  # byte order mark: at the beginning of a file it is not part of the text
 TOKEN = re.compile(f"[^{SPACE}]+")
 GAP = re.compile(f"[{SPACE}]*")
 LARGEST_INDEX = 2**63 - 1
@@ -36,31 +37,31 @@ _QUERY = re.compile(rf"qid:([0-9]+)(?=[{SPACE}|]|$)")
 _FEATURE = re.compile(rf"[0-9]+:{_NUMBER.pattern}")
 
 
-# --- shared with the other formats of trees and vectors ---------------------------------------------------------
+# --- shared with KeLP -------------------------------------------------------------------------------------------
 
 
 class TreeColumn:
-    """A column of trees of which some rows may be missing."""
+    """A column of trees, some of which may be missing."""
 
     def __init__(self, source: str, *, drop_empty: bool, drop_function_tags: bool, root: str | None) -> None:
         self._reader = Reader(source, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root)
         self._rows: list[int] = []
 
     def add(self, row: int, text: str, line: int, column: int) -> None:
-        """The tree of a row, and where it stands; nothing but white space is a missing tree."""
+        """Add the tree of a row, which stands at a line and column. Only white space means a missing tree."""
         tree = text.lstrip(SPACE)
         if tree:
             self._reader.feed_one(tree.encode(), line, column + len(text) - len(tree))
             self._rows.append(row)
 
     def cancel(self, row: int) -> None:
-        """Forget what this row, the last one, had."""
+        """Remove the tree of the last row, if it has this number."""
         if self._rows and self._rows[-1] == row:
             self._rows.pop()
             self._reader.drop_last()
 
     def result(self, rows: int) -> Columns:
-        """The column, so many rows long."""
+        """Return the column, with the given number of rows."""
         store, row_roots = self._reader.result()
         roots = np.full(rows, -1, np.int32)
         roots[self._rows] = row_roots
@@ -68,56 +69,59 @@ class TreeColumn:
 
 
 def cancel(columns: Iterable[TreeColumn], row: int) -> None:
-    """If one of a row's trees is wrong, none is kept."""
+    """Remove all trees of a row, because one of them is malformed."""
     for column in columns:
         column.cancel(row)
 
 
 def parse_number(text: str, source: Source, line: int, column: int) -> float:
-    """A finite decimal number; anything else is an error at that place."""
+    """Return a finite decimal number. Raise an error at that place if the text is not one."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if math.isfinite(value):
         return value
     if _NUMBER.fullmatch(text) or text.lower().lstrip("+-") in ("nan", "inf", "infinity"):
         raise source.error(
-            f"the value {text!r} is not a finite number: leave the feature out or give it a value", line, column
+            f"the value {text!r} is not a finite number. Remove the feature, or give it a finite value.", line, column
         )
-    raise source.error(f"{text!r} is not a number: write it as 2, -0.5 or 1e-3", line, column)
+    raise source.error(f"{text!r} is not a number. Write numbers as 2, -0.5 or 1e-3.", line, column)
 
 
 def number_text(value: float, place: str) -> str:
-    """A number so that reading it gives the same float."""
+    """Return the text of a number, from which the same float is read back."""
     value = float(value)
     if not math.isfinite(value):
-        raise FormatError(f"the value {value} cannot be written: only finite numbers can", place)
+        raise FormatError(f"the value {value} cannot be written. Replace it by a finite number.", place)
     return repr(value)
 
 
 def end_of_gap(text: str, at: int) -> int:
-    """The first place from `at` on that is no white space."""
+    """Return the first position from `at` on that is not white space."""
     gap = GAP.match(text, at)
     return gap.end() if gap else at
 
 
 def write_line(line: str, stream: IO[str], place: str) -> None:
-    """Write a line; text that is not valid Unicode is an error."""
+    """Write a line. Raise an error if it is not valid Unicode text."""
     if line.startswith(MARK):
-        raise FormatError("the label begins with a byte order mark, which a file cannot begin with: remove it", place)
+        raise FormatError(
+            "the label begins with a byte order mark, which cannot be written. Remove this character.", place
+        )
     if not line.isascii():
         try:
             line.encode()
         except UnicodeEncodeError as error:
             raise FormatError(
-                f"{line[error.start : error.end]!r} is not valid Unicode text: replace it", place
+                f"{line[error.start : error.end]!r} is not valid Unicode text. Replace this character.", place
             ) from None
     stream.write(line + "\n")
 
 
 def check_length(name: str, values: int, rows: int) -> None:
-    """All columns of a document must be of one length."""
+    """Raise an error unless a column has as many rows as its document."""
     if values != rows:
         raise FormatError(
-            f"the column {name!r} has {values} rows, the document has {rows}: make them equal", "document"
+            f"the column {name!r} has {plural(values, 'row')}, but the document has {rows:,}. All columns need the same length.",
+            "document",
         )
 
 
@@ -125,7 +129,7 @@ def check_length(name: str, values: int, rows: int) -> None:
 
 
 class _Line:
-    """One line, taken apart from left to right."""
+    """A line that is read from left to right."""
 
     def __init__(self, source: Source, number: int, text: str) -> None:
         self.source, self.number, self.text, self.at = source, number, text, 0
@@ -134,14 +138,14 @@ class _Line:
         return self.source.error(message, self.number, (self.at if at is None else at) + 1)
 
     def marker(self) -> re.Match[str] | None:
-        """The next marker, wherever it stands."""
+        """Return the next marker, wherever it is."""
         return _MARKER.search(self.text, self.at)
 
     def skip_space(self) -> None:
         self.at = end_of_gap(self.text, self.at)
 
     def at_end(self) -> bool:
-        """True if only a comment is left."""
+        """Return whether only a comment is left."""
         self.skip_space()
         return self.at == len(self.text) or self.text[self.at] == "#"
 
@@ -149,12 +153,12 @@ class _Line:
         self.skip_space()
         match = _TARGET.match(self.text, self.at)
         if match is None or match[0][0] in "(|" or _FEATURE.fullmatch(match[0]):
-            raise self.error("the target is missing: start the line with 1, -1 or the name of a class (0: unknown)")
+            raise self.error("the target is missing. Start the line with 1, -1 or the name of a class (0 if unknown).")
         self.at = match.end()
         return match[0]
 
     def query(self) -> str:
-        """The number after ``qid:``, which may follow the target; else nothing."""
+        """Return the number after ``qid:``, which may follow the target, or an empty string."""
         self.skip_space()
         match = _QUERY.match(self.text, self.at)
         if match is None:
@@ -163,7 +167,7 @@ class _Line:
         return match[1]
 
     def trees(self) -> Iterator[tuple[str, int]]:
-        """The text of each tree with the column it starts in."""
+        """Yield the text of each tree, and the column at which it starts."""
         if self.at_end():
             return
         if self.text[self.at] == "(":
@@ -183,14 +187,14 @@ class _Line:
             self._check_no_marker(tree)
             if following is None or following[1] not in ("BT", "ET"):
                 raise self.error(
-                    "this |BT| starts trees that no |ET| ends: write |ET| after the last tree", marker.start()
+                    "the trees after this |BT| are not closed. Write |ET| after the last tree.", marker.start()
                 )
             yield tree, self.at + 1
             self.at = end
         self.at += len("|ET|")
 
     def _old_tree(self) -> tuple[str, int]:
-        """The tree of "1 (S ...) |STD| 1:0.3", which ends where its brackets do."""
+        """Return the tree of the older form "1 (S ...) |STD| 1:0.3", which ends with its last bracket."""
         start, depth = self.at, 0
         for bracket in re.finditer(r"[()]", self.text[start:]):
             depth += 1 if bracket[0] == "(" else -1
@@ -203,12 +207,14 @@ class _Line:
         if not self.at_end():
             marker = _MARKER.match(self.text, self.at)
             if marker is None or marker[1] != "STD":
-                raise self.error("only |STD| and features may follow a tree that has no |BT| before it")
+                raise self.error(
+                    "a tree without |BT| may be followed only by |STD| and features. Write |BT| before the tree."
+                )
             self.at = marker.end()
         return tree
 
     def _check_no_marker(self, part: str) -> None:
-        # Inside brackets it may be a word.
+        # Inside brackets, a marker may be a word.
         opening, closing = part.find("("), part.rfind(")")
         for start, end in ((0, len(part) if opening < 0 else opening), (closing + 1, len(part))):
             unknown = _ANY_MARKER.search(part, start, end)
@@ -216,10 +222,10 @@ class _Line:
                 raise self._unknown(unknown[0], self.at + unknown.start())
 
     def _unknown(self, marker: str, at: int) -> FormatError:
-        return self.error(f"unknown marker {marker!r}: there are |BT|, |ET|, |BV| and |EV|", at)
+        return self.error(f"unknown marker {marker!r}. The markers are |BT|, |ET|, |BV| and |EV|.", at)
 
     def vectors(self) -> Iterator[Vector]:
-        """The feature vectors; none if the line ends here."""
+        """Yield the feature vectors; none if the line ends here."""
         if self.at_end():
             return
         while True:
@@ -231,26 +237,26 @@ class _Line:
             if marker is None:
                 return
             if marker[1] not in ("BV", "EV"):
-                raise self.error(f"{marker[0]} has no place here: trees come before |ET|, vectors after it")
+                raise self.error(f"unexpected {marker[0]}. Write trees before |ET| and vectors after it.")
             self.at = marker.end()
             if marker[1] == "EV":
                 if not self.at_end():
-                    raise self.error("nothing may follow |EV|: put a comment after '#'")
+                    raise self.error("unexpected text after |EV|. Write comments after '#'.")
                 return
 
     def _feature(self, vector: Vector) -> None:
         token = TOKEN.match(self.text, self.at)
-        assert token is not None  # there is something here that is no white space
+        assert token is not None  # `at_end` has skipped all white space
         text = re.split(rf"#|{_MARKER.pattern}", token[0], maxsplit=1)[0]
         if unknown := _ANY_MARKER.match(text):
             raise self._unknown(unknown[0], self.at)
         name, colon, value = text.partition(":")
         if not colon:
-            raise self.error(f"{text!r} is no feature: write index:value")
+            raise self.error(f"{text!r} is not a feature. Write features as index:value.")
         if not re.fullmatch("[0-9]{1,19}", name) or not 1 <= int(name) <= LARGEST_INDEX:
-            raise self.error(f"the index {name!r} is not a whole number from 1 up: count features from 1")
+            raise self.error(f"the index {name!r} is not a whole number of at least 1. Number features from 1.")
         if int(name) in vector:
-            raise self.error(f"the index {int(name)} occurs twice in this vector: keep one of the two")
+            raise self.error(f"the index {int(name)} occurs twice in this vector. Remove one of the two features.")
         column = self.at + len(name) + 2
         vector[int(name)] = parse_number(value, self.source, self.number, column)
         self.at += len(text)
@@ -263,17 +269,18 @@ def _numbered(name: str, count: int) -> list[str]:
 def read_svmlight_tk(
     source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
 ) -> Document:
-    """``target |BT| (tree) |BT| (tree) |ET| 1:0.5 3:2 |BV| 4:1 |EV|  # comment``, one example a line.
+    """Read examples of the form ``target |BT| (tree) |BT| (tree) |ET| 1:0.5 3:2 |BV| 4:1 |EV|  # comment``.
 
-    Either part may be missing: ``1 1:0.3 7:1`` is a vector only. The older ``1 (S ...) |STD| 1:0.3`` is read too.
-    The columns are ``tree`` and ``vector``, or ``tree1``, ``tree2``, ... where a line has several. A line with fewer
-    than others has missing trees (as has ``|BT| |BT| (tree)``) and empty vectors. The line's end closes what ``|EV|``
-    does not. A query, ``1 qid:3 |BT| ...``, as for ranking, is a column of texts called ``qid``; all lines have one, or none.
+    There is one example per line. Trees or vectors may be absent: ``1 1:0.3 7:1`` is a vector only. The
+    older form ``1 (S ...) |STD| 1:0.3`` is accepted. The columns are ``tree`` and ``vector``, or
+    ``tree1``, ``tree2``, ... if a line has several. A line with fewer of them has missing trees (as has
+    ``|BT| |BT| (tree)``) and empty vectors. ``|EV|`` is optional at the end of a line. Queries for
+    ranking, as in ``1 qid:3 |BT| ...``, become a text column ``qid``. All lines have a query, or none.
 
     Parameters
     ----------
     drop_empty, drop_function_tags, root
-        As for brackets.
+        See `read_brackets`.
     """
     new_column = partial(
         TreeColumn, source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root
@@ -289,7 +296,12 @@ def read_svmlight_tk(
         with source.item():
             target, query, parts, features = line.target(), line.query(), list(line.trees()), list(line.vectors())
             if queries and bool(query) != bool(queries[0]):
-                raise line.error("this line has no qid:N, others do" if queries[0] else "only this line has a qid:N", 0)
+                problem = (
+                    "this line has no qid:N, but others do"
+                    if queries[0]
+                    else "this line has a qid:N, but others do not"
+                )
+                raise line.error(f"{problem}. Give every line a query, or none.", 0)
             columns = [*trees, *(new_column() for _ in range(len(parts) - len(trees)))]
             try:
                 for tree_column, (tree, column) in zip(columns, parts, strict=False):
@@ -305,7 +317,7 @@ def read_svmlight_tk(
             labels.append(target)
             queries.append(query)
     rows = len(labels)
-    if rows == 0:  # an empty file holds no trees, rather than no column of trees
+    if rows == 0:  # an empty file has a column without trees, rather than no column
         trees = [new_column()]
     return Document(
         trees={name: column.result(rows) for name, column in zip(_numbered("tree", len(trees)), trees, strict=True)},
@@ -325,8 +337,8 @@ def _target_text(label: str, place: str) -> str:
     match = _TARGET.fullmatch(label)
     if match is None or label[0] in "(|#" or _FEATURE.fullmatch(label):
         raise FormatError(
-            f"the label {label!r} cannot be written: it must be one word without markers such as |BT|, not a feature "
-            "(1:2), and not start with '(', '|' or '#'",
+            f"the label {label!r} cannot be written. A label must be one word that does not start with '(', '|' or '#'. It "
+            "must not be a feature (1:2) or contain a marker such as |BT|.",
             place,
         )
     return label
@@ -334,7 +346,7 @@ def _target_text(label: str, place: str) -> str:
 
 def _tree_text(text: str, place: str) -> str:
     if marker := _MARKER.search(text):
-        raise FormatError(f"a tree with {marker[0]} in a label cannot be written: rename that label", place)
+        raise FormatError(f"a tree with {marker[0]} in a label cannot be written. Rename the label.", place)
     return text
 
 
@@ -342,18 +354,19 @@ def _vector_text(vector: Vector, place: str) -> str:
     for index in vector:
         if isinstance(index, str) or not 1 <= index <= LARGEST_INDEX:
             raise FormatError(
-                f"the feature {index!r} cannot be written: SVM-Light's are whole numbers from 1 up; number them, or "
-                "choose kelp, which has names",
+                f"the feature {index!r} cannot be written: SVM-Light features are numbered from 1. Number the features, or "
+                "choose kelp, which supports names.",
                 place,
             )
     return " ".join(f"{int(index)}:{number_text(value, place)}" for index, value in sorted(vector.items()))
 
 
 def write_svmlight_tk(document: Document, stream: IO[str]) -> None:
-    """One example a line; no labels: the target 0. Names of columns are not kept, nor columns of text but ``qid``, of numbers.
+    """Write one example per line. Without labels, the target is 0.
 
-    A tree with ``|BT|``, ``|ET|``, ``|BV|``, ``|EV|`` or ``|STD|`` in a label cannot be written, nor a label that is no
-    single word; that is an error.
+    The names of columns are not stored, and the only text column that is stored is ``qid``, if it contains
+    numbers. A tree with a marker such as ``|BT|`` in a label raises an error, and so does a label that is
+    not a single word.
     """
     rows = len(document)
     labels = ["0"] * rows if document.labels is None else document.labels
@@ -383,7 +396,7 @@ def write_svmlight_tk(document: Document, stream: IO[str]) -> None:
 def _query_text(query: str, place: str) -> str:
     if not _QUERY.fullmatch(f"qid:{query}"):
         raise FormatError(
-            f"{place}: the query {query!r} is no number, and svmlight_tk has no others: use kelp", "<output>"
+            f"{place}: the query {query!r} is not a number, but svmlight_tk needs numbers. Choose kelp.", "<output>"
         )
     return f"qid:{query}"
 

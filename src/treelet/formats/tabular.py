@@ -1,4 +1,4 @@
-"""Columns with tabs or commas between them, with the tree in one of them and the label in another."""
+"""Tables: columns separated by tabs or commas, with the tree in one column and the label in another."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import wraps
 from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
-from treelet.checks import is_integer, wrong
+from treelet.checks import is_integer, plural, suggestion, wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import Reader, bracketed, refuse_missing
@@ -17,13 +17,13 @@ from treelet.formats.files import Source
 from treelet.formats.looks import is_tree, opening_lines
 from treelet.vocabulary import keyword
 
-SHOWN = 3  # rows that are looked at before columns are chosen, and values that an error shows of each
+SHOWN = 3  # number of rows inspected to find the columns, and of values that an error shows per column
 LABEL_NAMES = frozenset({"label", "class", "target", "category", "y"})
 LONGEST_CELL = 1 << 30
 
 
 class Find(Enum):
-    """Stands for a column that is to be found."""
+    """Stands for a column that is to be detected."""
 
     FIND = "found"
 
@@ -40,20 +40,20 @@ class TableRow(NamedTuple):
     text: str
 
     def begin(self, column: int) -> int:
-        """The column of the line in which a cell begins, counted from 1."""
+        """Return the position in the line at which a cell begins, counted from 1."""
         before = sum(len(cell) + 1 for cell in self.cells[:column])
         return max(self.text.find(self.cells[column], before), 0) + 1
 
 
 class Wanted(NamedTuple):
-    """Which columns were asked for."""
+    """The requested columns."""
 
     tree_column: Column | Find = FIND
     label_column: Column | Find | None = FIND
     query_column: Column | None = None
 
     def by_name(self) -> bool:
-        """Whether one was asked for by its name in a header."""
+        """Return whether a column was requested by its name in a header."""
         return any(isinstance(column, str) for column in self)
 
 
@@ -77,7 +77,7 @@ def _tab_rows(source: Source) -> Iterator[TableRow]:
 
 
 def _comma_rows(source: Source) -> Iterator[TableRow]:
-    """Rows by the rules of CSV: a cell in quotes may have commas, quotes (doubled) and line ends in it."""
+    """Yield the rows of a CSV file. A quoted cell may contain commas, doubled quotes and line ends."""
     taken: list[tuple[int, str]] = []
 
     def lines() -> Iterator[str]:
@@ -93,12 +93,15 @@ def _comma_rows(source: Source) -> Iterator[TableRow]:
             if any(cell.strip() for cell in cells):
                 yield TableRow(number, cells, text)
     except csv.Error as error:
-        raise source.error(f"this is no CSV: {error}", taken[0][0] if taken else None) from None
+        line = taken[0][0] if taken else None
+        raise source.error(
+            f"this is not valid CSV ({error}). Check the quotes of the row that begins here.", line
+        ) from None
     finally:
         csv.field_size_limit(usual)
 
 
-# --- which column -----------------------------------------------------------------------------------------------
+# --- detection of the columns -----------------------------------------------------------------------------------
 
 
 def _starts_tree(cell: str) -> bool:
@@ -119,7 +122,7 @@ class _ColumnFinder:
         self.first = (rows[1:] or rows)[0] if self.header else rows[0]
 
     def _has_header(self, rows: list[TableRow]) -> bool:
-        """A column was called by its name; or there is no bracket in the first row, and a tree in the second."""
+        """Return whether a column was requested by name, or the first row has no bracket and the second has a tree."""
         if self.wanted.by_name():
             return True
         if "(" in rows[0].text or not all(cell.strip() for cell in rows[0].cells) or len(rows) == 1:
@@ -127,7 +130,7 @@ class _ColumnFinder:
         return len(rows[0].cells) == len(rows[1].cells) and any(map(_starts_tree, rows[1].cells))
 
     def layout(self) -> TableLayout:
-        """Which column is which."""
+        """Return the number of each column."""
         wanted, label, query = self.wanted, None, None
         if wanted.query_column is not None:
             query = self._number("query_column", wanted.query_column)
@@ -145,10 +148,10 @@ class _ColumnFinder:
         names = [cell.strip() for cell in self.header.cells] if self.header else []
         if names.count(column) == 1:
             return names.index(column)
-        what = "occurs twice" if column in names else "is not there"
+        problem = "occurs twice" if column in names else "is not a column name"
         raise ParameterError(
-            f"{self.source.name}: {keyword(name)} must be the number of a column or its name in the first line; {column!r} {what}: "
-            f"{self._listed()}"
+            f"{self.source.name}: {keyword(name)} must be the number of a column or its name in the first line, but {column!r} "
+            f"{problem}.{suggestion(column, set(names) - {column})} The columns are {self._listed()}"
         )
 
     def _find_tree(self) -> int:
@@ -156,10 +159,13 @@ class _ColumnFinder:
         tree_columns = [column for column, cell in enumerate(cells) if _starts_tree(cell)]
         if len(tree_columns) == 1 or len(cells) == 1:
             return tree_columns[0] if tree_columns else 0
-        if len(cells) == 2:  # label<TAB>tree, whatever is in it
+        if len(cells) == 2:  # label<TAB>tree, even if the tree is malformed
             return 1
-        what = "several columns have trees" if tree_columns else "no column has trees, which begin with '('"
-        raise self.source.error(f"{what}: say which with {keyword('tree_column')} ({self._listed()})", self.first.line)
+        problem = "several columns contain trees" if tree_columns else "no column contains trees, which begin with '('"
+        raise self.source.error(
+            f"{problem}. Choose the tree column with {keyword('tree_column')}. The columns are {self._listed()}",
+            self.first.line,
+        )
 
     def _find_label(self, taken: list[int]) -> int | None:
         n = len(self.first.cells)
@@ -169,19 +175,22 @@ class _ColumnFinder:
             others = named if len(named) == 1 else others
         if len(others) > 1:
             raise self.source.error(
-                f"which column has the labels? Say it with {keyword('label_column')} ({self._listed()})",
+                f"several columns could contain the labels. Choose the label column with {keyword('label_column')}. The "
+                f"columns are {self._listed()}",
                 self.first.line,
             )
         return others[0] if others else None
 
     def _listed(self) -> str:
+        """Return the columns with their first values, as the end of a sentence."""
         shown = []
         for column in range(len(self.first.cells)):
             name = f" {self.header.cells[column].strip()!r}" if self.header and column < len(self.header.cells) else ""
             values = [row.cells[column][:20] for row in self.rows if column < len(row.cells)]
             more = ", ..." if len(values) == SHOWN else ""
             shown.append(f"{column}{name}: {', '.join(values)}{more}")
-        return "; ".join(shown)
+        listed = "; ".join(shown)
+        return listed if listed.endswith("...") else f"{listed}."
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -197,19 +206,21 @@ def read_tsv(
     drop_function_tags: bool = False,
     root: str | None = None,
 ) -> Document:
-    """``label<TAB>tree``, or more columns.
+    """Read lines of the form ``label<TAB>tree``, or with more columns.
 
     Parameters
     ----------
-    label_column, tree_column : int or str
-        Which columns, counted from 0, from the right if negative; or their names in the first line, which then is a
-        header. ``label_column=None``: there are no labels. By default the tree is in the column that begins with a
-        bracket, and the label in the other one; of several others, in the one that a header calls ``label``,
-        ``class``, ``target``, ``category`` or ``y``.
+    label_column : int, str or None, optional
+        Number of the label column, counted from 0 (negative: from the right), or its name in the first
+        line, which is then a header. None reads no labels. Default: the column that is not the tree
+        column; if there are several, the one called ``label``, ``class``, ``target``, ``category`` or
+        ``y`` in a header.
+    tree_column : int or str, optional
+        Number or name of the tree column. Default: the column that begins with a bracket.
     query_column : int or str, optional
-        The column that says which query or sentence an example belongs to, for rankers: a column of texts called ``qid``.
+        Column with the query or sentence of each example, for rankers. It becomes a text column ``qid``.
     drop_empty, drop_function_tags, root
-        As for brackets.
+        See `read_brackets`.
     """
     return next(
         _tab_blocks(
@@ -227,7 +238,7 @@ def read_tsv(
 
 @wraps(read_tsv, assigned=())
 def read_csv(source: Source, **options: Any) -> Document:
-    """As `read_tsv`, with commas between the columns; what has commas in it stands in double quotes."""
+    """Read a table as `read_tsv` does, but with commas between columns. Cells with commas need double quotes."""
     return next(_comma_blocks(source, None, **options))
 
 
@@ -242,7 +253,7 @@ def _comma_blocks(source: Source, size: int | None, **options: Any) -> Iterator[
 def _blocks(
     source: Source, rows: Iterator[TableRow], separator: str, size: int | None, options: dict[str, Any]
 ) -> Iterator[Document]:
-    """All rows, so many at a time."""
+    """Yield the rows in documents of `size` examples."""
     wanted = Wanted(**{name: options.pop(name) for name in Wanted._fields if name in options})
     reader = Reader(source.name, **options)
     first = list(islice(rows, SHOWN))
@@ -254,9 +265,9 @@ def _blocks(
     pending, begun = _PendingExamples(reader, layout), False
     for row in chain(first[1:] if layout.header else first, rows):
         if guessed is not None and any(name == cell for name, cell in zip(guessed.cells, row.cells, strict=False)):
-            with source.item():  # it is an example like the others, after all, and one that is wrong
-                wrong_one, guessed = guessed, None
-                _read_tree(wrong_one, layout, reader)
+            with source.item():  # the supposed header is a malformed example: its values occur again
+                malformed, guessed = guessed, None
+                _read_tree(malformed, layout, reader)
         with source.item():
             _check(source, row, layout, separator)
             pending.add(row)
@@ -284,7 +295,7 @@ class _PendingExamples:
             self._queries.append(row.cells[self._layout.query].strip(" "))
 
     def document(self) -> Document:
-        """Return the examples as a document, and start again with none."""
+        """Return the examples as a document, and start again without examples."""
         labels, self._labels, queries, self._queries = self._labels, [], self._queries, []
         return Document(
             trees={"tree": self._reader.result()},
@@ -303,24 +314,26 @@ def _check(source: Source, row: TableRow, layout: TableLayout, separator: str) -
     needed = [column for column in (layout.tree, layout.label, layout.query) if column is not None]
     if all(-n <= column < n for column in needed) and layout.width in (None, n):
         return
-    want = f"label<{separator.upper()}>tree" if layout.width in (None, 2) else f"{layout.width} of them, as before"
+    want = f"label<{separator.upper()}>tree" if layout.width in (None, 2) else f"{layout.width}, as the rows before"
     hint = ""
     if n == 1 and not _starts_tree(row.text) and "(" in row.text:
-        hint = f"; a {separator} must stand between label and tree, not a blank"
+        hint = f" Separate label and tree by a {separator}, not by a space."
     elif separator == "comma" and layout.width is not None and n > layout.width:
-        hint = '; a tree with commas must stand in quotes, "(S (, ,))"'
-    raise source.error(f"{n} {separator}-separated column(s), the line needs {want}{hint}", row.line)
+        hint = ' Put a tree that contains commas in quotes: "(S (, ,))".'
+    raise source.error(f"this row has {plural(n, f'{separator}-separated column')} but needs {want}.{hint}", row.line)
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
 def write_tsv(document: Document, stream: IO[str]) -> None:
-    """``label<TAB>tree`` lines; of several tree columns, the first. No labels: an empty first column."""
+    """Write lines of the form ``label<TAB>tree`` for the first tree column. Without labels, the first column is empty."""
     labels = document.labels or [""] * len(document)
     for row, label in enumerate(labels):
         if not {"\t", "\n", "\r"}.isdisjoint(label):
-            raise FormatError(f"the label of row {row} is {label!r}, with a tab or a line end in it", "<output>")
+            raise FormatError(
+                f"the label {label!r} of row {row} contains a tab or a line end. Replace these characters.", "<output>"
+            )
     for columns in document.trees.values():
         refuse_missing(columns)
         for label, line in zip(labels, bracketed(columns), strict=True):
@@ -329,7 +342,7 @@ def write_tsv(document: Document, stream: IO[str]) -> None:
 
 
 def write_csv(document: Document, stream: IO[str]) -> None:
-    """``label,tree`` lines, in quotes where they must be; of several tree columns, the first."""
+    """Write lines of the form ``label,tree`` for the first tree column, with quotes where necessary."""
     labels = document.labels or [""] * len(document)
     writer = csv.writer(stream, lineterminator="\n")
     for columns in document.trees.values():
@@ -338,11 +351,11 @@ def write_csv(document: Document, stream: IO[str]) -> None:
         return
 
 
-# --- what they look like ----------------------------------------------------------------------------------------
+# --- detection of the format ------------------------------------------------------------------------------------
 
 
 def _tree_among(rows: list[list[str]]) -> str | None:
-    """Which row has a tree in one of its cells and text in another: the first, or the second after a header."""
+    """Return which row has a tree in one cell and text in another: the first, or the second after a header."""
     for ordinal, cells in zip(("first", "second"), rows, strict=False):
         if any(map(is_tree, cells)) and not all(map(_starts_tree, cells)):
             return ordinal

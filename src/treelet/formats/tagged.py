@@ -1,6 +1,6 @@
-"""Tagged sequences: columns of words and tags, as in the CoNLL shared tasks, or ``word/tag word/tag`` a line.
+"""Tagged sequences: columns of words and tags, as in the CoNLL shared tasks, or lines of ``word/tag word/tag``.
 
-Only the layout is known here; `treelet.structures.Tagged` wraps it.
+`treelet.structures.Tagged` is the class that users see.
 """
 
 from __future__ import annotations
@@ -10,67 +10,68 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from treelet.checks import check_one_of
+from treelet.checks import article, check_one_of, plural
 from treelet.errors import FormatError
 from treelet.formats.dependency_forms import looks_like_conllu
 from treelet.formats.files import Source
 from treelet.formats.looks import opening_lines
+from treelet.vocabulary import keyword
 
 FORMATS = ("columns", "slashes")
 
 
 class TaggedWords(NamedTuple):
-    """Words, and a tag each."""
+    """Words, and one tag per word."""
 
     words: tuple[str, ...]
     tags: tuple[str, ...]
 
 
 def word_problem(word: object) -> str | None:
-    """Why a string cannot be a word: it is written between blanks."""
+    """Return why an object cannot be a word, or None. It completes "a word is ..."."""
     if not isinstance(word, str):
-        return f"a string, not a {type(word).__name__}"
+        return f"a string, not {article(type(word).__name__)}"
     if not word or any(char.isspace() for char in word):
-        return f"not empty and has no white space; this one is {word!r}"
+        return f"a nonempty string without white space, but this one is {word!r}"
     return None
 
 
 def tag_problem(tag: object) -> str | None:
-    """Why a string cannot be a tag: it is written after the last slash."""
+    """Return why an object cannot be a tag, or None. It completes "a tag is ..."."""
     if isinstance(tag, str) and "/" in tag:
-        return f"without slashes, since the last slash separates word and tag; this one is {tag!r}"
+        return f"a string without slashes, because the last slash separates word and tag, but this one is {tag!r}"
     return word_problem(tag)
 
 
 def check_format(format: object) -> None:
-    """ParameterError for what is no format of tagged sequences."""
+    """Raise an error unless `format` is a format of tagged sequences."""
     check_one_of("format", format, FORMATS)
 
 
 def parse_slashes(text: str, source: str = "<text>", line: int | None = None) -> TaggedWords:
-    """A sequence in the slash form; FormatError with the place of what is wrong."""
+    """Return the sequence in a text of ``word/tag`` items. Raise an error with the place of a malformed item."""
     words, tags = [], []
     for match in re.finditer(r"\S+", text):
         word, slash, tag = match[0].rpartition("/")
         if not (slash and word and tag):
-            message = f"{match[0]!r} is not word/tag: write each word with a slash and its tag"
+            message = f"{match[0]!r} is not of the form word/tag. Write each word with a slash and its tag."
             raise FormatError(message, source, line, match.start() + 1)
         words.append(word)
         tags.append(tag)
     if not words:
-        raise FormatError("there are no words here: write word/tag word/tag ...", source, line)
+        raise FormatError("there are no words here. Write word/tag word/tag ...", source, line)
     return TaggedWords(tuple(words), tuple(tags))
 
 
 def read_slashes(source: Source) -> Iterator[TaggedWords | None]:
-    """A sequence a line; an empty line is a missing one."""
+    """Yield one sequence per line. An empty line is a missing sequence."""
     for number, line in source.text_lines():
         with source.item():
             yield parse_slashes(line, source.name, number) if line.strip() else None
 
 
 def read_columns(source: Source, word: int = 0, tag: int = 1) -> Iterator[TaggedWords]:
-    """A word a line, an empty line between sequences; `word` and `tag` say which columns, negative ones from the last."""
+    """Yield sequences with one word per line and empty lines between them. Negative columns count from the right."""
     _check_columns(source, word)
     for group in source.groups():
         pairs: list[tuple[str, str]] = []
@@ -87,19 +88,21 @@ def read_columns(source: Source, word: int = 0, tag: int = 1) -> Iterator[Tagged
 
 
 def _check_columns(source: Source, word: int) -> None:
-    """Refuse what has lines of blanks and words, too, but means something else by them."""
+    """Reject files of other formats that could be mistaken for columns."""
     first = next(iter(opening_lines(source.head())), "")
     if looks_like_conllu(source.head()) and (word == 0 or first.startswith("#")):  # numbers, or comments, as words
         raise source.error(
-            "this looks like CoNLL-U: treelet.structures.read_conllu reads it, and its parses have words and tags", 1
+            "this looks like CoNLL-U. Read it with treelet.structures.read_conllu; the parses have words and tags.", 1
         )
     if first.lstrip().startswith(("{", "[")) and _is_json(first):
         raise source.error(
-            "this looks like JSON Lines: make a treelet.Tagged(words, tags) of each line, by json.loads", 1
+            "this looks like JSON Lines. Parse each line with json.loads, and create treelet.Tagged(words, tags).", 1
         )
     cells = first.split()
     if cells and all("/" in cell.strip("/") for cell in cells):
-        raise source.error("this looks like word/tag, a sentence a line: read it with format='slashes'", 1)
+        raise source.error(
+            f"this looks like word/tag with one sentence per line. Read it with {keyword('format', 'slashes')}.", 1
+        )
 
 
 def _is_json(line: str) -> bool:
@@ -112,12 +115,15 @@ def _is_json(line: str) -> bool:
 def _pair(source: Source, number: int, cells: list[str], word: int, tag: int) -> tuple[str, str]:
     for name, column in (("word", word), ("tag", tag)):
         if not -len(cells) <= column < len(cells):
-            raise source.error(f"there are {len(cells)} columns here, and no column {column} for {name}=", number)
+            raise source.error(
+                f"there is no column {column} for {keyword(name)}: this line has {plural(len(cells), 'column')}.",
+                number,
+            )
     if problem := tag_problem(cells[tag]):
-        raise source.error(f"a tag is {problem}", number)
+        raise source.error(f"a tag is {problem}.", number)
     return cells[word], cells[tag]
 
 
 def column_lines(pairs: Iterable[tuple[str, str]]) -> str:
-    """One word and tag a line, and an empty line."""
+    """Return one line per word and tag, and an empty line."""
     return "".join(f"{word} {tag}\n" for word, tag in pairs) + "\n"

@@ -1,5 +1,7 @@
-"""Files that are not complete yet: their names, which say of which target and of which process they are, so that what a killed run left goes away;
-locks on them, and errors about them.
+"""Incomplete files: temporary names, locks and error messages.
+
+A temporary name contains the target and the process, so files that a killed run left behind can be
+recognized and removed.
 """
 
 from __future__ import annotations
@@ -17,14 +19,14 @@ from pathlib import Path
 
 from treelet.errors import FileError
 
-LONGEST = 200  # bytes of a target's name within another
+LONGEST = 200  # maximum number of bytes of the target's name within a temporary name
 _NAME = re.compile(r"([0-9a-f]{6})-([0-9]{1,10})-[0-9a-f]{8}\.tmp")
-_mine: set[str] = set()  # those that this process is writing
+_mine: set[str] = set()  # names of the files that this process is writing
 
 
 @contextmanager
 def own_name(target: Path, folder: Path | None = None) -> Iterator[Path]:
-    """A name beside the target, ``.K.npy.HERE-PROCESS-RANDOM.tmp``, that no other run has; nothing is made under it."""
+    """Yield a unique name beside the target, ``.K.npy.HERE-PROCESS-RANDOM.tmp``. No file is created."""
     name = f"{_stem(target)}{_here()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
     _mine.add(name)
     try:
@@ -34,7 +36,7 @@ def own_name(target: Path, folder: Path | None = None) -> Iterator[Path]:
 
 
 def remove_stale(target: Path, folder: Path | None = None) -> None:
-    """Remove what runs that were killed have left of the same target; nothing of a run that may be alive."""
+    """Remove temporary files of the same target that killed runs left behind. Files of live processes stay."""
     stem = _stem(target)
     with suppress(OSError):
         for name in os.listdir(folder or target.parent):
@@ -49,26 +51,27 @@ def remove_stale(target: Path, folder: Path | None = None) -> None:
 
 @contextmanager
 def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
-    """What the system says of these places while a file is written, or of no place, is an error that names the file."""
+    """Convert the system's errors about these places, or about no place, to errors that name the file."""
     try:
         yield
     except OSError as error:
-        known = isinstance(error, FileError) or error.errno is None  # not the system's
+        known = isinstance(error, FileError) or error.errno is None  # not raised by the system
         if known or not str(error.filename).startswith(("None", *map(str, places))):
-            raise  # it was another file
-        raise FileError(f"{file}: cannot be written ({error.strerror or error})") from error
-    except RuntimeError as error:  # what pathlib makes of a link that leads to itself
+            raise  # the error is about another file
+        raise FileError(f"{file}: cannot be written ({error.strerror or error}).") from error
+    except RuntimeError as error:  # raised by pathlib for a link that leads to itself
         if not str(error).startswith("Symlink loop"):
             raise
-        raise FileError(f"{file}: cannot be written ({error})") from error
+        raise FileError(f"{file}: cannot be written ({error}).") from error
 
 
 @contextmanager
 def locked(target: Path, shown: str | os.PathLike[str] | None = None) -> Iterator[None]:
-    """Hold the right to write a file; raise `FileError` if another process or thread holds it.
+    """Hold the right to write a file. Raise `FileError` if another process or thread holds it.
 
-    The lock is on a file beside the target. A process that is killed leaves that file behind, but not the lock. Where the
-    system or the file system has no such locks, nothing is locked. Errors call the target `shown`.
+    The lock is on a file beside the target. If the process is killed, that file remains, but the lock
+    is released. Nothing is locked if the system or the file system does not support locks. Error
+    messages call the target `shown`.
     """
     name, path = target if shown is None else shown, target.with_name(f"{target.name}.lock")
     lock = _lock(path, name)
@@ -82,7 +85,7 @@ def locked(target: Path, shown: str | os.PathLike[str] | None = None) -> Iterato
 
 
 def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
-    """Return the number of the open and locked file; None where there are no locks."""
+    """Return the descriptor of the open and locked file, or None if locks are not supported."""
     try:
         import fcntl
     except ImportError:  # a system without such locks
@@ -91,16 +94,18 @@ def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
         try:
             lock = os.open(path, os.O_CREAT | os.O_RDONLY, 0o666)
         except OSError as error:
-            raise FileError(f"{name}: cannot be written ({path.name}: {error.strerror or error})") from error
+            raise FileError(f"{name}: cannot be written ({path.name}: {error.strerror or error}).") from error
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if path.exists() and os.path.samestat(os.fstat(lock), path.stat()):
                 return lock
-        except FileNotFoundError:  # removed by its last holder just now
+        except FileNotFoundError:  # the last holder has just removed the file
             pass
         except BlockingIOError:
             os.close(lock)
-            message = "another process or thread is writing it: wait until it is done, or give another name"
+            message = (
+                "another process or thread is writing this file. Wait until it has finished, or choose another name."
+            )
             raise FileError(f"{name}: {message}") from None
         except OSError:  # a file system without such locks
             os.close(lock)
@@ -120,7 +125,7 @@ def _stem(target: Path) -> str:
 
 @lru_cache(maxsize=1)
 def _here() -> str:
-    """Where process numbers mean what they do here: this machine, and on Linux this container."""
+    """Return a key of the machine and, on Linux, of the container, within which process numbers are unique."""
     try:
         space = os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -128,12 +133,12 @@ def _here() -> str:
     return hashlib.sha256(f"{platform.node()} {space}".encode("utf-8", "surrogatepass")).hexdigest()[:6]
 
 
-def _is_dead(name: str, found: re.Match[str]) -> bool:
-    if found[1] != _here() or os.name == "nt":  # where asking for a process would end it
+def _is_dead(name: str, match: re.Match[str]) -> bool:
+    if match[1] != _here() or os.name == "nt":  # on Windows, os.kill would end the process
         return False
-    process = int(found[2])
+    process = int(match[2])
     if process == os.getpid():
-        return name not in _mine  # of one that had this number before
+        return name not in _mine  # left by an earlier process with the same number
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treelet.checks import check_tunable, wrong
+from treelet.checks import article, check_tunable, wrong
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.base import Kernel, WrappedKernel
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
@@ -26,7 +26,9 @@ def as_kernel(value: object) -> Kernel:
         return value
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
         return Constant(value)  # type: ignore[arg-type]
-    raise InputTypeError(f"a kernel or a number is needed here, got {type(value).__name__}")
+    raise InputTypeError(
+        f"A kernel can be combined only with a kernel or a number. Got {article(type(value).__name__)}."
+    )
 
 
 # --- text form of kernels --------------------------------------------------------------------------------------
@@ -150,14 +152,15 @@ class Combined(Kernel):
     def __init__(self, *kernels: Kernel, **named: Kernel) -> None:
         owner = type(self).__name__
         if kernels and named:
-            raise ParameterError(f"{owner} takes kernels by their places or by names, not both: give each a name")
-        parts = {f"k{place}": kernel for place, kernel in enumerate(kernels, 1)} | named
+            raise ParameterError(f"{owner} takes kernels by position or by name, not both. Pass all kernels by name.")
+        parts = {f"k{position}": kernel for position, kernel in enumerate(kernels, 1)} | named
         if not parts:
-            raise ParameterError(f"{owner} needs at least one kernel")
+            raise ParameterError(f"{owner} needs at least one kernel.")
         for name, kernel in parts.items():
             if not name.isidentifier() or "__" in name or name.startswith("_") or hasattr(type(self), name):
                 raise ParameterError(
-                    f"a kernel in {owner} cannot be called {name!r}: kernels have that, or need the '__'"
+                    f"A kernel in {owner} cannot be named {name!r}. Choose an identifier without '__' that does not start "
+                    "with '_' and is not an attribute of all kernels."
                 )
             setattr(self, name, kernel)
         self._names = list(parts)
@@ -238,7 +241,7 @@ class Sum(Combined):
     Parameters
     ----------
     *kernels : Kernel
-        Kernels without names. They are called ``k1``, ``k2`` and so on.
+        Kernels without names, which become ``k1``, ``k2`` and so on.
     **named : Kernel
         Kernels with names of your choice. Kernels with and without names cannot be mixed.
 
@@ -273,7 +276,7 @@ class Product(Combined):
     Parameters
     ----------
     *kernels : Kernel
-        Kernels without names. They are called ``k1``, ``k2`` and so on.
+        Kernels without names, which become ``k1``, ``k2`` and so on.
     **named : Kernel
         Kernels with names of your choice. Kernels with and without names cannot be mixed.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
+from treelet.checks import article
 from treelet.errors import FormatError, InputTypeError, KernelOverflowError, TreeletError
 from treelet.kernels.algebra import ConstantEvaluator
 from treelet.kernels.base import Kernel
@@ -80,8 +81,10 @@ def as_bags(X: Any, kernel: Kernel) -> Bags:
         members = kernel.coerce(X.members)
         return X if members is X.members else Bags(members, X.start)
     if isinstance(X, (str, bytes, Mapping, Tree, Bank)) or not hasattr(X, "__iter__"):
-        hint = ": put it in a list" if isinstance(X, Bank) else ""
-        raise InputTypeError(f"a list of bags is needed, each a list of examples; got one {type(X).__name__}{hint}")
+        hint = " Put it in a list to make it one bag." if isinstance(X, Bank) else ""
+        raise InputTypeError(
+            f"X must be a list of bags, each a list of examples. Got {article(type(X).__name__)}.{hint}"
+        )
     cells = isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.shape[1] == 1
     if not isinstance(X, np.ndarray) or (cells and not any(isinstance(cell, (str, Tree)) for cell in X[:, 0])):
         X = one_column(X, "bags")
@@ -89,7 +92,8 @@ def as_bags(X: Any, kernel: Kernel) -> Bags:
     for number, bag in enumerate(bags):
         if not isinstance(bag, (list, tuple, Bank, np.ndarray)):
             raise InputTypeError(
-                f"bag {number} is a {type(bag).__name__}: a bag is a list of examples; put it in a list if it is one"
+                f"Bag {number} is {article(type(bag).__name__)}, but a bag must be a list of examples. "
+                "Put a single example in a list."
             )
     start = np.concatenate([[0], np.cumsum([len(bag) for bag in bags])]).astype(np.int64)
     if bags and isinstance(bags[0], Bank) and all(type(bag) is type(bags[0]) for bag in bags):
@@ -177,7 +181,7 @@ class BagEvaluator(Evaluator):
             try:
                 self.inner.fill(first, last, pairs[:, :last] if halves else pairs, halves)
             except KernelOverflowError as error:
-                raise KernelOverflowError(f"among the members of all bags: {error}") from None
+                raise KernelOverflowError(f"Among the members of all bags: {error}") from None
             if halves:
                 self._both_sides(pairs, first, owner)
             with np.errstate(over="ignore"):

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from treelet.checks import in_words
 from treelet.errors import ParameterError
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise, Vector, overflow
+from treelet.kernels.parameter_names import no_parameter
 from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn, unchanged_on_error
 from treelet.shown import Tabled
 
@@ -125,22 +127,36 @@ class Kernel(Tunable, Tabled, Pairwise):
                     self._set(name, value)
             for name, inner in nested.items():
                 if not isinstance(getattr(self, name), Kernel):
-                    raise ParameterError(f"{type(self).__name__}.{name} is no kernel, it has no parameters of its own")
+                    owner, unknown = type(self).__name__, next(iter(inner))
+                    raise ParameterError(
+                        f"The {name!r} parameter of {owner} is not a kernel, so it has no parameter {unknown!r}."
+                    )
                 getattr(self, name).set_params(**inner)
             self.validate()
         return self
 
-    def _no_parameter(self, name: str, there: dict[str, Any]) -> ParameterError:
-        inner = [key for key, value in there.items() if isinstance(value, Kernel) and value._takes(name)]
-        hint = f". Say whose it is: {' or '.join(f'{key}__{name}' for key in inner)}" if inner else ""
-        if name == "factor" and not inner:
-            hint = ". It has a factor if it is made with one: 1.0 * kernel"
-        more, around = [], there.get("kernel")
-        while isinstance(around, Kernel):
-            more += [own for own in around._parameter_names() if own not in more and own not in there]
-            around = getattr(around, "kernel", None)
-        within = f", and within it {more}" if more else ""
-        return ParameterError(f"{type(self).__name__} has no parameter {name!r}; it has {list(there)}{within}{hint}")
+    def _no_parameter(self, name: str, params: dict[str, Any]) -> ParameterError:
+        """Return the error for an unknown name. `params` are the kernel's own parameters."""
+        owner = type(self).__name__
+        inner = {key: value for key, value in params.items() if isinstance(value, Kernel)}
+        nested = [f"'{key}__{name}'" for key, value in inner.items() if value._takes(name)]
+        if nested:
+            return ParameterError(f"{owner} has no parameter {name!r}. Use {in_words(nested)}.")
+        if name == "factor":
+            return ParameterError(
+                f"{owner} has no parameter {name!r}. Multiply by a number to add a factor: 1.0 * kernel."
+            )
+        names, wrapped = list(params), params.get("kernel")
+        while isinstance(wrapped, Kernel):  # its parameters are set without a prefix
+            names += [own for own in wrapped._parameter_names() if own not in names]
+            wrapped = getattr(wrapped, "kernel", None)
+        message = no_parameter(owner, name, names)
+        examples = [
+            f"'{key}__{value._parameter_names()[0]}'" for key, value in inner.items() if value._parameter_names()
+        ]
+        if "kernel" not in params and examples and not message.endswith("?"):
+            message += f" Put the name of an inner kernel before its parameter, for example {examples[0]}."
+        return ParameterError(message)
 
     def _takes(self, name: str) -> bool:
         """Return whether this kernel, or the single kernel that it wraps, has the parameter."""
@@ -171,13 +187,13 @@ class Kernel(Tunable, Tabled, Pairwise):
     __hash__ = None  # type: ignore[assignment]  # parameters can change
 
     def __repr__(self) -> str:
-        given = []
+        texts = []
         defaults = inspect.signature(type(self).__init__).parameters
         for name, value in self.get_params(deep=False).items():
             if name not in defaults or value != defaults[name].default or name in self._always_shown:
                 plain = value.item() if isinstance(value, np.generic) else value
-                given.append(f"{name}={plain!r}")
-        return f"{type(self).__name__}({', '.join(given)})"
+                texts.append(f"{name}={plain!r}")
+        return f"{type(self).__name__}({', '.join(texts)})"
 
     _always_shown: tuple[str, ...] = ()
 
@@ -277,11 +293,13 @@ class Kernel(Tunable, Tabled, Pairwise):
         array([[3., 1.]])
         """
         if not isinstance(eval_gradient, (bool, np.bool_)):
-            raise ParameterError("A kernel takes X and Y; n_jobs=, progress= and out= go by their names.")
+            raise ParameterError(
+                "A kernel takes only X and Y by position. Pass other options by name, such as n_jobs=-1 or progress=True."
+            )
         if eval_gradient:
             if Y is not None or out is not None:
                 raise ParameterError(
-                    "The gradient is only there for a new matrix of X with itself: leave Y out, and out= too."
+                    "The gradient is available only for a new matrix of X with itself. Omit Y and out=."
                 )
             return self.gradient(X)  # type: ignore[return-value]  # only Gaussian processes request the pair
         from treelet.gram.matrix import gram  # imported late, because gram imports this package
@@ -307,7 +325,7 @@ class Kernel(Tunable, Tabled, Pairwise):
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         if self.hyperparameters:
-            raise ParameterError(f"there is no gradient of {self!r} by its parameters")
+            raise ParameterError(f"{self!r} does not define a gradient with respect to its parameters.")
         return self(X), []
 
     # --- algebra ------------------------------------------------------------------------------------------------
@@ -424,7 +442,7 @@ class WrappedKernel(Kernel):
 
 @lru_cache(256)
 def _names_of(kernel: type[Kernel]) -> tuple[str, ...]:
-    """Return the parameter names of a kernel class. They are cached because every matrix needs them."""
+    """Return the parameter names of a kernel class, cached because every matrix needs them."""
     return tuple(name for name in inspect.signature(kernel.__init__).parameters if name != "self")
 
 

@@ -75,6 +75,6 @@ class ForestKernel(StoreKernel):
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Return the hyperedges by production, weighted by the number of their children."""
         start = store.edge_start
-        owner, place = spread((start[nodes + 1] - start[nodes]).astype(np.int64))
-        edge = start[nodes][owner] + place
+        owner, position = spread((start[nodes + 1] - start[nodes]).astype(np.int64))
+        edge = start[nodes][owner] + position
         return KeyedParts.of(owner, store.production[edge] + 1, 1 + np.diff(store.child_start)[edge])

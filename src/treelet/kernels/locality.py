@@ -14,10 +14,12 @@ from treelet.checks import (
     MOST,
     check_integer,
     check_number,
+    check_one_of,
     check_tunable,
     in_range,
     is_integer,
     is_number,
+    some_of,
     wrong,
 )
 from treelet.cuts.link_features import as_sequencebank
@@ -66,7 +68,7 @@ class Locality(SequenceKernel):
         How the pairs of equal features in two windows are combined; see Notes. With a window of 1,
         each pair of equal features contributes 2, 1 and 1, respectively.
     weights : dict of str to float, optional
-        Factors per type. Types without an entry have the factor 1; 0 excludes a type.
+        Factors per type. A type without an entry has the factor 1, and a factor of 0 excludes a type.
 
     Notes
     -----
@@ -85,14 +87,15 @@ class Locality(SequenceKernel):
 
     ``"exact"`` and ``"count"`` are positive semi-definite: both are products of counts of feature
     pairs in one window, with or without their distance. ``"position"`` is the exponential of
-    :math:`\sum_{m, l} \log(1 + e^{-(d / \theta)^2}) [f_m = g_l]`. It is positive semi-definite if
-    the matrix of these logarithms over the positions of a window is; the property `is_certain`
-    reports whether that holds. It holds for all windows if `theta` is at most 1.
+    :math:`\sum_{m, l} \log(1 + e^{-(d / \theta)^2}) [f_m = g_l]`. This kernel is positive
+    semi-definite if the matrix of these logarithms over the positions of a window is. The property
+    `is_certain` reports whether that holds, which is the case for all windows if `theta` is at
+    most 1.
 
     For a larger `theta` the kernel can be indefinite. In a test of 27 settings on 1,000 real
-    parses, a window of 9 with a `theta` of 5 had eigenvalues below zero by more than rounding. They
-    were -1.6e-10 of the largest. No setting had such eigenvalues after ``gaussian``. `RLS` and `RankRLS` leave out such
-    directions with a warning. `Subsequence` is always positive semi-definite.
+    parses, a window of 9 with a `theta` of 5 had eigenvalues below zero by more than rounding:
+    -1.6e-10 of the largest. No setting had such eigenvalues after ``gaussian``. `RLS` and `RankRLS`
+    leave out such directions with a warning. `Subsequence` is always positive semi-definite.
 
     Examples may have any form that `SequenceBank` accepts, or be dependency parses. Computation
     time grows with the number of pairs of distinct windows that share their middle and one more
@@ -130,26 +133,25 @@ class Locality(SequenceKernel):
 
     def validate(self) -> None:
         check_number(self, "theta", 0, math.inf, low_included=True, of_kernel=True)
-        if self.match not in MATCHES:
-            raise wrong("match", f"one of {', '.join(map(repr, MATCHES))}", self.match, of="Locality")
+        check_one_of("match", self.match, MATCHES, of="Locality")
         windows = self.window.values() if isinstance(self.window, Mapping) else [self.window]
         for window in windows:
             if not is_integer(window, 1):
-                raise wrong("window", "an int of at least 1, or a dict from types to such", self.window, of="Locality")
+                raise wrong(
+                    "window", "an int of at least 1, or a dict of such ints by type", self.window, of="Locality"
+                )
         for factor in [] if self.weights is None else self._factors().values():
             if not is_number(factor, 0):
-                raise wrong(
-                    "weights", "None or a dict from types to numbers of at least 0", self.weights, of="Locality"
-                )
+                raise wrong("weights", "None or a dict of numbers of at least 0 by type", self.weights, of="Locality")
             if not in_range(factor):
-                wanted = f"None or a dict from types to numbers that are 0, or from {LEAST:g} to {MOST:g}"
+                wanted = f"None or a dict by type of numbers that are 0 or between {LEAST:g} and {MOST:g}"
                 raise wrong("weights", wanted, self.weights, of="Locality")
 
     def _factors(self) -> Mapping[str, float]:
         if self.weights is None:
             return {}
         if not isinstance(self.weights, Mapping):
-            raise wrong("weights", "None or a dict from types to numbers", self.weights, of="Locality")
+            raise wrong("weights", "None or a dict of numbers by type", self.weights, of="Locality")
         return self.weights
 
     def _rough_more(self, store: Any) -> int:
@@ -168,8 +170,8 @@ class Locality(SequenceKernel):
             name = texts[label]
             if isinstance(self.window, Mapping) and name not in self.window:
                 raise ParameterError(
-                    f"the examples have sequences of the type {name!r}, for which 'window' of Locality has no entry; it has "
-                    f"{', '.join(map(repr, self.window)) or 'none'}. Name every type."
+                    f"The 'window' parameter of Locality has no entry for the type {name!r} of the examples. "
+                    f"There are entries for {some_of(self.window) or 'no type'}. Add an entry for every type."
                 )
             window = self.window[name] if isinstance(self.window, Mapping) else self.window
             types.append((label, min(int(window) // 2, 2**30), float(factors.get(name, 1))))
@@ -273,8 +275,7 @@ class Subsequence(SequenceKernel):
 
     def validate(self) -> None:
         check_tunable(self, "lam", 0, 1)
-        length = self.length
-        check_integer("length", length, of="Subsequence")
+        check_integer("length", self.length, of="Subsequence")
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return float(self.lam), min(int(self.length), 2**31 - 1)
@@ -289,6 +290,6 @@ class Subsequence(SequenceKernel):
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Return the sequences by type, weighted by the positions that a comparison visits."""
         of = self._sequences(store, nodes)
-        there = np.unique(of.owner)
-        there = there[of.arity[there] >= self.length]
-        return KeyedParts.of(there, of.label[there], of.arity[there] * float(self.length), of.arity[there])
+        node = np.unique(of.owner)
+        node = node[of.arity[node] >= self.length]
+        return KeyedParts.of(node, of.label[node], of.arity[node] * float(self.length), of.arity[node])

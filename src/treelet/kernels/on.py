@@ -68,7 +68,7 @@ class On(Kernel):
 
     def validate(self) -> None:
         if not is_column(self.column):
-            wanted = "the name of a column, a string or an int, or a list of different ones"
+            wanted = "a column name (a string or an int) or a list of different column names"
             raise wrong("column", wanted, self.column, of="On")
         check_inner(self)
 

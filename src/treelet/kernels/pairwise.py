@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from treelet.errors import KernelOverflowError
+from treelet.kernels.parameter_names import with_suggestions
 from treelet.resources import Resources
 from treelet.vocabulary import current, keyword
 
@@ -99,6 +100,11 @@ class CopiedEvaluator(Evaluator):
 class Pairwise(ABC):
     """A function of two examples, from whose values `treelet.gram` builds matrices."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "__init__" in vars(cls):
+            cls.__init__ = with_suggestions(cls.__init__)  # type: ignore[method-assign]
+
     @abstractmethod
     def coerce(self, X: Any) -> Any:
         """Return the data in the form that this function computes with.
@@ -130,8 +136,10 @@ class Pairwise(ABC):
 
     def _inner(self) -> list[Any]:
         """Return the functions that this function is composed of."""
-        found = self.get_params(deep=False).values() if hasattr(self, "get_params") else [getattr(self, "kernel", None)]
-        return [value for value in found if isinstance(value, Pairwise)]
+        params = (
+            self.get_params(deep=False).values() if hasattr(self, "get_params") else [getattr(self, "kernel", None)]
+        )
+        return [value for value in params if isinstance(value, Pairwise)]
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         """Estimate how many matching pairs of parts each row of the matrix compares.
@@ -220,12 +228,10 @@ class Pairwise(ABC):
 def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.float64) -> Exception:
     """Return the error for a value that does not fit a float64 or a float32."""
     where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
+    fact = f"The value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}"
     if dtype != np.float64:
-        return KernelOverflowError(
-            f"the value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}: {keyword('dtype', 'float64')} holds it, and so does "
-            f"{current().normalized}"
-        )
+        return KernelOverflowError(f"{fact}. Use {keyword('dtype', 'float64')} or {current().normalized}.")
     return KernelOverflowError(
-        f"the value of {kernel!r} for {where} does not fit a float64: self-values grow exponentially with the size of the example. "
-        f"Use a smaller {keyword('lam')}, or {current().normalized}, which stays right"
+        f"{fact}: self-values grow exponentially with the size of the example. "
+        f"Use a smaller {keyword('lam')}, or {current().normalized}, which never overflows."
     )

@@ -72,5 +72,5 @@ class Tagging(StoreKernel):
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Return the suffixes by their first tag."""
         of = StoreNodes.of(store, nodes)
-        there = np.flatnonzero(of.arity)  # a word has no children
-        return KeyedParts.of(there, of.label[there])
+        suffix = np.flatnonzero(of.arity)  # a word has no children
+        return KeyedParts.of(suffix, of.label[suffix])

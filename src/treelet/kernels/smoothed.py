@@ -99,14 +99,11 @@ class Smoothed(PartialTree):
         return 64 * len(store.labels) ** 2  # all words may be similar
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
-        vectors, asked = self._word_vectors(), (store.labels, float(self.threshold))
+        vectors, query = self._word_vectors(), (store.labels, float(self.threshold))
         alike = self._alike
-        if alike is None or alike[0] is not vectors or alike[1] != asked:
-            alike = self._alike = (
-                vectors,
-                asked,
-                vectors.similar(*asked),
-            )  # cached, because one bank needs them repeatedly
+        if alike is None or alike[0] is not vectors or alike[1] != query:
+            # Cached, because one bank needs the similar words repeatedly.
+            alike = self._alike = (vectors, query, vectors.similar(*query))
         start, label, sigma = alike[2]
         similar = _core.Similar.of(start, label, np.ascontiguousarray(sigma))
         *plain, _ = super()._native_parameters(store)

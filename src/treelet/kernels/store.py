@@ -82,7 +82,7 @@ class StoreEvaluator(Evaluator):
         self._native, self._making = None, Lock()
 
     def native(self, threads: int = 1) -> Any:
-        """Return the columns' index. It is built by the first call, if there is memory for so many threads."""
+        """Return the index of the columns, which the first call builds if there is memory for so many threads."""
         with self._making:
             if self._native is None:
                 self._native = self._indexed(lambda: self._new_index(threads), "cpu")
@@ -106,8 +106,8 @@ class StoreEvaluator(Evaluator):
         kernel = self.algorithm
         if self.logs:
             raise KernelOverflowError(
-                f"values of {kernel!r} do not fit a float64 here, and {keyword('device', device.name)} has no other numbers: "
-                f"use {keyword('device', 'cpu')}"
+                f"Values of {kernel!r} do not fit a float64 for these examples, and {keyword('device', device.name)} computes "
+                f"only in float64. Use {keyword('device', 'cpu')}."
             )
         if not kernel.can_be_on_device():
             return super().on(device)
@@ -130,7 +130,7 @@ class StoreEvaluator(Evaluator):
 
 
 class DeviceEvaluator(Evaluator):
-    """The same on a device."""
+    """A `StoreEvaluator` that computes on a device."""
 
     def __init__(self, host: StoreEvaluator, index: Any) -> None:
         self.host, self.index, self.xp = host, index, index.xp

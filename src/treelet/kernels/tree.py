@@ -24,7 +24,7 @@ class TreeKernel(StoreKernel):
 class Subtree(TreeKernel):
     r"""Subtree kernel (ST): sums over the complete subtrees that two trees share.
 
-    A complete subtree is a node with all its descendants. This is the fastest tree kernel.
+    A complete subtree is a node with all its descendants. `Subtree` is the fastest tree kernel.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ class Subtree(TreeKernel):
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Return the subtrees, which match if they are equal."""
-        there = np.flatnonzero(StoreNodes.of(store, nodes).arity)
-        return KeyedParts.of(there, nodes[there])
+        inner = np.flatnonzero(StoreNodes.of(store, nodes).arity)
+        return KeyedParts.of(inner, nodes[inner])
 
 
 class SubsetTree(TreeKernel):
@@ -153,7 +153,7 @@ class SubsetTree(TreeKernel):
         return 128 * len(store) * min(self._deepest() or 0, len(store))
 
     def _less_memory(self) -> str:
-        return "" if self.max_depth is None else ", a smaller max_depth, or None"
+        return "" if self.max_depth is None else ", a smaller max_depth or max_depth=None"
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Return nodes by production, and children by production and position per level."""
@@ -164,21 +164,21 @@ class SubsetTree(TreeKernel):
         of = StoreNodes.of(store, nodes)
         own = numbered(of.label, of.production)
         below = numbered(store.label[of.child].astype(np.int64), store.production[of.child].astype(np.int64))
-        edge, there = np.flatnonzero(below >= 0), np.flatnonzero(own >= 0)
+        edge, node = np.flatnonzero(below >= 0), np.flatnonzero(own >= 0)
         _, first, production = np.unique(own, return_index=True, return_inverse=True)
         slot = (np.cumsum(of.arity[first]) - of.arity[first])[production]  # one number per production and position
         deepest = self._deepest()
         levels = 1 if deepest is None else np.minimum(deepest, store.height[nodes] + int(self.leaves)) - 1
         count = np.broadcast_to(np.maximum(levels, 0), len(nodes))[of.owner[edge]]
         key = (slot[of.owner[edge]] + of.position[edge]) * (int(below.max(initial=0)) + 1) + below[edge]
-        return KeyedParts.together(KeyedParts.of(there, own[there]), KeyedParts.of(of.owner[edge], key, count))
+        return KeyedParts.together(KeyedParts.of(node, own[node]), KeyedParts.of(of.owner[edge], key, count))
 
 
 class PartialTree(TreeKernel):
     r"""Partial-tree kernel (PT): sums over connected fragments with any of the children of a node.
 
     In contrast to `SubsetTree`, a fragment may keep some of the children of a node, in their order.
-    This suits dependency trees and trees with many different productions.
+    This kernel suits dependency trees and trees with many different productions.
 
     Parameters
     ----------
@@ -190,8 +190,8 @@ class PartialTree(TreeKernel):
         Whether two equal words also count on their own. If False, the sum includes only pairs of
         nodes with children.
     terminal_factor : float, default 1.0
-        Factor in [0, inf) for pairs of nodes of which at least one has no children, on their own
-        and as part of larger fragments. This is the terminal factor of KeLP. 0 ignores all
+        Factor in [0, inf) for pairs of nodes of which at least one has no children, as in KeLP. The
+        factor applies to these pairs on their own and as part of larger fragments. 0 ignores all
         fragments with words. Above 1 the kernel is positive semi-definite only if no word equals
         the label of an inner node.
     lam_bounds, mu_bounds : pair of numbers or "fixed", default (0.001, 1)

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, NamedTuple, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import plural, some_of
 from treelet.errors import ParameterError
 
 Matrix = NDArray[np.float64]
@@ -82,10 +83,10 @@ class Tunable:
     def __class__(self) -> type[Self]:
         """The type, which isinstance() reads from here.
 
-        Gaussian processes accept subclasses of scikit-learn's kernels only, and ours must not import scikit-learn. They are
-        registered as such when isinstance() is first called after scikit-learn's kernels were loaded. Registration cannot
-        come earlier, since a kernel may be older than that module, nor later, since isinstance() is the first call that
-        a Gaussian process makes.
+        Gaussian processes accept only subclasses of scikit-learn's kernels, and treelet's kernels must not import
+        scikit-learn. treelet's kernels are therefore registered as subclasses when isinstance() is first called after
+        scikit-learn's kernels were loaded. Registration cannot come earlier, because a kernel may be older than that
+        module. It cannot come later, because isinstance() is the first call that a Gaussian process makes.
         """
         if not Tunable._registered:
             theirs = getattr(sys.modules.get("sklearn.gaussian_process.kernels"), "Kernel", None)
@@ -147,7 +148,9 @@ class Tunable:
     def theta(self, values: Any) -> None:
         places = self._free()
         if len(places) != len(values):
-            raise ParameterError(f"{self!r} has {len(places)} parameters to learn, got {len(values)} values")
+            raise ParameterError(
+                f"theta of {self!r} must have {plural(len(places), 'value')}, one per tunable parameter. Got {len(values)}."
+            )
         limits = [cast("tuple[float, float]", about.bounds) for _, _, about in places]
         new = [float(np.clip(np.exp(value), *limit)) for value, limit in zip(values, limits, strict=True)]
         owners, names = [owner for owner, _, _ in places], [name for _, name, _ in places]
@@ -158,7 +161,11 @@ class Tunable:
         at_bound = np.isclose(self.theta[:, None], self.bounds)
         names = [h.name for (_, _, h), sides in zip(self._free(), at_bound, strict=True) if sides.any()]
         if names:
-            warnings.warn(f"the best value of {', '.join(names)} lies at a bound of what was tried", stacklevel=2)
+            ranges = [f"{name}_bounds" for name in names]
+            warnings.warn(
+                f"The best value of {some_of(names)} lies at a bound of its range. Widen the range in {some_of(ranges)}.",
+                stacklevel=2,
+            )
 
     def clone_with_theta(self, theta: Any) -> Self:
         """Return a copy with other values of the tunable parameters."""
@@ -173,8 +180,8 @@ class Tunable:
     def gradient(self, X: Any) -> tuple[Matrix, NDArray[np.float64]]:
         """Compute the matrix of X with itself and its derivatives with respect to `theta`.
 
-        Derivatives are exact, because the algorithm runs on dual numbers. They are taken with
-        respect to the logarithms of the parameters.
+        Derivatives are exact, because the algorithm runs on dual numbers, and are taken with respect
+        to the logarithms of the parameters.
 
         Parameters
         ----------

@@ -36,8 +36,8 @@ def moved(evaluator: Bound, device: Device, *vectors: str) -> Bound:
 
     The attributes named in `vectors` are copied to the device.
     """
-    there = {name: device.array(getattr(evaluator, name)) for name in vectors}
-    return changed(evaluator, inner=evaluator.inner.on(device), xp=device.xp, **there)  # type: ignore[attr-defined]
+    copied = {name: device.array(getattr(evaluator, name)) for name in vectors}
+    return changed(evaluator, inner=evaluator.inner.on(device), xp=device.xp, **copied)  # type: ignore[attr-defined]
 
 
 def runs(begin: int, out: Any) -> Iterator[tuple[slice, Any]]:
@@ -82,8 +82,8 @@ def fits(log_values: Vector) -> bool:
 
 def inverse_roots(values: Vector) -> Vector:
     """Return 1 / sqrt(K), and 0 for 0, to the last digit. Logarithms would lose digits."""
-    there = values > 0
-    roots: Vector = np.where(there, 1 / np.sqrt(np.where(there, values, 1.0)), 0.0)
+    positive = values > 0
+    roots: Vector = np.where(positive, 1 / np.sqrt(np.where(positive, values, 1.0)), 0.0)
     return roots
 
 
@@ -127,8 +127,8 @@ def check_logs(kernel: Kernel, out: Matrix, begin: int, halves: bool) -> None:
     place = first_place(np.isnan(out), begin, halves)
     if place is not None:
         raise KernelOverflowError(
-            f"the value of {kernel!r} for {examples(*place)} is negative, and has no logarithm, which is what values "
-            "this large, or this small, are computed by: make the values smaller (a smaller lam, features scaled down), or larger"
+            f"The value of {kernel!r} for {examples(*place)} is negative, so it has no logarithm. Values this large or "
+            "small are computed as logarithms. Use another lam, or rescale the features, until all values fit a float64."
         )
 
 

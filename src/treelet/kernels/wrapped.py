@@ -140,22 +140,22 @@ class Normalized(WrappedKernel):
         return self._with_self_pairs(X, Y)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
-        there = np.isfinite(self.kernel.self_values(X, logs=True))
-        return np.where(there, 0.0, -np.inf) if logs else there.astype(float)
+        positive = np.isfinite(self.kernel.self_values(X, logs=True))
+        return np.where(positive, 0.0, -np.inf) if logs else positive.astype(float)
 
     def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
         try:
             K, parts = self.kernel._gradient(X)
         except KernelOverflowError as error:
             raise KernelOverflowError(
-                f"the gradient of {self!r} is computed from values before they are normalized, and those do not fit a "
-                "float64: start from a smaller lam, or leave large trees out"
+                f"The gradient of {self!r} is computed from values that are not yet normalized, and they do not fit a "
+                "float64. Start with a smaller lam, or leave out large examples."
             ) from error
         values = np.diag(K)
-        there = values > 0
-        roots = np.where(there, 1 / np.sqrt(np.where(there, values, 1)), 0)
+        positive = values > 0
+        roots = np.where(positive, 1 / np.sqrt(np.where(positive, values, 1)), 0)
         N = K * np.outer(roots, roots)
-        N[there & there[:, None] & np.eye(len(N), dtype=bool)] = 1
+        N[positive & positive[:, None] & np.eye(len(N), dtype=bool)] = 1
         gradient = []
         for part in parts:  # d(K / sqrt(a b)) = dK / sqrt(a b) - N (da / a + db / b) / 2
             own = np.diag(part) * roots**2 / 2

@@ -39,7 +39,10 @@ class Values(NamedTuple):
 
 
 def landmarks(values: Values, wanted: int, sampling: str, rng: np.random.Generator) -> Rows:
-    """Return the rows of the landmarks, ascending. There are fewer than `wanted` if the others add nothing."""
+    """Return the rows of the landmarks, ascending.
+
+    There are fewer than `wanted` if the others add nothing.
+    """
     n = len(values.diagonal)
     if wanted >= n:
         return np.arange(n)

@@ -103,7 +103,7 @@ def _keywords(init: Callable[..., Any]) -> frozenset[str] | None:
 
 
 def _kernel_suggestion(kernel: Any, *others: str) -> str:
-    """Return a question with the kernel object, or one of the `others`, that a wrong value stands for, or nothing."""
+    """Return a suggestion for a wrong kernel: a kernel object or one of the `others`. It may be empty."""
     if isinstance(kernel, type) and issubclass(kernel, Kernel):
         return f" Did you mean {kernel.__name__}(), with parentheses?"
     if not isinstance(kernel, str):
@@ -146,11 +146,11 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         for name in params:
             if known is not None and name not in known:
                 raise InputTypeError(cls._unknown_parameter(name, known - {"self"}, default_kernel(), in_call=True))
-        return super().__new__(cls)
+        return cast("Self", super().__new__(cls))
 
     @classmethod
     def _unknown_parameter(cls, name: str, known: Iterable[str], kernel: Any, *, in_call: bool = False) -> str:
-        fact = f"{cls.__name__} does not have a parameter {name!r}."
+        fact = f"{cls.__name__} has no parameter {name!r}."
         if isinstance(kernel, Kernel) and kernel._takes(name.partition("__")[0]):
             remedy = f"{cls.__name__}(SubsetTree({name}=...))" if in_call else f"kernel__{name}"
             return f"{fact} It is a parameter of the kernel: use {remedy}."
@@ -336,7 +336,10 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         self._check_resources()
 
     def _check_fitted_state(self) -> None:
-        """Raise ValueError if loaded attributes are inconsistent. Here: the kernel and the stored examples."""
+        """Raise ValueError if loaded attributes are inconsistent.
+
+        Here: the kernel and the stored examples.
+        """
         if not isinstance(getattr(self, "kernel_", None), Kernel):
             raise ValueError("the kernel is missing")
         if "X_fit_" in self._fitted:
@@ -379,7 +382,10 @@ class KernelLearner(KernelEstimator):
         return None, K
 
     def _matrix(self, kernel: Kernel | None, data: Any, rows: Any = None) -> Matrix:
-        """Return the square kernel matrix of the examples or of some rows. It may be the precomputed matrix."""
+        """Return the square kernel matrix of the examples or of some rows.
+
+        It may be the precomputed matrix.
+        """
         K: Matrix
         if kernel is None:
             K = data if rows is None else data[np.ix_(rows, rows)]

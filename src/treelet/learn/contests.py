@@ -64,7 +64,10 @@ class VotingModel:
         return cls(kernel, examples, np.searchsorted(support, updates), survived)
 
     def votes(self, X: Any, qid: Any, resources: Resources = PLAIN) -> Vector:
-        """Return the share of votes of each example in its group. Candidates that tie share a vote."""
+        """Return the share of votes of each example in its group.
+
+        Candidates that tie share a vote.
+        """
         X = given_values(X, self.examples.total) if self.kernel is None else self.kernel.coerce(X)
         groups = checked_groups(qid, len(X))
         shares = np.zeros(len(X))

@@ -212,7 +212,10 @@ class Decides:
         return first
 
     def _check_decisions(self) -> int:
-        """Return the number of binary classifiers; raise ValueError if attributes from a file are inconsistent."""
+        """Return the number of binary classifiers.
+
+        Raises ValueError if attributes from a file are inconsistent.
+        """
         k = len(self.classes_) if isinstance(self.classes_, np.ndarray) and self.classes_.ndim == 1 else 0
         machines = {"ovr": 1 if k == 2 else k, "ovo": k * (k - 1) // 2}.get(self.multi_class_)
         if k < 2 or machines is None or machines != self.model_.outputs:
@@ -288,6 +291,6 @@ class SavedClassifier(Decides, SavedPredictor):
         """Return the probability of each class."""
         if not hasattr(self, "platt_"):
             raise NoPredictorError(
-                f"the model was trained without probabilities. Train it with {keyword('probability', True)}."
+                f"The model was trained without probabilities. Train it with {keyword('probability', True)}."
             )
         return self._probabilities(X)

@@ -42,7 +42,10 @@ class Saved(Protocol):
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Any:
-        """Restore the object; raise ValueError if the state is invalid. The state is untrusted input."""
+        """Restore the object.
+
+        Raises ValueError if the state is invalid. The state is untrusted input.
+        """
 
 
 Class = TypeVar("Class", bound=type)
@@ -60,7 +63,10 @@ def register(cls: Class) -> Class:
 
 
 def known_class(name: str) -> type[Saved]:
-    """Return a class by its name in a file. Classes that need scikit-learn are imported on demand."""
+    """Return a class by its name in a file.
+
+    Classes that need scikit-learn are imported on demand.
+    """
     if name not in CLASSES:
         from treelet import learn
 

@@ -80,9 +80,9 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         ``SubsetTree().normalized()``.
     norm : {"kernel", "l2"}, default "kernel"
         ``"kernel"`` divides rows by the norm of the tree under the kernel, if the kernel is
-        normalized. ``"l2"`` scales rows to length 1 over the selected columns. This is faster,
-        because self-values, which take most of the time, are not needed, and equally good for
-        training a model on the rows. `linear` is not available with ``"l2"``.
+        normalized. ``"l2"`` scales rows to length 1 over the selected columns. This option is
+        faster, because it needs no self-values, which take most of the time. It is equally good for
+        training a model on the rows, but `linear` is not available.
     n_features : int, optional
         Number of columns for hashing. The hash also determines the sign of a fragment. With a
         normalized kernel, rows have length 1. Default: no hashing.
@@ -335,7 +335,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         counter, inner, _ = self._hashed()
         return counter.named(columns, self._coerced(inner, trees))
 
-    # --- the machine --------------------------------------------------------------------------------------------
+    # --- the linear model ---------------------------------------------------------------------------------------
 
     def linear(self) -> Any:
         """Return the model restricted to the selected fragments, as a linear model of scikit-learn.

@@ -229,8 +229,8 @@ def select_from_model(functions: list[LinearOutput], n: int, depth: int | None) 
     kernel_terms = listed_parts(kernel)
     if not kernel_terms:
         raise InputTypeError(
-            f"The fragments of {kernel!r} cannot be features. Use a model with {FRAGMENTS}, or with sums, multiples and "
-            "normalized forms of these kernels, also on columns."
+            f"The fragments of {kernel!r} cannot be features. Use one of the kernels {FRAGMENTS}, or a sum, "
+            "multiple or normalized form of these, also on columns."
         )
     limit = n if len(functions) == 1 else min(n, 16 + 2 * n // len(functions))
     while True:
@@ -296,7 +296,10 @@ def term_number(kernel_terms: list[KernelTerm], wanted: KernelTerm) -> int:
 
 
 def row_factors(roots: Roots, kernel_term: KernelTerm) -> Vector | None:
-    """Return the factor of a term's vector per example, 0 if a self-value is 0. None means that all factors are 1."""
+    """Return the factor of a term's vector per example, 0 if a self-value is 0.
+
+    None means that all factors are 1.
+    """
     logs = roots.logs(kernel_term.roots)
     return None if logs is None else np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
 

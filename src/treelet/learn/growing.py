@@ -56,7 +56,10 @@ class Growing(Protocol):
 
 
 def growing(kernel: Kernel | None, data: Any, resources: Resources = PLAIN) -> Growing:
-    """Return the fastest implementation for a kernel. If `kernel` is None, `data` is a precomputed matrix."""
+    """Return the fastest implementation for a kernel.
+
+    If `kernel` is None, `data` is a precomputed matrix.
+    """
     if kernel is None:
         return GrowingMatrix(data)
     in_terms = GrowingSum.of(kernel, data)
@@ -71,7 +74,10 @@ def growing(kernel: Kernel | None, data: Any, resources: Resources = PLAIN) -> G
 
 
 class GrowingMatrix:
-    """Implementation with the matrix of all rows. Adding an example adds a row of the matrix to all scores."""
+    """Implementation with the matrix of all rows.
+
+    Adding an example adds a row of the matrix to all scores.
+    """
 
     width = sys.maxsize
 
@@ -126,7 +132,10 @@ class GrowingBlocks:
 
 
 class GrowingSparse:
-    """Implementation for a linear kernel on sparse rows: one weight per feature. Only nonzero values take time."""
+    """Implementation for a linear kernel on sparse rows: one weight per feature.
+
+    Only nonzero values take time.
+    """
 
     width = sys.maxsize
 
@@ -317,7 +326,8 @@ class GrowingSum:
     def expect(self, rows: Rows) -> None:
         for _, _, term in self.terms:
             term.expect(rows)
-        # `values` is called group by group. With a separate store for the block, its time does not depend on other trees.
+        # `values` is called group by group. The block has a separate store, so the time of a call
+        # does not depend on other trees.
         self._block = _compacted(self.data[rows])
         self._place[rows] = np.arange(len(rows))
 

@@ -30,7 +30,10 @@ EIGEN_ONLY = (
 
 
 class Fitted(NamedTuple):
-    """Data that a fit keeps in memory for other strengths and groups. Model files do not contain it."""
+    """Data that a fit keeps in memory for other strengths and groups.
+
+    Model files do not contain it.
+    """
 
     kernel: Kernel | None
     data: Any
@@ -93,7 +96,10 @@ class LeastSquares(KernelLearner):
 
     @abstractmethod
     def _problem(self, K: Matrix, y: Matrix, groups: list[Rows] | None, basis: Rows | None) -> Problem:
-        """Decompose the matrix, which is overwritten. With a basis, it has one column per basis example."""
+        """Decompose the matrix, which is overwritten.
+
+        With a basis, it has one column per basis example.
+        """
 
     def _make_model(self, coefficients: Matrix) -> None:
         kernel, data, basis, _ = self._kept
@@ -131,7 +137,10 @@ class LeastSquares(KernelLearner):
         return (32 * n * n if b is None else 8 * b * (5 * n + 4 * b)) + 40 * largest * largest
 
     def _columns(self, kernel: Kernel | None, data: Any, basis: Rows | None, largest: int) -> Matrix:
-        """Return the matrix of the examples with themselves or with the basis. It may be overwritten."""
+        """Return the matrix of the examples with themselves or with the basis.
+
+        It may be overwritten.
+        """
         needed = self._needed(len(data), None if basis is None else len(basis), largest)
         self._check_memory(f"A fit to {plural(len(data), 'example')}", needed)
         if kernel is None:

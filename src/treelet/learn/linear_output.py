@@ -79,8 +79,8 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
     compressed = compressed_model(model)
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
         raise InputTypeError(
-            f"The fragments of {compressed.kernel!r} cannot be listed. Use a model with {LISTED}, or with sums, multiples "
-            "and normalized forms of these kernels, also on columns."
+            f"The fragments of {compressed.kernel!r} cannot be listed. Use one of the kernels {LISTED}, or a sum, "
+            "multiple or normalized form of these, also on columns."
         )
     intercepts = getattr(model, "intercept_", np.zeros(compressed.outputs))
     if (classes := getattr(model, "classes_", None)) is None:
@@ -102,7 +102,10 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
 
 
 def compressed_model(model: Any) -> CompressedModel:
-    """Return the compressed model of a fitted estimator; raise InputTypeError with a reason if there is none."""
+    """Return the compressed model of a fitted estimator.
+
+    Raises InputTypeError with a reason if there is none.
+    """
     if isinstance(model, CompressedModel):
         return model
     kind = type(model).__name__

@@ -151,11 +151,17 @@ class MatrixModel:
         return len(self.coefficients)
 
     def score_with(self, X: Any, resources: Resources) -> Matrix:
-        """Return the values of all functions. The resources are ignored because the matrix is precomputed."""
+        """Return the values of all functions.
+
+        The resources are ignored because the matrix is precomputed.
+        """
         return self.score(X)
 
     def score(self, X: Any, **options: Any) -> Matrix:
-        """Return the values of all functions, ``len(X)`` x outputs. Execution options are ignored."""
+        """Return the values of all functions, ``len(X)`` x outputs.
+
+        Execution options are ignored.
+        """
         columns = given_values(X, self.support.total)[:, self.support.columns]
         with np.errstate(over="ignore", invalid="ignore"):
             values: Matrix = columns @ self.coefficients.T

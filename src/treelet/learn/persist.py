@@ -164,7 +164,7 @@ def load(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     tl.save(ranker, folder + "/model.treelet")
     ...     tl.load(folder + "/model.treelet")
-    VotedPerceptron(kernel=Normalized(kernel=SubsetTree(lam=0.4)))
+    VotedPerceptron()
     """
     known = known_kernels()
     for cls in kernels:
@@ -250,7 +250,7 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
             content = stream.read(len(MAGIC))
             content += stream.read() if content == MAGIC else b""  # Any other file may be very long.
     except OSError as error:
-        raise FileError(f"{path}: cannot be read ({error.strerror or error})") from error
+        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
     header, data = _opened(content, str(path))
     try:
         return read(Decoder(header, data, known))
@@ -339,7 +339,10 @@ def training(data: Any, targets: Any, groups: Any = None, *, classes: bool = Fal
 
 
 def fitted_kernel(model: Any) -> Any:
-    """Return the kernel of the fit, or the `kernel` parameter if there is none. The parameter may have changed."""
+    """Return the kernel of the fit, or the `kernel` parameter if there is none.
+
+    The parameter may have changed.
+    """
     parameter = getattr(model, "kernel", None)
     fitted = getattr(model, "kernel_", None) or getattr(getattr(model, "model_", None), "kernel", None)
     return fitted if isinstance(fitted, Kernel) and not isinstance(parameter, str) else parameter

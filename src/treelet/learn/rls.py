@@ -167,7 +167,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     solver : {"auto", "eigen", "cg"}, default "auto"
         ``"eigen"`` computes the eigendecomposition. ``"cg"`` uses conjugate gradients and never
         stores the matrix, which is computed again in each of about ten to a hundred iterations.
-        With ``"cg"``, there are no `alphas`, `basis`, `groups`, leave-one-out predictions, `path`,
+        It does not support `alphas`, `basis`, `groups`, leave-one-out predictions, `path`,
         `with_alpha` and `held_out`. ``"auto"`` chooses ``"cg"`` if ``"eigen"`` exceeds `memory`,
         unless `alphas`, `basis` or `groups` are given.
     tol : float, default 1e-6

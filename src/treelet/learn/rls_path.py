@@ -55,9 +55,10 @@ class RLSPath:
     Examples
     --------
     >>> from treelet.learn import RLS
-    >>> path = RLS().fit(["(A x)", "(A y)", "(A (B x) (C y))"], [0.0, 0.5, 1.0]).path([0.1, 1.0, 10.0])
-    >>> path.best_alpha
-    10.0
+    >>> model = RLS().fit(["(A x)", "(A y)", "(A (B x) (C y))", "(A (B x) (C x))"], [0.0, 0.5, 2.0, 1.0])
+    >>> path = model.path([0.1, 1.0, 10.0])
+    >>> path.errors.round(3).tolist(), path.best_alpha
+    ([0.59, 0.821, 1.206], 0.1)
     """
 
     alphas: Vector

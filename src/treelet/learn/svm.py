@@ -257,7 +257,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
                     "classes. Use KernelSVR or RLS to predict numbers, or pass one label per example."
                 ) from error
             raise ParameterError(
-                f"y does not contain classes ({error}). Pass one string, int or bool per example."
+                f"y does not contain classes ({str(error).rstrip('.')}). Pass one string, int or bool per example."
             ) from error
         if len(classes) < 2:
             raise ParameterError(

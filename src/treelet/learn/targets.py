@@ -102,7 +102,10 @@ def checked_outputs(y: Any, n: int) -> tuple[Matrix, bool]:
 
 
 def checked_groups(groups: Any, n: int, name: str = "qid") -> list[Rows]:
-    """Return the rows of each group in ascending order. Groups come in order of first appearance."""
+    """Return the rows of each group in ascending order.
+
+    Groups come in order of first appearance.
+    """
     if groups is None:
         raise ParameterError(
             f"{name} is missing: a ranker needs the group (sentence or query) of each example. Pass {keyword(name)}."

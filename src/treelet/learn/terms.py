@@ -133,7 +133,10 @@ class Roots:
         self._known: list[tuple[ColumnKernel, Vector]] = []
 
     def logs(self, roots: Sequence[ColumnKernel]) -> Vector | None:
-        """Return the sum of log sqrt N(x, x) over the roots N, -inf if one is 0. None if there are no roots."""
+        """Return the sum of log sqrt N(x, x) over the roots N, -inf if one is 0.
+
+        None if there are no roots.
+        """
         total: Vector | None = None
         for root in roots:
             known = [values for column_kernel, values in self._known if column_kernel == root]
@@ -145,7 +148,10 @@ class Roots:
 
 
 def compact_examples(kernel: Kernel, data: Any) -> Any:
-    """Return examples reduced to the columns that the kernel uses, in its form. Banks share no other trees."""
+    """Return examples reduced to the columns that the kernel uses, in its form.
+
+    Banks share no other trees.
+    """
     if isinstance(data, Bank):
         return data.compact()
     if isinstance(data, Bags):
@@ -191,7 +197,10 @@ class Term(ABC):
 
     @abstractmethod
     def plain(self, data: Any, out: Matrix, device: Device | None = None) -> None:
-        """Add the scores to ``out``, on a device if one is given. Values that do not fit become inf or NaN."""
+        """Add the scores to ``out``, on a device if one is given.
+
+        Values that do not fit become inf or NaN.
+        """
 
     def copied_kernels(self, device: Device | None) -> list[Any]:
         """Return the kernels whose values the CPU computes and copies to the device."""

@@ -1,4 +1,4 @@
-"""How good parses and rankings are, and whether one is better than another by more than chance."""
+"""Measures of parses, rankings, roles and relations, and tests of significance."""
 
 from treelet.metrics.constituents import PARSEVAL, PLAIN, Convention, constituents
 from treelet.metrics.counts import BracketCounts

@@ -1,4 +1,4 @@
-"""Constituents: the labeled spans of a tree, under a convention that says which of them count."""
+"""Constituents: the labeled spans of a tree. A convention determines which of them count."""
 
 from __future__ import annotations
 
@@ -9,43 +9,45 @@ from typing import NamedTuple, NoReturn
 
 import numpy as np
 
-from treelet.checks import wrong
+from treelet.checks import plural, wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Treebank
 from treelet.vocabulary import keyword
 
 Chain = tuple[int, "Chain | None"]  # labels of the nodes over one span, linked: a unary chain may be very long
-Found = tuple[int, int, int, int, Chain | None]  # matched, proposed, crossing, right tags, what is not yet matched
+Found = tuple[int, int, int, int, Chain | None]  # matched, proposed, crossing, correct tags, labels not yet matched
 
 
 @dataclass(frozen=True)
 class Convention:
-    """Which nodes of a tree are constituents, and over which words their spans run.
+    """Rules that determine which nodes of a tree are constituents, and which words their spans contain.
 
-    A constituent is a node with its label and its span. Words never count, and pre-terminals (nodes all of whose
-    children are words) only if asked for. A constituent over no word does not count.
+    A constituent is a node with its label and its span. Words never count. Preterminals (nodes whose children
+    are all words) count only with ``preterminals=True``. A constituent without words does not count.
 
     Parameters
     ----------
-    ignored : collection of str
-        Labels of nodes that do not count. What is below them does.
-    punctuation : collection of str
-        Tags of words that spans leave out. Where two trees are compared, the gold tree's tags decide for both, so that a
-        comma that was given another tag does not shift all spans behind it.
-    empty : collection of str
-        Tags of words that are no words: they are deleted, by each tree's own tags, before anything else.
-    same : collection of (str, str)
-        Pairs of labels that count as one.
-    function_tags : bool
-        False to compare labels up to their first ``-`` or ``=`` only: NP-SBJ is NP.
-    preterminals : bool
-        True to count pre-terminals too.
+    ignored : collection of str, default ()
+        Labels of nodes that do not count. The nodes below them count.
+    punctuation : collection of str, default ()
+        Tags of words that are excluded from spans. When two trees are compared, the tags of the gold tree
+        decide for both. A wrongly tagged comma therefore does not shift the spans after it.
+    empty : collection of str, default ()
+        Tags of empty elements. They are deleted first, by the tags of each tree.
+    same : collection of (str, str), default ()
+        Pairs of labels that count as one label.
+    function_tags : bool, default True
+        Whether to compare complete labels. False compares labels up to the first ``-`` or ``=``, so NP-SBJ is NP.
+    preterminals : bool, default False
+        Whether preterminals count.
 
     Examples
     --------
     >>> from dataclasses import replace
     >>> from treelet.metrics import PARSEVAL
     >>> with_punctuation = replace(PARSEVAL, punctuation=())
+    >>> with_punctuation.category("NP-SBJ"), with_punctuation.category("TOP")
+    ('NP', None)
     """
 
     ignored: Sequence[str] | frozenset[str] = ()
@@ -61,7 +63,7 @@ class Convention:
                 raise wrong(name, "a collection of labels", value, of="Convention")
 
     def category(self, label: str) -> str | None:
-        """The label that is compared, None for a label that does not count."""
+        """Return the label to compare, or None if the label does not count."""
         if not self.function_tags:
             cut = min((at for mark in "-=" if (at := label.find(mark)) > 0), default=len(label))
             label = label[:cut]
@@ -84,24 +86,29 @@ PARSEVAL = Convention(
 
 
 def constituents(tree: object, convention: Convention = PLAIN) -> Counter[tuple[str, int, int]]:
-    """The constituents of a tree: how often each (label, start, end) occurs.
+    """Return the constituents of a tree, with the number of occurrences of each (label, start, end).
 
-    Words are counted from 0, and `end` is the first word behind the constituent.
+    Words are counted from 0, and `end` is the first word after the constituent.
 
     Parameters
     ----------
     tree : Tree, str, ...
-        A tree, in any form that a Treebank takes.
-    convention : Convention
-        ``PLAIN``: every node but words and pre-terminals counts, with all its words, as in the parse score of Collins &
-        Duffy (2001). ``PARSEVAL``: as the program evalb does with COLLINS.prm. There the labels TOP, ROOT and S1 do
-        not count, words tagged ``, : `` '' . ? !`` are left out of all spans, -NONE- is deleted, a constituent left with no
-        word disappears, PRT is ADVP, and labels end before the first ``-`` or ``=``.
+        A tree in any form that `Treebank` accepts.
+    convention : Convention, default PLAIN
+        Rules for constituents. ``PLAIN`` counts every node except words and preterminals, with all its words,
+        as in the parse score of Collins & Duffy (2001). ``PARSEVAL`` follows the program evalb with
+        COLLINS.prm, see Notes.
 
     Returns
     -------
     Counter
         A multiset: in (NP (NP (N John))) the constituent (NP, 0, 1) occurs twice.
+
+    Notes
+    -----
+    With ``PARSEVAL``, the labels TOP, ROOT and S1 do not count. Words tagged ``, : `` '' . ? !`` are excluded
+    from all spans, and -NONE- is deleted. A constituent without remaining words disappears. PRT counts as
+    ADVP, and labels end before the first ``-`` or ``=``.
 
     Examples
     --------
@@ -115,36 +122,36 @@ def constituents(tree: object, convention: Convention = PLAIN) -> Counter[tuple[
     scorer = Scorer([Treebank([tree])], convention)
     root = scorer.roots[0]
     if root < 0:
-        raise TreeError("there are no constituents in a missing tree: give a tree, not None")
+        raise TreeError("A missing tree (None) has no constituents. Pass a tree.")
     spans = scorer.gold(root).brackets
     return Counter({(scorer.categories[number], a, b): count for (number, a, b), count in spans.items()})
 
 
 class Gold(NamedTuple):
-    """A gold tree as parses are compared with it."""
+    """A gold tree, prepared for the comparison with parses."""
 
     root: int
     words: list[int]
-    tags: list[int]  # -1 for a word that spans leave out, -2 for one without a tag
+    tags: list[int]  # -1 for a word that is excluded from spans, -2 for a word without a tag
     words_before: list[int]  # the number of remaining words before each word; one more for the end
     brackets: Counter[tuple[int, int, int]]
-    inner_start: list[int]  # of the smallest constituent around the boundary before each remaining word
+    inner_start: list[int]  # start of the smallest constituent around the boundary before each remaining word
     inner_end: list[int]
 
 
 class Scorer:
-    """Trees over one store, and how much of a gold tree each of them finds.
+    """Compares parses with gold trees. All trees share one store.
 
-    What a subtree contributes depends on the subtree and where it begins only, so it is computed once a sentence however many
-    candidates hold it. Nothing here recurses.
+    The contribution of a subtree depends only on the subtree and its first word. It is computed once per
+    sentence, even if many candidates contain the subtree. There is no recursion.
     """
 
     def __init__(self, banks: Sequence[Treebank], convention: Convention) -> None:
         if not isinstance(convention, Convention):
-            raise InputTypeError(
-                f"The 'convention' parameter must be PLAIN, PARSEVAL or another Convention. Got {convention!r} instead."
-            )
-        store, roots = Treebank.concat([Treebank(), *banks]).columns  # a store without what other trees hold
+            raise InputTypeError(str(wrong("convention", "PLAIN, PARSEVAL or another Convention", convention)))
+        store, roots = Treebank.concat(
+            [Treebank(), *banks]
+        ).columns  # a new store, with the subtrees of these banks only
         self.roots: list[int] = roots.tolist()
         self.names = names = store.labels
         number: dict[str, int] = {}
@@ -171,7 +178,7 @@ class Scorer:
                 self.width.append(sum(self.width[kid] for kid in kids))
 
     def gold(self, root: int) -> Gold:
-        """What parses of a sentence are compared with."""
+        """Return the words, tags and constituents of a gold tree."""
         words: list[int] = []
         tags: list[int] = []
         nodes: list[tuple[int, int, int]] = []  # node, where it begins, the constituent around it
@@ -218,7 +225,7 @@ class Scorer:
         return Gold(root, words, tags, words_before, brackets, inner_start, inner_end)
 
     def compare(self, gold: Gold, roots: Sequence[int], where: Sequence[str]) -> list[tuple[int, int, int, int]]:
-        """For each parse of a sentence: matched, proposed and crossing constituents, and words with the right tag."""
+        """Return, for each parse, the matched, proposed and crossing constituents, and the words with a correct tag."""
         known: dict[int, Found] = {}
         out = []
         for root, name in zip(roots, where, strict=True):
@@ -285,12 +292,12 @@ class Scorer:
         ours, theirs = ([self.names[word] for word in words] for words in (gold.words, parsed))
         index = next((k for k, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b), None)
         if index is None:
-            what = f"{len(theirs)} words, the gold tree has {len(ours)}"
+            difference = f"{plural(len(theirs), 'word')}, but the gold tree has {len(ours):,}"
         else:
-            what = f"{theirs[index]!r} as word {index}, the gold tree has {ours[index]!r}"
+            difference = f"{theirs[index]!r} as word {index}, but the gold tree has {ours[index]!r}"
         raise TreeError(
-            f"{where}: the parse has {what}. A parse is compared with a gold tree over the same words: check that both are of the "
-            f"same sentence, and that traces were dropped from both ({keyword('drop_empty', True, of='read_trees')})"
+            f"{where}: the parse has {difference}. Check that both trees belong to the same sentence, and that traces were "
+            f"dropped from both ({keyword('drop_empty', True, of='read_trees')})."
         )
 
 

@@ -1,4 +1,4 @@
-"""Counts of constituents, parse by parse, and the measures made from them."""
+"""Counts of constituents per parse, and the measures computed from them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import wrong
+from treelet.checks import in_words, wrong
 from treelet.errors import InputTypeError, ParameterError
 
 Totals = NDArray[np.float64]
@@ -23,7 +23,7 @@ def _nothing(totals: Totals) -> Totals:
     return np.asarray(totals[..., 1] + totals[..., 2] == 0, dtype=np.float64)
 
 
-# From sums over sentences of BracketCounts.columns(). Where there is neither gold nor proposed, all is right.
+# Functions of sums over sentences of BracketCounts.columns(). Without gold and proposed constituents, a score is perfect.
 MEASURES: dict[str, Callable[[Totals], Totals]] = {
     "precision": lambda t: 100 * _fraction(t[..., 0], t[..., 2], _nothing(t)),
     "recall": lambda t: 100 * _fraction(t[..., 0], t[..., 1], _nothing(t)),
@@ -35,15 +35,19 @@ MEASURES: dict[str, Callable[[Totals], Totals]] = {
 
 @dataclass(frozen=True, eq=False)
 class BracketCounts:
-    """Constituents that match, of how many in the gold tree and in the parse, for each of many parses.
+    """Numbers of matched, gold and proposed constituents for each of many parses.
 
-    ``counts[index]`` are those of some parses, by a slice, integers or a mask. Measures over all are in percent:
-    `precision`, `recall`, `f1`, `parse_score`, `exact_match`. Those of each parse are between 0 and 1.
+    ``counts[index]`` selects parses by a slice, integers or a mask. Measures over all parses are in percent:
+    `precision`, `recall`, `f1`, `parse_score`, `exact_match`. Measures of single parses are between 0 and 1.
 
     Parameters
     ----------
-    matched, gold, proposed : ndarray of int
-        For each parse.
+    matched : ndarray of int
+        Number of constituents of each parse that are in the gold tree.
+    gold : ndarray of int
+        Number of constituents of each gold tree.
+    proposed : ndarray of int
+        Number of constituents of each parse.
 
     Examples
     --------
@@ -62,13 +66,17 @@ class BracketCounts:
     def __post_init__(self) -> None:
         arrays = [np.asarray(value) for value in (self.matched, self.gold, self.proposed)]
         if any(array.ndim != 1 or len(array) != len(arrays[0]) for array in arrays):
-            raise ParameterError("matched, gold and proposed must be arrays of one dimension and one length")
+            shapes = ", ".join(str(array.shape) for array in arrays)
+            raise ParameterError(
+                f"matched, gold and proposed must be one-dimensional arrays of the same length. Got the shapes {shapes}."
+            )
         if any(array.dtype.kind not in "iu" and array.size for array in arrays):
-            raise InputTypeError("matched, gold and proposed must be counts: arrays of integers")
+            raise InputTypeError("matched, gold and proposed must be arrays of integers, because they are counts.")
         matched, gold, proposed = (array.astype(np.int64) for array in arrays)
         if ((matched < 0) | (matched > np.minimum(gold, proposed))).any():
             raise ParameterError(
-                "there cannot be fewer matched constituents than 0, or more than gold or proposed ones"
+                "The number of matched constituents must be at least 0, and not more than gold or proposed. Check the order "
+                "of the arguments: matched, gold, proposed."
             )
         for name, array in (("matched", matched), ("gold", gold), ("proposed", proposed)):
             object.__setattr__(self, name, array)
@@ -84,54 +92,54 @@ class BracketCounts:
 
     @property
     def goodness(self) -> NDArray[np.float64]:
-        """½(c/p + c/g) of each parse; 1 where there are no constituents in either tree, 0 where only in one."""
+        """½(c/p + c/g) of each parse. It is 1 if neither tree has constituents, and 0 if only one of them has."""
         c, g, p = (array.astype(np.float64) for array in self)
         none = (g + p == 0).astype(np.float64)
         return np.asarray((_fraction(c, p, none) + _fraction(c, g, none)) / 2)
 
     @property
     def sentence_f1(self) -> NDArray[np.float64]:
-        """2c/(g + p) of each parse; 1 where there are no constituents in either tree."""
+        """2c/(g + p) of each parse. It is 1 if neither tree has constituents."""
         return MEASURES["f1"](self.columns()) / 100
 
     @property
     def exact(self) -> NDArray[np.bool_]:
-        """Whether all constituents of each parse match and none is missing."""
+        """Whether each parse has exactly the constituents of the gold tree."""
         return np.asarray((self.matched == self.gold) & (self.matched == self.proposed))
 
     def columns(self) -> NDArray[np.float64]:
-        """What the measures are made from, one row a parse: c, g, p, g·½(c/p + c/g), exact, 1."""
+        """Return the terms of the measures, one row per parse: c, g, p, g·½(c/p + c/g), exact, 1."""
         return np.column_stack([*self, self.gold * self.goodness, self.exact, np.ones(len(self))]).astype(np.float64)
 
     def measure(self, name: str) -> float:
-        """A measure over all parses, by its name."""
+        """Return a measure over all parses, by its name."""
         if name not in MEASURES:
-            raise wrong("name", f"one of {', '.join(MEASURES)}", name)
+            raise wrong("name", in_words(map(repr, MEASURES)), name)
         if not len(self):
-            raise ParameterError("there are no sentences: a score needs at least one")
+            raise ParameterError("There are no sentences: a score needs at least one.")
         return float(MEASURES[name](self.columns().sum(axis=0)))
 
     @property
     def precision(self) -> float:
-        """100·Σc/Σp."""
+        """Precision over all parses in percent: 100·Σc/Σp."""
         return self.measure("precision")
 
     @property
     def recall(self) -> float:
-        """100·Σc/Σg."""
+        """Recall over all parses in percent: 100·Σc/Σg."""
         return self.measure("recall")
 
     @property
     def f1(self) -> float:
-        """100·2Σc/(Σg + Σp)."""
+        """F1 over all parses in percent: 100·2Σc/(Σg + Σp)."""
         return self.measure("f1")
 
     @property
     def parse_score(self) -> float:
-        """100·Σ g·½(c/p + c/g) / Σg."""
+        """Parse score in percent: 100·Σ g·½(c/p + c/g) / Σg."""
         return self.measure("parse_score")
 
     @property
     def exact_match(self) -> float:
-        """How many percent of the parses are exact."""
+        """Percentage of parses that are exact."""
         return self.measure("exact_match")

@@ -1,11 +1,13 @@
-"""How good a dependency parse is: its links against the right ones, also where the two have other words."""
+"""Measures of dependency parses: links compared with gold links, even if the words differ."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from difflib import SequenceMatcher
 
+from treelet.checks import article, some_of
 from treelet.errors import InputTypeError, TreeError
+from treelet.printable import shortened
 from treelet.structures import Dependencies
 
 PUNCTUATION = ("punct", "p")
@@ -14,15 +16,21 @@ WALLS = ("LEFT-WALL", "RIGHT-WALL")
 
 
 def align_words(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]:
-    """For each of `words`, which of `tokens` it stands for: the last one that it covers a part of.
+    """Align each of `words` with the last of `tokens` that it overlaps.
 
-    Both are taken to be the same text, cut in two ways; upper and lower case are not told apart. Where the texts differ, what
-    is equal in the same order is aligned.
+    Both should be the same text, split in different ways; case is ignored. Where the texts differ, equal
+    characters in the same order are aligned.
+
+    Parameters
+    ----------
+    words, tokens : sequence of str
+        The two tokenizations.
 
     Returns
     -------
     list of int or None
-        None for a word that has no character in the other text, as Link Grammar's walls.
+        For each word the number of its token. None for a word without a character in the other text, such as the
+        walls of Link Grammar.
 
     Examples
     --------
@@ -32,7 +40,9 @@ def align_words(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]
     """
     for name, texts in (("words", words), ("tokens", tokens)):
         if isinstance(texts, str):
-            raise InputTypeError(f"{name} must be a list of words, got the string {texts!r}: split it")
+            raise InputTypeError(
+                f"{name} must be a list of words, but got the string {shortened(texts)}. Split the string."
+            )
     shown = ["" if word in WALLS else word.lower() for word in words]
     ours, theirs = "".join(shown), "".join(token.lower() for token in tokens)
     token_of = [number for number, token in enumerate(tokens) for _ in token.lower()]
@@ -52,16 +62,24 @@ def align_words(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]
 
 
 def link_f1(parse: Dependencies, gold: Dependencies, *, punctuation: Collection[str] = PUNCTUATION) -> float:
-    """F-score of a parse's links against the right ones: pairs of words, whatever their direction and type.
+    """Compute the F-score of the links of a parse: pairs of words, regardless of direction and type.
 
-    The two need not have the same words: they are aligned (`align_words`), and where a word of the parse covers several
-    of the right words, all these are one. Links of the walls of Link Grammar and of punctuation do not count.
+    The two parses need not have the same words. They are aligned (`align_words`), and gold words that are
+    covered by one word of the parse are merged. Links of punctuation and of Link Grammar's walls are ignored.
 
     Parameters
     ----------
-    parse, gold : Dependencies
-    punctuation : collection of str
-        Relations in `gold` that say that a word is punctuation.
+    parse : Dependencies
+        The parse to evaluate.
+    gold : Dependencies
+        The gold parse, with heads and relations.
+    punctuation : collection of str, default ("punct", "p")
+        Relations in `gold` that mark a word as punctuation.
+
+    Returns
+    -------
+    float
+        The F-score, from 0 to 1.
 
     Examples
     --------
@@ -77,7 +95,7 @@ def link_f1(parse: Dependencies, gold: Dependencies, *, punctuation: Collection[
 
 
 def joined(place: Sequence[int | None], tokens: int) -> list[int]:
-    """For each token, itself, or the last one under the same word; `place` is what `align_words` gives.
+    """Return for each token the last token under the same word. `place` is the result of `align_words`.
 
     >>> joined([None, 0, 3, 4], 5)
     [0, 3, 3, 3, 4]
@@ -96,14 +114,18 @@ def _pairs(
 ) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     for name, value in (("parse", parse), ("gold", gold)):
         if not isinstance(value, Dependencies):
-            raise InputTypeError(f"{name} must be Dependencies, got {type(value).__name__}")
+            raise InputTypeError(f"{name} must be a Dependencies object. Got {article(type(value).__name__)} instead.")
     if not gold.directed or gold.relations is None:
         raise TreeError(
-            "the right parse must have heads, to tell its punctuation: make it with Dependencies.from_heads"
+            "The gold parse has no heads or relations, so its punctuation is unknown. Create it with "
+            "Dependencies.from_heads(words, tags, heads, relations)."
         )
     token_of = align_words(parse.words, gold.words)
     if all(at is None for at in token_of):
-        raise TreeError(f"the parse and the right one have no word in common: {parse.words[:4]} and {gold.words[:4]}")
+        raise TreeError(
+            f"The parse and the gold parse have no word in common. They begin with {some_of(parse.words[:4])} and "
+            f"{some_of(gold.words[:4])}. Check that both belong to the same sentence."
+        )
     is_mark = [relation in punctuation for relation in gold.relations]
     together = joined(token_of, len(gold.words))
 

@@ -1,4 +1,4 @@
-"""How much of the gold trees parses find: the parse score, PARSEVAL, and both for lists of candidates."""
+"""Measures of parses: the parse score, PARSEVAL, and both for lists of candidates."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treelet.checks import check_one_of, wrong
+from treelet.checks import check_one_of, plural, wrong
 from treelet.errors import ParameterError, TreeError
 from treelet.metrics.constituents import PARSEVAL, PLAIN, Convention, Scorer
 from treelet.metrics.counts import BracketCounts
@@ -17,25 +17,27 @@ from treelet.structures import Treebank
 
 @dataclass(frozen=True)
 class ParsevalResult:
-    """What `parseval` finds, in percent where nothing else is said.
+    """Result of `parseval`. Values are in percent unless stated otherwise.
 
     Attributes
     ----------
     precision, recall, f1 : float
-        Of labeled constituents, over all sentences together.
+        Measures of labeled constituents, over all sentences together.
     exact_match : float
-        Sentences whose constituents are all found, and no others.
+        Percentage of sentences with exactly the gold constituents.
     tagging_accuracy : float
-        Words with the gold tag, of all that spans do not leave out. A missing parse has no tag right. NaN if there are none.
+        Percentage of words with the gold tag, among words that are not excluded from spans. All tags of a
+        missing parse count as wrong. NaN if there are no words.
     crossing : float
-        Proposed constituents that cross a gold one, a sentence that has a parse (a number, not percent).
+        Mean number of proposed constituents that cross a gold constituent, per parsed sentence.
     no_crossing : float
-        Sentences without any, of those that have a parse.
+        Percentage of parsed sentences without crossing constituents.
     sentences : int
+        Number of sentences.
     coverage : float
-        Sentences that have a parse.
+        Percentage of sentences that have a parse.
     counts : BracketCounts
-        Of each sentence, as `paired_bootstrap` takes them.
+        Counts of each sentence, for example for `paired_bootstrap`.
     """
 
     precision: float
@@ -57,23 +59,26 @@ class ParsevalResult:
 
 
 def parse_score(gold: object, parsed: object, convention: Convention = PLAIN) -> float:
-    """The parse score of Collins & Duffy (2001): 100·(1/Σg_i)·Σ g_i·½(c_i/p_i + c_i/g_i).
+    """Compute the parse score of Collins & Duffy (2001): 100·(1/Σg_i)·Σ g_i·½(c_i/p_i + c_i/g_i).
 
-    Sentence i has g_i gold constituents, p_i proposed ones and c_i correct ones: the mean of precision and recall, each
-    sentence with the weight of its gold constituents.
+    Sentence i has g_i gold constituents, p_i proposed constituents and c_i correct ones. The score is the mean
+    of precision and recall, where each sentence is weighted by its number of gold constituents.
 
     Parameters
     ----------
-    gold, parsed : Treebank, list of trees, ...
-        One tree a sentence, over the same words. A parse may be None, and is worth 0.
-    convention : Convention
-        What a constituent is. By default every node but words and pre-terminals, with its label and all its words:
-        punctuation and the root count, as the paper leaves nothing out. ``PARSEVAL`` leaves them out; see `constituents`.
+    gold : Treebank, list of trees, ...
+        One gold tree per sentence.
+    parsed : Treebank, list of trees, ...
+        One parse per sentence, over the same words. None is a missing parse and scores 0.
+    convention : Convention, default PLAIN
+        Definition of constituents. ``PLAIN`` counts every node except words and preterminals, with its label
+        and all its words, including punctuation and the root, as in the paper. ``PARSEVAL`` excludes
+        punctuation and the root, see `constituents`.
 
     Returns
     -------
     float
-        In percent. The scores of single sentences are in ``bracket_counts(gold, parsed).goodness``.
+        The score in percent. ``bracket_counts(gold, parsed).goodness`` has the scores of single sentences.
 
     Examples
     --------
@@ -88,7 +93,19 @@ def parse_score(gold: object, parsed: object, convention: Convention = PLAIN) ->
 
 
 def labelled_f1(gold: object, parsed: object, convention: Convention = PARSEVAL) -> float:
-    """The F1 of labeled constituents in percent, as `parseval` has it.
+    """Compute the F1 of labeled constituents in percent, as in `parseval`.
+
+    Parameters
+    ----------
+    gold, parsed
+        See `parse_score`.
+    convention : Convention, default PARSEVAL
+        Definition of constituents, see `constituents`.
+
+    Returns
+    -------
+    float
+        The F1 over all sentences, in percent.
 
     Examples
     --------
@@ -101,16 +118,17 @@ def labelled_f1(gold: object, parsed: object, convention: Convention = PARSEVAL)
 
 
 def bracket_counts(gold: object, parsed: object, convention: Convention = PLAIN) -> BracketCounts:
-    """How many constituents match, sentence by sentence.
+    """Count the matched, gold and proposed constituents of each sentence.
 
     Parameters
     ----------
     gold, parsed, convention
-        As in `parse_score`.
+        See `parse_score`.
 
     Returns
     -------
     BracketCounts
+        One entry per sentence.
 
     Examples
     --------
@@ -123,21 +141,25 @@ def bracket_counts(gold: object, parsed: object, convention: Convention = PLAIN)
 
 
 def parseval(gold: object, parsed: object, convention: Convention = PARSEVAL) -> ParsevalResult:
-    """Labeled precision, recall and F1 of parses, with what else the program evalb prints.
+    """Compute labeled precision, recall and F1 of parses, and the other figures of the program evalb.
 
     Parameters
     ----------
-    gold, parsed, convention
-        As in `parse_score`, but with the convention ``PARSEVAL``; `constituents` says what it leaves out.
+    gold, parsed
+        See `parse_score`.
+    convention : Convention, default PARSEVAL
+        Definition of constituents, see `constituents`.
 
     Returns
     -------
     ParsevalResult
+        All figures, and the counts of each sentence.
 
     Notes
     -----
-    evalb leaves out of its totals each sentence without a parse, and each in which gold tree and parse disagree on which words are
-    punctuation. Here the first has a recall of 0, and in the second the gold tree's tags decide.
+    evalb excludes two kinds of sentences from its totals: sentences without a parse, and sentences in which
+    the gold tree and the parse disagree on punctuation. Here the former have a recall of 0, and in the latter
+    the tags of the gold tree decide.
 
     Examples
     --------
@@ -165,7 +187,21 @@ def parseval(gold: object, parsed: object, convention: Convention = PARSEVAL) ->
 
 
 def tree_scores(gold_tree: object, candidates: object, convention: Convention = PLAIN) -> BracketCounts:
-    """How many constituents of one gold tree each of its candidate parses finds.
+    """Count the constituents of one gold tree that each candidate parse finds.
+
+    Parameters
+    ----------
+    gold_tree : Tree, str, ...
+        The gold tree.
+    candidates : Treebank, list of trees, ...
+        Parses of the same sentence. None is a missing parse.
+    convention : Convention, default PLAIN
+        Definition of constituents, see `constituents`.
+
+    Returns
+    -------
+    BracketCounts
+        One entry per candidate.
 
     Examples
     --------
@@ -178,25 +214,26 @@ def tree_scores(gold_tree: object, candidates: object, convention: Convention = 
 
 
 def candidate_scores(gold: object, candidates: object, qid: ArrayLike, convention: Convention = PLAIN) -> BracketCounts:
-    """How many constituents of its sentence's gold tree each candidate parse finds.
+    """Count the constituents of the sentence's gold tree that each candidate parse finds.
 
-    Candidates of one sentence share most subtrees, and each is looked at once: 78,277 parses of 3,914 sentences take about 4 s.
+    Candidates of one sentence share most subtrees, and each subtree is processed once: 78,277 parses of 3,914
+    sentences take about 4 s.
 
     Parameters
     ----------
     gold : Treebank, list of trees, ...
-        One tree a sentence.
+        One gold tree per sentence.
     candidates : Treebank, list of trees, ...
-        The parses of all sentences, in any order; None is a missing parse, and matches nothing.
+        Parses of all sentences, in any order. None is a missing parse and matches nothing.
     qid : array-like of int
         For each candidate the number of its sentence in `gold`, counted from 0.
-    convention : Convention
-        What a constituent is; see `constituents`.
+    convention : Convention, default PLAIN
+        Definition of constituents, see `constituents`.
 
     Returns
     -------
     BracketCounts
-        One entry a candidate; ``.goodness`` is ½(c/p + c/g), ``.sentence_f1`` the F1.
+        One entry per candidate. ``.goodness`` is ½(c/p + c/g), and ``.sentence_f1`` is the F1.
 
     Examples
     --------
@@ -213,42 +250,54 @@ def candidate_scores(gold: object, candidates: object, qid: ArrayLike, conventio
     group = np.asarray(qid)
     if group.shape != (len(bank),) or (group.dtype.kind not in "iu" and group.size):
         raise ParameterError(
-            f"The 'qid' parameter must be one integer for each of the {len(bank)} candidates. "
+            f"The 'qid' parameter must be one integer for each of the {plural(len(bank), 'candidate')}. "
             f"Got {group.dtype} of shape {group.shape} instead."
         )
     if group.size and not 0 <= group.min() <= group.max() < len(right):
         raise ParameterError(
-            f"The 'qid' parameter must number the {len(right)} gold trees from 0. "
+            f"The 'qid' parameter must number the {plural(len(right), 'gold tree')} from 0. "
             f"Got {group.min()} to {group.max()} instead."
         )
     return _counts(_table(right, bank, group.astype(np.int64), convention, "candidate {1} (sentence {0})"))
 
 
 def oracle(counts: BracketCounts, qid: ArrayLike, measure: str = "goodness") -> BracketCounts:
-    """The counts of the best candidate of each sentence: no choice among these candidates can do better.
+    """Return the counts of the best candidate of each sentence, an upper bound for any reranker.
 
     Parameters
     ----------
     counts : BracketCounts
-        From `candidate_scores`.
+        Result of `candidate_scores`.
     qid : array-like
-        The sentence of each candidate. A sentence without any is left out; let it have None for a candidate if it should count.
-    measure : {"goodness", "f1"}
-        What is best: the highest ½(c/p + c/g), or the highest F1; of equal ones the first.
+        Sentence of each candidate. A sentence without candidates is ignored. To count it, give it the
+        candidate None.
+    measure : {"goodness", "f1"}, default "goodness"
+        Measure by which the best candidate is chosen: ½(c/p + c/g), or F1. The first of equal candidates is
+        chosen.
 
     Returns
     -------
     BracketCounts
-        One entry a sentence: ``oracle(counts, qid).parse_score``, ``oracle(counts, qid, "f1").f1``.
+        One entry per sentence: ``oracle(counts, qid).parse_score``, ``oracle(counts, qid, "f1").f1``.
     """
     check_one_of("measure", measure, ("goodness", "f1"))
     return counts[best_of_group(counts.goodness if measure == "goodness" else counts.sentence_f1, qid)]
 
 
 def relative_improvement(before: float, after: float) -> float:
-    """How many percent of what was missing to 100 has been gained: 100·(y − x)/(100 − x).
+    """Compute the percentage of the remaining error that was removed: 100·(y − x)/(100 − x).
 
-    If nothing was missing (x = 100), it is 0 for no change, and -inf for a loss.
+    If there was no error before (x = 100), the result is 0 for no change, and -inf for a loss.
+
+    Parameters
+    ----------
+    before, after : float
+        The scores x and y, from 0 to 100.
+
+    Returns
+    -------
+    float
+        The relative improvement in percent.
 
     Examples
     --------
@@ -258,7 +307,7 @@ def relative_improvement(before: float, after: float) -> float:
     """
     for name, value in (("before", before), ("after", after)):
         if not 0 <= value <= 100:
-            raise wrong(name, "a score from 0 to 100", value)
+            raise wrong(name, "a score from 0 to 100", value, of="relative_improvement")
     if before == 100:
         return 0.0 if after == 100 else float("-inf")
     return 100 * (after - before) / (100 - before)
@@ -268,17 +317,18 @@ def _pairs(gold: object, parsed: object, convention: Convention) -> NDArray[np.i
     right, bank = Treebank.of(gold), Treebank.of(parsed)
     if len(right) != len(bank):
         raise ParameterError(
-            f"there must be one parse a gold tree, None where there is none. Got {len(bank)} for {len(right)} instead."
+            f"There must be one parse per gold tree. Got {plural(len(bank), 'parse')} for {plural(len(right), 'gold tree')}. "
+            "Pass None for a missing parse."
         )
     if not len(right):
-        raise ParameterError("there are no sentences: a score needs at least one")
+        raise ParameterError("There are no sentences: a score needs at least one.")
     return _table(right, bank, np.arange(len(right)), convention, "sentence {0}")
 
 
 def _table(
     gold: Treebank, parsed: Treebank, sentence: NDArray[np.int64], convention: Convention, where: str
 ) -> NDArray[np.int64]:
-    """For each parse: matched, gold, proposed, crossing, right tags, words, whether it is there."""
+    """Return one row per parse: matched, gold, proposed, crossing, correct tags, words, and whether there is a parse."""
     scorer = Scorer([gold, parsed], convention)
     roots = np.asarray(scorer.roots[len(gold) :], np.int64)
     out = np.zeros((len(parsed), 7), np.int64)
@@ -286,7 +336,9 @@ def _table(
     for candidates in np.split(order, np.flatnonzero(np.diff(sentence[order])) + 1) if len(order) else []:
         number = int(sentence[candidates[0]])
         if scorer.roots[number] < 0:
-            raise TreeError(f"sentence {number} has no gold tree: leave it out, of the parses too")
+            raise TreeError(
+                f"Sentence {number} has no gold tree. Remove the sentence from the gold trees and the parses."
+            )
         right = scorer.gold(scorer.roots[number])
         names = [where.format(number, candidate) for candidate in candidates]
         counts = np.array(scorer.compare(right, roots[candidates].tolist(), names), np.int64)

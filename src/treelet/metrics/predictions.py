@@ -1,4 +1,4 @@
-"""How good predictions are: of classes, of values, of orders. What each function gives is plain, so that JSON can hold it."""
+"""Figures of predictions: classes, values and rankings. All results are plain objects that JSON can represent."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import numpy as np
 from treelet.metrics.ranking import mean_kendall_tau
 from treelet.metrics.relations import Score
 
-Z = 1.959963984540054  # 95 % of a normal distribution lie within so many standard deviations
+Z = 1.959963984540054  # 95 % of a normal distribution lie within this many standard deviations
 FIELDS = ("precision", "recall", "f1")
 
 
 def wilson(right: int, n: int) -> tuple[float, float]:
-    """The 95 % interval of a proportion by E. B. Wilson (1927), which also holds near 0 and 1."""
+    """Return the 95 % confidence interval of a proportion by E. B. Wilson (1927), which is also valid near 0 and 1."""
     share, wide = right / n, Z * Z / n
     middle = (share + wide / 2) / (1 + wide)
     half = Z / (1 + wide) * math.sqrt(share * (1 - share) / n + wide / (4 * n))
@@ -25,10 +25,10 @@ def wilson(right: int, n: int) -> tuple[float, float]:
 
 
 def class_figures(truth: list[str], guessed: list[str], known: list[str]) -> dict[str, Any]:
-    """Accuracy, figures by class, averages and confusions.
+    """Return accuracy, figures per class, averages and the confusion matrix.
 
-    Classes are those that occur, in the file or among the guesses; a label that the model does not know counts as any
-    other, and is never guessed.
+    The classes are those that occur among the true or the predicted labels. A label that is unknown to the
+    model counts like any other; it is never predicted.
     """
     occurring = set(truth) | set(guessed)
     names = [name for name in known if name in occurring] + sorted(set(truth) - set(known))
@@ -57,14 +57,14 @@ def _figures(right: int, guessed: int, true: int) -> dict[str, float]:
 
 
 def pearson(first: Any, second: Any) -> float:
-    """The correlation of two lists of numbers; 0 where one of them does not vary."""
+    """Return the correlation of two lists of numbers, or 0 if one of them is constant."""
     a, b = np.asarray(first, float) - np.mean(first), np.asarray(second, float) - np.mean(second)
     size = float(np.sqrt((a @ a) * (b @ b)))
     return float(a @ b) / size if size > 0 else 0.0
 
 
 def value_figures(truth: Sequence[float], guessed: Sequence[float]) -> dict[str, Any]:
-    """How near predicted values are."""
+    """Return measures of the errors of predicted values."""
     wrong = np.asarray(guessed) - np.asarray(truth)
     spread = float(np.var(truth))
     return {
@@ -77,7 +77,7 @@ def value_figures(truth: Sequence[float], guessed: Sequence[float]) -> dict[str,
 
 
 def order_figures(truth: Sequence[float], scores: Sequence[float], queries: Sequence[str]) -> dict[str, Any]:
-    """How well scores order the candidates of each query."""
+    """Return measures of how well scores rank the candidates of each query."""
     rows: dict[str, list[int]] = {}
     for row, query in enumerate(queries):
         rows.setdefault(query, []).append(row)

@@ -1,4 +1,4 @@
-"""How well scores order the candidates of each group, as the parses of one sentence."""
+"""Measures of rankings: how well scores order the candidates of each group, such as the parses of a sentence."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treelet.checks import missing_places
+from treelet.checks import missing_places, plural
 from treelet.errors import InputTypeError, ParameterError
 
 
 def best_of_group(scores: ArrayLike, qid: ArrayLike) -> NDArray[np.intp]:
-    """Where the highest score of each group is; of equal scores the first.
+    """Return the index of the highest score of each group; of equal scores, the first.
 
     Parameters
     ----------
     scores : array-like of shape (n,)
+        Score of each candidate.
     qid : array-like of shape (n,)
-        The group of each score, in any order.
+        Group of each candidate, in any order.
 
     Returns
     -------
     ndarray
-        One place in `scores` a group, groups ascending.
+        One index into `scores` per group, in ascending order of groups.
 
     Examples
     --------
@@ -39,10 +40,22 @@ def best_of_group(scores: ArrayLike, qid: ArrayLike) -> NDArray[np.intp]:
 
 
 def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
-    """Kendall's τ_b of two orders: 1 if they agree, -1 if one is the other reversed, corrected for ties.
+    """Compute Kendall's τ_b of two orders: 1 if they agree, -1 if one is the reverse of the other.
 
-    (C − D) / √((n₀ − n₁)(n₀ − n₂)), with C pairs in the same order in both, D in the opposite order, n₀ pairs in all, and n₁, n₂
-    pairs tied in x and in y. NaN if one of them is constant.
+    Parameters
+    ----------
+    x, y : array-like of shape (n,)
+        Two lists of numbers for the same items.
+
+    Returns
+    -------
+    float
+        τ_b, which is corrected for ties. NaN if x or y is constant.
+
+    Notes
+    -----
+    τ_b = (C − D) / √((n₀ − n₁)(n₀ − n₂)). C pairs have the same order in x and y, and D pairs the opposite
+    order. n₀ is the number of all pairs, and n₁ and n₂ are the numbers of pairs that are tied in x and in y.
 
     Examples
     --------
@@ -54,7 +67,7 @@ def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
 
     a, b = numbers(x, "x"), numbers(y, "y")
     if len(a) != len(b):
-        raise ParameterError(f"x and y must be of one length. Got {len(a)} and {len(b)} instead.")
+        raise ParameterError(f"x and y must have the same length. Got {len(a):,} and {len(b):,} instead.")
     if len(a) < 2 or a.min() == a.max() or b.min() == b.max():
         return float("nan")
     return float(kendalltau(a, b, variant="b").statistic)
@@ -63,30 +76,40 @@ def kendall_tau_b(x: ArrayLike, y: ArrayLike) -> float:
 def kendall_tau_by_group(
     scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike, *, tolerance: float = 0.0
 ) -> NDArray[np.float64]:
-    """Kendall's τ_b between scores and goodness in each group, groups ascending.
+    """Compute Kendall's τ_b between scores and goodness in each group.
 
-    A group whose goodness is constant (also a group of one) cannot be ordered well or badly: NaN. Where only the
-    scores are constant, they say nothing of the order: 0.
+    Parameters
+    ----------
+    scores, goodness : array-like of shape (n,)
+        Predicted score and true goodness of each candidate.
+    qid : array-like of shape (n,)
+        Group of each candidate, in any order.
+    tolerance : float, default 0
+        Adjacent scores of a group are tied if they differ by less than this fraction of the group's largest
+        absolute score. A small value such as 1e-9 ignores differences from rounding.
 
-    With a `tolerance`, scores of a group that are next to each other and closer than this share of the group's largest
-    absolute score are tied: rounding is no order.
+    Returns
+    -------
+    ndarray
+        One value per group, in ascending order of groups. NaN if the goodness of a group is constant, also for
+        a group of one. 0 if only its scores are constant.
 
     Examples
     --------
     >>> from treelet.metrics import kendall_tau_by_group
-    >>> scores = [0.5, 0.1 + 0.2, 0.3]  # of which the last two differ by rounding only
+    >>> scores = [0.5, 0.1 + 0.2, 0.3]  # the last two differ by rounding only
     >>> [kendall_tau_by_group(scores, [3, 2, 1], [0, 0, 0], tolerance=t).round(3).tolist() for t in (0.0, 1e-9)]
     [[1.0], [0.816]]
     """
     a, b = numbers(scores, "scores"), numbers(goodness, "goodness")
     if len(a) != len(b):
-        raise ParameterError(f"scores and goodness must be of one length. Got {len(a)} and {len(b)} instead.")
+        raise ParameterError(f"scores and goodness must have the same length. Got {len(a):,} and {len(b):,} instead.")
     count, group = groups(qid, len(a))
     order = np.argsort(group, kind="stable")
     size = np.bincount(group, minlength=count)
     start = np.cumsum(size) - size
     out = np.full(count, np.nan)
-    for length in np.unique(size).tolist():  # groups of one size at a time
+    for length in np.unique(size).tolist():  # groups of the same size are computed together
         which = np.flatnonzero(size == length)
         for chunk in np.array_split(which, -(-len(which) * length**2 // PAIRS)):
             members = order[start[chunk][:, None] + np.arange(length)]
@@ -95,7 +118,7 @@ def kendall_tau_by_group(
 
 
 def leveled(values: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
-    """The place of each value among those of its row, counted from 0; neighbors that differ too little share it.
+    """Return the rank of each value in its row, counted from 0. Neighbors that differ too little share a rank.
 
     >>> leveled(np.array([[5.0, 1.0, 5.0 + 1e-12, 2.0]]), 1e-9).tolist()
     [[2.0, 0.0, 2.0, 1.0]]
@@ -111,12 +134,12 @@ def leveled(values: NDArray[np.float64], tolerance: float) -> NDArray[np.float64
     return leveled
 
 
-PAIRS = 1 << 22  # pairs of candidates to look at together
+PAIRS = 1 << 22  # maximum number of pairs of candidates that are compared together
 
 
 def _taus(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    """tau_b of each row of `a` with that of `b`; 0 where a is constant, NaN where b is."""
-    if a.shape[1] > 1000:  # pairs would be too many
+    """Return τ_b of each row of `a` with the row of `b`; 0 if only the row of `a` is constant, NaN if that of `b` is."""
+    if a.shape[1] > 1000:  # an array of all pairs would be too large
         return np.array([_tau(*rows) for rows in zip(a, b, strict=True)])
     x, y = (np.sign(values[:, :, None] - values[:, None, :]) for values in (a, b))
     agreement, in_a, in_b = ((first * second).sum(axis=(1, 2)) for first, second in ((x, y), (x, x), (y, y)))
@@ -132,24 +155,25 @@ def _tau(a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
 
 
 def mean_kendall_tau(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike) -> float:
-    """Kendall's τ_b between scores and goodness, averaged over groups (Tsivtsivadze et al. 2006).
+    """Compute Kendall's τ_b between scores and goodness, averaged over groups (Tsivtsivadze et al. 2006).
 
-    Groups whose goodness is constant are left out; constant scores count as 0.
+    Groups whose goodness is constant are ignored. Constant scores count as 0.
 
     Parameters
     ----------
     scores, goodness : array-like of shape (n,)
-        What a model says of each candidate, and how good it is.
+        Predicted score and true goodness of each candidate.
     qid : array-like of shape (n,)
-        The group of each candidate, in any order.
+        Group of each candidate, in any order.
 
     Returns
     -------
     float
+        The mean over groups, from -1 to 1.
 
     Examples
     --------
-    The first group is in order, the second reversed, and the third has no order.
+    The first group is ordered correctly, the second is reversed, and in the third all candidates are equal.
 
     >>> from treelet.metrics import mean_kendall_tau
     >>> mean_kendall_tau([1, 2, 1, 2, 1, 2], [0.5, 0.9, 0.9, 0.5, 0.7, 0.7], [0, 0, 1, 1, 2, 2])
@@ -158,34 +182,41 @@ def mean_kendall_tau(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike) -> 
     taus = kendall_tau_by_group(scores, goodness, qid)
     taus = taus[~np.isnan(taus)]
     if not len(taus):
-        raise ParameterError("Kendall's tau needs a group whose goodness differs between candidates; there is none")
+        raise ParameterError(
+            "The goodness is constant in every group. Kendall's tau needs a group whose candidates differ in goodness."
+        )
     return float(taus.mean())
 
 
 def numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """One dimension of numbers, none of them NaN."""
+    """Return a one-dimensional array of floats. Raise an error if a value is missing or not a number."""
     try:
         if np.asarray(values).dtype.kind in "cmM":
             raise TypeError
         missing = missing_places(values, np.asarray(values))
         array = np.asarray(values, dtype=np.float64) if not missing else np.asarray(values)
     except (TypeError, ValueError):
-        raise InputTypeError(f"The {name!r} parameter must be an array of numbers") from None
+        raise InputTypeError(f"The {name!r} parameter must be an array of numbers.") from None
     if array.ndim != 1:
-        raise ParameterError(f"The {name!r} parameter must have one dimension. Got {array.ndim} instead.")
+        raise ParameterError(
+            f"The {name!r} parameter must be a one-dimensional array. Got an array of {plural(array.ndim, 'dimension')} instead."
+        )
     if missing:
-        raise ParameterError(f"The {name!r} parameter must hold numbers only. Item {missing[0]} is NaN or missing.")
+        raise ParameterError(f"The {name!r} parameter must contain numbers only. Item {missing[0]} is NaN or missing.")
     return array
 
 
 def groups(qid: ArrayLike, length: int) -> tuple[int, NDArray[np.intp]]:
-    """How many groups there are, and the number of each item's."""
+    """Return the number of groups, and the group number of each item."""
     array: NDArray[Any] = np.asarray(qid)
     if array.shape != (length,):
         raise ParameterError(
-            f"The 'qid' parameter must name the group of each of the {length} items. Got an array of shape {array.shape} instead."
+            f"The 'qid' parameter must contain the group of each of the {plural(length, 'item')}. "
+            f"Got an array of shape {array.shape} instead."
         )
     if missing := missing_places(qid, array):
-        raise ParameterError(f"The 'qid' parameter must name the group of each item. Item {missing[0]} has none.")
+        raise ParameterError(
+            f"The 'qid' parameter must contain the group of each item. Item {missing[0]} has no group."
+        )
     names, group = np.unique(array, return_inverse=True)
     return len(names), group

@@ -1,4 +1,4 @@
-"""How good found roles and relations are."""
+"""Measures of semantic roles and relations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from treelet.checks import article, plural
 from treelet.errors import InputTypeError, ParameterError
+from treelet.printable import shortened
 
 DIRECTED = re.compile(r"(.+)\((e1,e2|e2,e1)\)")
 Labeled = tuple[str, int, int]
@@ -15,9 +17,14 @@ Labeled = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Score:
-    """How many were right, of how many that were found and that should be.
+    """Precision, recall and F1 in percent, from the numbers of correct, predicted and gold items.
 
-    Measures are in percent. Where nothing should be found and nothing was, they are 100.
+    If there are neither predicted nor gold items, all three are 100.
+
+    Attributes
+    ----------
+    correct, predicted, gold : int
+        Number of correct predictions, of all predictions, and of all gold items.
 
     Examples
     --------
@@ -33,17 +40,17 @@ class Score:
 
     @property
     def precision(self) -> float:
-        """Right ones, of those that were found."""
+        """Percentage of predicted items that are correct."""
         return _percent(self.correct, self.predicted, self)
 
     @property
     def recall(self) -> float:
-        """Right ones, of those that should be found."""
+        """Percentage of gold items that were found."""
         return _percent(self.correct, self.gold, self)
 
     @property
     def f1(self) -> float:
-        """The harmonic mean of both."""
+        """Harmonic mean of precision and recall."""
         return _percent(2 * self.correct, self.predicted + self.gold, self)
 
 
@@ -55,14 +62,14 @@ def _percent(part: int, whole: int, score: Score) -> float:
 
 @dataclass(frozen=True)
 class RelationScores:
-    """What `semeval_scores` finds.
+    """Result of `semeval_scores`.
 
     Attributes
     ----------
     relations : dict of str to Score
-        By relation, whatever its direction.
+        Score of each relation, over both directions.
     accuracy : float
-        Right labels, Other and directions included, in percent.
+        Percentage of correct labels, including Other and the direction.
     """
 
     relations: Mapping[str, Score]
@@ -70,17 +77,17 @@ class RelationScores:
 
     @property
     def precision(self) -> float:
-        """The mean precision of the relations."""
+        """Mean precision of the relations."""
         return self._mean("precision")
 
     @property
     def recall(self) -> float:
-        """The mean recall of the relations."""
+        """Mean recall of the relations."""
         return self._mean("recall")
 
     @property
     def f1(self) -> float:
-        """The mean F1 of the relations: the official score."""
+        """Mean F1 of the relations: the official score."""
         return self._mean("f1")
 
     def _mean(self, name: str) -> float:
@@ -103,31 +110,32 @@ def semeval_scores(
     other: str = "Other",
     relations: Iterable[str] | None = None,
 ) -> RelationScores:
-    """The official score of SemEval-2010 task 8: (9+1)-way, with direction, macro-averaged (Hendrickx et al. 2010).
+    """Compute the official score of SemEval-2010 task 8: (9+1)-way, with direction, macro-averaged.
 
-    A label is a relation with its direction, as in ``Cause-Effect(e2,e1)``, or `other`. For each relation,
+    A label is a relation with its direction, such as ``Cause-Effect(e2,e1)``, or `other`. For each relation:
 
     - correct: relation and direction are right,
-    - precision: correct, of all that were labeled with this relation in either direction,
-    - recall: correct, of all that have this relation in either direction.
+    - precision: correct items, divided by all items that are labeled with this relation in either direction,
+    - recall: correct items, divided by all items that have this relation in either direction.
 
-    A right relation in the wrong direction thus counts in both denominators and is correct in neither. The score is the
-    mean F1 of the relations. `other` is no relation and has no F1, but what is confused with it lowers the precision or
-    the recall of the relation.
+    A right relation with the wrong direction thus counts in both denominators and is never correct. The score
+    is the mean F1 of the relations. `other` is not a relation and has no F1, but confusions with it lower the
+    precision or the recall of relations. See Hendrickx et al. (2010).
 
     Parameters
     ----------
     gold, predicted : sequence of str
-        The right labels, and those that were found. A label without a direction is a relation with only one.
-    other : str
-        The label of what is in none of the relations.
+        Gold labels and predicted labels. A label without a direction is a relation with a single direction.
+    other : str, default "Other"
+        Label of pairs that have none of the relations.
     relations : iterable of str, optional
-        The relations that count, without direction; by default all that occur in `gold`, as in the task's own program.
-        Those that occur in neither do not count.
+        Relations that count, without direction. Relations that do not occur are ignored. Default: all that
+        occur in `gold`, as in the official scorer.
 
     Returns
     -------
     RelationScores
+        Scores of each relation, and their means.
 
     Examples
     --------
@@ -139,7 +147,10 @@ def semeval_scores(
     """
     gold, predicted = _labels("gold", gold), _labels("predicted", predicted)
     if len(gold) != len(predicted):
-        raise ParameterError(f"there are {len(gold):,} right labels and {len(predicted):,} found ones: each needs one")
+        raise ParameterError(
+            f"gold and predicted must have the same length. Got {plural(len(gold), 'gold label')} and "
+            f"{plural(len(predicted), 'predicted label')}."
+        )
     right, guessed, should = Counter[str](), Counter[str](), Counter[str]()
     for truth, answer in zip(gold, predicted, strict=True):
         should[_relation(truth)] += 1
@@ -152,17 +163,24 @@ def semeval_scores(
         if name != other and (should[name] or guessed[name])
     }
     if not scores:
-        raise ParameterError(f"none of the {len(gold):,} labels is a relation that counts: there is nothing to score")
+        raise ParameterError(
+            f"None of the {plural(len(gold), 'label')} is a relation that counts, so there is nothing to score. Check 'other' "
+            "and 'relations'."
+        )
     return RelationScores(scores, 100 * right.total() / len(gold))
 
 
 def _labels(name: str, labels: Sequence[str]) -> list[str]:
     if isinstance(labels, str):
-        raise InputTypeError(f"The {name!r} parameter must be a list of labels, got one str")
+        raise InputTypeError(
+            f"The {name!r} parameter must be a list of labels. Got the string {shortened(labels)} instead."
+        )
     texts = [str(label) if isinstance(label, str) else label for label in labels]
     for index, label in enumerate(texts):
         if not isinstance(label, str):
-            raise InputTypeError(f"label {index} of {name!r} is a {type(label).__name__}, not a str: {label!r}")
+            raise InputTypeError(
+                f"Label {index} of {name!r} is {article(type(label).__name__)} ({label!r}), but a string is needed."
+            )
     return texts
 
 
@@ -173,16 +191,16 @@ def _relation(label: str) -> str:
 
 @dataclass(frozen=True)
 class RoleScores:
-    """What `role_scores` finds.
+    """Result of `role_scores`.
 
     Attributes
     ----------
     overall : Score
-        Over all arguments: right are those with the right span and the right label.
+        Score over all arguments. An argument is correct if its span and its label are.
     unlabelled : Score
-        Over all arguments, whatever their labels.
+        Score over all arguments, regardless of labels.
     labels : dict of str to Score
-        By label.
+        Score of each label.
     """
 
     overall: Score
@@ -191,34 +209,35 @@ class RoleScores:
 
     @property
     def precision(self) -> float:
-        """Of all arguments."""
+        """Precision over all arguments."""
         return self.overall.precision
 
     @property
     def recall(self) -> float:
-        """Of all arguments."""
+        """Recall over all arguments."""
         return self.overall.recall
 
     @property
     def f1(self) -> float:
-        """Of all arguments."""
+        """F1 over all arguments."""
         return self.overall.f1
 
 
 def role_scores(gold: Iterable[Iterable[Labeled]], predicted: Iterable[Iterable[Labeled]]) -> RoleScores:
-    """Precision, recall and F1 of labeled arguments, as in the CoNLL-2005 shared task.
+    """Compute precision, recall and F1 of labeled arguments, as in the CoNLL-2005 shared task.
 
-    An argument is right if its label, its first and its last word are. Arguments that no constituent of a parse has
-    stay in the gold lists, and so lower the recall.
+    An argument is correct if its label, its first word and its last word are. Gold arguments that are not
+    constituents of the parse are included, so they lower the recall.
 
     Parameters
     ----------
     gold, predicted : iterable of lists of (str, int, int)
-        For each predicate its arguments: label, first word, first word behind.
+        Arguments of each predicate: label, first word, and the word after the last.
 
     Returns
     -------
     RoleScores
+        Scores over all arguments, and for each label.
 
     Examples
     --------
@@ -233,8 +252,8 @@ def role_scores(gold: Iterable[Iterable[Labeled]], predicted: Iterable[Iterable[
     )
     if len(should) != len(guessed):
         raise ParameterError(
-            f"there are right arguments of {len(should):,} predicates and found ones of {len(guessed):,}: each predicate "
-            "needs both, if only an empty list"
+            f"gold and predicted must have one list per predicate. Got {plural(len(should), 'gold list')} and "
+            f"{plural(len(guessed), 'predicted list')}. Pass an empty list for a predicate without arguments."
         )
     sides = tuple(zip(should, guessed, strict=True))
     right, proposed, wanted = Counter[str](), Counter[str](), Counter[str]()
@@ -260,7 +279,8 @@ def _argument(argument: Labeled) -> Labeled:
         return label, int(begin), int(end)
     except (TypeError, ValueError):
         raise InputTypeError(
-            f"an argument is (label, first word, first word behind), in a list for each predicate; got {argument!r}"
+            "An argument must be (label, first word, word after the last), in one list per predicate. Got "
+            f"{repr(argument)[:80]} instead."
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""Whether one system is better than another by more than chance, from what both did on the same items."""
+"""Tests of whether one system is better than another by more than chance, from results on the same items."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treelet.checks import check_integer
+from treelet.checks import check_integer, in_words, plural, wrong
 from treelet.errors import InputTypeError, ParameterError
 from treelet.metrics.counts import MEASURES, BracketCounts
 from treelet.metrics.ranking import numbers
 from treelet.work import generator
 
-AT_ONCE = 1 << 21  # drawn items held in memory at a time
+AT_ONCE = 1 << 21  # number of drawn items in memory at a time
 Measure = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-FEW = 25  # differing answers, below which McNemar's test is exact
+FEW = 25  # number of differing answers below which McNemar's test is exact
 
 
 @dataclass(frozen=True)
 class BootstrapResult:
-    """What `paired_bootstrap` finds.
+    """Result of `paired_bootstrap`.
 
     Attributes
     ----------
     a, b : float
-        The statistic of the two systems.
+        Statistic of each system.
     difference : float
         ``a - b``.
     p_value : float
-        Two-sided.
+        Two-sided p-value.
     interval : (float, float)
-        A confidence interval of the difference.
+        Confidence interval of the difference.
     """
 
     a: float
@@ -45,7 +45,19 @@ class BootstrapResult:
 
 @dataclass(frozen=True)
 class TTestResult:
-    """What `paired_t_test` finds: the mean difference a - b, Student's t, the two-sided p-value, and an interval."""
+    """Result of `paired_t_test`.
+
+    Attributes
+    ----------
+    difference : float
+        Mean of a - b.
+    statistic : float
+        Student's t.
+    p_value : float
+        Two-sided p-value.
+    interval : (float, float)
+        Confidence interval of the difference.
+    """
 
     difference: float
     statistic: float
@@ -55,16 +67,16 @@ class TTestResult:
 
 @dataclass(frozen=True)
 class McNemarResult:
-    """What `mcnemar` finds.
+    """Result of `mcnemar`.
 
     Attributes
     ----------
     only_a, only_b : int
-        Items that only one of the two has right.
+        Number of items that only the first or only the second system has right.
     p_value : float
-        Two-sided.
+        Two-sided p-value.
     exact : bool
-        Whether it is from the binomial distribution, not from χ².
+        Whether the p-value comes from the binomial distribution rather than from χ².
     """
 
     only_a: int
@@ -81,34 +93,38 @@ def paired_bootstrap(
     random_state: Any = 0,
     confidence: float = 0.95,
 ) -> BootstrapResult:
-    """The difference of two systems on the same sentences, with a p-value and a confidence interval.
+    """Compare two systems on the same sentences by the paired bootstrap.
 
-    Sentences are drawn with replacement, the same for both systems, n times, and the difference d* is computed for each sample.
+    Sentences are drawn with replacement n times, the same for both systems. The difference d* is computed for
+    each sample.
 
     Parameters
     ----------
     a, b : BracketCounts or array-like of shape (m,) or (m, counts)
-        What each system did on each of the m sentences: counts, or plain numbers such as 0 and 1 or Kendall's τ.
+        Results of each system on each of the m sentences: counts, or numbers such as 0 and 1 or Kendall's τ.
     statistic : str or callable, optional
-        Of counts: ``"f1"`` (the default), ``"parse_score"``, ``"precision"``, ``"recall"``, ``"exact_match"``, all over the whole
-        sample in percent. Of numbers: ``"mean"``. Of arrays with several counts a sentence: a function from their sums
-        over sentences, the last axis being the counts, to the figure that is compared.
-    n : int
-        Samples.
-    random_state : int, RandomState or None
-        The same int, the same result.
-    confidence : float
-        Of the interval: the percentiles of d*.
+        Figure to compare. For `BracketCounts`: ``"f1"`` (the default), ``"parse_score"``, ``"precision"``,
+        ``"recall"`` or ``"exact_match"``, in percent over the whole sample. For numbers: ``"mean"``. For arrays
+        with several counts per sentence: a function from sums over sentences, with the counts in the last
+        axis, to the figure.
+    n : int, default 10000
+        Number of samples, at least 1.
+    random_state : int, RandomState or None, default 0
+        Source of randomness. The same int gives the same result.
+    confidence : float, default 0.95
+        Confidence level of the interval, in (0, 1). The interval consists of percentiles of d*.
 
     Returns
     -------
     BootstrapResult
+        Both statistics, their difference, the p-value and the interval.
 
     Notes
     -----
-    The p-value is two-sided. If there were no true difference, d* would vary about 0 as it now does about the observed d, so p is
-    how often ``|d* − d| ≥ |d|`` (Efron & Tibshirani 1993, chapter 16), (k + 1)/(n + 1) for k such samples.
-    This is not the share of samples in which the other system wins (Koehn 2004), which is one-sided.
+    The p-value is two-sided. Without a true difference, d* would vary about 0 as it varies about the observed
+    difference d. The p-value is therefore the frequency of ``|d* − d| ≥ |d|`` (Efron & Tibshirani 1993,
+    chapter 16), computed as (k + 1)/(n + 1) for k such samples. It is not the share of samples in which the
+    other system wins (Koehn 2004), which is one-sided.
 
     Examples
     --------
@@ -122,7 +138,7 @@ def paired_bootstrap(
     """
     check_integer("n", n, of="paired_bootstrap")
     if not 0 < confidence < 1:
-        raise ParameterError(f"The 'confidence' parameter must lie between 0 and 1. Got {confidence!r} instead.")
+        raise wrong("confidence", "a number in (0, 1)", confidence, of="paired_bootstrap")
     first, second, measure = _columns(a, b, statistic)
     size, width = len(first), first.shape[1]
     table = np.hstack([first, second])
@@ -142,29 +158,37 @@ def paired_bootstrap(
         left, right = both(times @ table)
         drawn[begin : begin + rows] = left - right
     difference = float(of_a - of_b)
-    # Samples that differ from d by d itself must not be lost to rounding.
+    # Without this tolerance, rounding could miss samples that differ from d by exactly d.
     extreme = int(np.count_nonzero(np.abs(drawn - difference) >= abs(difference) * (1 - 1e-9)))
     low, high = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2])
     return BootstrapResult(float(of_a), float(of_b), difference, (extreme + 1) / (n + 1), (float(low), float(high)))
 
 
 def paired_t_test(a: ArrayLike, b: ArrayLike, *, overlap: float = 0.0, confidence: float = 0.95) -> TTestResult:
-    """Student's t-test of paired numbers, two-sided: is the mean of a - b zero?
-
-    Figures of the same data, split at random again and again, are not independent: their training parts have much in
-    common, so that the plain test finds too much. With `overlap` the variance of the mean is taken as
-    s²·(1/k + overlap) instead of s²/k (the corrected resampled t-test of Nadeau & Bengio 2003).
-
-    If all differences are equal there is nothing to estimate a spread from: p is 1 if they are 0, else 0.
+    """Test whether the mean of a - b is zero, by Student's two-sided t-test of paired numbers.
 
     Parameters
     ----------
     a, b : array-like of shape (k,)
-        What is paired: figures of two systems on the same items, or in the same splits.
-    overlap : float
-        0 for independent pairs; for random splits of one data set the size of a test part divided by that of a training part.
-    confidence : float
-        Of the interval.
+        Paired numbers: figures of two systems on the same items, or in the same splits. At least two pairs.
+    overlap : float, default 0
+        0 for independent pairs. For random splits of one data set, the size of a test part divided by the size
+        of a training part. Larger values give larger p-values.
+    confidence : float, default 0.95
+        Confidence level of the interval, in (0, 1).
+
+    Returns
+    -------
+    TTestResult
+        The mean difference, t, the p-value and the interval.
+
+    Notes
+    -----
+    Figures from repeated random splits of the same data are not independent, because their training parts
+    overlap. The plain test then reports too many differences. With `overlap`, the variance of the mean is
+    s²·(1/k + overlap) instead of s²/k (the corrected resampled t-test of Nadeau & Bengio 2003).
+
+    If all differences are equal, there is no spread to estimate: p is 1 if they are 0, and 0 otherwise.
 
     Examples
     --------
@@ -179,12 +203,12 @@ def paired_t_test(a: ArrayLike, b: ArrayLike, *, overlap: float = 0.0, confidenc
     from scipy.stats import t
 
     if not 0 <= overlap < np.inf:
-        raise ParameterError(f"The 'overlap' parameter must be a number from 0 on. Got {overlap!r} instead.")
+        raise wrong("overlap", "a number in [0, inf)", overlap, of="paired_t_test")
     if not 0 < confidence < 1:
-        raise ParameterError(f"The 'confidence' parameter must lie between 0 and 1. Got {confidence!r} instead.")
+        raise wrong("confidence", "a number in (0, 1)", confidence, of="paired_t_test")
     x, y = _paired(a, b)
     if len(x) < 2:
-        raise ParameterError("a t-test needs at least 2 pairs")
+        raise ParameterError(f"A t-test needs at least 2 pairs. Got {len(x)} instead.")
     differences = x - y
     mean = float(differences.mean())
     if differences.min() == differences.max():
@@ -197,16 +221,23 @@ def paired_t_test(a: ArrayLike, b: ArrayLike, *, overlap: float = 0.0, confidenc
 
 
 def mcnemar(correct_a: ArrayLike, correct_b: ArrayLike) -> McNemarResult:
-    """McNemar's test of two accuracies on the same items, two-sided.
-
-    Only items that one of the two has right and the other wrong say anything. With fewer than 25 of them the p-value is exact, from
-    the binomial distribution; else it is that of ``(|only_a − only_b| − 1)² / (only_a + only_b)`` under χ² with one degree of
-    freedom (with Edwards' correction).
+    """Compare two accuracies on the same items by McNemar's two-sided test.
 
     Parameters
     ----------
     correct_a, correct_b : array-like of bool
-        Whether each answer is right: ``predicted == y``.
+        Whether each answer of a system is correct: ``predicted == y``.
+
+    Returns
+    -------
+    McNemarResult
+        The numbers of items that only one system has right, and the p-value.
+
+    Notes
+    -----
+    Only items that exactly one system has right matter. With fewer than 25 such items, the p-value is exact,
+    from the binomial distribution. Otherwise it comes from ``(|only_a − only_b| − 1)² / (only_a + only_b)``
+    under χ² with one degree of freedom (with Edwards' correction).
 
     Examples
     --------
@@ -218,7 +249,9 @@ def mcnemar(correct_a: ArrayLike, correct_b: ArrayLike) -> McNemarResult:
 
     x, y = _paired(correct_a, correct_b)
     if not np.isin(np.concatenate([x, y]), (0, 1)).all():
-        raise ParameterError("McNemar's test takes True and False, or 1 and 0: whether each answer is right")
+        raise ParameterError(
+            "McNemar's test needs True and False, or 1 and 0: whether each answer is correct. Pass predicted == y."
+        )
     only_a, only_b = int((x > y).sum()), int((y > x).sum())
     differing = only_a + only_b
     if differing < FEW:
@@ -235,7 +268,7 @@ def _columns(
         sides = np.asarray(a, np.float64), np.asarray(b, np.float64)
         if sides[0].ndim != 2 or sides[0].shape != sides[1].shape:
             raise ParameterError(
-                f"a and b must be of one shape (items, counts) for a statistic that is a function. Got "
+                "a and b must have the same shape (items, counts) if the statistic is a function. Got the shapes "
                 f"{sides[0].shape} and {sides[1].shape}."
             )
         _some(len(sides[0]))
@@ -243,19 +276,18 @@ def _columns(
     if isinstance(a, BracketCounts) and isinstance(b, BracketCounts):
         name = statistic or "f1"
         if name not in MEASURES:
-            raise ParameterError(
-                f"The 'statistic' parameter for counts must be one of {', '.join(MEASURES)}. Got {name!r} instead."
-            )
+            raise wrong("statistic", f"{in_words(map(repr, MEASURES))} for counts", name, of="paired_bootstrap")
         if len(a) != len(b) or not np.array_equal(a.gold, b.gold):
             raise ParameterError(
-                "a and b must be counts for the same sentences in the same order: their gold constituents differ"
+                "a and b must be counts for the same sentences in the same order, but their gold constituents differ. Evaluate "
+                "both systems with the same gold trees."
             )
         _some(len(a))
         return a.columns(), b.columns(), MEASURES[name]
     if isinstance(a, BracketCounts) or isinstance(b, BracketCounts):
-        raise InputTypeError("a and b must be of one kind: BracketCounts both, or arrays of numbers both")
+        raise InputTypeError("a and b must have the same type: both BracketCounts, or both arrays of numbers.")
     if statistic not in (None, "mean"):
-        raise ParameterError(f"The 'statistic' parameter for numbers must be 'mean'. Got {statistic!r} instead.")
+        raise wrong("statistic", "'mean' for numbers", statistic, of="paired_bootstrap")
     x, y = _paired(a, b)
     return x[:, None], y[:, None], lambda sums: sums[..., 0] / len(x)
 
@@ -263,11 +295,14 @@ def _columns(
 def _paired(a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     x, y = numbers(a, "a"), numbers(b, "b")
     if len(x) != len(y):
-        raise ParameterError(f"a and b must hold one number an item, for the same items. Got {len(x)} and {len(y)}.")
+        raise ParameterError(
+            f"a and b must contain one number per item, for the same items. Got {plural(len(x), 'number')} and "
+            f"{plural(len(y), 'number')}."
+        )
     _some(len(x))
     return x, y
 
 
 def _some(length: int) -> None:
     if not length:
-        raise ParameterError("there is nothing to compare: at least one item is needed")
+        raise ParameterError("a and b are empty: a comparison needs at least one item.")

@@ -15,24 +15,34 @@ from html import escape
 from itertools import islice
 from typing import Any
 
+from treelet.checks import plural
 from treelet.draw.arcs import dependency_svg
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import MORE, WORDS, excerpt, first_words, nodes_text, shortened
+from treelet.draw.layout import MARGIN
+from treelet.draw.leaves import NOTE, open_nodes, text_html
+from treelet.draw.shaded import aligned
 from treelet.draw.svg import captioned_svg, forest_svg
 from treelet.kernels import Kernel
 from treelet.structures import Dependencies, Forest, Table, Tagged, Tree
 from treelet.structures.bank import Bank
 
 FIRST, LAST = 5, 2  # first and last rows of a bank that are shown
-FRAGMENTS, SCALE = 10, 0.75  # of a list, and how large they are drawn
+FRAGMENTS = 10  # rows of a table of fragments, which fit on one screen
+ROW, READABLE = 54.0, 0.4  # height in pixels of a drawing in a row, and the smallest scale of a readable drawing
+SCALE = 0.75  # scale of a drawing that opens below a row
 LETTERS = 90  # characters of a text in a table
 CLASSES = 20  # classes that are listed
 TEXT = 1_000  # nodes or words of a structure that is also given as text
 FOREST = 160  # nodes and edges of a forest that is drawn completely
 
-LEFT = "text-align:left; vertical-align:top"
-RIGHT = "text-align:right; vertical-align:top"
+DRAWING = 100  # width in pixels reserved for a drawing in a row, so that texts are aligned
+LEFT = "text-align:left; vertical-align:middle; padding-top:1px; padding-bottom:1px"
+RIGHT = (
+    "text-align:right; vertical-align:middle; padding-top:1px; padding-bottom:1px; font-variant-numeric:tabular-nums"
+)
 FAINT = "opacity:.7"
+_NUMBER = re.compile(r"[+\u2212-]?[\d,]+(\.\d+)?(e[+-]?\d+)?")
 _TITLE = re.compile(rb"<title>[^<]*</title>\n")
 _GAP = ["", f'<span style="{FAINT}">{MORE}</span>']
 
@@ -161,48 +171,58 @@ def _opening(text: str, drawing: Drawing | None) -> str:
 
 def fragment_table(fragments: Any) -> str:
     """Return the table of the shared fragments with the largest contributions."""
+    few = fragments[:FRAGMENTS]
+    number = aligned([fragment.contribution for fragment in few])
     rows = [
-        [f"{fragment.contribution:.4g}", ", ".join(map(_count, fragment.counts)), *_drawn(fragment.tree)]
-        for fragment in fragments[:FRAGMENTS]
+        [number(fragment.contribution), " × ".join(map(_count, fragment.counts)), _drawn(fragment.tree)]
+        for fragment in few
     ]
-    count = f"{len(fragments):,} shared fragment{'s' * (len(fragments) != 1)}"
-    said = f"{count}, together {fragments.total():.6g}" if fragments.complete else f"more than {count}"
+    count = plural(len(fragments), "shared fragment")
+    caption = (
+        f"{count}, sum of contributions {number(fragments.total())}" if fragments.complete else f"More than {count}"
+    )
     if len(fragments) > FRAGMENTS:
-        said += f"; the {FRAGMENTS} that contribute most"
-    return _table(said, ["contribution", "in each", "fragment", ""], rows)
+        caption += f"; the {FRAGMENTS} largest contributions"
+    return _fragment_table(caption, ["Contribution", "Count in A × B", "Fragment"], rows, few)
 
 
 def explanation_table(explanation: Any) -> str:
     """Return the table of the fragments with the largest shares of a score, and the rest."""
     few = explanation.fragments[:FRAGMENTS]
-    rows = [[f"{fragment.share:+.4g}", *_drawn(fragment.tree)] for fragment in few]
     left = explanation.score - sum(fragment.share for fragment in few)
-    rows.append([f"{left:+.4g}", "", f"all else; intercept {explanation.intercept:+.4g}"])
-    said = f"score of {explanation.output!r}: {explanation.score:.6g}"
-    return _table(said, ["share", "fragment", ""], rows)
+    number = aligned([*(fragment.share for fragment in few), left, explanation.score])
+    rows = [[number(fragment.share, "+"), _drawn(fragment.tree)] for fragment in few]
+    rows.append([number(left, "+"), f"not listed, including the intercept {number(explanation.intercept, '+')}"])
+    caption = f"Score of {explanation.output!r}: {number(explanation.score)}"
+    return _fragment_table(caption, ["Share", "Fragment"], rows, few)
 
 
 def weight_table(fragments: Any) -> str:
     """Return the table of the fragments with the largest weights in a model."""
-    rows = [[f"{fragment.weight:+.4g}", *_drawn(fragment.tree)] for fragment in fragments[:FRAGMENTS]]
-    said = f"the heaviest fragments of {fragments.output!r}" + ("" if fragments.exact else ", of those looked at")
-    return _table(said, ["weight", "fragment", ""], rows)
+    few = fragments[:FRAGMENTS]
+    number = aligned([fragment.weight for fragment in few])
+    rows = [[number(fragment.weight, "+"), _drawn(fragment.tree)] for fragment in few]
+    cut_off = "" if fragments.exact else ". The search was cut off: larger weights may exist"
+    return _fragment_table(
+        f"Largest fragment weights of {fragments.output!r}{cut_off}", ["Weight", "Fragment"], rows, few
+    )
 
 
 def difference_table(difference: Any) -> str:
     """Return the table of the differences of two corpora: the figures and the fragments."""
     few = difference.fragments[:FRAGMENTS]
     tested = any(fragment.p_value is not None for fragment in few)
+    number = aligned([fragment.weight for fragment in few])
     rows = []
     for fragment in few:
         p = [f"{fragment.p_value:.4f}"] if tested else []
         rates = [f"{rate:.1f}" for rate in fragment.per_thousand]
-        rows.append([f"{fragment.z:+.2f}", f"{fragment.weight:+.2g}", *rates, *p, *_drawn(fragment.tree)])
-    head = ["z", "weight", "of 1,000 in A", "in B", *(["p"] if tested else []), "fragment", ""]
-    said = "<br>".join(map(_text, difference.summary()))
+        rows.append([f"{fragment.z:+.2f}", number(fragment.weight, "+"), *rates, *p, _drawn(fragment.tree)])
+    head = ["z", "Weight", "Per 1,000 in A", "Per 1,000 in B", *(["p"] if tested else []), "Fragment"]
+    caption = "<br>".join(map(_text, difference.summary()))
     if len(difference.fragments) > len(few):
-        said += f"<br>The first {len(few)} of {len(difference.fragments):,} fragments"
-    return _table(said, head, rows, html=True)
+        caption += f"<br>The first {len(few)} of {len(difference.fragments):,} fragments"
+    return _fragment_table(caption, head, rows, few, html=True)
 
 
 # Results are found by the name of their class, so the display of a tree does not import their modules.
@@ -218,10 +238,36 @@ def _count(number: float) -> str:
     return f"{number:,}" if isinstance(number, int) else f"{number:.4g}"
 
 
-def _drawn(fragment: Any) -> list[str]:
+def _drawn(fragment: Any) -> str:
+    """Return a fragment as text and, for a tree, as a drawing: beside the text if it is readable there, or on a click."""
     if not isinstance(fragment, Tree):
-        return ["", f"<code>{_text(str(fragment), LETTERS)}</code>"]
-    return [image(picture(fragment), SCALE), f"<code>{_text(str(excerpt(fragment).tree), LETTERS)}</code>"]
+        return f"<code>{_text(str(fragment), LETTERS)}</code>"
+    small = excerpt(fragment).tree
+    text, drawing = f"<code>{text_html(small, LETTERS)}</code>", captioned_svg(small)
+    cropped = _cropped(drawing)
+    scale = min(SCALE, ROW / cropped.height)
+    if scale < READABLE:
+        return f"<details><summary>{text}</summary>{image(drawing, SCALE)}</details>"
+    inline = f"display:inline-block; vertical-align:middle; min-width:{DRAWING}px; margin:0 .6em 0 0"
+    return f'<span style="{inline}">{image(cropped, scale)}</span>{text}'
+
+
+def _cropped(drawing: Drawing) -> Drawing:
+    """Return a drawing with a narrow margin, which leaves more room for letters in a table."""
+    cut = MARGIN - 3
+    width, height = drawing.width - 2 * cut, drawing.height - 2 * cut
+    _, _, rest = drawing.partition(" font-family=")
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+    return Drawing(f'{head}viewBox="{cut:g} {cut:g} {width:.0f} {height:.0f}" font-family={rest}')
+
+
+def _fragment_table(
+    caption: str, head: list[str], rows: list[list[str]], fragments: Iterable[Any], *, html: bool = False
+) -> str:
+    """Return a table of fragments, with a note if some of their leaves are open categories."""
+    trees = (fragment.tree for fragment in fragments if isinstance(fragment.tree, Tree))
+    note = f'<div style="{FAINT}"><small>{NOTE}</small></div>' if any(map(open_nodes, trees)) else ""
+    return _table(caption, head, rows, html=html, below=note)
 
 
 # --- kernels and models -------------------------------------------------------------------------------------------
@@ -295,18 +341,19 @@ def model_table(estimator: Any) -> str:
 # --- HTML ---------------------------------------------------------------------------------------------------------
 
 
-def _table(caption: str, head: list[str] | None, rows: Iterable[list[str]], *, html: bool = False) -> str:
-    """Return a table. Cells are HTML; the caption is text unless `html` is true."""
-    said = caption if html else _text(caption)
-    lines = ["<div>", f'<div style="margin-bottom:.4em">{said}</div>', "<table>"]
+def _table(
+    caption: str, head: list[str] | None, rows: Iterable[list[str]], *, html: bool = False, below: str = ""
+) -> str:
+    """Return a table. Cells and the text below are HTML; the caption is text unless `html` is true."""
+    lines = ["<div>", f'<div style="margin-bottom:.4em">{caption if html else _text(caption)}</div>', "<table>"]
     if head is not None:
         names = "".join(f'<th style="{LEFT}">{_text(name)}</th>' for name in head)
         lines.append(f"<thead><tr>{names}</tr></thead>")
     lines.append("<tbody>")
     for row in rows:
-        cells = (f'<td style="{RIGHT if cell.isdigit() else LEFT}">{cell}</td>' for cell in row)
+        cells = (f'<td style="{RIGHT if _NUMBER.fullmatch(cell) else LEFT}">{cell}</td>' for cell in row)
         lines.append(f"<tr>{''.join(cells)}</tr>")
-    return "\n".join([*lines, "</tbody>", "</table>", "</div>"])
+    return "\n".join([*lines, "</tbody>", "</table>", *([below] if below else []), "</div>"])
 
 
 def _text(text: str, letters: int | None = None) -> str:

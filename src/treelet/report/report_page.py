@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from treelet.checks import plural
 from treelet.draw import web
-from treelet.draw.excerpts import excerpt
+from treelet.draw.excerpts import LETTERS, excerpt
 from treelet.draw.layout import width_of
-from treelet.draw.shaded import heat_svg, signed, tint
+from treelet.draw.leaves import NOTE, text_html
+from treelet.draw.shaded import aligned, heat_svg, signed, tint
 from treelet.draw.svg import captioned_svg
 from treelet.draw.web.pictures import AttributedStructure, attributed_structures, explained, largest_share
 from treelet.report.model_report import ExplainedCase, FragmentExample, ModelReport, OutputFragments
@@ -39,9 +40,9 @@ STYLE = """
 .below { text-decoration: underline; text-decoration-color: var(--line); text-underline-offset: .2em; } .aside { color: var(--faint); }
 nav { color: var(--faint); overflow-wrap: anywhere; } nav a { color: var(--accent); text-decoration: none; } nav a:hover { text-decoration: underline; }
 .case { margin-bottom: 2rem; } .case svg { max-width: 100%; height: auto; } .case > figure { margin: .6rem 0; }
-.verdict b { overflow-wrap: anywhere; } .card td { text-align: left; overflow-wrap: anywhere; } .card td:first-child { overflow-wrap: normal; } .figures td:first-child { white-space: nowrap; }
+.verdict b { overflow-wrap: anywhere; } .card td { text-align: left; overflow-wrap: anywhere; } .card td:first-child { overflow-wrap: normal; } .figures td:first-child { white-space: nowrap; } .classes td:first-child { overflow-wrap: anywhere; }
 @media print { .case { break-inside: avoid; } nav { display: none; } }
-@media screen and (max-width: 36rem) { .fragments svg { display: none; } th, td { padding-left: .35rem; padding-right: .35rem; } .fragments .aside { white-space: normal; }
+@media screen and (max-width: 36rem) { .fragments svg { display: none; } table { font-size: .88rem; } th, td { padding-left: .25rem; padding-right: .25rem; } .fragments .aside { white-space: normal; }
   .fragments ul { padding-left: .8rem; } .card { font-size: .85rem; } }
 """
 
@@ -122,7 +123,8 @@ def _figures(report: ModelReport) -> Iterator[str]:
         yield paragraphs(
             Html(
                 f"Accuracy: <b>{100 * figures['accuracy']:.1f} %</b> ({figures['correct']:,} of {plural(figures['examples'], 'example')}; "
-                f"95 % confidence interval {100 * low:.1f} to {100 * high:.1f} %, Wilson score)."
+                f"95 % confidence interval {100 * low:.1f} to {100 * high:.1f} %, Wilson score). "
+                "Precision, recall and F1 are in percent."
             )
         )
         yield _class_table(figures)
@@ -139,8 +141,14 @@ def _class_table(figures: dict[str, Any]) -> Html:
         for name, row in figures["classes"].items()
     ]
     mean = figures["macro"]
-    rows.append(("Macro average", *(f"{100 * mean[field]:.1f}" for field in ("precision", "recall", "f1")), ""))
-    return table(("Class", "Precision (%)", "Recall (%)", "F1 (%)", "Support"), rows, chosen=[len(rows) - 1])
+    rows.append(
+        (
+            "Macro average",
+            *(f"{100 * mean[field]:.1f}" for field in ("precision", "recall", "f1")),
+            f"{figures['examples']:,}",
+        )
+    )
+    return table(("Class", "Precision", "Recall", "F1", "Support"), rows, chosen=[len(rows) - 1], kind="classes")
 
 
 def _figure_rows(figures: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -246,7 +254,8 @@ def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
         yield paragraphs(
             Html(
                 f'<span class="plus">Positive</span> weights favor {favored}, <span class="minus">negative</span> weights oppose it. '
-                "Each fragment is shown with examples from the data: words of the fragment are bold, and all words below its root are underlined."
+                "Each fragment is shown with examples from the data: words of the fragment are bold, and all words below its root are underlined. "
+                f"{NOTE}"
             )
         )
         if len(report.learnt) > 1:
@@ -254,14 +263,15 @@ def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
             yield f"<nav>{' · '.join(links)}</nav>"
     if learnt.name:
         yield f'<h3 id="class-{report.learnt.index(learnt)}">{said(learnt.name)}</h3>'
+    number = aligned([fragment.weight for fragment in learnt.top], 3)
     rows = []
     for fragment, seen in zip(learnt.top, learnt.seen, strict=True):
-        text = f"<code>{said(_cut(fragment.tree))}</code>"
+        text = f"<code>{_text(fragment.tree)}</code>"
         if seen is not None:
             where = f"in {seen.trees:,} of {plural(report.examples, 'tree')}" if seen.trees else "not in these trees"
             listed = "".join(f"<li>{_sentence(example)}</li>" for example in seen.examples)
             text += f'<span class="aside">{where}</span>' + (f"<ul>{listed}</ul>" if listed else "")
-        rows.append((_colored(fragment.weight), _fragment(fragment.tree), Html(text)))
+        rows.append((_colored(fragment.weight, number), _fragment(fragment.tree), Html(text)))
     if rows:
         yield table(("Weight", "", "Fragment and examples"), rows, kind="fragments")
     else:
@@ -270,8 +280,8 @@ def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
         yield paragraphs("The search was cut off: fragments with larger weights may exist.")
 
 
-def _colored(value: float) -> Html:
-    return Html(f'<span class="{"plus" if value > 0 else "minus"}">{signed(value)}</span>')
+def _colored(value: float, number: Callable[..., str]) -> Html:
+    return Html(f'<span class="{"plus" if value > 0 else "minus"}">{number(value, "+")}</span>')
 
 
 def _fragment(tree: Any) -> Html:
@@ -348,8 +358,9 @@ def _case(case: ExplainedCase, task: str, cases: list[Any]) -> str:
             for structure, name in zip(cases[-1]["trees"], names, strict=True):
                 structure["title"] = name or structure["title"]
         lines += [_figure(structure, name, largest_share(trees)) for name, structure in zip(names, trees, strict=True)]
+    share_format = aligned([structure.share for structure in case.why.fragments[:SHOWN]], 3)
     rows = [
-        (_colored(structure.share), Html(f"<code>{said(_cut(structure.tree))}</code>"))
+        (_colored(structure.share, share_format), Html(f"<code>{_text(structure.tree)}</code>"))
         for structure in case.why.fragments[:SHOWN]
     ]
     lines.append(table(("Share", "Fragment"), rows, kind="fragments"))
@@ -380,8 +391,9 @@ def _figure(structure: AttributedStructure, name: str, scale: float) -> str:
     return f"<figure>{head}<p>{words}</p></figure>"
 
 
-def _cut(tree: Any) -> str:
-    return str(excerpt(tree).tree) if isinstance(tree, Tree) else str(tree)
+def _text(fragment: Any) -> Html:
+    """Return the text of a fragment, with words in italics."""
+    return Html(text_html(excerpt(fragment).tree, LETTERS)) if isinstance(fragment, Tree) else said(fragment)
 
 
 def _verdict(case: ExplainedCase, task: str) -> Html:

@@ -138,7 +138,8 @@ def listed(
     except TypeError:
         raise InputTypeError(f"{needed} Got {kind} instead. Pass a list.") from None
     first = next((member for member in members if not is_missing(member)), None)
-    if what == "trees" and column is not items and isinstance(first, numbers.Number):
+    is_frame = column is not items and not isinstance(items, np.ndarray)
+    if what == "trees" and is_frame and isinstance(first, numbers.Number):
         raise InputTypeError(f"{needed} Got {kind} of numbers instead. Select the column that contains the trees.")
     if "trees" in what and isinstance(first, Mapping):
         name = next(iter(first), "column")

@@ -353,8 +353,9 @@ def read_examples(
         A Treebank if each row contains one tree and nothing else; otherwise a Table with all trees,
         vectors and texts.
     y : list of str or None
-        The labels, or None for a file without labels. Numbers are in their shortest form: ``+1``,
-        ``1`` and ``1.0`` are the same class.
+        The labels. Numbers are in their shortest form: ``+1``, ``1`` and ``1.0`` are the same class.
+        None, with a warning, if the format has no labels (such as brackets or CoNLL-U) or the table
+        has no label column. ``label_column=None`` disables the warning.
 
     See Also
     --------
@@ -371,7 +372,7 @@ def read_examples(
     >>> y
     ['1', '-1']
     """
-    return _examples(read_document(file, format, **options), file)
+    return _examples(read_document(file, format, expect_labels=True, **options), file)
 
 
 def iter_examples(
@@ -404,7 +405,7 @@ def iter_examples(
     ['(A x)', '(A y)'] ['yes', 'no']
     ['(B y)'] ['no']
     """
-    for document in read_blocks(file, format, block=block, **options):
+    for document in read_blocks(file, format, block=block, expect_labels=True, **options):
         yield _examples(document, file)
 
 

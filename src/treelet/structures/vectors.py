@@ -324,7 +324,8 @@ def _numbers(number: int, row: Any) -> list[float]:
     for value in row:
         if not isinstance(value, (numbers.Real, np.bool_)):
             kind = article(type(value).__name__)
-            raise InputTypeError(f"Row {number} contains {kind}, {value!r:.60}, but numbers are needed.")
+            shown = "None" if value is None else f"{kind}, {value!r:.60}"
+            raise InputTypeError(f"Row {number} contains {shown}, but numbers are needed.")
         values.append(_as_float(number, value))
     return values
 

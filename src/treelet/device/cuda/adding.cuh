@@ -1,10 +1,10 @@
-// From the value of two parts to the values of all examples that hold them.
+// Adds the value of two parts to the values of all pairs of examples that contain them.
 #pragma once
 #include "common.cuh"
 
-constexpr int columns_a_thread = 4; // where a thread works on several: what is known of the row serves them all
+constexpr int columns_a_thread = 4; // of kernels whose threads process several columns, to reuse the data of the row
 
-// Which rows hold a row's part, and which columns a column's part, how often.
+// The rows that contain each part of rows, and the columns that contain each part of columns, with weights.
 struct Holders {
     const long long *__restrict__ row_at;
     const int *__restrict__ row;
@@ -12,13 +12,13 @@ struct Holders {
     const long long *__restrict__ column_at;
     const int *__restrict__ column;
     const double *__restrict__ column_weight;
-    double *__restrict__ out; // rows from `first_row` on, `width` apart
+    double *__restrict__ out; // starts at row `first_row`; rows are `width` apart
     long long width, first_row;
-    bool halves; // of row i only columns 0..i
+    bool halves; // row i has only columns 0..i
 };
 
-// Adds `value` wherever row part u and column part v are held. All threads of a warp must come here, some with the value 0: where
-// many columns hold v, the warp works on them together.
+// Adds `value` to all pairs of a row that contains part u and a column that contains part v. All threads of a warp must call this
+// function, some with the value 0. If many columns contain v, the whole warp processes them together.
 DEVICE void add_to_holders(const Holders &h, long long u, long long v, double value) {
     const long long most = 4 * lanes;
     long long first = 0, last = 0;

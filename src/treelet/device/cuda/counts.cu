@@ -1,7 +1,7 @@
-// Products of counts: what is left to single additions when the frequent keys went through a dense product.
+// Products of counts: the additions for rare keys. Frequent keys use a dense matrix product.
 #include "common.cuh"
 
-// A block an entry (row, key): adds to the columns that hold the key.
+// One block per entry (row, key): adds to the columns that contain the key.
 KERNEL rare_keys(const int *__restrict__ row, const int *__restrict__ key, const double *__restrict__ weight,
                  const long long *__restrict__ column_at, const int *__restrict__ column, const double *__restrict__ column_weight,
                  double *__restrict__ out, long long width, long long first_row, long long halves, double scale) {
@@ -15,7 +15,7 @@ KERNEL rare_keys(const int *__restrict__ row, const int *__restrict__ key, const
     }
 }
 
-// out += scale * product, of which rows are `from_width` and `width` apart.
+// out += scale * product. Rows of `out` are `width` apart, rows of `product` are `from_width` apart.
 KERNEL add_scaled(double *__restrict__ out, long long width, const float *__restrict__ product, long long from_width,
                   long long rows, long long columns, double scale) {
     const long long i = item();
@@ -28,6 +28,6 @@ template <class T> DEVICE void mirror_columns(T *matrix, long long width, long l
     if (row < column) matrix[row * width + column] = matrix[column * width + row];
 }
 
-// Columns begin..end of the upper half, from the lower one; a thread for each cell of the rows above `end`.
+// Copies columns begin..end of the upper half from the lower half, with one thread per cell of the rows before `end`.
 KERNEL mirror(double *matrix, long long width, long long begin, long long end) { mirror_columns(matrix, width, begin, end); }
 KERNEL mirror_single(float *matrix, long long width, long long begin, long long end) { mirror_columns(matrix, width, begin, end); }

@@ -1,4 +1,4 @@
-// The device code as a library for the CPU: kernels by their names, started as on a GPU, with what they are given checked.
+// The device code as a library for the CPU. Kernels are launched by name, as on a GPU, and their parameter types are checked.
 #include "counts.cu"
 #include "hyperedges.cu"
 #include "locality.cu"
@@ -10,7 +10,7 @@
 
 namespace {
 
-// One letter a parameter; see launching.py.
+// One letter per parameter; see launching.py.
 template <class T> constexpr char letter = '?';
 template <> constexpr char letter<int> = 'i';
 template <> constexpr char letter<long long> = 'l';
@@ -34,7 +34,7 @@ template <class... P> int start(void (*kernel)(P...), long long blocks, int thre
 #define CASE(kernel)                                                                                                               \
     if (std::strcmp(name, #kernel) == 0) return start(kernel, blocks, threads, given, values)
 
-// 0: done; 1: there is no such kernel; 2: it takes other parameters.
+// Returns 0 on success, 1 if the kernel is unknown, and 2 if its parameters have other types.
 extern "C" __attribute__((visibility("default"))) int treelet_launch(const char *name, long long blocks, int threads,
                                                                      const char *given, void **values) {
     CASE(rare_keys);

@@ -1,4 +1,4 @@
-// CUDA's words for the CPU build, in which a warp has one thread.
+// The keywords and functions of CUDA for the CPU build, in which a warp has one thread.
 #pragma once
 
 #define KERNEL static void

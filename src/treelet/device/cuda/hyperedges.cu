@@ -1,33 +1,33 @@
-// Subset trees in common, of trees and of forests: a tree is a forest with one edge a node.
+// Subset trees that two trees or forests share. A tree is a forest with one edge per node.
 //
-//   C(e1,e2) = lam * prod_q (1 + C(u_q, v_q))                            for edges of one production
+//   C(e1,e2) = lam * prod_q (1 + C(u_q, v_q))                            for edges of the same production
 //   C(u,v)   = sum over the edges of u and v of p(e1) p(e2) C(e1,e2)      for nodes
 //
-// Where no children have a production in common C = lam, and where one pair has and nothing below it, lam + lam p p' lam: both are
-// products of counts, made elsewhere. Here D = C(e1,e2) - lam is kept, dense over the columns of a row edge's production, and what
-// is more than the counts know of goes to the examples.
+// If no children share a production, C = lam. If one pair of children does and nothing below it, C = lam + lam p p' lam. Both cases
+// are products of counts, which are computed elsewhere. This file stores D = C(e1,e2) - lam, dense over the columns with the
+// production of a row edge, and adds the part of D that the counts do not cover to the examples.
 #include "adding.cuh"
 
-struct Child {            // of a pair of edges, at one position
-    double value, linear; // C, and what of it is a product of counts
-    bool deep;            // whether there is more
+struct Child {            // a pair of children of two edges, at one position
+    double value, linear; // C, and the part of C that is a product of counts
+    bool deep;            // whether the two differ
 };
 
 struct Rows {
-    const int *__restrict__ code;  // node -> an edge of its own, -2 - production if that has no columns with D, -1 if none has it
-    const int *__restrict__ local; // edge -> its number among those of these rows
-    const int *__restrict__ kind;  // of those: production, among the columns'
-    const long long *__restrict__ at; // where its D begins
+    const int *__restrict__ code;     // node -> its edge; -2 - production if that has no D; -1 if no column has the production
+    const int *__restrict__ local;    // edge -> its number among the edges of these rows
+    const int *__restrict__ kind;     // that number -> number of the production among those of the columns
+    const long long *__restrict__ at; // that number -> index of the first value of D
 };
 
 struct Columns {
-    const int *__restrict__ first; // production -> its columns
+    const int *__restrict__ first; // production -> its first column
     const int *__restrict__ size;
 };
 
-// Of trees: codes of both sides tell it all. The row's side is looked up once for several columns.
+// Children in trees: the codes of both nodes determine the value. The row is looked up once for several columns.
 struct TreeChild {
-    const int *__restrict__ kid; // the columns' codes at this position
+    const int *__restrict__ kid; // codes of the columns' children at this position
     const double *__restrict__ D;
     int mine, first, size;
     double lam;
@@ -49,14 +49,14 @@ struct TreeChild {
     DEVICE_MEMBER bool none() const { return mine == -1; }
 };
 
-struct Alternatives { // of a node: its productions, ascending, with their probabilities
+struct Alternatives { // the productions of each node in ascending order, with their probabilities
     const long long *__restrict__ start;
     const int *__restrict__ production;
     const double *__restrict__ p;
-    const int *__restrict__ code; // the row's edge or the column; -1 if it has no D
+    const int *__restrict__ code; // edge of the row, or column; -1 if it has no D
 };
 
-// Of forests: the edges of one node with those of the other.
+// Children in forests: all edges of one node with all edges of the other.
 struct ForestChild {
     const Rows &rows;
     const Columns &columns;
@@ -90,8 +90,8 @@ struct ForestChild {
     DEVICE_MEMBER bool none() const { return false; }
 };
 
-// A block works on one row edge and so many columns of its production a thread; `below` has the values of children: D itself, of a
-// lower level, or with a limit that of the former depth.
+// A block processes one row edge, and `columns_a_thread` columns of its production per thread. The values of children are those of
+// D at a lower level or, with a depth limit, those of the previous depth.
 template <class Children> DEVICE void compare(const long long *chunk, long long first, long long last, const int *edge,
                                               const long long *child_start, const Rows &rows, const Columns &columns,
                                               const int *limit, const int *arity, double *D, const Holders &holders, bool adds,
@@ -100,7 +100,7 @@ template <class Children> DEVICE void compare(const long long *chunk, long long 
     const int kind = rows.kind[u], begin = static_cast<int>((at - chunk[u]) * threads()) * columns_a_thread + thread();
     const int end = limit[kind];
     double product[columns_a_thread], linear[columns_a_thread];
-    int met[columns_a_thread]; // children that meet, and one more if there is something below them
+    int met[columns_a_thread]; // number of matching children, where a deep one counts twice
     for (int r = 0; r < columns_a_thread; ++r) product[r] = 1, linear[r] = 0, met[r] = 0;
     for (int q = 0; q < arity[kind]; ++q) {
         const auto child = children(slot + q, kind, q);

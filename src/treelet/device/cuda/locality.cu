@@ -1,13 +1,14 @@
-// Windows with one middle: what the pairs of equal features give that are beside the two middles.
+// Windows with the same middle: the contribution of the pairs of equal features other than the two middles.
 //
 //   by position   alone * (product of (1 + near[distance]) - 1)
-//   else          alone * sum of near[distance]
+//   otherwise     alone * sum of near[distance]
 //
-// over pairs at places of the two windows that are less than `span` apart. What the middles give alone is a product of counts,
-// made elsewhere. A window is the place of its middle in an array of features, and how many it has left and right of it.
+// over pairs whose positions in the two windows are less than `span` apart. The contribution of the middles is a product of counts,
+// which is computed elsewhere. A window is stored as the position of its middle in an array of features, and the number of features
+// to the left and to the right.
 #include "adding.cuh"
 
-// A block works on one row window and so many column windows a thread with its middle.
+// A block processes one row window, and `columns_a_thread` column windows with the same middle per thread.
 KERNEL windows_beside(const long long *__restrict__ chunk, long long parts, const int *__restrict__ part,
                       const int *__restrict__ kind, const int *__restrict__ feature, const long long *__restrict__ middle,
                       const int *__restrict__ left, const int *__restrict__ right, const int *__restrict__ column_first,

@@ -1,21 +1,21 @@
-// Partial trees in common.
+// Partial trees that two trees share.
 //
-//   Delta(u,v) = mu (lam^2 + S(u,v))       for nodes of one label; mu lam^2 times the terminal factor where one has no children
-//   S(u,v)     = sum over equally long child subsequences of lam^(children skipped) * prod Delta
+//   Delta(u,v) = mu (lam^2 + S(u,v))       for nodes with the same label; mu lam^2 times the terminal factor if one has no children
+//   S(u,v)     = sum over child subsequences of equal length of lam^(children skipped) * prod Delta
 //
-// What does not depend on S is a product of counts, made elsewhere. Here D = mu S is kept, dense over the columns of a row node's
-// label; its sums over a row's parts, then over a column's, are the rest of the matrix. S is one pass over the pairs of children,
-// child `o` of the one after the other:
+// The part that does not depend on S is a product of counts, which is computed elsewhere. This file stores D = mu S, dense over the
+// columns with the label of a row node. The sums of D over the parts of a row, then of a column, are the rest of the matrix. S
+// takes one pass over the pairs of children: child `o` of one node with all children `i` of the other, for each `o` in order:
 //
 //   s(o,i) = Delta(o,i) (1 + T(o-1,i-1)),  E(o,i) = lam E(o,i-1) + s(o,i),  T(o,i) = lam T(o-1,i) + E(o,i),  S = sum of all s.
 #include "common.cuh"
 
-constexpr int few = 32; // children of the one or the other node, for which T is kept in a thread
+constexpr int few = 32; // maximum number of children of one of the two nodes for which each thread stores T itself
 
-// A node's children, in 64 bits by their labels: where two have none in common no labels are.
+// A hash of a child's label as one of 64 bits. Nodes whose children share no bit share no label.
 DEVICE unsigned long long bit_of(int label) { return 1ull << ((static_cast<unsigned>(label) * 2654435769u) >> 26); }
 
-// Columns of one label, generation and production are a group.
+// Columns with the same label, generation and production form a group.
 KERNEL group_masks(long long groups, const long long *__restrict__ label_at, const int *__restrict__ label,
                    long long *__restrict__ mask) {
     const long long g = item();
@@ -25,19 +25,19 @@ KERNEL group_masks(long long groups, const long long *__restrict__ label_at, con
     mask[g] = static_cast<long long>(bits);
 }
 
-struct RowChild { // of a row's node
+struct RowChild { // a child of a row node
     int label;
-    long long at; // where its D begins; -1 if it has none
+    long long at; // index of its first value of D; -1 if it has none
 };
 
 struct RowNodes {
     const int *__restrict__ node; // part -> node
     const long long *__restrict__ child_start;
     const int *__restrict__ child;
-    const int *__restrict__ label;     // of nodes
-    const int *__restrict__ node_kind; // of nodes: their label, among those of columns; -1 if they have no D
+    const int *__restrict__ label;     // node -> label
+    const int *__restrict__ node_kind; // node -> number of its label among those of the columns; -1 if it has no D
     const int *__restrict__ local;     // node -> part
-    const long long *__restrict__ at;  // part -> where its D begins
+    const long long *__restrict__ at;  // part -> index of its first value of D
 };
 
 DEVICE int arity_of(const RowNodes &rows, long long u) {
@@ -48,20 +48,20 @@ DEVICE RowChild child_of(const RowNodes &rows, long long u, int i) {
     return {rows.label[c], rows.node_kind[c] < 0 ? -1 : rows.at[rows.local[c]]};
 }
 
-struct ColumnChild { // of a column: its label, and its place among the columns of that; -1 if it has no children
+struct ColumnChild { // a child of a column: its label, and its index among the columns of that label, -1 if it has no children
     int label, place;
 };
 
 struct ColumnNodes {
-    const int *__restrict__ first; // kind -> its columns
-    const int *__restrict__ node;  // of columns
-    const int *__restrict__ group;
-    const int *__restrict__ arity; // of groups
+    const int *__restrict__ first; // kind -> its first column
+    const int *__restrict__ node;  // column -> node
+    const int *__restrict__ group; // column -> group
+    const int *__restrict__ arity; // per group, like the next two
     const int *__restrict__ size;
     const long long *__restrict__ mask;
-    const long long *__restrict__ label_at; // of groups: their children's labels
+    const long long *__restrict__ label_at; // group -> index of the labels of its children
     const int *__restrict__ label;
-    const long long *__restrict__ kid_at; // of columns: the first child's place; the others lie as far apart as the group is large
+    const long long *__restrict__ kid_at; // column -> index of its first child; the next ones follow at steps of the group size
     const int *__restrict__ kid;
 };
 
@@ -70,24 +70,25 @@ DEVICE ColumnChild child_of(const ColumnNodes &columns, long long v, int g, int 
 }
 
 struct Deltas {
-    const double *__restrict__ D; // of lower levels
+    const double *__restrict__ D; // values of lower levels
     double lam, mu, constant, terminal;
 };
 
-// Delta of two children; 0 if they have different labels.
+// Returns Delta of two children, which is 0 if their labels differ.
 DEVICE double delta(const Deltas &values, const RowChild &mine, const ColumnChild &theirs) {
     if (mine.label != theirs.label) return 0;
     return mine.at < 0 || theirs.place < 0 ? values.terminal : values.constant + values.D[mine.at + theirs.place];
 }
 
-// S, with T in a thread: `inner` is at most N. line(o) is a child of the one node, met(line, i) its Delta with one of the other.
+// Returns S, with T stored by the thread; `inner` is at most N. line(o) is child o of one node, and met(line, i) its Delta with
+// child i of the other.
 template <int N, class Line, class Met> DEVICE double sum_of(int outer, int inner, double lam, Line line, Met met) {
     double T[N], total = 0;
     for (int i = 0; i < (N < few ? N : inner); ++i) T[i] = 0;
     for (int o = 0; o < outer; ++o) {
         const auto own = line(o);
         double E = 0, left = 0;
-        for (int i = 0; i < (N < few ? N : inner); ++i) { // unrolled where N is small, so that T is in registers
+        for (int i = 0; i < (N < few ? N : inner); ++i) { // unrolled if N is small, to keep T in registers
             if (i >= inner) break;
             const double s = met(own, i) * (1 + left);
             total += s;
@@ -99,8 +100,9 @@ template <int N, class Line, class Met> DEVICE double sum_of(int outer, int inne
     return total;
 }
 
-// The same for two wide nodes, by a warp: a lane has a child of the column, and is one child of the row behind the lane before it.
-// What the last lane ends with is where the first one goes on with the next children, through `memory`, of which it alone knows.
+// Returns S for two wide nodes, computed by a warp. Each lane has one child of the column, and is one child of the row behind the
+// previous lane. `memory` passes the results of the last lane to the first lane, which uses them for the next children of the
+// column. Only the first lane accesses `memory`.
 DEVICE double sum_of_wide(const RowNodes &rows, long long u, const ColumnNodes &columns, long long v, int g, const Deltas &values,
                           double *memory) {
     const int lane = thread() % lanes, mine = arity_of(rows, u), theirs = columns.arity[g];
@@ -130,7 +132,7 @@ DEVICE double sum_of_wide(const RowNodes &rows, long long u, const ColumnNodes &
     return sum;
 }
 
-// Chunks `at .. end` of one row node's columns, with N children in registers or, where N is `few`, in a thread's own memory.
+// Processes chunks `at .. end` of the columns of one row node. N children are in registers or, if N is `few`, in local memory.
 template <int N> DEVICE void sweep(const RowNodes &rows, long long u, int kind, long long at, long long end, long long chunk,
                                    const ColumnNodes &columns, int limit, long long last_node, const Deltas &values,
                                    double *__restrict__ D) {
@@ -165,8 +167,8 @@ template <int N> DEVICE void sweep(const RowNodes &rows, long long u, int kind, 
     }
 }
 
-// A block works on `run` chunks: each one row node, and as many columns of its label as the block has threads. Of columns only
-// nodes up to `last_node` are asked for. Pairs in which both have more than `few` children are left out.
+// A block processes `run` chunks. A chunk is one row node, and as many columns with its label as the block has threads. Columns
+// whose node exceeds `last_node` are skipped. Pairs in which both nodes have more than `few` children are left out.
 KERNEL partial_trees_level(long long first, long long last, long long run, const long long *__restrict__ chunk,
                            const int *__restrict__ node, const long long *__restrict__ child_start, const int *__restrict__ child,
                            const int *__restrict__ label, const int *__restrict__ node_kind, const int *__restrict__ local,
@@ -195,8 +197,8 @@ KERNEL partial_trees_level(long long first, long long last, long long run, const
     }
 }
 
-// The pairs that were left out: a warp a pair, the first `lanes` threads of a block. `pair` says how many come before those of each
-// wide row; `wide`, which columns of a kind are wide.
+// Processes the pairs that were left out, with one warp per pair: the first `lanes` threads of a block. `pair` is the index of the
+// first pair of each wide row node, and `wide` lists the wide columns of each kind.
 KERNEL partial_trees_wide(long long first, long long last, long long blocks, const long long *__restrict__ pair,
                           const long long *__restrict__ part, const long long *__restrict__ wide_at,
                           const long long *__restrict__ wide, double *__restrict__ memory, long long memory_each,
@@ -222,8 +224,8 @@ KERNEL partial_trees_wide(long long first, long long last, long long blocks, con
     }
 }
 
-// G(r,v) = sum over the parts u of example r of how often it holds u, times D(u,v). A block has one row and neighboring columns. A
-// row's entries are ordered by kind.
+// G(r,v) = sum over the parts u of example r of the weight of u times D(u,v). A block has one row and adjacent columns. The entries
+// of a row are ordered by kind.
 KERNEL partial_trees_rows(long long first, long long last_node, long long blocks_a_row, long long columns,
                           const long long *__restrict__ entry_start, const int *__restrict__ entry_kind,
                           const long long *__restrict__ entry_at, const double *__restrict__ weight,
@@ -246,10 +248,10 @@ KERNEL partial_trees_rows(long long first, long long last_node, long long blocks
     G[r * columns + v] = sum;
 }
 
-constexpr int together = 4; // rows
+constexpr int together = 4; // rows per thread
 
-// K(r,c) += sum over the parts v of example c of how often it holds v, times G(r,v). A thread has `together` rows and a piece of
-// the parts of a column; neighboring threads have neighboring pieces. By halves only columns up to the row.
+// K(r,c) += sum over the parts v of example c of the weight of v times G(r,v). A thread has `together` rows and one piece of the
+// parts of a column; adjacent threads have adjacent pieces. With `halves`, only columns up to the row are computed.
 KERNEL partial_trees_columns(long long rows, long long out_row, long long first_row, long long pieces,
                              const int *__restrict__ piece_column, const long long *__restrict__ piece_start,
                              const int *__restrict__ part, const double *__restrict__ weight, long long columns,

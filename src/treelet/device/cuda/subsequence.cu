@@ -1,13 +1,14 @@
-// Subsequences of `size` features that two sequences have in common, each place they are at in both weighted by lam for each place
-// that it spans. With S_p(i,k) those of p features in the first i and k places, weighted as if they went on to the ends of these,
+// Subsequences of `size` features that two sequences share. Each pair of occurrences is weighted by lam for each position that the
+// occurrences span. Let S_p(i,k) be the sum over subsequences of p features in the first i and k positions, weighted as if they
+// extended to the ends of these positions. Then
 //
-//   S_p(i,k) = lam * S_p(i-1,k) + sum over the l <= k with equal features at i and l of lam^(k-l+2) * S_(p-1)(i-1,l-1),   S_0 = 1
+//   S_p(i,k) = lam * S_p(i-1,k) + sum over l <= k with equal features at i and l of lam^(k-l+2) * S_(p-1)(i-1,l-1),   S_0 = 1
 //
-// Rows of S without equal features only decay: they are passed over, and the decay is made up for later.
+// Rows of S without equal features only decay. They are skipped, and the decay is applied later.
 #include "adding.cuh"
 
-// A block works on one row sequence and `threads` columns of its type, in blocks from `begin` on. Each thread has size - 1 rows of
-// S, for the last i that had equal features; a block's threads have theirs side by side.
+// A block processes one row sequence and `threads` columns of its type; the first block has the number `begin`. Each thread stores
+// size - 1 rows of S, for the last i that had equal features. The rows of the threads of a block are interleaved.
 KERNEL subsequences(long long begin, const long long *__restrict__ chunk, long long parts, const int *__restrict__ part,
                     const int *__restrict__ kind, const int *__restrict__ feature, const long long *__restrict__ start,
                     const int *__restrict__ column_first, const int *__restrict__ limit, const int *__restrict__ column_feature,
@@ -25,11 +26,11 @@ KERNEL subsequences(long long begin, const long long *__restrict__ chunk, long l
         const long long columns = column_start[column_node[v] + 1] - other, step = threads();
         const int *const theirs = column_feature + other;
         double *const S = scratch + block() * step * (size - 1) * longest + thread();
-        const auto place = [=](long long p, long long k) { return step * ((p - 1) * longest + k); }; // of S_p(., k + 1)
+        const auto place = [=](long long p, long long k) { return step * ((p - 1) * longest + k); }; // index of S_p(., k + 1)
         for (long long p = 1; p < size; ++p)
             for (long long k = 0; k < columns; ++k) S[place(p, k)] = 0;
         const double square = lam * lam;
-        double decay = 1; // from the last row with equal features to the one before this
+        double decay = 1; // from the last row with equal features to the previous row
         for (long long i = 0; i < rows; ++i) {
             const int mine = feature[first + i];
             long long met = 0;
@@ -40,7 +41,7 @@ KERNEL subsequences(long long begin, const long long *__restrict__ chunk, long l
             }
             for (long long k = met; k < columns; ++k)
                 if (theirs[k] == mine) total += square * (size == 1 ? 1 : k == 0 ? 0 : decay * S[place(size - 1, k - 1)]);
-            for (long long p = size - 1; p > 0; --p) { // of S_(p-1) the values of the row before are needed
+            for (long long p = size - 1; p > 0; --p) { // downward, because S_(p-1) of the previous row is needed
                 double ends_here = 0;
                 for (long long k = 0; k < columns; ++k) {
                     ends_here *= lam;

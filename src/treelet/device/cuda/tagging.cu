@@ -1,11 +1,12 @@
-// Pieces of tag sequences in common: R(u,v) is what the pieces at the beginning of two suffixes give that have `tags` tags or more,
+// Pieces that two tag sequences share. R(u,v) is the sum over pieces of at least `tags` tags at the beginning of two suffixes,
 //
-//   R(u,v) = f_0 * (f_1 * .. * f_(tags-1) + R(next of u, next of v)),   f_i = lam * (1 + [same word at place i])
+//   R(u,v) = f_0 * (f_1 * .. * f_(tags-1) + R(next of u, next of v)),   f_i = lam * (1 + [same word at position i])
 //
-// for suffixes that begin with the same tags, else 0. Shorter pieces are products of counts, made elsewhere.
+// if the suffixes start with the same tags, and 0 otherwise. Shorter pieces are products of counts, which are computed elsewhere.
 #include "adding.cuh"
 
-// A block works on one row suffix and so many columns a thread that begin with its tags; the values of shorter suffixes are known.
+// A block processes one row suffix, and `columns_a_thread` columns per thread that start with the same tags. The values of shorter
+// suffixes are already known.
 KERNEL tags_level(long long first, long long last, const long long *__restrict__ chunk, const int *__restrict__ node,
                   const int *__restrict__ next, const int *__restrict__ local, const int *__restrict__ kind,
                   const long long *__restrict__ row_at, const int *__restrict__ word, long long nodes,
@@ -19,7 +20,7 @@ KERNEL tags_level(long long first, long long last, const long long *__restrict__
     const long long at = chunk[first] + block(), u = owner(chunk, first, last, at);
     const int mine = kind[u], begin = static_cast<int>((at - chunk[u]) * threads()) * columns_a_thread + thread();
     const int own = node[u], after = next[own], end = limit[mine];
-    const double *known = R; // of the next suffix and the columns of its kind, if it has one
+    const double *known = R; // values of the next suffix, if there is one, with the columns of its kind
     int next_first = 0, next_size = 0;
     if (after >= 0) {
         const int there = local[after];
@@ -35,7 +36,7 @@ KERNEL tags_level(long long first, long long last, const long long *__restrict__
     for (int r = 0; r < columns_a_thread; ++r) {
         const int k = begin + r * threads(), v = column_first[mine] + k;
         if (k < end) {
-            const int place = column_next[v] - next_first; // the column's next may be of another kind
+            const int place = column_next[v] - next_first; // the next suffix of the column may be of another kind
             if (place >= 0 && place < next_size) value[r] += known[place];
             value[r] *= word[own] == column_word[v] ? lam + lam : lam;
             R[row_at[u] + k] = value[r];

@@ -90,7 +90,7 @@ function outlines(marks, scene, lines) {
 
 function node(box, scene) {
   const {x, y, h} = box, kind = box.more ? "more" : box.root ? "hidden" : box.leaf ? "word" : "node";
-  const group = el("g", {class: `treelet-${kind}${box.best === false ? " treelet-faint" : box.best ? " treelet-best" : ""}`});
+  const group = el("g", {class: `treelet-${kind}${box.open ? " treelet-open" : ""}${box.best === false ? " treelet-faint" : box.best ? " treelet-best" : ""}`});
   group.dataset.number = box.number;
   if (box.more) group.dataset.more = box.more;
   group.append(el("title", {}, described(box)));
@@ -127,7 +127,7 @@ function label(group, box, scene, folds) {
 
 function described(box) {
   const name = box.more ? `${box.text} more nodes: click to show` : box.text || "hidden root";
-  const all = [name, box.below, box.tag, box.about, box.heat ? `share ${signed(box.heat)}` : ""];
+  const all = [name, box.open ? "open category" : "", box.below, box.tag, box.about, box.heat ? `share ${signed(box.heat)}` : ""];
   return all.filter(Boolean).join(", ").slice(0, DESCRIBED);
 }
 

@@ -2,10 +2,11 @@
 //
 //   const list = new FragmentList({views: () => [...], onChoose: (name) => ..., first: 12, numbers: (shares) => (share) => "..."});
 //   element.append(list.element);
-//   list.update([{text, share, places: [[...], ...], counts?}, ...], note);
+//   list.update([{text, parts?, share, places: [[...], ...], counts?}, ...], note);
 //
 // `places` contains, per tree, the numbers of the nodes that the fragment covers. `views` returns the tree views. `first` is the
-// number of fragments before "Show more". `onChoose` gets the name of the fragment that stays highlighted, or "".
+// number of fragments before "Show more". `parts` is the text in parts, of which every second one is a word, set in italics.
+// `onChoose` gets the name of the fragment that stays highlighted, or "".
 
 import {html} from "./drawing.js";
 import {signed} from "./scenes.js";
@@ -55,11 +56,11 @@ export class FragmentList {
     this.more.textContent = this.all ? "Show fewer" : `Show ${this.fragments.length - this.first} more`;
   }
 
-  row({name, text, counts}, number, share) {
+  row({name, text, parts, counts}, number, share) {
     const row = html("button", "treelet-fragment");
     Object.assign(row, {type: "button", title: "Highlight this fragment"});
     row.dataset.name = name;
-    row.append(html("span", "treelet-value", number), share, html("code", "treelet-text", text));
+    row.append(html("span", "treelet-value", number), share, code(text, parts));
     if (counts && counts[0] * counts[1] > 1) {
       const times = html("span", "treelet-times", `${counts[0]} × ${counts[1]}`);
       times.title = `Occurrences: ${counts[0]} in A, ${counts[1]} in B`;
@@ -93,6 +94,13 @@ export class FragmentList {
       this.rows.get(fragment.name)?.classList.toggle("treelet-has", node !== null && fragment.places[tree].includes(node));
     }
   }
+}
+
+// Returns the text of a fragment, with words in italics.
+function code(text, parts) {
+  const element = html("code", "treelet-text", parts ? null : text);
+  if (parts) element.append(...parts.map((part, k) => (k % 2 ? html("i", "", part) : part)));
+  return element;
 }
 
 // Returns a bar that starts in the middle or, if no share is negative, at the left.

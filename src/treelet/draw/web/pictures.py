@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from treelet.checks import article, plural
 from treelet.cuts import TreeIndex
-from treelet.draw.excerpts import shortened
+from treelet.draw.excerpts import LETTERS, shortened
 from treelet.draw.layout import ForestGraph
+from treelet.draw.leaves import open_nodes, text_parts
 from treelet.draw.shaded import signed
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.fragments.explanation import Explanation, NodeShare
@@ -77,7 +78,8 @@ def _picture(thing: object) -> Picture:
 @_picture.register
 def _(tree: Tree) -> Picture:
     index = TreeIndex(tree)
-    return {"kind": "tree", "labels": [node.label for node in index.nodes], "parents": index.parent}
+    content: Picture = {"kind": "tree", "labels": [node.label for node in index.nodes], "parents": index.parent}
+    return content | ({"open": numbers} if (numbers := open_nodes(tree)) else {})
 
 
 @_picture.register
@@ -194,7 +196,7 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = LIS
         ],
         "fragments": [
             {
-                "text": shortened(str(fragment.tree)),
+                **fragment_text(fragment.tree),
                 "share": fragment.share,
                 "places": [
                     _covered(fragment, structure.thing) if structure.column == fragment.column else []
@@ -206,6 +208,14 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = LIS
         "rest": f"{summed(explanation, pair)}: {signed(explanation.score)}. Not listed: {signed(left)}, "
         f"including the intercept {signed(explanation.intercept)}.",
     }
+
+
+def fragment_text(fragment: Any) -> Picture:
+    """Return the text of a fragment and, for a tree, its parts: every second part is a word."""
+    text = str(fragment)
+    if not isinstance(fragment, Tree) or len(text) > LETTERS:
+        return {"text": shortened(text)}
+    return {"text": text, "parts": text_parts(fragment)}
 
 
 def _readable(drawn: Picture) -> Picture:

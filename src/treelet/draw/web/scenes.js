@@ -121,13 +121,14 @@ export class Folds {
 function tree(picture, {heat, small}, folds, options) {
   const count = picture.labels.length;
   if (!count) return nothing("An empty tree.");
-  const visible = folds.visible();
+  const visible = folds.visible(), openNodes = new Set(picture.open);
   const boxes = visible.map(({number, parent, hidden}) => {
     const text = hidden ? `+${hidden.toLocaleString("en")}` : String(picture.labels[number]);
-    const leaf = hidden > 0 || folds.kids[number] === 0;
+    const open = !hidden && openNodes.has(number);
+    const leaf = hidden > 0 || (folds.kids[number] === 0 && !open);
     const value = hidden ? "" : small(number);
     const wide = Math.max(leaf ? widthOf(shown(text), FONT + 1) + 4 : boxWidth(text), value ? widthOf(value, SMALL) + 8 : 0);
-    return {number, text, leaf, more: hidden, up: parent, w: wide, h: HEIGHT, heat: hidden ? 0 : heat(number), small: value};
+    return {number, text, leaf, open, more: hidden, up: parent, w: wide, h: HEIGHT, heat: hidden ? 0 : heat(number), small: value};
   });
   const places = tidy(visible.map((node) => node.parent), boxes.map((box) => box.w), options.words !== "hang");
   boxes.forEach((box, k) => {

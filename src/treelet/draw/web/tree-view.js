@@ -6,7 +6,8 @@
 //
 // `element` receives the events "treelet:node" ({number}, on a click or Enter) and "treelet:hover" ({number}, or null).
 // Pictures are JSON from treelet.draw.web.pictures:
-//   {kind: "tree", labels: [...], parents: [-1, 0, ...], heat?: [...], marks?: [{nodes: [...], tone: 0}]}      in pre-order
+//   {kind: "tree", labels: [...], parents: [-1, 0, ...], heat?: [...], marks?: [{nodes: [...], tone: 0}], open?: [...]}  in pre-order
+//   (open: leaves of a fragment that are categories, not words)
 //   (scale?: the value with the strongest color, for pictures that are compared with each other. Default: the largest of heat)
 //   {kind: "forest", nodes: [{label, words: [i, j], p}], edges: [{head, tails, p, best}], words: [...], root}
 //   {kind: "arcs", words: [...], tags?: [...], links: [{from, to, label}], directed?, heat?}                 from: -1 for the root

@@ -1,5 +1,5 @@
-"""The fragments that a kernel counts, listed: which kernels allow it, the search, and the values that it returns.
+"""List the fragments that a kernel counts: the kernels that allow it, the search, and the results of the search.
 
-The search needs only a kernel and a store, so that both `treelet.learn` (fragments as features) and `treelet.fragments`
-(explanations) can use it.
+The search needs only a kernel and a store. Both `treelet.learn` (fragments as features) and `treelet.fragments`
+(explanations) use it.
 """

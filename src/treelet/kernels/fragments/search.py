@@ -1,8 +1,8 @@
 """The search for the fragments with the largest values.
 
 The search itself is native (`native/fragment_search.hpp`). A fragment grows step by step together with all its occurrences. The
-native code returns these steps, each with one node of the store as an example; here they become trees, tag runs and
-subsequences.
+native code returns these steps, each with one node of the store as an example. This module builds trees, tag runs and
+subsequences from the steps.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from treelet.kernels.fragments.sequences import FeatureSubsequence, TagRun
 from treelet.kernels.fragments.weighting import WORD, Fragment, NodeWeighting, SearchResult
 from treelet.kernels.fragments.windows import search_windows
 from treelet.structures import Tree
+from treelet.structures.open_node import OpenNode
 from treelet.structures.sequence_bank import feature_of
 
-MAX_STEPS = 16_000_000  # of growth, before the search is cut off: about a second
+MAX_STEPS = 16_000_000  # growth steps, about a second of work, after which the search is cut off
 Steps = list[tuple[int, int]]
 """How a fragment grew: the index of the node that was expanded, and an example of its expansion in the store."""
 
@@ -79,7 +80,7 @@ def _search(kernel: Kernel) -> tuple[Search, Build]:
 
 
 def _complete_subtrees(kernel: Subtree, store: Any, weightings: tuple[NodeWeighting, ...], limit: int) -> SearchResult:
-    """Return the complete subtrees of the largest values. They are nodes of the store, so that no search is needed."""
+    """Return the complete subtrees with the largest values. Subtrees are nodes of the store, so no search is needed."""
     production, sizes, half = store.production, store.productions_below, len(weightings) / 2
     numbers = [dict(zip(weighting.node.tolist(), weighting.number.tolist(), strict=True)) for weighting in weightings]
     subtrees = []
@@ -123,37 +124,48 @@ class _StoreLabels:
         return built[root]
 
 
-def _tree(labels: list[str], below: list[list[int]]) -> Tree:
-    """Return the tree of numbered nodes, each with the numbers of its children, which are larger."""
+def _tree(labels: list[str], words: list[bool], below: list[list[int]]) -> Tree:
+    """Return the tree of numbered nodes, each with the numbers of its children, which are larger.
+
+    Leaves that are not words become open nodes.
+    """
     built: list[Any] = [None] * len(labels)
     for node in range(len(labels) - 1, -1, -1):
-        built[node] = Tree(labels[node], [built[child] for child in below[node]])
+        is_open = not below[node] and not words[node]
+        built[node] = OpenNode(labels[node]) if is_open else Tree(labels[node], [built[kid] for kid in below[node]])
     return built[0]  # type: ignore[no-any-return]
 
 
-def _expanded(steps: Steps, root: str, production: Callable[[int], list[str]]) -> Tree:
-    """Return the tree of steps that each expand a node by a production."""
-    labels, below = [root], [[]]  # type: list[str], list[list[int]]
+def _expanded(steps: Steps, root: str, production: Callable[[int], list[tuple[str, bool]]]) -> Tree:
+    """Return the tree of steps that each expand a node by a production: labels, and whether they are words."""
+    labels, words, below = [root], [False], [[]]  # type: list[str], list[bool], list[list[int]]
     for where, what in steps:
-        texts = production(what)
-        below[where] = list(range(len(labels), len(labels) + len(texts)))
-        labels += texts
-        below += [[] for _ in texts]
-    return _tree(labels, below)
+        children = production(what)
+        below[where] = list(range(len(labels), len(labels) + len(children)))
+        labels += [label for label, _ in children]
+        words += [is_word for _, is_word in children]
+        below += [[] for _ in children]
+    return _tree(labels, words, below)
 
 
 def _from_productions(store: Any, fragments: list[Steps]) -> Iterable[Tree]:
     labels = _StoreLabels(store)
+
+    def production(node: int) -> list[tuple[str, bool]]:
+        return [(labels(child), not labels.children(child)) for child in labels.children(node)] or [(WORD, True)]
+
     for steps in fragments:
-        yield _expanded(steps, labels(steps[0][1]), lambda node: [labels(c) for c in labels.children(node)] or [WORD])
+        yield _expanded(steps, labels(steps[0][1]), production)
 
 
 def _from_edges(store: Any, fragments: list[Steps]) -> Iterable[Tree]:
     labels, edge_start = _StoreLabels(store), store.edge_start
     edges = int(edge_start[-1])
 
-    def production(what: int) -> list[str]:
-        return [WORD] if what >= edges else [labels(child) for child in labels.children(what)]
+    def production(what: int) -> list[tuple[str, bool]]:
+        if what >= edges:
+            return [(WORD, True)]
+        return [(labels(node), bool(edge_start[node] == edge_start[node + 1])) for node in labels.children(what)]
 
     for steps in fragments:
         first = steps[0][1]
@@ -166,11 +178,12 @@ def _from_nodes(store: Any, fragments: list[Steps]) -> Iterable[Tree]:
     labels = _StoreLabels(store)
     for steps in fragments:
         node_labels = [labels(node) for _, node in steps]
+        words = [not labels.children(node) for _, node in steps]
         below: list[list[int]] = [[] for _ in steps]
         for number, (parent, _) in enumerate(steps):
             if number:
                 below[parent - 1].append(number)
-        yield _tree(node_labels, below)
+        yield _tree(node_labels, words, below)
 
 
 def _from_positions(store: Any, fragments: list[Steps]) -> Iterable[TagRun]:

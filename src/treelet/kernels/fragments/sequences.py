@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from types import EllipsisType
 from typing import NamedTuple
 
-GAP = "\u00b7"  # a place of a window that nothing was equal to
+GAP = "\u00b7"  # a position of a window without an equal feature
 
 
 class TagRun(NamedTuple):
@@ -16,7 +16,7 @@ class TagRun(NamedTuple):
     ----------
     tags : tuple of str
     words : tuple of str or None
-        None where any word will do.
+        The word at each position; None if any word matches.
 
     Examples
     --------
@@ -33,12 +33,12 @@ class TagRun(NamedTuple):
 
 
 class FeatureSubsequence(NamedTuple):
-    """Features in this order, with any others between them: a fragment of `Subsequence`.
+    """Features in a fixed order, possibly with other features between them: a fragment of `Subsequence`.
 
     Attributes
     ----------
     type : str
-        Which of an example's sequences they are in; empty where there is only one.
+        Type of the sequence that contains the features; empty if an example has only one sequence.
     features : tuple
 
     Examples
@@ -55,16 +55,16 @@ class FeatureSubsequence(NamedTuple):
 
 
 class Window(NamedTuple):
-    """What is equal of a window and others with the same middle: a fragment of `Locality`.
+    """The features that a window shares with windows around the same middle: a fragment of `Locality`.
 
     Attributes
     ----------
     type : str
         As for `FeatureSubsequence`.
     features : tuple
-        From the first to the last that has an equal one; ``...`` stands for one between them that has none.
+        The features from the first to the last shared one; ``...`` stands for a feature that is not shared.
     middle : int
-        The place of the window's middle among these.
+        Index of the window's middle in `features`.
 
     Examples
     --------

@@ -60,9 +60,9 @@ def _check(kernel: Kernel, good: bool, names: str) -> None:
     if good:
         kernel.validate()
     elif isinstance(kernel, PartialTree) and not isinstance(kernel, Smoothed):
-        raise ParameterError(f"fragments are listed for a terminal_factor of 1, not for {kernel!r}")
+        raise ParameterError(f"Fragments can be listed only if terminal_factor is 1. Got {kernel!r}.")
     else:
-        raise InputTypeError(f"fragments are listed for {names}, not for {kernel!r}")
+        raise InputTypeError(f"Fragments can be listed only for {names}. Got {kernel!r}.")
 
 
 class NodeWeighting(NamedTuple):
@@ -97,6 +97,6 @@ class SearchResult(NamedTuple):
 
     fragments: list[Fragment]
     complete: bool
-    """True if there are no other fragments."""
+    """True if all fragments are listed."""
     exact: bool
     """True if no missing fragment has a larger absolute value."""

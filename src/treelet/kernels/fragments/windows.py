@@ -1,9 +1,9 @@
 """The fragments of the locality kernel: windows that two examples share, or that a model weights.
 
-The kernel compares every window of the one side with every window of the other that has the same feature in its middle. A
-fragment is the equal part of such a pair, seen from the first side: the features of its window that have an equal one in the
-other window. The values of all pairs with the same fragment are added up, so that the fragments together give the kernel's
-value.
+The kernel compares every window of the first side with every window of the second side that has the same feature in
+its middle. A fragment is the equal part of such a pair, seen from the first side: the features of the first window that
+have an equal feature in the second. The value of a fragment is the sum over all pairs with this fragment. The values of
+all fragments add up to the value of the kernel.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from treelet.kernels.pairwise import Vector
 from treelet.structures.sequence_bank import feature_of
 
 CELLS = 1 << 22  # pairs of features that are compared at once
-MAX_CELLS = 1 << 27  # of a model's windows with each other: about a second
+MAX_CELLS = 1 << 27  # pairs of features when a model's windows are compared with each other, about a second of work
 OUTSIDE = -1  # position beyond the end of a sequence
-UNEQUAL = (
-    -2
-)  # position without an equal one; also stands for OUTSIDE in one of two windows, so that OUTSIDE never matches
+# Position without an equal one. In one of two windows it also replaces OUTSIDE, which therefore never matches.
+UNEQUAL = -2
 
 Ids = NDArray[np.int64]
 
@@ -53,7 +52,7 @@ class WindowRows(NamedTuple):
 
 
 def search_windows(kernel: Locality, store: Any, weightings: tuple[NodeWeighting, ...], limit: int) -> SearchResult:
-    """Return the shared windows with the largest values; of one weighting, the windows that the model weights most."""
+    """Return the shared windows with the largest values; for a single weighting, the windows that the model weights most."""
     if len(weightings) == 1:
         return _heaviest(kernel, store, weightings[0], limit)
     first, second = weightings
@@ -61,7 +60,7 @@ def search_windows(kernel: Locality, store: Any, weightings: tuple[NodeWeighting
 
 
 def window_values(kernel: Locality, store: Any, node: int, model: NodeWeighting) -> Vector:
-    """Return how much the window around each feature of one sequence adds to a model's value."""
+    """Return the contribution of the window around each feature of one sequence to the value of a model."""
     comparison = _WindowComparison(kernel, store)
     sequence = NodeWeighting(np.array([node], dtype=np.int32), np.ones(1))
     for kind in comparison.types:
@@ -142,7 +141,10 @@ def _sums(
 
 
 def _heaviest(kernel: Locality, store: Any, model: NodeWeighting, limit: int) -> SearchResult:
-    """Return the windows of a model with the largest values. If there are too many pairs, windows of little weight are skipped."""
+    """Return the windows of a model with the largest values.
+
+    If there are too many pairs, windows with small weights are skipped.
+    """
     comparison, texts = _WindowComparison(kernel, store), store.labels
     fragments: list[Fragment] = []
     window_count, exact = 0, True
@@ -202,21 +204,21 @@ def _windows(store: Any, weighting: NodeWeighting, kind: SequenceType, reach: in
 
 
 class _WindowPairs(NamedTuple):
-    """A window and some of the others with the same middle."""
+    """A window, and some of the other windows with the same middle."""
 
     row: int
     others: Ids
-    """Which of the others."""
+    """Indices of the other windows."""
     number: Vector
-    """Their numbers."""
+    """Numbers of the other windows."""
     value: Vector
-    """The kernel's value of each pair."""
+    """Kernel value per pair."""
     equal: NDArray[np.bool_]
-    """Which positions of the window have an equal feature, pair by pair."""
+    """Per pair: whether each position of the window has an equal feature."""
 
 
 class _WindowComparison:
-    """How the kernel compares two windows with the same middle."""
+    """Compares windows with the same middle as the kernel does."""
 
     def __init__(self, kernel: Locality, store: Any) -> None:
         types, _, self.theta = kernel._native_parameters(store)
