@@ -607,8 +607,9 @@ def test_a_source_folder_without_the_native_core(tmp_path: Path) -> None:
     source = Path(tl.__file__).parent
     shutil.copytree(source, tmp_path / "treelet", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
     for arguments in (["compare", "(A a)", "(A a)"], ["doctor"]):
-        command = [sys.executable, "-m", "treelet", *arguments]
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        command = [sys.executable, "-S", "-m", "treelet", *arguments]  # -S: without the hooks of an editable install
+        folders = [folder for folder in sys.path if "site-packages" in folder]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *folders])}
         result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert result.returncode == 2, result.stderr
         assert result.stderr.startswith(
