@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typer.main import get_command
 
 from _frame.contents import pages_in
 from conftest import ROOT, shows, succeed
-from treelet.cli.main import FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED, app
+from treelet.cli.main import FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATING, app
 
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -122,7 +123,7 @@ def test_every_command_is_shown() -> None:
 
 def test_every_exit_code_is_told() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE)}
-    codes = (FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED)
+    codes = (FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, *(128 + getattr(signal, name) for name in TERMINATING))
     assert told == {0, 1, *codes}
 
 
