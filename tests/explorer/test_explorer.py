@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import binary, fail
+from messages import cli as cli_messages
 from messages import explorer as messages
 from treelet import _core
 from treelet.cli.explore import embedded, workspace_of
@@ -213,6 +214,25 @@ def test_a_given_ranker_orders_the_parses() -> None:
         scores = judge.model.predict(rows)
         assert [one["score"] for one in found["parses"]] == pytest.approx(sorted(scores.tolist(), reverse=True))
         assert len(found["parses"]) == len(parses) > 1
+
+
+def test_a_sentence_outside_the_grammar_is_no_silent_parse() -> None:
+    """The demo grammar tags nearly all words of this sentence as numbers."""
+    workspace = Workspace(embedded())
+    found = answer("sentence", workspace, sentence="The quick brown fox jumps over the lazy dog.")
+    assert found["words"][-2:] == ["dog", "."]
+    assert found["parses"][0]["tree"].startswith("(FALLBACK ")
+    assert found["note"] == (
+        f"This sentence {cli_messages.NOT_A_PARSE} Unknown words: 'quick', 'brown', 'fox', 'jumps', 'over', 'lazy', "
+        f"'dog', '.'. {cli_messages.ANOTHER_GRAMMAR}"
+    )
+    assert answer("sentence", workspace, sentence=SENTENCE)["note"] is None
+    found = answer("sentence", workspace, sentence=f"{SENTENCE.removesuffix('denver')}Xanadu")
+    assert found["note"] == "Unknown words: 'Xanadu'. The parser guesses their tags from their form."
+    without = Workspace(Parsing("g", lambda: tl.PCFG.from_rules([("S", ("a",), 1.0)], start="S")))
+    assert str(refused("sentence", without, sentence="a, b")) == (
+        f"This sentence is outside this grammar. Unknown words: ',', 'b'. {cli_messages.ANOTHER_GRAMMAR}"
+    )
 
 
 def test_sentences_that_cannot_be_parsed(workspace: Workspace) -> None:
