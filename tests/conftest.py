@@ -30,6 +30,9 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.register_profile("mutants", settings.get_profile("default"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("TREELET_HYPOTHESIS", "default"))
 
+# A shell lets jobs in the background ignore Ctrl-C. Tests send SIGINT to this process and to children, which inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("TREELET_DATA", ROOT.parent / "shared" / "data"))
 

@@ -152,7 +152,7 @@ NOT_A_PARSE = "is outside this grammar, so the tree under FALLBACK is not a pars
 ANOTHER_GRAMMAR = "Use a grammar of a treebank with similar sentences (--treebank FILE), or trees of another parser."
 NEEDS_A_SENTENCE = "--picture needs at least one sentence, but the input is empty."
 NO_WORDS = "no words"
-NOTHING_IS_LEFT = "nothing is left"
+SET_IS_EMPTY = "All sentences of the development set have the same words as sentences of a later set"
 EMPTY_LINE = "the line is empty. Remove the line, or pass --skip-empty."
 A_LINE_IS = "this line is not an n-best list ("
 OUTSIDE_BRACKETS = "text outside brackets"
@@ -170,8 +170,7 @@ def bracket_as_a_word(place: str) -> str:
     return f"{place}: a word is '('"
 
 
-def none_of_the_trees(trees: int) -> str:
-    return f"none of the {trees} trees"
+NO_TREES_TO_RERANK = "The treebank contains no trees: parse reranking needs at least three"
 
 
 def cannot_be_split(sentences: int) -> str:

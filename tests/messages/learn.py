@@ -40,7 +40,7 @@ MADE_WITH_A_FACTOR = r"\. Multiply by a number to add a factor: 1\.0 \* kernel\.
 
 def no_parameter(estimator: str, name: str, hint: str = "") -> str:
     """An estimator has no parameter of this name."""
-    return f"{estimator} does not have a parameter '{name}'{hint}"
+    return f"{estimator} has no parameter '{name}'{hint}"
 
 
 LAM_IS_IN_THE_KERNEL = r"\. It is a parameter of the kernel: use kernel__lam\."

@@ -146,7 +146,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     @classmethod
     def _unknown_parameter(cls, name: str, known: Iterable[str], kernel: Any, *, in_call: bool = False) -> str:
-        fact = f"{cls.__name__} does not have a parameter {name!r}."
+        fact = f"{cls.__name__} has no parameter {name!r}."
         if isinstance(kernel, Kernel) and kernel._takes(name.partition("__")[0]):
             remedy = f"{cls.__name__}(SubsetTree({name}=...))" if in_call else f"kernel__{name}"
             return f"{fact} It is a parameter of the kernel: use {remedy}."
