@@ -123,9 +123,10 @@ template <class Graph> class FragmentSearch {
         Id group = none;
     };
 
-    // Steps per kept fragment, which takes about a microsecond and 700 bytes. Where little can be ruled
-    // out, as with wide trees and no decay, these fragments take most of the time and the memory.
-    static constexpr std::size_t keeping = 64;
+    // Steps per kept fragment beyond the number wanted. Keeping one takes a few microseconds and about
+    // 700 bytes. Where little can be ruled out, as with wide trees and no decay, these fragments would
+    // take most of the time and the memory.
+    static constexpr std::size_t keeping = 128;
 
     bool more() const { return seen_ > limit_ || left_out_; }
     void work(std::size_t steps) {
@@ -264,7 +265,7 @@ template <class Graph> class FragmentSearch {
             std::size_t occurrences = 0;
             for (const Side &side : state.sides) occurrences += side.open.size();
             waiting_.push({bound, count_, std::make_shared<State>(std::move(state))});
-            work(keeping + occurrences);
+            if (waiting_.size() > limit_) work(keeping + occurrences);
         }
     }
 
