@@ -155,7 +155,7 @@ NO_WORDS = "no words"
 SET_IS_EMPTY = "All sentences of the development set have the same words as sentences of a later set"
 EMPTY_LINE = "the line is empty. Remove the line, or pass --skip-empty."
 A_LINE_IS = "this line is not an n-best list ("
-OUTSIDE_BRACKETS = "text outside brackets"
+OUTSIDE_BRACKETS = "unexpected text outside brackets"
 
 
 def one_tree_needed(got: int) -> str:
