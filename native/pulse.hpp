@@ -12,13 +12,13 @@ namespace treelet {
 inline void (*listen)() = [] {};
 
 // Called from time to time in long loops, so a user can interrupt them. A step of work takes a few
-// nanoseconds.
+// nanoseconds, so the check follows about every 20 milliseconds.
 class Pulse {
   public:
     explicit Pulse(void (*check)() = listen) : check_(check) {}
     void add(std::size_t work) {
         work_ += work;
-        if (work_ > (std::size_t{1} << 26)) {
+        if (work_ > (std::size_t{1} << 22)) {
             work_ = 0;
             check_();
         }

@@ -166,7 +166,7 @@ LINEAR = {
     "Stop.__init__ set": "nothing",
     "Mask.__init__": "nothing",
     "InputError": "nothing",
-    "build children_first forest post_order mirror watch": "nodes, or cells",
+    "build check children_first forest post_order mirror watch": "nodes, or cells",
     "FragmentMatcher.__init__ rows": "nodes of the fragments, of the trees; polled",
     "HashedFragments.__init__ columns": "nodes of the fragments",
     "subset_trees forest_subset_trees tag_runs partial_trees subsequences": "the steps that they are given, and polled",

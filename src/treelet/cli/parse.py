@@ -30,6 +30,7 @@ SUFFIXES = {".tsv": "tsv", ".json": "json", ".jsonl": "json"}
 PARENTS: dict[str, bool | str] = {"off": False, "phrases": True, "tags": "tags"}
 PRUNE = 8.0
 NO_PARSE = 1  # exit code
+WARNED = 3  # sentences outside the grammar that are described; all are counted
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,10 @@ def command(
     ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(metavar="WORDS", help="Sentence to parse, instead of SENTENCES. Can be repeated."),
+        typer.Option(
+            metavar="WORDS",
+            help="Sentence to parse, instead of SENTENCES. Punctuation is split off words. Can be repeated.",
+        ),
     ] = None,
     output: Annotated[
         str,
@@ -200,6 +204,7 @@ def command(
 
     from treelet.checks import plural
     from treelet.formats.files import open_target, whole_file
+    from treelet.parsing.typed import outside_grammar
 
     threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
     with ExitStack() as stack:
@@ -216,7 +221,11 @@ def command(
             chosen = PCFG.from_treebank(
                 bank, markov=markov, parent=parents, min_count=1 if min_count is None else min_count
             )
-        items = (_sentences(text) if text else _read(sentences or "-", skip_empty, reading.encoding)) if parsing else []
+        items = (
+            (_sentences(text, chosen) if text else _read(sentences or "-", skip_empty, reading.encoding))
+            if parsing
+            else []
+        )
         if drawing is not None and not items:
             raise ParameterError("--picture needs at least one sentence, but the input is empty.")
         if save_grammar is not None:
@@ -237,11 +246,14 @@ def command(
             candidates = chosen.parse_all(words, k or 1, beam=beam, n_jobs=n_jobs, progress=progress)
             lines = _lines(items, candidates, to or _suggested(output, k or 1))
             produced = plural(len(candidates.trees), "tree")
-            pieces = int((candidates.logp == -math.inf).sum())
-            without = len(items) - len(set(candidates.qid.tolist()))
+            pieces = candidates.qid[candidates.logp == -math.inf].tolist()
+            without = sorted(set(range(len(items))) - set(candidates.qid.tolist()))
         stream.writelines(f"{line}\n" for line in lines)
         seconds = time.perf_counter() - begin
-    _close(len(items), produced, seconds, without, pieces)
+    _close(len(items), produced, seconds, len(without), len(pieces))
+    for number in sorted(pieces + without)[:WARNED]:
+        subject = "The sentence" if len(items) == 1 else f"Sentence {number + 1:,}"
+        print(f"treelet: note: {outside_grammar(chosen, words[number], subject)}", file=sys.stderr)
     if picture is not None:
         which = "" if len(items) == 1 else f", of sentence {drawn + 1} of {len(items):,}"
         print(f"picture: {picture}{which}", file=sys.stderr)
@@ -303,13 +315,15 @@ def load_grammar(file: str) -> PCFG:
     return grammar
 
 
-def _sentences(texts: list[str]) -> list[InputSentence]:
+def _sentences(texts: list[str], grammar: PCFG) -> list[InputSentence]:
+    from treelet.parsing.typed import typed_words
+
     sentences = []
     for number, text in enumerate(texts, 1):
         if not text.split():
             raise TreeError("--text contains no words. Pass a sentence such as --text 'What time is it ?'.")
         _check_words(text, f"--text {text[:40]!r}")
-        sentences.append(InputSentence(number, text.split()))
+        sentences.append(InputSentence(number, typed_words(text, grammar.lexicon)))
     return sentences
 
 
@@ -390,12 +404,12 @@ def _draw(
     raise TreeError("No sentence has a parse, so there is nothing to draw. Remove --picture.")
 
 
-def _failed_forests(forests: ForestBank) -> tuple[int, int]:
-    """Return the number of empty forests, and the number of forests with only the pieces of a fallback."""
+def _failed_forests(forests: ForestBank) -> tuple[list[int], list[int]]:
+    """Return the indices of empty forests, and of forests with only the pieces of a fallback."""
     from treelet.parsing.chart import FALLBACK
 
-    pieces = sum(1 for forest in forests if forest.root is not None and forest.nodes[forest.root].label == FALLBACK)
-    return sum(1 for forest in forests if not forest), pieces
+    roots = [None if forest.root is None else forest.nodes[forest.root].label for forest in forests]
+    return [n for n, root in enumerate(roots) if root is None], [n for n, root in enumerate(roots) if root == FALLBACK]
 
 
 def _close(count: int, produced: str, seconds: float, without: int, pieces: int) -> None:

@@ -25,7 +25,7 @@ from treelet.fragments.explanation import (
     WeightedFragment,
 )
 from treelet.kernels.fragments.search import search_fragments
-from treelet.kernels.fragments.weighting import NodeWeighting
+from treelet.kernels.fragments.weighting import NodeWeighting, SearchResult
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.linear_output import LinearOutput, compressed_model, resolve_output, weights_of
 from treelet.learn.model import CompressedModel
@@ -107,7 +107,7 @@ def explain_output(
     values : ndarray of shape (examples, outputs)
         The values of `CompressedModel.score` for the examples.
     limit : int
-        Maximum number of fragments.
+        Maximum number of fragments. With 0, the search is skipped, and only nodes get shares.
     """
     signs = np.array([1.0, -1.0][: len(examples)])
     intercept = linear.intercept * float(signs.sum())
@@ -126,7 +126,9 @@ def explain_output(
             term.kernel_term.inner.column,
         )
         weightings = NodeWeighting.of(data.weights(), signs * factors), model_weighting
-        result = search_fragments(kernel, data.columns.store, weightings, limit)
+        result = (
+            search_fragments(kernel, data.columns.store, weightings, limit) if limit else SearchResult([], False, False)
+        )
         shares += [FragmentShare(fragment, share, kernel, column) for fragment, share, _ in result.fragments]
         complete, exact = complete and result.complete, exact and result.exact
         attribution.add(TermExamples(term, data, logs, factors, model_weighting, column))
