@@ -23,6 +23,7 @@ from treelet.cli import (
     convert,
     diff,
     doctor,
+    draw,
     evaluate,
     explain,
     explore,
@@ -210,6 +211,7 @@ for module in (
     parse,
     rerank,
     explore,
+    draw,
     convert,
     doctor,
 ):
