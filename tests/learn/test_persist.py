@@ -201,7 +201,8 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(NotFittedError):
         tl.save(tl.KernelSVC(), tmp_path / "m")
     with pytest.raises(
-        tl.errors.InputTypeError, match=messages.cannot_be_saved("a list", r".* RLS, RLSPath, RankRLS, RankSVM, .*Voted")
+        tl.errors.InputTypeError,
+        match=messages.cannot_be_saved("a list", r".* RLS, RLSPath, RankRLS, RankSVM, .*Voted"),
     ):
         tl.save([], tmp_path / "m")
     search = GridSearchCV(tl.KernelSVC(), {"C": [1]}, cv=2).fit(TREES, LABELS)
