@@ -164,7 +164,7 @@ load: setup
 reproduce: setup
 	$(BIN)/python -m experiments $(EXPERIMENT) $(if $(EXPERIMENT),--jobs $(JOBS) --out build/results $(OPTIONS))
 
-SPELLED := src docs tests tools benchmarks experiments native README.md CONTRIBUTING.md CHANGELOG.md Makefile
+SPELLED := src docs tests tools benchmarks experiments examples native README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md Makefile
 # The second command checks bandit's security rules, as implemented by ruff. Allowed everywhere: assert, random numbers and
 # the import of subprocess, whose calls are checked instead.
 lint: setup

@@ -272,7 +272,7 @@ def values(file: str) -> None:
         print(f"{part.__name__}: {time.perf_counter() - start:.1f} s", flush=True)
     odd = [name for name, array in arrays.items() if array.dtype.kind not in "fiu" or not array.size]
     if odd:
-        raise SystemExit(f"these are not arrays of numbers: {odd}")
+        raise SystemExit(f"These results are not arrays of numbers: {', '.join(map(str, odd))}.")
     np.savez(file, **arrays)
     print(f"{len(arrays)} arrays, {sum(array.size for array in arrays.values()):,} numbers: {file}")
 
@@ -319,7 +319,7 @@ def largest_difference(a: Any, b: Any) -> float:
 
 
 def fresh(bank: Any) -> Any:
-    """The same trees with nothing computed yet."""
+    """Return the same trees without cached values."""
     import treelet as tl
 
     return tl.Treebank.from_columns(bank.columns)
@@ -367,14 +367,14 @@ def job(name: str) -> Callable[[], object]:
         folder = tempfile.mkdtemp()
         wsj().write(f"{folder}/trees.mrg")
         return lambda: tl.read_trees(f"{folder}/trees.mrg")
-    raise SystemExit(f"there is no job {name!r}")
+    raise SystemExit(f"There is no job {name!r}.")
 
 
 JOBS = {
     "sst 500": 60, "sst 3914": 10, "pt 500": 30, "pt 3914": 3, "predict one tree": 15, "predict 500 trees": 80, "nearest": 12,
     "explain one tree": 40, "fit": 8, "parse": 60, "read": 25,
 }  # fmt: skip
-"""How often each job runs per process; the best time counts."""
+"""Number of runs of each job per process; the minimum counts."""
 TARGETS = {"banks": 45, "strings": 110, "normalized, banks": 100, "normalized, strings": 220, "predict one tree": 130}
 """Most microseconds per small call, by issue."""
 

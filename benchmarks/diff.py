@@ -94,7 +94,7 @@ PLANTED: dict[str, tuple[str, str, Callable[[Tree], Tree | None]]] = {
     "cleft": ("the sentence below another one", "(S (NP (PRP It)) (VP (VBZ is) (SBAR (IN that) S)))", cleft),
     "relabelled": ("a verb phrase called VG", "(VG ...)", lambda tree: at_first(tree, "VP", lambda node: Tree("VG", node.children))),
 }  # fmt: skip
-"""What is planted: in words, as a fragment, and how."""
+"""The inserted constructions: description, fragment, and function that inserts them."""
 
 
 def planted(*names: str) -> list[dict[str, Any]]:
@@ -157,7 +157,7 @@ def trees_with(fragment: Tree, bank: tl.Treebank) -> list[int]:
 
 
 def is_planted(one: Any, mixed: tl.Treebank, changed: dict[int, Tree], new: set[Any]) -> bool:
-    """Whether a fragment has a production that planting brought, and is (nearly) only where it was planted."""
+    """Return whether a fragment has an inserted production and occurs (nearly) only in changed sentences."""
     rows = trees_with(one.tree, mixed)
     own = sum(row in changed for row in rows)
     return one.z < 0 and not new.isdisjoint(one.tree.productions()) and own >= OWN * len(rows)
@@ -200,7 +200,7 @@ def halves() -> list[dict[str, Any]]:
 
 
 def timed() -> dict[str, Any]:
-    """In a process of its own, so that its memory is known."""
+    """Measure in a separate process, to get its peak memory."""
     run = subprocess.run(
         [sys.executable, "-m", "benchmarks.diff", "--time"], check=True, capture_output=True, text=True
     )
@@ -253,18 +253,20 @@ def page(results: dict[str, Any]) -> str:
     by = {
         name: sum(one["first"] for row in rows if row["corpus"] == name for one in row["trials"]) for name in corpora()
     }
-    return "\n\n".join(
+    return report.page(
         [
-            "# Two corpora compared",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. SST, λ 0.4, normalized: what `treelet.diff` takes if no kernel is given. See [comparing corpora](../comparing-corpora.md).",
-            f"**A construction planted into 5 % of the sentences of one half of a corpus is the first fragment in {first} of {len(trials)} trials ({', '.join(f'{name}: {n} of {len(trials) // len(by)}' for name, n in by.items())}). "
-            f"Twice {cost['trees']:,} sentences are compared in {cost['wall_s']:.0f} s.**",
-            "## Planted constructions",
-            f"All sentences of a corpus in two random halves; a construction is put into {100 * SHARE:.0f} % of the sentences of the second, {TRIALS} trials each. *First*: the first fragment of the list has a production that planting brought, and at least "
-            f"{100 * OWN:.0f} % of the sentences of the second half that have it are planted ones. *There already*: sentences of the corpus with the construction before. z: the median absolute one of the first fragment, and of the second, which in general is chance or another part of the "
-            "construction.",
+            "# Comparison of two corpora",
+            f"{report.created(made)} The kernel is normalized SST with λ 0.4, the default of `treelet.diff`. See [comparing corpora](../comparing-corpora.md).",
+            f"**A construction inserted into 5 % of the sentences of one half of a corpus is the first fragment in {first} of {len(trials)} trials ({', '.join(f'{name}: {n} of {len(trials) // len(by)}' for name, n in by.items())}). "
+            f"Two corpora of {cost['trees']:,} sentences each are compared in {cost['wall_s']:.0f} s.**",
+            "## Inserted constructions",
+            f"The sentences of a corpus are split into two random halves, and a construction is inserted into {100 * SHARE:.0f} % of the sentences of the second half. There are {TRIALS} trials for each construction. The columns are:",
+            "- *occurrences before*: the number of sentences of the corpus that already had the construction.\n"
+            "- *found first*: the number of trials in which the first fragment of the list has an inserted production, and at least "
+            f"{100 * OWN:.0f} % of the sentences of the second half with this fragment are changed ones.\n"
+            "- *z*: the median absolute z of the first fragment, and of the second one, which is usually chance or another part of the construction.",
             report.table(
-                ("corpus", "planted", "as a fragment", "there already", "first", "z", "z, second"),
+                ("corpus", "construction", "as a fragment", "occurrences before", "found first", "z", "z of the second"),
                 [
                     (
                         row["corpus"], row["says"], f"`{row['fragment']}`", f"{row['base']} of {row['trees']:,}", f"{sum(one['first'] for one in row['trials'])} of {len(row['trials'])}",
@@ -274,27 +276,27 @@ def page(results: dict[str, Any]) -> str:
                 ],
                 right=(3, 4, 5, 6),
             ),
-            "The first fragment of the first trial of each:",
+            "The first fragment in the first trial of each construction:",
             report.table(
-                ("corpus", "planted", "first fragment", "sentences of each half", "z"),
+                ("corpus", "construction", "first fragment", "sentences of each half", "z"),
                 [(row["corpus"], row["planted"], f"`{(one := row['trials'][0])['fragment']}`", f"{one['counts'][0]} and {one['counts'][1]}", f"{one['z']:.1f}") for row in rows],
                 right=(3, 4),
             ),
             *_missed(rows),
-            "## Where nothing differs",
-            f"{DRAWN:,} sentences drawn from a corpus and split at random, 999 permutations: p-values should be uniform. Kolmogorov and Smirnov's distance from that, with its p-value, and the share of p ≤ 0.05 with a 95 % interval.",
+            "## p-values without a difference",
+            f"{DRAWN:,} sentences are drawn from a corpus and split at random, with 999 permutations per test. The p-values should be uniform. The table shows the Kolmogorov-Smirnov distance from the uniform distribution with its p-value, and the share of p ≤ 0.05 with a 95 % confidence interval.",
             report.table(
-                ("corpus", "halves", "distance", "its p", "p ≤ 0.05", "interval"),
+                ("corpus", "splits", "distance", "p of the distance", "p ≤ 0.05", "confidence interval"),
                 [(row["corpus"], row["halves"], f"{row['ks']:.3f}", f"{row['ks_p']:.2f}", f"{100 * row['rejected']:.1f} %", f"{100 * row['low']:.1f} to {100 * row['high']:.1f} %") for row in results["halves"]],
                 right=(1, 2, 3, 4, 5),
             ),
-            "## Time",
-            f"`treelet diff a.mrg b.mrg --jobs 2`, {cost['trees']:,} sentences each of CRAFT (biomedical articles; {cost['nodes']:,} nodes together), {cost['permutations']:,} permutations, everything included: {cost['wall_s']:.1f} s of wall time, {cost['cpu_s']:.1f} s of CPU time, peak memory "
-            f"{cost['peak_mb']:,.0f} MB. The matrix of 20,000 by 20,000 values would take 3,200 MB; it is never there. The two cores may have had other work beside it; CPU time does not show that.",
-            "## The Wall Street Journal beside questions",
+            "## Run time",
+            f"The command `treelet diff a.mrg b.mrg --jobs 2` compared two files of {cost['trees']:,} sentences each from CRAFT (biomedical articles; {cost['nodes']:,} nodes in total), with {cost['permutations']:,} permutations. The whole command took {cost['wall_s']:.1f} s of wall-clock time and {cost['cpu_s']:.1f} s of CPU time, with a peak memory of "
+            f"{cost['peak_mb']:,.0f} MB. The matrix of 20,000 by 20,000 values would take 3,200 MB; it is never stored. The wall-clock time may be affected by other work on the two cores; the CPU time is not.",
+            "## Example: the Wall Street Journal and questions",
             "```text\n" + results["use"]["printed"] + "\n```",
         ]
-    ) + "\n"  # fmt: skip
+    )  # fmt: skip
 
 
 def _missed(rows: list[dict[str, Any]]) -> list[str]:
@@ -312,7 +314,7 @@ def _missed(rows: list[dict[str, Any]]) -> list[str]:
         )
         for name, what, one in missed
     ]
-    return ["Where it was not first, what was, and the rank of the first fragment that is planted:", report.table(("corpus", "planted", "first fragment", "sentences of each half", "z", "rank"), table, right=(3, 4, 5))]  # fmt: skip
+    return ["Trials in which another fragment was first, with the rank of the first inserted fragment:", report.table(("corpus", "construction", "first fragment", "sentences of each half", "z", "rank"), table, right=(3, 4, 5))]  # fmt: skip
 
 
 def main() -> None:

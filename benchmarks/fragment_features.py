@@ -125,7 +125,7 @@ def choices(model: Any, many: Any, train: Any, y: Any, test: Any, gold: Any) -> 
 
 
 def columns(model: Any) -> list[dict[str, Any]]:
-    """The first columns of each class that say more than one word."""
+    """Return the features with the largest weights of each class that have at least three productions."""
     features = tl.FragmentFeatures(model, N).fit()
     sizes = [sum(1 for node in tree.nodes() if node.children) for tree in features.fragments_]
     names, rows = features.get_feature_names_out(), []
@@ -163,7 +163,7 @@ def stream() -> dict[str, Any]:
 
 
 def million(train: tl.Treebank) -> dict[str, Any]:
-    """Trees drawn from a grammar, one block after the other; what they cost, and the memory that the process has had at most."""
+    """Transform blocks of trees drawn from a grammar. Return the speed and the peak memory of the process."""
     grammar = tl.PCFG.from_treebank(train)
     hashed = tl.FragmentFeatures(kernel=KERNEL.normalized(), n_features=2**20, size=3)
     machine = SGDClassifier(random_state=0)
@@ -187,18 +187,21 @@ def page(results: dict[str, Any]) -> str:
     best = next(r for r in asked["rows"] if r["n"] == N)
     away = 100 * (asked["accuracy"] - best["l2"])
     million = streamed["million"]
-    return "\n\n".join(
+    return report.page(
         [
             "# Fragments as features",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU time of one thread.",
-            f"**{N:,} fragments and a linear machine have {100 * best['l2']:.1f} per cent of the test questions right, the kernel machine {100 * asked['accuracy']:.1f} ({away:.1f} points more). They answer all 5,952 questions "
-            f"{best['all_kernel_ms'] / best['all_l2_ms']:.0f} times as fast as it, the 500 test questions {best['kernel_ms'] / best['l2_ms']:.0f} times, and these from text in brackets {best['text_kernel_ms'] / best['text_l2_ms']:.0f} times.**",
-            "5,452 training and 500 test questions, six classes, SST with leaves, λ 0.3, C 10, as [chosen by cross-validation](questions.md). The columns are the heaviest fragments of the kernel machine, each class's "
-            "in turn. *Own weights*: `features.linear()`, nothing is trained. *Trained*: `LinearSVC(C=10)` on the same columns, rows divided by the kernel's norm; *of length 1*: rows with `norm=\"l2\"`, which needs no self-values. "
-            "Accuracies in per cent (500 questions have a standard error of 1.3 points); milliseconds for all 500 questions from a bank that was read and not used yet, the least of "
-            f"{REPEATS} turns in which all take part.",
+            f"{report.created(made)} Times are CPU times of one thread.",
+            f"**A linear model with {N:,} fragments has an accuracy of {100 * best['l2']:.1f} percent on the test questions; the kernel SVM has {100 * asked['accuracy']:.1f} ({away:.1f} points more).** The linear model is "
+            f"{best['all_kernel_ms'] / best['all_l2_ms']:.0f} times as fast as the SVM for all 5,952 questions together, {best['kernel_ms'] / best['l2_ms']:.0f} times as fast for the 500 test questions, and {best['text_kernel_ms'] / best['text_l2_ms']:.0f} times as fast for the test questions as bracketed text.",
+            "There are 5,452 training and 500 test questions in six classes. The kernel is SST with leaves, λ 0.3 and C 10, as [chosen by cross-validation](questions.md). The features are the fragments with the largest weights of the kernel SVM, taken from each class in "
+            "turn. The models are:",
+            "- *SVM weights*: `features.linear()`, without training.\n"
+            "- *trained*: `LinearSVC(C=10)` on the same features, with rows divided by the norm of the kernel.\n"
+            "- *norm 1*: the same with `norm=\"l2\"`, which does not need self-values.",
+            "Accuracies are in percent; with 500 questions, their standard error is 1.3 points. Times are milliseconds for all 500 questions, from a newly read Treebank, the minimum of "
+            f"{REPEATS} alternating runs.",
             report.table(
-                ("fragments", "own weights", "trained", "of length 1", "kernel machine, ms", "own weights, ms", "trained, ms", "of length 1, ms", "times as fast", "from text", "choosing, s"),
+                ("fragments", "SVM weights", "trained", "norm 1", "kernel SVM, ms", "SVM weights, ms", "trained, ms", "norm 1, ms", "speed-up", "speed-up from text", "selection, s"),
                 [
                     (f"{r['n']:,}{'' if r['exact'] else ' *'}", f"{100 * r['own']:.1f}", f"{100 * r['trained']:.1f}", f"{100 * r['l2']:.1f}", f"{r['kernel_ms']:.1f}", f"{r['own_ms']:.2f}",
                      f"{r['trained_ms']:.2f}", f"{r['l2_ms']:.2f}", f"{r['kernel_ms'] / r['l2_ms']:.1f}", f"{r['text_kernel_ms'] / r['text_l2_ms']:.1f}", f"{r['choosing_s']:.1f}")
@@ -206,34 +209,34 @@ def page(results: dict[str, Any]) -> str:
                 ],
                 right=range(11),
             ),
-            f"The kernel machine has {100 * asked['accuracy']:.1f}. \\*: the search was cut off for some class, so that heavier fragments may have been missed. "
-            f"All 5,952 questions at once, {N:,} fragments, rows of length 1: {best['all_kernel_ms']:.0f} ms and {best['all_l2_ms']:.1f} ms. The more trees, the more subtrees they share, and a distinct subtree is looked at once; "
-            "of few trees, counting nodes, looking up labels and scikit-learn's own checks are a large part. Where rows are divided by the kernel's norm, the exact self-values take most of the time; from text, reading does.",
-            "## Which to take",
-            f"Other ways to choose {N:,} of the {COLUMNS[-1]:,} columns above, looked at on the test questions as well, so that the differences say nothing about new questions.",
+            f"The accuracy of the kernel SVM is {100 * asked['accuracy']:.1f}. \\*: the search was stopped early for some class, so fragments with larger weights may be missing.",
+            f"All 5,952 questions together, with {N:,} fragments and `norm=\"l2\"`, take {best['all_kernel_ms']:.0f} ms with the SVM and {best['all_l2_ms']:.1f} ms with the linear model. More trees share more subtrees, and each distinct subtree is examined once. "
+            "With few trees, counting nodes, looking up labels and the checks of scikit-learn take a large part of the time. If rows are divided by the norm of the kernel, exact self-values take most of the time. From text, reading takes most of the time.",
+            "## Selection of fragments",
+            f"The table shows other criteria to select {N:,} of the {COLUMNS[-1]:,} features above. They were compared on the test questions, so the differences do not generalize to new questions.",
             report.table(
-                ("by", "of which", "own weights", "trained"),
+                ("criterion", "selected from", "SVM weights", "trained"),
                 [(r["by"], r["how"], f"{100 * r['own']:.1f}", f"{100 * r['trained']:.1f}") for r in asked["choices"]],
                 right=(2, 3),
             ),
-            "## What the columns are",
-            "The heaviest of each class among those with at least three productions.",
+            "## Examples of features",
+            "The features with the largest weights of each class, among those with at least three productions:",
             report.table(
-                ("class", "columns, with their weights"),
+                ("class", "features with their weights"),
                 [(r["class"], "; ".join(f"`{name}` {weight:+.2f}" for name, weight in r["columns"])) for r in asked["columns"]],
             ),
-            "## All small fragments",
-            "No model: all fragments up to a size, hashed into 2²⁰ columns, rows of length 1. CPU time of `transform`, the bank read before. `LinearSVC(C=10)` on all training questions; `SGDClassifier(alpha=1e-5)` by `partial_fit`, "
-            "blocks of 500, ten rounds.",
+            "## All small fragments, without a model",
+            "All fragments up to a maximum size are hashed into 2²⁰ columns, with rows of length 1. The speed is that of `transform`, for a Treebank that is already read. The classifiers are `LinearSVC(C=10)` on all training questions, and "
+            "`SGDClassifier(alpha=1e-5)` with `partial_fit` on blocks of 500 questions, in ten rounds.",
             report.table(
-                ("productions at most", "entries a tree", "trees a second", "LinearSVC", "SGDClassifier"),
+                ("maximum number of productions", "entries per tree", "trees per second", "LinearSVC", "SGDClassifier"),
                 [(r["size"], f"{r['entries']:.0f}", f"{r['trees_s']:,.0f}", f"{100 * r['svc']:.1f}", f"{100 * r['sgd']:.1f}") for r in streamed["rows"]],
                 right=range(5),
             ),
-            f"A stream of {million['trees']:,} trees drawn from the training questions' grammar, in blocks of {BLOCK:,}, at most three productions, a linear machine trained as they come: {million['trees_s']:,.0f} trees a second for the rows. "
-            "Largest memory of the process after each tenth of the stream, MB: " + ", ".join(f"{peak:,.0f}" for peak in million["peaks_mb"]) + ".",
+            f"In another test, a linear model was trained on a stream of {million['trees']:,} trees, drawn from the grammar of the training questions in blocks of {BLOCK:,}. With at most three productions, {million['trees_s']:,.0f} trees per second are transformed. "
+            "The peak memory of the process after each tenth of the stream, in MB: " + ", ".join(f"{peak:,.0f}" for peak in million["peaks_mb"]) + ".",
         ]
-    ) + "\n"  # fmt: skip
+    )  # fmt: skip
 
 
 def main() -> None:

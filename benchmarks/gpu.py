@@ -1,12 +1,13 @@
-"""Kernel matrices on a GPU, beside the CPU on the same trees.
+"""Kernel matrices on a GPU, compared with the CPU on the same trees.
 
-    python -m benchmarks.gpu --check            # every kernel on random banks against the core; writes gpu-check.md and .json
-    python -m benchmarks.gpu [STEP...]          # times; writes gpu.json into --out
-    python -m benchmarks.gpu --page FILE        # the page of such a file
+    python -m benchmarks.gpu --check            # compare every kernel with the CPU on random data; write gpu-check.json
+    python -m benchmarks.gpu [STEP...]          # measure times; write gpu.json into --out
+    python -m benchmarks.gpu --page FILE        # write the page of such a file
 
-Needs a GPU with CuPy; with `--device emulated` the device code's CPU build does the same, slowly. A time is the best of five after one that is
-not counted. The device's time is that of filling a matrix there, from what was prepared of the trees; preparing, copying to the host, and the whole
-way from a Treebank to a NumPy array are given apart.
+Requires a GPU with CuPy. With `--device emulated`, the CPU build of the device code is used, which is
+slow. Times are the best of five runs after a warm-up run. The device time is the time to fill a matrix
+from prepared trees. Preparation, the copy to the host, and the total time from a Treebank to a NumPy
+array are measured separately.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ QUERIES, K = 1000, 10
 
 
 class Bench:
-    """What measures on a device."""
+    """Measurements on a device."""
 
     def __init__(self, name: str) -> None:
         self.name, self.device = name, device_named(name)
@@ -89,7 +90,7 @@ class Bench:
 
 
 def fresh(bank: Any) -> Any:
-    """The same examples, with nothing known of them."""
+    """Return the same examples without cached values."""
     return type(bank).from_columns(bank.columns)
 
 
@@ -141,7 +142,7 @@ def cpu_time(kernel: Any, bank: Any, threads: int) -> float:
 
 
 def ceilings(bench: Bench) -> Found:
-    """What the machine can do: a copy on the device, additions to scattered places, a copy to the host."""
+    """Measure the limits of the machine: copies on the device, scattered additions, copies to the host."""
     xp, device = bench.device.xp, bench.device
     a = xp.ones(1 << 28)
     b = xp.empty_like(a)
@@ -191,7 +192,7 @@ def all_trees(bench: Bench) -> list[Found]:
 
 
 def partial(bench: Bench) -> list[Found]:
-    """The same, of partial trees."""
+    """Measure the same for partial trees."""
     rows = [{"kernel": "PT"} | matrix_times(bench, TREE_KERNELS["PT"], staged("all"), "float32", 1)]
     print(rows[-1], flush=True)
     return rows

@@ -1,4 +1,4 @@
-"""The pages of what `benchmarks.gpu` measured: docs/results/gpu.md and gpu-check.md."""
+"""The pages of `benchmarks.gpu`: docs/results/gpu.md and gpu-check.md."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def matrices(rows: list[Found]) -> str:
         "kernel",
         "trees",
         "result",
-        "prepared",
-        "on the device",
-        "copied",
-        "all, to NumPy",
-        "s a billion pairs",
+        "preparation",
+        "device",
+        "copy",
+        "total, to NumPy",
+        "s per billion pairs",
         "largest difference",
     ]
     if "one_core_s" in rows[0]:
-        heads += ["one CPU core", "times as fast"]
+        heads += ["one CPU core", "speed-up"]
     if cores:
-        heads += ["all cores"]
+        heads += ["all CPU cores"]
     lines = []
     for row in rows:
         line = [
@@ -60,31 +60,33 @@ def times(results: Found, made: Found) -> str:
     search = found["million"][0]
     parts = [
         "# Kernel matrices on a GPU",
-        f"`{made['command']}`, commit `{made['commit']}`; {machine(found['about'])}. Best of five after one that is not counted. *On the device*: filling the "
-        "whole matrix there, its mirror image included, from what was prepared of the trees; *prepared*: that, from a Treebank whose counts are known (self-values, where a kernel is "
-        "normalized, come from the CPU); *copied*: to a NumPy array; *all*: one call of `gram(..., device=\"cuda\", out=array)` from a Treebank of which nothing is known, "
-        "into an array whose pages are touched for the first time. *Largest difference*: relative, to the core's values in 13 rows. *Times as fast*: one CPU core of "
-        "that machine beside all of it.",
-        f"The device copies {ceilings['copy_tb_s']:.2f} TB/s within its memory, read and written, and {ceilings['to_host_gb_s']:.0f} GB/s to pages of the host that are there.",
+        f"Created with `{made['command']}` at commit `{made['commit']}`. Machine: {machine(found['about'])}. Times are the best of five runs after a warm-up run. The columns of the tables are:",
+        "- *preparation*: the time to prepare the trees on the device, from a Treebank whose counts are cached. Self-values of normalized kernels are computed on the CPU.\n"
+        "- *device*: the time to fill the whole matrix on the device, including the mirrored half, from prepared trees.\n"
+        "- *copy*: the time to copy the matrix to a NumPy array.\n"
+        "- *total*: one call of `gram(..., device=\"cuda\", out=array)`, from a Treebank without cached values, into a newly allocated array.\n"
+        "- *largest difference*: the largest relative difference from CPU values, in 13 rows.\n"
+        "- *speed-up*: the time of one CPU core of the same machine, divided by *total*.",
+        f"The device copies {ceilings['copy_tb_s']:.2f} TB/s within its memory (reading and writing), and {ceilings['to_host_gb_s']:.0f} GB/s to allocated memory of the host.",
         *found.get("notes", []),
         "## All pairs of 3,914 trees of the Wall Street Journal",
         matrices(found["trees"]),
         "## All pairs of 57,268 trees of all corpora",
         matrices([*found["all"], *found.get("partial", [])]),
-        "## From which size on it pays",
-        "Trees drawn from all corpora.",
+        "## Time by number of trees",
+        "Trees are drawn from all corpora.",
         matrices(found["sizes"]),
         "## Other structures",
-        "The sentences of the Journal as tag sequences, and as sequences of words beside sequences of tags; packed forests of generated sentences.",
+        "The table has the sentences of the Wall Street Journal as tag sequences, and as sequences of words plus sequences of tags. It also has packed forests of generated sentences.",
         matrices(found["others"]),
-        "## Nearest neighbors among a million",
-        f"Ten neighbors of each of {search['queries']:,} trees among {search['trees']:,}, all drawn from a grammar of questions about flights, by normalized subset trees: "
-        f"{search['search_s']:.2f} s, after {search['prepare_s']:.1f} s of preparation. {search['sample']} of the queries on all CPU cores, index included: "
-        f"{search['cpu_s_of_sample']:.1f} s; the same neighbors: {'yes' if search['same_numbers'] else 'no'}; values differ by {search['values_apart']:.0e} at most.",
-        "## A budget",
-        "`device_memory=` for the 3,914 trees, into a NumPy array: what the memory pool took at most, and the time of one call.",
+        "## Nearest neighbors among a million trees",
+        f"The search returns ten neighbors of each of {search['queries']:,} trees among {search['trees']:,}, by normalized subset trees. All trees are drawn from a grammar of questions about flights. The search takes "
+        f"{search['search_s']:.2f} s, after {search['prepare_s']:.1f} s of preparation. For comparison, {search['sample']} of the queries take {search['cpu_s_of_sample']:.1f} s on all CPU cores, including the index. "
+        f"The neighbors are {'the same' if search['same_numbers'] else 'NOT the same'}, and values differ by at most {search['values_apart']:.0e}.",
+        "## Memory limits",
+        "The table shows the peak of the memory pool and the time of one call with `device_memory=`, for the 3,914 trees and a NumPy array.",
         report.table(
-            ("budget", "taken", "time", "largest difference"),
+            ("limit", "peak", "time", "largest difference"),
             [
                 ("none" if row["budget"] is None else f"{row['budget'] >> 20} MiB", f"{row['taken'] / 2**20:.0f} MiB", milliseconds(row["seconds"]), f"{row['error']:.0e}")
                 for row in found["memory"]
@@ -93,10 +95,10 @@ def times(results: Found, made: Found) -> str:
         ),
     ]  # fmt: skip
     if "scoring" in found:
-        parts += ["## Models and products", scores(found["scoring"])]
+        parts += ["## Models and matrix products", scores(found["scoring"])]
     if "bounds" in found:
-        parts += ["## What bounds it", *found["bounds"]]
-    return "\n\n".join(parts) + "\n"
+        parts += ["## Limiting factors", *found["bounds"]]
+    return report.page(parts)
 
 
 def scores(rows: list[Found]) -> str:
@@ -107,9 +109,9 @@ def scores(rows: list[Found]) -> str:
         right=range(1, 6),
     )  # fmt: skip
     return (
-        f"Machines trained on 5,452 questions, normalized kernels, score trees of all corpora.\n\n{table}\n\n"
-        f'`operator(kernel, X, device="cuda") @ V` for {product["trees"]:,} trees and four vectors, normalized subset trees: {product["first_s"]:.1f} s the first time, self-values and '
-        f"the matrix included, which then stays there; {milliseconds(product['device_s'])} each further time. Largest difference {product['error']:.0e}."
+        f"Models trained on 5,452 questions with normalized kernels score trees of all corpora.\n\n{table}\n\n"
+        f'`operator(kernel, X, device="cuda") @ V`, for {product["trees"]:,} trees, four vectors and normalized subset trees, takes {product["first_s"]:.1f} s the first time. This includes self-values and '
+        f"the matrix, which then stays on the device. Each further product takes {milliseconds(product['device_s'])}. The largest difference is {product['error']:.0e}."
     )
 
 
@@ -119,20 +121,21 @@ def checks(results: Found, made: Found) -> str:
     lines = [
         (row["kernel"], 2 * row["seeds"], f"{row['float64']:.0e}", f"{row['float32']:.0e}") for row in check["rows"]
     ]
-    return "\n\n".join(
+    return report.page(
         [
-            "# A GPU beside the core: every kernel on random banks",
-            f"`{made['command']}`, commit `{made['commit']}`; {machine(results['about'])}. {check['banks']} random banks of {len(check['rows'])} kernels, each with itself and "
-            f"with another one. The largest relative difference of a value: {worst['float64']:.0e} in float64, {worst['float32']:.0e} in float32, to which values are rounded "
+            "# GPU and CPU values of every kernel on random data",
+            f"Created with `{made['command']}` at commit `{made['commit']}`. Machine: {machine(results['about'])}.",
+            f"There are {check['banks']} random collections for {len(check['rows'])} kernels. Each was compared with itself and "
+            f"with another one. The largest relative difference is {worst['float64']:.0e} in float64, and {worst['float32']:.0e} in float32, to which values are rounded "
             "when they are stored.",
             *results.get("notes", []),
-            report.table(("kernel", "banks", "float64", "float32"), lines, right=range(1, 4)),
+            report.table(("kernel", "collections", "float64", "float32"), lines, right=range(1, 4)),
         ]
-    ) + "\n"  # fmt: skip
+    )  # fmt: skip
 
 
 def write(path: Path) -> str:
-    """The page of a file that `benchmarks.gpu` has written."""
+    """Write the page of a file of `benchmarks.gpu`, and return its text."""
     results = json.loads(path.read_text())
     is_check = "check" in results
     command = f"python -m benchmarks.gpu{' --check' if is_check else ''}"

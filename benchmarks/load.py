@@ -65,7 +65,7 @@ def explorer(seconds: float, share: float) -> dict[str, Any]:
                 server.terminate()
             said = server.stderr.read()
     if said.strip() not in ("", "stopped"):
-        raise RuntimeError(f"the server said: {said}")
+        raise RuntimeError(f"The server wrote to standard error: {said}")
     begin = watched.at[-1] - seconds
     return {"data": known.name, "trees": len(known.trees), "levels": rows, **growth(watched, begin)}
 
@@ -110,7 +110,7 @@ def scoring(seconds: float, share: float) -> dict[str, Any]:
                 found = list(pool.map(score, chunks))
                 check = rounds % len(chunks)
                 if not np.array_equal(found[check], score(chunks[check])):
-                    raise RuntimeError(f"{name}: 16 threads and one differ in round {rounds}")
+                    raise RuntimeError(f"{name}: the values of 16 threads and of one thread differ in round {rounds}.")
                 scored += CHUNK * len(chunks)
             rounds += 1
             time.sleep((time.monotonic() - begun) * (1 / share - 1))
@@ -130,7 +130,7 @@ def _threads(score: Score, known: Examples) -> dict[str, Any]:
             cpu[threads] = min(cpu[threads], 1e6 * (time.process_time() - used) / (CHUNKS * CHUNK))
     equal = all(np.array_equal(one, other) for t in THREADS for one, other in zip(found[1], found[t], strict=True))
     if not equal:
-        raise RuntimeError("threads change values")
+        raise RuntimeError("The values depend on the number of threads.")
     return {"rates": rates, "cpu_us": cpu, "values": int(sum(np.size(one) for one in found[1])), "equal": equal}
 
 
@@ -154,7 +154,7 @@ def command(seconds: float, share: float) -> dict[str, Any]:
             cpus.append(after.children_user + after.children_system - before.children_user - before.children_system)
             peaks.append(int(run.stderr.split()[-2]) / 1024)
             if len(run.stdout.splitlines()) != 500:
-                raise RuntimeError("treelet predict said something else")
+                raise RuntimeError("treelet predict did not print 500 predictions.")
     return {"calls": len(walls), "trees": 500, "wall_s": walls, "cpu_s": cpus, "peak_mb": peaks}
 
 

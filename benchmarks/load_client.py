@@ -29,7 +29,7 @@ class Client:
         self.pair = known.tree(), known.tree()
 
     def question(self) -> tuple[str, str, bytes]:
-        """What is asked, its address, and the body."""
+        """Return the type, the address and the body of a request."""
         kind = self.random.choices(list(MIX), list(MIX.values()))[0]
         if kind == "file":
             return kind, f"/{self.random.choice(FILES)}", b""

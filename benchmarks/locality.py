@@ -79,15 +79,24 @@ def main() -> None:
     bank = as_sequencebank(lists.parses)
     bank.weights()
     rows = [measured(bank, w, match) for w in (3, 5) for match in ("position", "exact", "count")]
-    made = report.provenance("python -m benchmarks.locality")
-    page = "\n\n".join(
+    results = {"rows": rows, "made_by": report.provenance("python -m benchmarks.locality")}
+    text = page(results)
+    report.write(ROOT / "docs" / "results", "locality-speed", results, text)
+    print(text)
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the results as a Markdown page."""
+    rows = results["rows"]
+    return report.page(
         [
-            "# The locality-convolution matrix beside straightforward versions",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU time of one thread for the matrix of {len(bank):,} parses of 500 "
-            f"sentences (half of it, which is all there is), seven sequences each, and for 325 pairs of some of them in plain Python and with NumPy; all "
+            "# Speed of the locality-convolution kernel",
+            report.created(results["made_by"]),
+            f"The table shows the CPU time of one thread for the matrix of {rows[0]['parses']:,} parses of 500 sentences, with seven sequences per parse. "
+            "The matrix is symmetric, so half of its values are computed. For comparison, simple versions in Python and NumPy compute 325 pairs. All "
             "values are equal.",
             report.table(
-                ("match", "window", "whole matrix, s", "a pair, µs", "NumPy, µs", "Python, µs", "ratio to NumPy", "to Python"),
+                ("match", "window", "whole matrix, s", "µs per pair", "NumPy, µs per pair", "Python, µs per pair", "ratio to NumPy", "ratio to Python"),
                 [
                     (
                         r["match"], r["window"], f"{r['gram_s']:.2f}", f"{r['ours_us']:.2f}", f"{r['numpy_us']:,.0f}",
@@ -98,9 +107,7 @@ def main() -> None:
                 right=range(1, 8),
             ),
         ]
-    ) + "\n"  # fmt: skip
-    report.write(ROOT / "docs" / "results", "locality-speed", {"rows": rows, "made_by": made}, page)
-    print(page)
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

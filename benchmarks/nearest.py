@@ -1,4 +1,4 @@
-"""Nearest neighbors among real trees: one query against a kept index, and a hundred at once against all that there are.
+"""Nearest neighbors among real trees: a single query to a stored index, and a hundred queries together among all trees.
 
 Writes docs/results/nearest.md and .json. Queries and collections are drawn from all staged trees with a fixed seed; a query is never in
 the collection that it is looked for in.
@@ -25,12 +25,12 @@ QUERIES, KEPT, K, THREADS = 100, 20_000, 10, 2
 
 
 def fresh(bank: tl.Treebank) -> tl.Treebank:
-    """The same trees, with nothing known of them."""
+    """Return the same trees without cached values."""
     return tl.Treebank.from_columns(bank.columns)
 
 
 def sorted_rows(kernel: Any, queries: tl.Treebank, bank: tl.Treebank) -> np.ndarray:
-    """The definition: whole rows, sorted; rounding apart, equal values go by number."""
+    """Return the neighbors by definition: sorted rows of the matrix, with ties (up to rounding) in order of index."""
     values = tl.gram(kernel, queries, bank, n_jobs=THREADS)
     return np.argsort(-values.round(12), axis=1, kind="stable")[:, :K]
 
@@ -74,32 +74,37 @@ def main() -> None:
     rows = [measured(name, bank, texts, kept) for name in KERNELS]
     load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
     made = report.provenance("python -m benchmarks.nearest")
-    page = "\n\n".join(
+    results = {"rows": rows, "trees": len(bank), "load": load, "cores": cores, "made_by": made}
+    text = page(results)
+    report.write(ROOT / "docs" / "results", "nearest", results, text)
+    print(text)
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the results as a Markdown page."""
+    trees, load, cores = (results[name] for name in ("trees", "load", "cores"))
+    busy = " (more than the number of cores: other processes were running)" if load > cores else ""
+    return report.page(
         [
-            "# Nearest neighbors: what a query costs",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. Ten neighbors, normalized kernels, trees of newspapers, "
-            f"questions and biomedical articles; {QUERIES} queries that are not among them, as bracketed text. A query is asked alone, in one thread, of "
-            f"`Nearest` fitted to {KEPT:,} trees; without an index that is kept, `nearest` makes one for it. All {QUERIES} at once go by `nearest` in "
-            f"{THREADS} threads, from a Treebank of {len(bank):,} trees of which nothing is known: index and self-values are counted. Wall time on {cores} cores with a load of {load:.1f}"
-            f"{' (more than the cores: others had work there, too)' if load > cores else ''}; CPU time, of all threads, where it is said, which that lengthens less.",
+            "# Speed of nearest-neighbor search",
+            report.created(results["made_by"]),
+            f"The search returns ten neighbors by normalized kernels, among trees of newspapers, questions and biomedical articles. {QUERIES} other trees are the queries, as "
+            "bracketed text.",
+            f"- *One query* is a single query in one thread to a `Nearest` object fitted to {KEPT:,} trees.\n"
+            "- *Without a stored index*, `nearest` builds the index for a single query.\n"
+            f"- *All queries* are passed to `nearest` together, in {THREADS} threads, with a new Treebank of {trees:,} trees. The time includes the index and the self-values.",
+            f"Times are wall-clock times on {cores} cores with a load of {load:.1f}{busy}. CPU times are those of all threads and depend less on the load.",
             report.table(
-                ("kernel", "fit, s", "one query, median, ms", "mean", "most", "mean CPU", "not kept, ms", f"{QUERIES} x {len(bank):,}, s", "CPU, s", "as whole rows sorted"),
+                ("kernel", "fit, s", "one query, median, ms", "mean, ms", "maximum, ms", "mean CPU, ms", "without a stored index, ms", f"all {QUERIES} queries among {trees:,} trees, s", "CPU, s", "equal to sorted matrix rows"),
                 [
                     (r["kernel"], f"{r['fit_s']:.2f}", *(f"{r['query_ms'][key]:.1f}" for key in ("median", "mean", "most", "cpu")),
                      f"{r['not_kept_ms']:.0f}", f"{r['all_s']:.2f}", f"{r['all_cpu_s']:.2f}", "yes" if r["equal"] else "no")
-                    for r in rows
+                    for r in results["rows"]
                 ],
                 right=range(1, 9),
             ),
         ]
-    ) + "\n"  # fmt: skip
-    report.write(
-        ROOT / "docs" / "results",
-        "nearest",
-        {"rows": rows, "trees": len(bank), "load": load, "cores": cores, "made_by": made},
-        page,
-    )
-    print(page)
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A matrix by the two worker processes of a Dask cluster beside the same matrix by two threads: wall time, everything counted.
+"""Compare two worker processes of a Dask cluster with two threads: wall-clock time of the same matrices.
 
 Writes docs/results/dask.md and .json.
 """
@@ -31,7 +31,7 @@ def seconds(kernel: Any, bank: tl.Treebank, **options: Any) -> tuple[float, np.n
 
 
 def measured(client: Client, name: str, kernel: Any, bank: tl.Treebank, dtype: str, repeats: int) -> dict[str, Any]:
-    """Threads and workers in turn; the first time counts too, and the least is told."""
+    """Measure threads and workers alternately. The minimum is reported; the first run counts, too."""
     threads, workers = [], []
     for _ in range(repeats):
         took, expected = seconds(kernel, bank, dtype=dtype)
@@ -41,7 +41,7 @@ def measured(client: Client, name: str, kernel: Any, bank: tl.Treebank, dtype: s
         same = bool(np.array_equal(expected, found))
         del expected, found
         if not same:
-            raise SystemExit(f"{name}: the workers' matrix is another")
+            raise SystemExit(f"{name}: the matrices of the workers and of the threads differ.")
     least = min(threads), min(workers)
     return {"kernel": name, "n": len(bank), "dtype": dtype, "threads_s": least[0], "workers_s": least[1], "ratio": least[1] / least[0]}  # fmt: skip
 
@@ -56,26 +56,32 @@ def main() -> None:
         ("PT", tl.PartialTree(), all_trees[:10_000], "float32", REPEATS),
     ]
     with LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:  # fmt: skip
-        tl.gram(tl.SubsetTree(), wsj[:10], client=client)  # workers have imported treelet
+        tl.gram(tl.SubsetTree(), wsj[:10], client=client)  # makes the workers import treelet
         rows = [measured(client, *task) for task in tasks]
-    made = report.provenance("python -m benchmarks.on_dask")
-    page = "\n\n".join(
+    results = {"rows": rows, "made_by": report.provenance("python -m benchmarks.on_dask")}
+    text = page(results)
+    report.write(ROOT / "docs" / "results", "dask", results, text)
+    print(text)
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the results as a Markdown page."""
+    return report.page(
         [
-            "# Two worker processes beside two threads",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. Wall seconds of `gram` with everything counted, the least of several turns; the cluster is up and its "
-            "workers have imported treelet. Client, scheduler and both workers share two cores. All matrices are equal to the bit.",
+            "# Dask workers compared with threads",
+            report.created(results["made_by"]),
+            "The table shows the wall-clock time of complete calls of `gram` in seconds, the minimum of several runs. The cluster is already running, and its "
+            "workers have imported treelet. The client, the scheduler and both workers share two cores. All matrices are equal to the bit.",
             report.table(
-                ("kernel", "trees", "numbers", "two threads, s", "two workers, s", "ratio"),
+                ("kernel", "trees", "dtype", "two threads, s", "two workers, s", "ratio"),
                 [
                     (r["kernel"], f"{r['n']:,}", r["dtype"], f"{r['threads_s']:.2f}", f"{r['workers_s']:.2f}", f"{r['ratio']:.2f}")
-                    for r in rows
+                    for r in results["rows"]
                 ],
                 right=(1, 3, 4, 5),
             ),
         ]
-    ) + "\n"  # fmt: skip
-    report.write(ROOT / "docs" / "results", "dask", {"rows": rows, "made_by": made}, page)
-    print(page)
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

@@ -139,41 +139,41 @@ def forest_kernel(grammar: tl.PCFG, sentences: list[list[str]]) -> dict[str, Any
 def page(r: dict[str, Any]) -> str:
     made, kernel = r["made_by"], r["kernel"]
     n, a = r["nltk"], r["atis"]
-    return "\n\n".join(
+    return report.page(
         [
             "# Speed of the parser and of the forest kernel",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU time of one thread.",
+            f"{report.created(made)} Times are CPU times of one thread.",
             "## Parsing",
-            "Grammars from 3,500 trees of the Wall Street Journal sample. \"100 best\" includes the chart and making the trees; "
-            "\"forest\" includes the chart, pruned at 8; the ratio is forest to chart alone.",
+            "Grammars are estimated from 3,500 trees of the Wall Street Journal sample. Times are milliseconds per sentence. *100 best* includes the chart and the construction of the trees. "
+            "*Forest* includes the chart, and is pruned at 8.",
             report.table(
-                ("grammar", "sentences", "words", "chart, ms", "100 best, ms", "forest, ms", "forest / chart"),
+                ("grammar", "sentences", "words per sentence", "chart, ms", "100 best, ms", "forest, ms", "forest / chart"),
                 [
                     (s["name"], s["sentences"], f"{s['words']:.1f}", f"{s['chart_ms']:.2f}", f"{s['kbest_ms']:.2f}", f"{s['forest_ms']:.2f}", f"{s['forest_ratio']:.2f}")
                     for s in r["speeds"]
                 ],
                 right=range(1, 7),
             ),
-            f"NLTK's `ViterbiParser` with the same {n['rules']:,} rules on {n['sentences']} sentences of {n['words']:.1f} words, "
-            f"one best parse, in the same minute: {n['nltk_ms']:,.0f} ms a sentence against {n['ours_ms']:.2f} ms: "
-            f"**{n['ratio']:,.0f} times**. The best probability agrees on {n['agree']} of {n['sentences']}.",
-            f"The ATIS grammar (5,517 productions): the number of parses is right for {a['right']} of {a['sentences']} sentences, "
-            f"up to {a['largest']:,} parses, all forests together in {a['seconds']:.3f} s.",
+            f"**treelet is {n['ratio']:,.0f} times as fast as NLTK's `ViterbiParser`.** With the same {n['rules']:,} rules, on {n['sentences']} sentences of {n['words']:.1f} words on average, "
+            f"NLTK takes {n['nltk_ms']:,.0f} ms per sentence for the best parse, and treelet {n['ours_ms']:.2f} ms, measured at the same time. "
+            f"The best probability is the same for {n['agree']} of {n['sentences']} sentences.",
+            f"With the ATIS grammar (5,517 productions), the number of parses is correct for {a['right']} of {a['sentences']} sentences, "
+            f"with up to {a['largest']:,} parses. All forests together take {a['seconds']:.3f} s.",
             "## The forest kernel",
-            f"{kernel['forests']} forests of sentences of about 20 words, all pairs; the subset-tree kernel on their best parses takes "
-            f"{kernel['tree_us']:.2f} µs a pair.",
+            f"The table has the kernel values of all pairs of {kernel['forests']} forests, of sentences with about 20 words. The subset-tree kernel on their best parses takes "
+            f"{kernel['tree_us']:.2f} µs per pair.",
             report.table(
-                ("pruned at", "nodes", "edges", "trees, median", "distinct sub-forests", "µs a pair", "against trees", "matched edge pairs a pair"),
+                ("pruned at", "nodes", "edges", "trees (median)", "distinct sub-forests", "µs per pair", "ratio to trees", "matched edges per pair of forests"),
                 [
                     (f"{k['prune']:g}", f"{k['nodes']:.0f}", f"{k['edges']:.0f}", f"{k['trees']:.3g}", f"{k['distinct']:,}", f"{k['us']:.1f}", f"{k['us'] / kernel['tree_us']:.1f}x", f"{k['matched']:.0f}")
                     for k in kernel["rows"]
                 ],
                 right=range(8),
             ),
-            f"Time grows with the matched pairs to the power {kernel['slope']:.2f} (from threshold 4 on): near-linear.",
+            f"From threshold 4 on, the time grows with the number of matched pairs to the power {kernel['slope']:.2f}, which is nearly linear.",
             "![forest kernel](parsing-speed.png)",
         ]
-    ) + "\n"  # fmt: skip
+    )  # fmt: skip
 
 
 def picture(r: dict[str, Any], path: Path) -> None:

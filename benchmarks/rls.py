@@ -1,4 +1,4 @@
-"""Regularized least squares: one fit, a path of nine strengths, and the decomposition's share. CPU time of one thread.
+"""Regularized least squares: CPU time of one fit, of a path of nine strengths, and the share of the decomposition.
 
 Writes docs/results/rls-speed.md and .json.
 """
@@ -37,24 +37,30 @@ def measured(make: Any, n: int) -> dict[str, Any]:
 
 def main() -> None:
     rows = [measured(make, n) for n in (1500, 3000) for make in (RLS, RankRLS)]
-    made = report.provenance("python -m benchmarks.rls")
-    page = "\n\n".join(
+    results = {"rows": rows, "made_by": report.provenance("python -m benchmarks.rls")}
+    text = page(results)
+    report.write(ROOT / "docs" / "results", "rls-speed", results, text)
+    print(text)
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the results as a Markdown page."""
+    return report.page(
         [
-            "# Regularized least squares: what leave-one-out and a path cost",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU seconds of one thread, kernel matrix given, groups of five; a fit "
-            "includes all leave-one-out and leave-group-out predictions.",
+            "# Speed of regularized least squares",
+            report.created(results["made_by"]),
+            "The table shows CPU seconds of one thread, with a precomputed kernel matrix of n examples and groups of five. A fit includes all "
+            "leave-one-out and leave-group-out predictions.",
             report.table(
-                ("learner", "n", "one fit, s", "with nine strengths, s", "ratio", "decomposition's share"),
+                ("learner", "n", "one fit, s", "with nine strengths, s", "ratio", "share of the decomposition"),
                 [
                     (r["learner"], r["n"], f"{r['fit_s']:.2f}", f"{r['path_s']:.2f}", f"{r['ratio']:.2f}", f"{100 * r['decomposition']:.0f} %")
-                    for r in rows
+                    for r in results["rows"]
                 ],
                 right=range(1, 6),
             ),
         ]
-    ) + "\n"  # fmt: skip
-    report.write(ROOT / "docs" / "results", "rls-speed", {"rows": rows, "made_by": made}, page)
-    print(page)
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

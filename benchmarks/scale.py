@@ -1,9 +1,10 @@
-"""Time and memory from a thousand trees to a million, each measure in a process of its own; and how distinct subtrees grow.
+"""Time and memory from a thousand trees to a million, each task in a separate process, and the growth of distinct subtrees.
 
     python -m benchmarks.scale                 # all
-    python -m benchmarks.scale nearest sketch  # some steps again; the others stay as they were measured
+    python -m benchmarks.scale nearest sketch  # repeat some steps; the results of the others are kept
 
-Trees are drawn from two grammars, and what is learned is which one a tree is from. Heaps' law needs the staged corpora.
+Trees are drawn from two grammars, and the classifier predicts the grammar of a tree. Heaps' law needs
+the corpora.
 Writes docs/results/scale.json, .md and .png.
 """
 
@@ -167,11 +168,11 @@ STEPS = {
     "read": Step("read and intern", read, 1_000_000, 1, 1),
     "float64": Step("matrix, float64", lambda n, clock: matrix(n, clock, "float64"), 10_000, 2, 2),
     "float32": Step("matrix, float32", lambda n, clock: matrix(n, clock, "float32"), 10_000, 2, 2),
-    "disk": Step("matrix to disk, float32, memory=1GiB", disk, 10_000, 2, 0, "1 GiB and the trees"),
-    "product": Step("K @ v by `operator`", product, 10_000, 2, 1),
+    "disk": Step("matrix to disk, float32, memory=1GiB", disk, 10_000, 2, 0, "1 GiB plus the trees"),
+    "product": Step("K @ v with `operator`", product, 10_000, 2, 1),
     "nearest": Step(f"`Nearest`, {QUERIES:,} queries, 2 threads", nearest, 1_000_000, 1, 1),
     "nystroem": Step(f"`Nystroem`, {LANDMARKS} landmarks, from a file", nystroem, 100_000, 1, 0),
-    "sketch": Step(f"`TreeSketch`, {COMPONENTS}, and SGDClassifier, from a file", sketch, 1_000_000, 1, 0),
+    "sketch": Step(f"`TreeSketch`, {COMPONENTS} components, and SGDClassifier, from a file", sketch, 1_000_000, 1, 0),
 }
 
 

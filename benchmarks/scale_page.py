@@ -1,4 +1,4 @@
-"""What benchmarks.scale measured, told and drawn."""
+"""The page and the picture of the scaling benchmark, from its JSON."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ LARGEST_ID = 2**31 - 1
 
 
 def page(results: Found) -> str:
-    made = results["made_by"]
+    """Return the results as a Markdown page."""
     rows = {(row["step"], row["n"]): row for row in results["rows"]}
     parts = [
-        "# From a thousand trees to a million",
-        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU seconds (of all threads) and peak memory of a process that reads the trees and does this one thing; "
-        "what stands in brackets was not measured but follows from the last measured size: pairs grow with n², the rest with n. "
-        "Trees are drawn from two grammars (`PCFG.sample`), 35 nodes each; SST, λ = 0.4, normalized, one thread unless said otherwise.",
-        report.table(("", *(f"{n:,} trees" for n in SIZES)), [_row(name, rows) for name in STEPS], right=range(1, 5)),
+        "# Scaling from a thousand trees to a million",
+        report.created(results["made_by"]),
+        "The table shows CPU time (of all threads) and peak memory of a process that reads the trees and performs one task. "
+        "Values in parentheses are extrapolated from the largest measured size: pairs grow with n², everything else with n. "
+        "Trees are drawn from two grammars (`PCFG.sample`) and have about 35 nodes each. The kernel is normalized SST with λ = 0.4. Tasks use one thread unless stated otherwise.",
+        report.table(("task", *(f"{n:,} trees" for n in SIZES)), [_row(name, rows) for name in STEPS], right=range(1, 5)),
         *_million(rows),
         "## Heaps' law",
         *_heaps(results["heaps"]),
     ]  # fmt: skip
-    return "\n\n".join(parts) + "\n"
+    return report.page(parts)
 
 
 def _row(name: str, rows: dict[tuple[str, int], Found]) -> tuple[str, ...]:
@@ -45,7 +46,7 @@ def _row(name: str, rows: dict[tuple[str, int], Found]) -> tuple[str, ...]:
 
 
 def _time(seconds: float) -> str:
-    """In the unit that one would say it in.
+    """Format a duration in a suitable unit.
 
     >>> _time(0.0312), _time(31.2), _time(312), _time(31200), _time(3.12e6)
     ('31 ms', '31 s', '5.2 min', '8.7 h', '36 d')
@@ -68,32 +69,33 @@ def _short(value: float) -> str:
 
 
 def _million(rows: dict[tuple[str, int], Found]) -> list[str]:
-    told = []
+    texts = []
     n = SIZES[-1]
     if (found := rows.get(("read", n))) is not None:
-        told.append(
-            f"Interned, {n:,} trees have {found['distinct']:,} distinct subtrees and words and take {found['bytes_a_tree']:.0f} bytes a tree; "
-            f"{n / found['cpu_s']:,.0f} trees a second are read."
+        texts.append(
+            f"**Reading.** After interning, {n:,} trees have {found['distinct']:,} distinct subtrees and words, and take {found['bytes_a_tree']:.0f} bytes per tree. "
+            f"{n / found['cpu_s']:,.0f} trees per second are read."
         )
     if (found := rows.get(("sketch", n))) is not None:
-        told.append(
-            f"Read, sketched ({COMPONENTS} numbers a tree), learned on {0.9 * n:,.0f} and tested on {found['tested']:,}: {found['cpu_s']:.0f} s of CPU time "
-            f"({found['sketch_s']:.0f} sketching, {found['learn_s']:.0f} learning; {found['wall_s']:.0f} s of wall time, two threads), {n / found['wall_s']:,.0f} trees a second, "
-            f"{100 * found['accuracy']:.1f} % right (half of the trees are of either kind), peak {_size(found['peak_mb'])}."
+        texts.append(
+            f"**Sketching and learning.** The trees are read and sketched ({COMPONENTS} numbers per tree). A linear model is trained on {0.9 * n:,.0f} and tested on {found['tested']:,} trees. "
+            f"This takes {found['cpu_s']:.0f} s of CPU time ({found['sketch_s']:.0f} for sketching, {found['learn_s']:.0f} for learning) and {found['wall_s']:.0f} s of wall-clock time "
+            f"with two threads, or {n / found['wall_s']:,.0f} trees per second. The accuracy is "
+            f"{100 * found['accuracy']:.1f} %, with two classes of equal size. The peak memory is {_size(found['peak_mb'])}."
         )
     if (found := rows.get(("nearest", n))) is not None:
-        told.append(
-            f"{QUERIES:,} queries among them, the ten nearest each, exactly: {found['wall_s']:.0f} s of wall time with two threads "
-            f"({found['cpu_s']:.0f} s of CPU time), after {found['fit_s']:.0f} s for the index; peak {_size(found['peak_mb'])}."
+        texts.append(
+            f"**Searching.** {QUERIES:,} exact queries for the ten nearest trees take {found['wall_s']:.0f} s of wall-clock time with two threads "
+            f"({found['cpu_s']:.0f} s of CPU time), after {found['fit_s']:.0f} s for the index. The peak memory is {_size(found['peak_mb'])}."
         )
-    return ["## A million", *told] if told else []
+    return ["## A million trees", *texts] if texts else []
 
 
 def _heaps(fits: list[Found]) -> list[str]:
     if not fits:
         return ["Not measured."]
     table = report.table(
-        ("corpus", "trees", "nodes a tree", "distinct subtrees", "a", "b", "b, later half", "largest residual"),
+        ("corpus", "trees", "nodes per tree", "distinct subtrees", "a", "b", "b, second half", "largest residual"),
         [
             (
                 fit["corpus"], f"{fit['trees']:,}", f"{fit['nodes_a_tree']:.1f}", f"{fit['distinct']:,}", f"{fit['a']:.1f}", f"{fit['b']:.3f}", f"{fit['b_late']:.3f}",
@@ -106,11 +108,11 @@ def _heaps(fits: list[Found]) -> list[str]:
     whole = next(fit for fit in fits if fit["corpus"] == "all")
     low, high = (whole["distinct"] * (BILLION / whole["trees"]) ** b for b in sorted((whole["b"], whole["b_late"])))
     return [
-        "N trees in random order have about a·N^b distinct subtrees with at least one child; a and b by least squares on logarithms, from 100 trees on.",
+        "N trees in random order have about a·N^b distinct subtrees with at least one child. The values of a and b are least-squares estimates on logarithms, from 100 trees on.",
         table,
-        f"Within one corpus b falls slowly, as words and productions run out; for all together it does not yet. There it gives {low / 1e9:.1f} to {high / 1e9:.1f} billion "
-        f"distinct subtrees for a billion trees; one store numbers at most {LARGEST_ID / 1e9:.2f} billion.",
-        "![Distinct subtrees against trees, and what is left of them beside the law](scale.png)",
+        f"Within one corpus, b decreases slowly, because new words and productions become rare. For all corpora together, b does not decrease yet. It predicts {low / 1e9:.1f} to {high / 1e9:.1f} billion "
+        f"distinct subtrees for a billion trees. A store can number at most {LARGEST_ID / 1e9:.2f} billion.",
+        "![Distinct subtrees by number of trees, and residuals](scale.png)",
     ]
 
 

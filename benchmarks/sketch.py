@@ -170,18 +170,18 @@ def page(results: dict[str, Any]) -> str:
     sketch = next(r for r in results["questions"] if r["vectors"].startswith("TreeSketch, 4,096"))
     larger = next(r for r in results["questions"] if r["vectors"].startswith("TreeSketch, 8,192"))
     total = sketch["features_s"] + sketch["train_s"]
-    return "\n\n".join(
+    return report.page(
         [
-            "# Vectors in place of kernels",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. CPU time of one thread.",
-            f"**SST with 4,096 components: a correlation of {least['pearson']:.4f} with the exact normalized kernel and a mean absolute error of {least['mae']:.4f} "
-            f"at {least['ms']:.2f} ms a tree, unbiased; {pruned['pearson']:.4f} and {pruned['mae']:.4f} at {pruned['ms']:.2f} ms where fragments that no two of the trees share are left out (`min_trees=2`, the default for so many trees).**",
-            "1,000 trees of the Wall Street Journal sample, drawn with seed 0; errors over all 499,500 pairs of two of them, λ 0.4, μ 0.4, normalized. "
+            "# Explicit vectors instead of kernels",
+            f"{report.created(made)} Times are CPU times of one thread.",
+            f"**A sketch of SST with 4,096 components has a correlation of {least['pearson']:.4f} with the exact normalized kernel, and a mean absolute error of {least['mae']:.4f}, "
+            f"at {least['ms']:.2f} ms per tree. It is unbiased.** If fragments that occur in only one of the trees are left out (`min_trees=2`, the default for this number of trees), these are {pruned['pearson']:.4f} and {pruned['mae']:.4f}, at {pruned['ms']:.2f} ms per tree.",
+            "The data is 1,000 trees of the Wall Street Journal sample, drawn with seed 0. Errors are measured over all 499,500 pairs, with λ 0.4 and μ 0.4, for normalized kernels. "
             f"Exact values have a standard deviation of {least['deviation']:.3f} (SST) and {picked['PT', 1, 4096]['deviation']:.3f} (PT). "
-            "*Expected* is `TreeSketch.error_`, the root of the mean variance; by Chebyshev's inequality at most 5 % of values are off by more than 6.3 of it: *beyond* is the share that is.",
-            "![error against components](sketch.png)",
+            "*Expected error* is `TreeSketch.error_`, the square root of the mean variance. By Chebyshev's inequality, at most 5 % of the values have an error of more than 6.3 times this. *Beyond* is the measured share of such values.",
+            "![error by number of components](sketch.png)",
             report.table(
-                ("kernel", "`min_trees`", "components", "counted exactly", "expected", "RMSE", "mean absolute", "99 % below", "beyond", "correlation", "fit, ms a tree", "transform, ms a tree"),
+                ("kernel", "`min_trees`", "components", "exactly counted", "expected error", "RMSE", "mean absolute error", "99 % below", "beyond", "correlation", "fit, ms per tree", "transform, ms per tree"),
                 [
                     (r["kernel"], r["min_trees"], f"{r['components']:,}", f"{r['exact']:,}", f"{r['expected']:.4f}", f"{r['rmse']:.4f}", f"{r['mae']:.4f}", f"{r['q99']:.4f}",
                      f"{100 * r['beyond']:.2f} %", f"{r['pearson']:.4f}", f"{r['fit_ms']:.3f}", f"{r['ms']:.3f}")
@@ -189,24 +189,25 @@ def page(results: dict[str, Any]) -> str:
                 ],
                 right=range(1, 12),
             ),
-            "Fit and transform include the exact self-values by which vectors are normalized.",
-            "## Landmarks",
-            "The same trees, SST; the mean of five seeds. Errors of the whole matrix, relative to it: Frobenius norm, spectral norm; *best possible* is the eigendecomposition. "
-            "Time: fit and transform.",
+            "Fit and transform include the exact self-values that normalize the vectors.",
+            "## Landmarks (Nyström)",
+            "The trees are the same, with SST, and values are means of five seeds. Errors are those of the whole matrix, relative to its Frobenius norm or spectral norm. *Best possible* is the eigendecomposition. "
+            "Times include fit and transform.",
             report.table(
-                ("landmarks", "sampling", "Frobenius", "spectral", "ms a tree"),
+                ("landmarks", "sampling", "Frobenius error", "spectral error", "ms per tree"),
                 [(r["landmarks"], r["sampling"], f"{r['frobenius']:.4f}", f"{r['spectral']:.4f}", f"{r['ms']:.2f}" if "ms" in r else "") for r in results["landmarks"]],
                 right=(0, 2, 3, 4),
             ),
-            "## Questions",
-            "5,452 training and 500 test questions, six classes, SST with leaves, λ 0.3, C 10, as [chosen by cross-validation](questions.md); linear machines are scikit-learn's "
-            "`LinearSVC(C=10, tol=0.1)` and `RidgeClassifier(alpha=0.3)`. Seconds of CPU time. "
-            f"**With LinearSVC the sketch is {100 * (kernel['accuracy'] - larger['accuracy']):.1f} points below the exact kernel with 8,192 components and {100 * (kernel['accuracy'] - sketch['accuracy']):.1f} with 4,096 (the mean of three seeds; "
-            f"500 questions have a standard error of 1.3 points). It is not faster here:** the kernel machine takes {kernel['train_s']:.1f} s "
-            f"in all, features and linear machine {total:.1f} s with 4,096, most of it LinearSVC's. The one grows with the square of the examples and the other with their number, so that they would "
-            f"meet at about {round(5452 * total / kernel['train_s'], -3):,.0f} questions, and a sketch would take a tenth of the time at ten times as many (extrapolated, not measured).",
+            "## Question classification",
+            "There are 5,452 training and 500 test questions in six classes. The kernel is SST with leaves, λ 0.3 and C 10, as [chosen by cross-validation](questions.md). The linear models are "
+            "`LinearSVC(C=10, tol=0.1)` and `RidgeClassifier(alpha=0.3)` of scikit-learn. Times are CPU seconds.",
+            f"**With LinearSVC, the accuracy of the sketch is {100 * (kernel['accuracy'] - larger['accuracy']):.1f} points below that of the exact kernel with 8,192 components, and {100 * (kernel['accuracy'] - sketch['accuracy']):.1f} points below with 4,096.** These are means of three seeds; "
+            "with 500 questions, the standard error is 1.3 points.",
+            f"**The sketch is not faster here.** The kernel SVM takes {kernel['train_s']:.1f} s "
+            f"in total. With 4,096 components, features and linear model take {total:.1f} s, most of it for LinearSVC. The time of the kernel SVM grows with the square of the number of examples, and that of the sketch linearly. Both would take "
+            f"the same time at about {round(5452 * total / kernel['train_s'], -3):,.0f} questions. With ten times as many, a sketch would take a tenth of the time (extrapolated, not measured).",
             report.table(
-                ("vectors", "machine", "seeds", "features, s", "training, s", "accuracy", "from – to"),
+                ("vectors", "classifier", "seeds", "features, s", "training, s", "accuracy", "range over seeds"),
                 [
                     (r["vectors"], r["machine"], r.get("seeds", ""), f"{r['features_s']:.2f}" if r["features_s"] else "", f"{r['train_s']:.2f}", f"{100 * r['accuracy']:.1f}",
                      f"{100 * r['least']:.1f} – {100 * r['most']:.1f}" if r.get("seeds", 1) > 1 else "")
@@ -215,7 +216,7 @@ def page(results: dict[str, Any]) -> str:
                 right=(2, 3, 4, 5, 6),
             ),
         ]
-    ) + "\n"  # fmt: skip
+    )  # fmt: skip
 
 
 def draw(results: dict[str, Any], path: Path) -> None:

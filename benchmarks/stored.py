@@ -68,7 +68,7 @@ def start(n: int, out: Path | None = None) -> subprocess.Popen[str]:
 def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
     text, _ = process.communicate()
     if process.returncode != 0:
-        raise SystemExit(f"a child ended with {process.returncode}")
+        raise SystemExit(f"A child process ended with exit code {process.returncode}.")
     found: dict[str, Any] = json.loads(text)
     pairs = found["n"] * (found["n"] + 1) / 2e6
     return found | {"cpu_per_million": found["cpu_s"] / pairs, "wall_per_million": found["wall_s"] / pairs}
@@ -90,7 +90,7 @@ def killed(out: Path, seconds: float) -> dict[str, Any]:
 
 
 def same(first: Path, second: Path) -> bool:
-    """Whether two files are equal, byte by byte."""
+    """Return whether two files are equal, byte by byte."""
     if first.stat().st_size != second.stat().st_size:
         return False
     with first.open("rb") as one, second.open("rb") as two:
@@ -121,22 +121,23 @@ def page(found: dict[str, Any], made: dict[str, Any]) -> str:
     disk, last = found["disk"], found["last"]
     rows = [
         (what, f"{r['n']:,}", f"{r['cpu_s']:.1f}", f"{r['wall_s']:.1f}", f"{r['cpu_per_million']:.4f}", f"{r['peak'] / 2**30:.2f}")
-        for what, r in (("in memory", found["memory"]), (f"to disk, `memory=\"{BUDGET}\"`", disk), ("the last of the runs that went on", last))
+        for what, r in (("in memory", found["memory"]), (f"to disk, `memory=\"{BUDGET}\"`", disk), ("last of the resumed runs", last))
     ]  # fmt: skip
     kills = "; ".join(f"after {k['after_s']:.0f} s, {k['tiles']} of {k['of']} tiles done" for k in found["kills"])
-    return "\n\n".join(
+    return report.page(
         [
-            "# Large matrices, in memory and on disk",
-            f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. `{KERNEL!r}` on trees of all staged corpora, float32, one thread. The CPU time is that of "
-            "the whole call, the index, the system's and the mirror image included; a million pairs of n (n + 1) / 2. The peak is that of the process, "
-            f"which holds the examples too ({disk['before'] / 2**30:.2f} GiB before the call); pages of files are the system's.",
+            "# Large matrices in memory and on disk",
+            report.created(made),
+            f"The kernel is `{KERNEL!r}`, on trees of all corpora, with float32 results and one thread. CPU times are those of "
+            "the whole call, including the index, system time and the mirrored half. A matrix has n (n + 1) / 2 pairs. The peak memory is that of the process, "
+            f"including the examples ({disk['before'] / 2**30:.2f} GiB before the call), but without pages of mapped files.",
             report.table(
-                ("result", "trees", "CPU s", "wall s", "CPU s a million pairs", "peak, GiB"), rows, right=range(1, 6)
+                ("result", "trees", "CPU, s", "wall clock, s", "CPU s per million pairs", "peak, GiB"), rows, right=range(1, 6)
             ),
-            f"Killed (SIGKILL) {len(found['kills'])} times at random: {kills}. Gone on with, the file of {found['bytes']:,} bytes is "
-            f"{'identical to' if found['same'] else 'NOT that of'} that of a run without an end.",
+            f"A run was killed (SIGKILL) {len(found['kills'])} times at random moments: {kills}. After it was resumed and completed, the file of {found['bytes']:,} bytes is "
+            f"{'identical to' if found['same'] else 'NOT identical to'} that of an uninterrupted run.",
         ]
-    ) + "\n"  # fmt: skip
+    )  # fmt: skip
 
 
 def main() -> None:

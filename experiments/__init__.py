@@ -1,8 +1,8 @@
-"""The papers' experiments, a page each with the printed figures beside ours: ``python -m experiments``.
+"""Experiments of the papers, with one page each that compares the printed figures with ours: ``python -m experiments``.
 
-They stand beside the package, not in it: they use its public parts as anyone would. An experiment is a module that
-measures (``run``) and one beside it that tells (``NAME_page``: ``page``, ``picture``, ``claims``), so that a page can be
-worded anew from what was measured.
+The experiments are not part of the package and use only its public parts. An experiment has one module
+that measures (``run``) and one that writes the page (``NAME_page``: ``page``, ``picture``, ``claims``).
+Pages can therefore be rewritten from stored results.
 """
 
 from __future__ import annotations
@@ -12,18 +12,22 @@ from typing import Any, NamedTuple
 
 
 class Experiment(NamedTuple):
-    """A page: what it shows, the corpora it needs (folders under ``TREELET_DATA``), and how long it takes.
+    """An experiment: its description, corpora (folders under ``TREELET_DATA``) and run time.
 
     Attributes
     ----------
     module : str
-        What measures.
+        Module that measures.
+    what : str
+        Description.
+    data : tuple of str
+        Corpora.
     minutes : int
-        CPU time in its usual setting; a quick run takes at most two.
+        CPU time of a full run, in minutes. A quick run takes at most two.
     given : mapping
-        What the module is told for this page.
+        Arguments of the module for this page.
     options : tuple of str
-        What it can be told besides what all can.
+        Additional command-line options.
     """
 
     module: str

@@ -1,4 +1,4 @@
-"""``python -m experiments``: the papers' experiments, their figures beside ours."""
+"""``python -m experiments``: experiments of the papers, repeated with treelet."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from experiments import EXPERIMENTS
+from treelet.checks import plural
 from treelet.cli.main import Command, start
 from treelet.cli.options import JsonOption
 from treelet.cli.overwriting import READ, OutputFile
@@ -20,42 +21,44 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions
 @app.command(cls=Command)
 def command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Without it, the experiments are listed.")
+        str | None, typer.Argument(metavar="[NAME]", help="Experiment to run. Without a name, list all experiments.")
     ] = None,
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="A small setting, to see that it works.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Run a small version, as a check.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Write NAME.json, NAME.md and NAME.png there."),
+        typer.Option("--out", "-o", metavar="FOLDER", help="Write NAME.json, NAME.md and NAME.png to this folder."),
         OutputFile("*.json", "*.md", "*.png"),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Threads; -1: one a core.")] = 1,
-    seed: Annotated[int, typer.Option(metavar="N", help="For whatever is random.")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Number of threads; -1 for all cores.")] = 1,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed for random choices.")] = 0,
     treebank: Annotated[
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="collins-duffy: flights (generated), questionbank, wsj, wsj-markovised, or a file.",
+            help="collins-duffy: treebank, either flights (generated), questionbank, wsj, wsj-markovised, or a file.",
         ),
         READ,
     ] = None,
     nbest: Annotated[
-        str | None, typer.Option(metavar="FILE", help="collins-duffy: another parser's lists."), READ
+        str | None, typer.Option(metavar="FILE", help="collins-duffy: candidate lists of another parser."), READ
     ] = None,
-    splits: Annotated[int | None, typer.Option(metavar="N", min=1, help="collins-duffy: random splits.")] = None,
+    splits: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="collins-duffy: number of random splits.")
+    ] = None,
     json: JsonOption = False,
     pages: Annotated[
         bool,
-        typer.Option("--pages", help="Word all pages and the index again, from what was measured before."),
+        typer.Option("--pages", help="Write all pages and the index again, from stored results."),
     ] = False,
     explain: Annotated[
         str | None,
-        typer.Option(metavar="WHY", help="Say why the changes since the pages were made cannot alter a figure."),
+        typer.Option(metavar="WHY", help="Record why code changes since the measurements do not affect the figures."),
     ] = None,
 ) -> None:
-    """Run an experiment from the literature again.
+    """Repeat an experiment from the literature.
 
-    The corpora are looked for in the folder that TREELET_DATA names.
+    Corpora are read from the folder in the environment variable TREELET_DATA.
     """
     if pages or explain:
         again(explain)
@@ -80,17 +83,17 @@ def command(
 
 
 def again(why: str | None) -> None:
-    """Write down why changes do not matter, if that is asked for, and all pages anew."""
+    """Write all pages again. If a reason is given, first record it for all changed files."""
     from experiments import index, sources
 
     if why:
         files = sources.explain(index.pages() | index.benchmarks(), why)
-        print(f"{len(files)} changed files explained" + "".join(f"\n  {path}" for path in files))
+        print(f"{plural(len(files), 'changed file')} explained" + "".join(f"\n  {path}" for path in files))
     print("\n".join(f"written: {path.relative_to(sources.ROOT)}" for path in index.write_again()))
 
 
 def listing() -> str:
-    """Each experiment: what it shows, the corpora it needs, and how long it takes."""
+    """Return a list of the experiments with their corpora and run times."""
     lines = []
     for name, experiment in EXPERIMENTS.items():
         data = ", ".join(experiment.data) or "none (generated)"

@@ -1,4 +1,4 @@
-"""What the papers claim, what we found, and whether it holds: by rules, the same for all."""
+"""Claims of the papers, our results, and verdicts by fixed rules."""
 
 from __future__ import annotations
 
@@ -9,37 +9,33 @@ from typing import Any, Literal
 from experiments.differences import holm
 
 RULES = """\
-- *greater*: the paper says that one thing is better than another. **Holds** if it is so here with p < 0.05 in every comparison that is
-  named, after Holm's correction for their number; **partly** if it is so in at least one and the contrary in none; else **not**.
-  A difference in the right direction that may be chance is **not** shown.
-- *alike*: the paper says that a thing makes no difference. **Holds** if every 95 % interval of the difference lies within the margin that
-  is named; **partly** if every interval contains 0 but one is wider; else **not**.
-- *within*: the paper gives a figure or a shape. **Holds** if our 95 % interval lies within the bounds that are named; **partly** if it
-  overlaps them; else **not**."""
+- *greater*: the paper claims that one method is better than another. **Holds** if the difference is positive with p < 0.05 in every named comparison, after Holm's correction for their number. **Partly** if this is so in at least one comparison and the opposite in none. Otherwise **not**. A positive difference that is not significant counts as **not**.
+- *alike*: the paper claims that two methods do not differ. **Holds** if every 95 % confidence interval of the difference lies within the named margin. **Partly** if every interval contains 0, but one is wider than the margin. Otherwise **not**.
+- *within*: the paper gives a figure or the shape of a curve. **Holds** if our 95 % confidence interval lies within the named bounds. **Partly** if the interval overlaps the bounds. Otherwise **not**."""
 
 Verdict = Literal["holds", "partly", "not"]
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One sentence of a paper, and what became of it here.
+    """A claim of a paper, with our result.
 
     Attributes
     ----------
     paper, says, printed : str
-        Who, what (in our words), and the printed figure.
+        The paper, its claim in our words, and the printed figure.
     ours : str
-        Our figure with its interval, and the corpus.
+        Our figure with its confidence interval, and the corpus.
     rule : {"greater", "alike", "within"}
-        How the verdict is found.
+        Rule of the verdict.
     tests : sequence of mapping
         For differences ``difference``, ``interval`` and ``p``; for a figure ``value`` and ``interval``.
     margin : float, optional
-        What is no difference.
+        Largest difference that counts as none, for the rule ``"alike"``.
     low, high : float, optional
-        The bounds of a figure.
+        Bounds of a figure, for the rule ``"within"``.
     note : str
-        What a reader must know to believe it.
+        Conditions of the comparison.
 
     Examples
     --------
@@ -62,14 +58,14 @@ class Claim:
 
     @property
     def verdict(self) -> Verdict:
-        """By the rule."""
+        """The verdict, by the rule."""
         if not self.tests:
-            raise ValueError(f"a claim needs a test: {self.says}")
+            raise ValueError(f"The claim {self.says!r} has no tests: a claim needs at least one test.")
         if self.rule == "greater":
             return _greater(self.tests)
         if self.rule == "alike":
             if self.margin is None:
-                raise ValueError(f"a claim that things are alike needs a margin: {self.says}")
+                raise ValueError(f"The claim {self.says!r} has no margin, but the rule 'alike' needs a margin.")
             return _inside([test["interval"] for test in self.tests], -self.margin, self.margin, zero=True)
         return _inside([test["interval"] for test in self.tests], self.low, self.high)
 

@@ -59,7 +59,7 @@ class Split:
         return parses.sample(CANDIDATES, 3 * self.seed + number)
 
     def answers(self, points: Iterable[Point], learnt: Pool, asked: Pool) -> dict[Point, Rows]:
-        """What is chosen at each point, by a machine a way."""
+        """Return the choices at each point, with one model per way."""
         found: dict[Point, Rows] = {}
         matrix, of = None, None  # of the last kernel whose matrix was needed
         for way, own in by_way(points).items():
@@ -71,7 +71,7 @@ class Split:
 
     def _with_more(self, pool: Pool) -> Pool:
         if self.more is None:
-            raise ValueError("there are no other lists to learn from")
+            raise ValueError("The system 'questions too' needs other candidate lists, but there are none.")
         return joined([self.more, pool])
 
 
@@ -122,12 +122,12 @@ def _best(points: list[Point], scores: dict[Point, float]) -> Point:
 
 
 def _origin(point: Point, rows: dict[str, list[Point]]) -> list[Point]:
-    """What the first row that has this point chooses from."""
+    """Return the choices of the first row that contains this point."""
     return next(points for points in rows.values() if point in points)
 
 
 def _ends(parses: CandidateParses) -> dict[str, Rows]:
-    """What the parser would choose, and what one who knew the right trees would."""
+    """Return the choices of the parser, and the best choices (oracle)."""
     return {FIRST: parses.first(), ORACLE: best_of_group(parses.counts.goodness, parses.qid)}
 
 

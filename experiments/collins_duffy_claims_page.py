@@ -1,4 +1,4 @@
-"""What Collins & Duffy claim, each beside what was found on one corpus."""
+"""The claims of Collins & Duffy (2001), each with our results on one corpus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LATER = "Collins & Duffy (2002)"
 EARLIER = (
     "+0.39 (+0.28 to +0.50)"  # of the lexicalized parser's page at commit 78749a6, which chose at the end of its grid
 )
-POINT = 1.0  # what the paper's scores are rounded to
+POINT = 1.0  # the scores in the paper are rounded to integers
 CORPUS = {
     "flights": "Flights (generated)",
     "questionbank": "QuestionBank",
@@ -25,23 +25,23 @@ CORPUS = {
 
 
 def found(results: dict[str, Any], a: str, b: str, where: str = "tests") -> dict[str, Any]:
-    """The comparison of two rows."""
+    """Return the comparison of two systems."""
     return next(test for test in results[where] if (test["a"], test["b"]) == (a, b))
 
 
 def shown(test: dict[str, Any]) -> str:
-    """A difference and its interval."""
+    """Format a difference and its interval."""
     return report.difference(test)
 
 
 def turned(test: dict[str, Any]) -> dict[str, Any]:
-    """The same comparison, seen from the other row."""
+    """Return the same comparison with the systems exchanged."""
     low, high = test["interval"]
     return test | {"a": test["b"], "b": test["a"], "difference": -test["difference"], "interval": [-high, -low]}
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """One a sentence of the paper, those that this corpus can tell about."""
+    """Return the claims of the paper that can be tested on this corpus."""
     own = _Claims(results)
     lists = results["kind"] in ("nbest", "lists")
     out = [] if lists else [*own.depths(), *own.scales(), *own.chosen(), *own.passes()]
@@ -54,7 +54,7 @@ class _Claims:
         self.corpus = CORPUS.get(results["kind"], results["title"])
 
     def curves(self, pairs: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
-        """Those of the development parts that were tried."""
+        """Return the comparisons on the development sets that were made."""
         there = {(test["a"], test["b"]): test for test in self.results["curves"]}
         return [there[pair] for pair in pairs if pair in there]
 
@@ -70,22 +70,22 @@ class _Claims:
         deeper = self.curves([(f"depth {d}", FIRST) for d in range(2, 7)])
         return [
             *self.claim(
-                "Fragments of two productions and more, one pass, rerank better than the PCFG.",
+                "Reranking with fragments of depth two or more, in one pass, is better than the PCFG.",
                 "79, 80, 79, 79, 78 (depth 2 to 6) against 74",
                 "greater",
                 deeper,
-                note="on the development parts, as in the paper's table",
+                note="on the development sets, as in the table of the paper",
             ),
             *self.claim(
-                "Single productions (depth 1) do not help.",
+                "Reranking with single productions (depth 1) does not help.",
                 "73 against 74",
                 "within",
                 self.curves([("depth 1", FIRST)]),
                 high=POINT,
-                note="less than a point better, the rounding of the paper",
+                note="improvement of less than one point, the precision of the scores in the paper",
             ),
             *self.claim(
-                "Beyond depth 3 the score falls again.",
+                "The score decreases beyond depth 3.",
                 "80 at depth 3, 78 at depth 6",
                 "greater",
                 [turned(test) for test in self.curves([("depth 6", "depth 3")])],
@@ -94,8 +94,8 @@ class _Claims:
 
     def scales(self) -> list[Claim]:
         return self.claim(
-            "From scale 0.3 to 0.7 the score is the same.",
-            "79 at each",
+            "The score is the same for scales from 0.3 to 0.7.",
+            "79 for each",
             "alike",
             self.curves([(f"scale {k / 10:g}", "scale 0.5") for k in (3, 4, 6, 7)]),
             margin=POINT,
@@ -103,7 +103,7 @@ class _Claims:
 
     def chosen(self) -> list[Claim]:
         return self.claim(
-            "With the depth, or the scale, chosen on development data, the test score is above the PCFG's.",
+            "If the depth or the scale is chosen on development data, the test score is higher than that of the PCFG.",
             "80 and 80 against 74",
             "greater",
             [found(self.results, name, FIRST) for name in ("best depth", "best scale")],
@@ -113,18 +113,18 @@ class _Claims:
         more = [(f"passes depth 3, {k} passes", "passes depth 3, 2 passes") for k in range(3, MOST + 1)]
         return [
             *self.claim(
-                "Two passes at depth 3 give more than one with the best depth.",
+                "Two passes with depth 3 are better than one pass with the best depth.",
                 "81 against 80",
                 "greater",
                 [found(self.results, "depth 3, two passes", "best depth")],
             ),
             *self.claim(
-                "More passes than two do not help.",
+                "More than two passes do not help.",
                 "no figure",
                 "within",
                 self.curves(more),
                 high=POINT,
-                note="less than a point better",
+                note="improvement of less than one point",
             ),
         ]
 
@@ -132,7 +132,7 @@ class _Claims:
         if "voted" not in self.results["test"]:
             return []
         out = self.claim(
-            "Voting is more robust than the perceptron's last weights.",
+            "Voting is better than the last weights of the perceptron.",
             "no figure",
             "greater",
             [turned(found(self.results, "last", "best scale"))],
@@ -144,7 +144,7 @@ class _Claims:
             "within",
             [found(self.results, "radial", "best scale")],
             high=POINT,
-            note="less than a point better",
+            note="improvement of less than one point",
         )
         if "ranking SVM" in self.results["test"]:
             out += self.claim(
@@ -163,16 +163,16 @@ class _Claims:
         times = [row["matrix_us"] / row["graph_us"] for row in rows]
         test = {"value": times[-1], "interval": [min(times), max(times)]}
         ours = f"{self.corpus}: {min(times):.1f} to {max(times):.1f} times faster, {rows[0]['support']} to {rows[-1]['support']:,} trees"
-        says = "Support trees collapsed into one graph score a tree faster than tree by tree."
-        note = "the range over model sizes, no interval of chance"
+        says = "Scoring a tree with a graph of all support trees is faster than with each support tree."
+        note = "the interval is the range over model sizes, not a confidence interval"
         return [Claim(PAPER, says, "no figure", ours, "within", [test], low=1.0, note=note)]
 
     def good_parser(self) -> list[Claim]:
         flat = found(self.results, "log p + γ score", "log p + γ flat")
-        beside = f"trees − flat features used in the same way: {shown(flat)}; a run with larger λ had {EARLIER}"
+        beside = f"trees − flat features used in the same way: {shown(flat)}; an earlier run with larger λ: {EARLIER}"
         return self.claim(
-            "The tree kernel also improves on a lexicalized parser, with its log probability.",
-            "significantly better on WSJ (abstract); the figures in print could not be checked here",
+            "Combined with the log probability, the tree kernel also improves on a lexicalized parser.",
+            "significantly better on WSJ (abstract); the printed figures could not be checked",
             "greater",
             [found(self.results, "log p + γ score", FIRST)],
             paper=LATER,

@@ -1,4 +1,4 @@
-"""What Collins & Duffy's experiment is run on: treebanks, and another parser's lists, without its own training sentences."""
+"""Data of the experiment of Collins & Duffy: treebanks, and candidate lists of another parser without its training sentences."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def load(treebank: str | None, nbest: str | None, quick: bool) -> Data:
     """By name (flights, questionbank, wsj, wsj-markovised, nbest), a file of trees, or a file of lists."""
     if nbest is not None:
         if treebank is not None:
-            raise ParameterError("give a treebank or n-best lists, not both")
+            raise ParameterError("--treebank and --nbest cannot be combined. Pass only one of them.")
         lists, documents = CandidateParses.read(nbest)
         return _listed("lists", lists, documents, {}, None, quick)
     name = treebank or "flights"

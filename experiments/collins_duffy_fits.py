@@ -22,7 +22,7 @@ Scores = NDArray[np.float64]
 
 
 class Way(NamedTuple):
-    """How a machine is fitted.
+    """The way in which a model is fitted.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Pool(NamedTuple):
     flat: Any = None
 
     def table(self) -> Table:
-        """What kernels see."""
+        """The input of kernels."""
         columns = {"tree": self.parses.trees, "logp": self.parses.relative_logp()[:, None]}
         return Table(columns if self.flat is None else columns | {"flat": self.flat})
 
@@ -156,7 +156,7 @@ def _reach(machine: VotedPerceptron, passes: int) -> tuple[int, int]:
     """Updates and comparisons in the first passes."""
     total = len(machine.errors_)
     if passes > total:
-        raise ValueError(f"it went through the data {total} times, not {passes}")
+        raise ValueError(f"The perceptron made {total} passes over the data instead of {passes}.")
     return int(machine.errors_[:passes].sum()), machine.n_comparisons_ // total * passes
 
 
@@ -171,7 +171,7 @@ def after(machine: VotedPerceptron, passes: int, prediction: str, n: int) -> Sco
 
 
 def answers(fitted: Fitted, pool: Pool, points: Iterable[Point]) -> dict[Point, Rows]:
-    """What is chosen at each point, all of which are of the way in which the machine was fitted."""
+    """Return the choices at each point. All points must have the way in which the model was fitted."""
     points = list(points)
     wanted = list(dict.fromkeys((p.passes, p.prediction) for p in points if p.prediction != "voted"))
     scores = fitted.scores(pool, wanted) if wanted else np.zeros((0, 0))
@@ -195,5 +195,5 @@ def by_way(points: Iterable[Point]) -> dict[Way, list[Point]]:
 
 
 def passes_of(points: Iterable[Point]) -> int:
-    """How often the machine must go through the data for all of them."""
+    """Return the largest number of passes that the points need."""
     return max(point.passes for point in points)

@@ -1,4 +1,4 @@
-"""The page and the picture of Collins & Duffy's experiment, the paper's tables beside ours."""
+"""The page and the picture of the experiment of Collins & Duffy (2001), with the tables of the paper."""
 
 from __future__ import annotations
 
@@ -22,34 +22,35 @@ PAPER = {
         0.7: (79, 21, 4), 0.8: (79, 19, 4), 0.9: (78, 17, 5),
     },
 }  # fmt: skip
-"""Parse score, relative improvement and its deviation, as printed."""
+"""Parse score, relative improvement and its standard deviation, as printed in the paper."""
 PAPER_TEST = {"best depth": "80 ± 1", "best scale": "80 ± 1", "depth 3, two passes": "81 ± 1"}
-SHOWN = 3  # settings of a row
+SHOWN = 3  # maximum number of chosen settings listed per row
 SEEN = (
-    "Test figures of an earlier run were seen before this one was planned: that more passes and the log probability help, and that "
-    "log p + γ · score does on other splits. No setting was taken from them; each is chosen anew on every split's development part."
+    "Test figures of an earlier run were known before this run was planned. They showed that more passes and the log probability "
+    "help, and that log p + γ · score helps on other splits. No setting was taken from them: every setting is chosen again on the "
+    "development set of each split."
 )
 
 
 def page(results: dict[str, Any]) -> str:
-    """The results as a Markdown page."""
+    """Return the results as a Markdown page."""
     parts = [
         "# Reranking parses with the tree kernel (Collins & Duffy 2001)",
         report.made_by(results),
-        _said_plainly(results),
+        _summary(results),
         _data(results),
-        _method(results),
+        *_method(results),
         _headline(results),
         *_development(results),
         *_test(results),
         f"![scores]({results['stem']}.png)",
         *_model(results["model"]),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return report.page(parts)
 
 
 def pm(value: dict[str, float], digits: int = 1) -> str:
-    """Mean and deviation over splits."""
+    """Format the mean and the standard deviation over splits."""
     return report.plus_minus(value, digits)
 
 
@@ -57,26 +58,26 @@ def _parser(results: dict[str, Any]) -> str:
     return "the other parser" if results["kind"] in ("nbest", "lists") else "the PCFG"
 
 
-# --- words --------------------------------------------------------------------------------------------------------
+# --- paragraphs ---------------------------------------------------------------------------------------------------
 
 
-def _said_plainly(results: dict[str, Any]) -> str:
-    """The result in one sentence, also where trees do not win."""
+def _summary(results: dict[str, Any]) -> str:
+    """Summarize the result, also if trees are not better."""
     test, parser = results["test"], _parser(results)
 
     def against(name: str, other: str, words: str) -> str:
         one = found(results, name, other)
         if one["p"] >= 0.05:
-            return f"does not differ from {words} by more than chance ({one['difference']:+.1f}, {_p(one)})"
+            return f"does not differ significantly from {words} ({one['difference']:+.1f}, {_p(one)})"
         return f"is {'better' if one['difference'] > 0 else 'WORSE'} than {words} ({one['difference']:+.1f}, {_p(one)})"
 
     scale, mixed, own = "best scale", "log p + γ score", f"{parser} ({results['pcfg']:.1f})"
     return (
-        f"**Trees alone, one pass as in the paper, score {test[scale]['score']['mean']:.1f}: this "
+        f"**Trees alone, with one pass as in the paper, have a parse score of {test[scale]['score']['mean']:.1f}. This "
         f"{against(scale, FIRST, own)}, and {against(scale, 'flat', 'flat features')}. "
-        f"Trees and log probability together (log p + γ · score) reach {test[mixed]['score']['mean']:.1f}: this "
+        f"Trees combined with the log probability (log p + γ · score) have {test[mixed]['score']['mean']:.1f}. This "
         f"{against(mixed, FIRST, parser)}, and {against(mixed, 'log p + γ flat', 'flat features used in the same way')}.** "
-        "(Each p of this sentence is for itself; below they are corrected for their number.)"
+        "The p-values of this paragraph are not corrected for multiple comparisons; those of the tables below are."
     )
 
 
@@ -89,61 +90,65 @@ def _data(results: dict[str, Any]) -> str:
     sizes = "/".join(f"{size:.0f}" for size in results["sizes"])
     unit = "whole documents" if results["documents"] else "sentences"
     text = (
-        f"**{results['title']}**; {results['splits']} random splits, by {unit}, of about {sizes} sentences for training, development "
-        f"and test. Sentences with the same words as one of a later part are left out: {min(results['twins'])} to "
-        f"{max(results['twins'])} a split."
+        f"Data: **{results['title']}**. There are {results['splits']} random splits, by {unit}, with about {sizes} sentences for "
+        "training, development and test. A sentence is removed from a set if a later set has a sentence with the same words: "
+        f"{min(results['twins'])} to {max(results['twins'])} sentences per split."
     )
     if results["quick"]:
-        text += " **Quick run: small parts, few settings.**"
+        text += " **Quick run: small sets, few settings.**"
     if results["kind"] == "flights":
         text += (
-            " The generator was written so that fragments help, and adjusted while looking at how much they do: read these figures as "
-            "a check that everything works as in the paper, not as a result about language."
+            " The generator was designed to make fragments useful, and it was adjusted while their effect was visible. These figures "
+            "therefore only check that the methods work as in the paper. They are not a result about language."
         )
     if results["left_out"]:
         gone = " and ".join(f"{n} with {name}" for name, n in results["left_out"].items())
         text += (
-            f" The parser was trained on other corpora too. Sentences that the sample shares with them, word for word, are left out: {gone}. "
-            "They were in an earlier run of this page. A later one, without them but with λ from 0.1 to "
-            f"0.7, had log p + γ score at {EARLIER} over the parser; most choices of λ were at the lower end, so the grid was moved "
-            "down to what is below. Both are said here, since the test part was used by both."
+            f" The parser was also trained on other corpora. Sentences that occur word for word in these corpora are removed: {gone}. "
+            "An earlier run of this page still contained them. A later run without them, with λ from 0.1 to 0.7, had a difference of "
+            f"{EARLIER} between log p + γ score and the parser. Most chosen values of λ were the smallest, so the grid was moved to "
+            "the smaller values below. Both runs are reported here because both used the test set."
         )
     return text
 
 
-def _method(results: dict[str, Any]) -> str:
-    real = results["kind"] not in ("nbest", "lists")
-    text = (
-        "A PCFG of the training part proposes the 100 best parses of a sentence; for the training sentences themselves, grammars of nine "
-        "tenths of the part parse the other tenth. "
-        if real
-        else ""
+def _method(results: dict[str, Any]) -> list[str]:
+    grammar = (
+        "A PCFG estimated from the training set proposes the 100 best parses of each sentence. The training sentences themselves are "
+        "parsed in ten folds, by grammars of the other nine folds."
     )
-    text += (
-        "The perceptron is trained on 20 random candidates a sentence, the best among them, and chooses among all. Scores are the "
-        "paper's parse scores, means and standard deviations over the splits; improvement is the share of the remaining error that goes. "
-        "What is chosen is chosen on the development part of a split; the machine is then trained on both parts and used once on "
-        f"the test part. On each development part {results['fits']} machines were fitted; one fit serves all numbers of passes, "
-        "averaged, last and voting weights, and every γ."
+    training = (
+        "The perceptron is trained on 20 random candidates per sentence, including the best one, and chooses among all candidates. "
+        "Scores are the parse scores of the paper, as means and standard deviations over the splits. The improvement is the "
+        "relative reduction of the error."
+    )
+    choice = (
+        "Settings are chosen on the development set of each split. The model is then trained on the training and development sets "
+        f"and applied once to the test set. For each development set, {results['fits']} models were fitted. One fit provides the "
+        "results for all numbers of passes, for averaged, last and voted weights, and for every γ."
     )
     if results["others"]:
-        text += (
-            f" *Questions too* learns from {results['others']:,.0f} more lists as well: TREC questions of which QuestionBank has the right tree, "
-            "parsed without it, where both agree on the words."
+        choice += (
+            f" The row *questions too* also learns from {results['others']:,.0f} other candidate lists. These are TREC questions "
+            "whose gold trees are in QuestionBank. They were parsed without the gold trees, and only questions with identical words "
+            "are used."
         )
     if results["cpu_seconds_before"]:
-        text += (
-            " The splits were run at the same time and kept: CPU time is that of all, wall time that of the end only."
+        choice += (
+            " The splits were run in parallel and stored: the CPU time above is that of all splits, the wall-clock time only that "
+            "of the last step."
         )
-    return text + ("" if results["quick"] else f" {SEEN}")
+    kept = grammar if results["kind"] not in ("nbest", "lists") else ""
+    return [f"{kept} {training}".strip(), choice, "" if results["quick"] else SEEN]
 
 
 def _headline(results: dict[str, Any]) -> str:
     off = results["deviations"]
     return (
-        f"On the test parts: {_parser(results)} **{results['pcfg']:.1f}** ± {off['pcfg']:.1f}, reranked (best of all rows, by development) "
-        f"**{results['reranked']:.1f}** ± {off['reranked']:.1f}, best candidates {results['oracle']:.1f} ± {off['oracle']:.1f}. Relative "
-        f"improvement **{results['relative_improvement']:.1f} %** ± {off['relative_improvement']:.1f}."
+        f"Parse scores on the test sets: {_parser(results)} **{results['pcfg']:.1f}** ± {off['pcfg']:.1f}, reranked (the best of all "
+        f"rows on the development set) **{results['reranked']:.1f}** ± {off['reranked']:.1f}, best candidates (oracle) "
+        f"{results['oracle']:.1f} ± {off['oracle']:.1f}. The relative improvement is **{results['relative_improvement']:.1f} %** ± "
+        f"{off['relative_improvement']:.1f}."
     )
 
 
@@ -166,25 +171,27 @@ def _curve(results: dict[str, Any], name: str, what: str) -> str:
 def _development(results: dict[str, Any]) -> list[str]:
     real = results["kind"] not in ("nbest", "lists")
     parts = [
-        f"## Development: {_parser(results)} {pm(results['dev_pcfg'])}" + (" (the paper's PCFG: 74, on ATIS)" * real)
+        "## Development sets",
+        f"The score of {_parser(results)} is {pm(results['dev_pcfg'])}."
+        + (" The PCFG of the paper has 74, on ATIS." * real),
     ]
     if results["depth"]:
-        parts += ["Maximum depth of fragments, one pass, scale 1:", _curve(results, "depth", "depth")]
+        parts += ["Maximum depth of fragments (one pass, scale 1):", _curve(results, "depth", "depth")]
     passes: dict[str, list[str]] = {}
     for key, row in results["passes"].items():
         passes.setdefault(key.rpartition(", ")[0], []).append(pm(row["score"]))
     most = max(map(len, passes.values()))
     return [
         *parts,
-        "Scale λ, fragments of any depth, one pass; `leaves=` lets words count without their tags:",
+        "Scale λ (fragments of any depth, one pass). With `leaves=True`, equal words match even if their tags differ:",
         _curve(results, "scale", "λ"),
-        "Passes over the training part (the paper: two are a little better than one, more do not help):",
+        "Number of passes over the training set. In the paper, two passes are slightly better than one, and more do not help:",
         report.table(
             ("", *(f"{k} pass{'es' * (k > 1)}" for k in range(1, most + 1))),
             [(name, *row) for name, row in passes.items()],
             right=range(1, most + 1),
         ),
-        "The log probability as one more feature (not in the paper):",
+        "The log probability as an additional feature (not in the paper):",
         report.table(
             ("setting", "score", "improvement, %"),
             [(key, pm(row["score"]), pm(row["improvement"], 0)) for key, row in results["more"].items()],
@@ -212,18 +219,18 @@ def _test(results: dict[str, Any]) -> list[str]:
             )
         )
     header = (
-        "row", "score", "improvement, %", "paper", "difference from the first choice", "p", "splits better", "sentences better/worse",
+        "system", "score", "improvement, %", "paper", "difference from the first choice", "p", "splits better", "sentences better/worse",
         "settings tried",
     )  # fmt: skip
     return [
-        "## Test",
-        f"Difference: of parse scores, with its 95 % interval over splits ({_rule(results)}); p after Holm's correction for all "
-        f"{len(results['tests'])} comparisons of this page.",
+        "## Test sets",
+        f"Differences are differences of parse scores, with 95 % confidence intervals over splits ({_rule(results)}). "
+        f"The p-values are corrected for all {len(results['tests'])} comparisons of this page, by Holm's method.",
         report.table(header, rows, right=range(1, 9)),
         _square(test),
-        "One row against another:",
+        "Comparisons of two systems:",
         report.table(
-            ("rows", "difference", "p", "p, Holm"),
+            ("systems", "difference", "p", "p (Holm)"),
             [
                 (f"{one['a']} − {one['b']}", shown(one), report.p_value(one["p"]), report.p_value(one["p_holm"]))
                 for one in results["tests"]
@@ -231,18 +238,18 @@ def _test(results: dict[str, Any]) -> list[str]:
             ],
             right=(1, 2, 3),
         ),
+        "Names of the systems:",
         _read_as(results),
-        "What was chosen, and in how many splits: "
-        + "; ".join(f"*{name}*: {_listed(row['settings'])}" for name, row in test.items() if row["tried"] > 1)
-        + ".",
-        _edges(test, results["splits"]),
+        "Chosen settings, with the number of splits in parentheses:",
+        "\n".join(f"- *{name}*: {_listed(row['settings'])}" for name, row in test.items() if row["tried"] > 1),
+        *_edges(test, results["splits"]),
     ]
 
 
 def _rule(results: dict[str, Any]) -> str:
     if results["splits"] > 1:
-        return "the t-test corrected for overlapping splits of Nadeau & Bengio"
-    return "one split: a paired bootstrap over its sentences"
+        return "corrected resampled t-test of Nadeau & Bengio"
+    return "one split: paired bootstrap over its sentences"
 
 
 def _square(test: dict[str, Any]) -> str:
@@ -251,46 +258,52 @@ def _square(test: dict[str, Any]) -> str:
         (f"log probability: {key}", *(pm(test[row + more]["score"]) for more in ("", ", three passes")))
         for key, row in names.items()
     ]
-    return "Log probability and passes apart:\n\n" + report.table(("", "one pass", "three passes"), rows, right=(1, 2))
+    return "Log probability and number of passes, separately:\n\n" + report.table(
+        ("", "one pass", "three passes"), rows, right=(1, 2)
+    )
 
 
 def _read_as(results: dict[str, Any]) -> str:
-    """What the rows mean that do not say it themselves."""
+    """Explain the names of the systems."""
     texts = [
-        "*Flat* is the plain baseline: since all candidates have the same words, counts of productions, neighboring labels, pairs of parent "
-        "and child and neighboring tags, with the same perceptron.",
-        "*log p + γ score*: the log probability plus γ times the score of weights of length 1; γ = 0, the parser alone, and the score "
-        "alone are among the choices.",
+        "*flat*: the baseline, with the same perceptron. Its features are counts of productions, adjacent labels, pairs of parent and "
+        "child, and adjacent tags. Words are not used because all candidates have the same words.",
+        "*log p + γ score*: the log probability plus γ times the score, with weights normalized to length 1. The choices of γ include 0 "
+        "(the parser alone) and the score alone.",
     ]
     if "voted" in results["test"]:
         texts += [
-            "Rows are of averaged weights unless they say *voted* or *last*; x_i1, which the others are compared with, is the best "
-            "candidate unless it is the right tree; *radial* is a Gaussian of the normalized kernel."
+            "*voted* and *last*: voted weights and last weights. All other systems use averaged weights.",
+            "*right tree as x_i1*: the gold tree is compared with the other candidates. In all other systems, the best candidate is.",
+            "*radial*: a Gaussian kernel on the normalized kernel.",
         ]
     if "ranking SVM" in results["test"]:
-        texts += ["The ranking SVM and the radial kernel use the scale that was best for the perceptron."]
+        texts += ["The ranking SVM and the radial kernel use the best scale of the perceptron."]
     if results["others"]:
-        texts += ["Packed forests of the lists were not tried: 20 parses are too few to pack."]
-    return " ".join(texts)
+        texts += ["Packed forests of the lists were not tried, because 20 parses are too few to pack."]
+    return "\n".join(f"- {text}" for text in texts)
 
 
 def _listed(settings: dict[str, int]) -> str:
-    """The settings that were chosen most often."""
+    """Return the settings that were chosen most often."""
     most = [f"{_rounded(setting)} ({n})" for setting, n in list(settings.items())[:SHOWN]]
-    return ", ".join([*most, *([f"{len(settings) - SHOWN} others"] if len(settings) > SHOWN else [])])
+    more = len(settings) - SHOWN
+    return ", ".join([*most, *([f"{more} other{'s' * (more > 1)}"] if more > 0 else [])])
 
 
 def _rounded(setting: str) -> str:
     return re.sub(r"γ ([^ ,]+)", lambda found: f"γ {float(found[1]):.3g}", setting)
 
 
-def _edges(test: dict[str, Any], splits: int) -> str:
+def _edges(test: dict[str, Any], splits: int) -> list[str]:
     at = [
-        f"{what} of *{name}* in {n} of {splits} splits"
+        f"- {what} of *{name}*: {n} of {splits} splits"
         for name, row in test.items()
         for what, n in row["edges"].items()
     ]
-    return f"At an edge of its grid: {', '.join(at)}." if at else "Nothing was chosen at an edge of its grid."
+    if not at:
+        return ["No chosen value is at an edge of its grid."]
+    return ["Chosen values at an edge of their grid:", "\n".join(at)]
 
 
 def _model(rows: list[dict[str, Any]]) -> list[str]:
@@ -298,21 +311,22 @@ def _model(rows: list[dict[str, Any]]) -> list[str]:
         return []
     larger = [row for row in rows if row["bytes"] > row["bytes_of_trees"]]
     why = (
-        f"In {len(larger)} of {len(rows)} rows the file is larger than the trees as text. It holds more than the trees do: every coefficient "
-        "as a float64, the order of the updates and how long each weight vector lasted, and a card of what it was trained on. The graph alone, "
-        "without these, is in the column before."
+        f"In {len(larger)} of {len(rows)} rows, the model file is larger than the trees as text. The file also contains every "
+        "coefficient as a float64, the order of the updates, how long each weight vector lasted, and a description of the training "
+        "data. The size of the graph alone is in the column *graph, bytes*."
         if larger
-        else "The file is smaller than the trees as text in every row."
+        else "In every row, the model file is smaller than the trees as text."
     )
     return [
         "## The compressed model",
-        "Candidates of training sentences in the model, subtrees written out and distinct ones, what the graph and the whole model file take "
-        "beside the same trees in brackets, and the time to score a candidate by the graph (section 5 of the paper) or by the kernel's matrix "
-        "with all support trees, CPU time of one thread, the quickest of five.",
+        "Support trees are candidates of training sentences that are part of the model. The table compares the size of the graph and "
+        "of the model file with that of the same trees as bracketed text. It also compares the time to score a candidate with the "
+        "graph (section 5 of the paper) and with the kernel matrix of all support trees. Times are CPU times of one thread, the "
+        "minimum of five runs.",
         report.table(
             (
                 "training sentences", "support trees", "nodes", "distinct subtrees", "graph, bytes", "model file, bytes", "trees, bytes",
-                "graph, µs", "matrix, µs",
+                "graph, µs per candidate", "matrix, µs per candidate",
             ),
             [
                 (
@@ -331,7 +345,7 @@ def _model(rows: list[dict[str, Any]]) -> list[str]:
 
 
 def picture(results: dict[str, Any], path: Path) -> None:
-    """Improvement against depth and scale, the paper's beside ours, and the rows of the test; needs matplotlib."""
+    """Draw the improvement by depth and scale, here and in the paper, and the test results. Requires matplotlib."""
     with report.drawn(path, 3, figsize=(15, 5), width_ratios=(1, 1, 1.3)) as (figure, all_axes):
         for axes, name, what in zip(all_axes[:2], ("depth", "scale"), ("maximum depth", "scale λ"), strict=True):
             _drawn_curve(axes, results, name)

@@ -1,4 +1,4 @@
-"""What is tried on the development parts of Collins & Duffy's experiment, and what each row of the test chooses from."""
+"""The settings tried on the development sets in the experiment of Collins & Duffy, and the choices of each row of the test."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Grids(NamedTuple):
     widths: Sequence[float] = (0.25, 0.5, 1.0, 2.0, 4.0)
     costs: Sequence[float] = ()
     variants: bool = True
-    """Whether other kernels and ways of predicting are tried too."""
+    """Whether other kernels and types of weights are tried, too."""
     thrice: Sequence[float] = TENTHS
     """Scales with which three passes are tried."""
     often: float = 0.3
@@ -80,7 +80,7 @@ class Plan(NamedTuple):
 
 
 def first_plan(grids: Grids, more: bool = False) -> Plan:
-    """What does not depend on anything that was found."""
+    """Return the points that do not depend on earlier results."""
     depths = {d: Way(depth=d) for d in grids.depths}
     scales = {lam: Way(lam) for lam in grids.scales}
     leaves = {lam: Way(lam, leaves=True) for lam in grids.scales}
@@ -141,7 +141,7 @@ def _variants(grids: Grids) -> dict[str, list[Point]]:
 
 
 def second_plan(grids: Grids, lam: float) -> Plan:
-    """What is tried with the scale that was best: dearer kernels and machines."""
+    """Return the more expensive points, which use the best scale."""
     if not grids.variants:
         return Plan({}, {})
     rows = {"radial": _at(Way(lam, form="radial", sigma=width) for width in grids.widths)}
@@ -179,13 +179,13 @@ LEAST = {("depth", 1)}  # there is nothing below it
 
 
 def values_of(point: Point) -> dict[str, float | None]:
-    """What can be at the end of a grid, by name; of γ both ends, the parser alone and the score alone, are tried."""
+    """Return the parameters that can be at the edge of a grid. Both edges of γ (parser alone, score alone) are tried."""
     way = point.way
     return {"λ": way.lam, "depth": way.depth, "log p": way.logp, "σ": way.sigma, "C": way.C}
 
 
 def at_edge(point: Point, choices: Sequence[Point]) -> list[str]:
-    """What was chosen at an end of its grid, beyond which there would be more.
+    """Return the parameters whose chosen value is at an edge of its grid.
 
     >>> ways = [Point(Way(lam)) for lam in (0.1, 0.2, 0.3)]
     >>> at_edge(ways[0], ways), at_edge(ways[1], ways)

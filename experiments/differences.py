@@ -1,7 +1,7 @@
-"""Whether one system is better than another on the same items, in one split or over several, as rows of tables.
+"""Comparisons of two systems on the same items, in one split or over several.
 
-What each system did on each item of each split is kept beside a page (``NAME.items.json.xz``), so that any two can be
-compared later: ``across(report.items("moschitti"), "SST", "PT")``.
+The file ``NAME.items.json.xz`` next to a page contains the result of each system on each item of each
+split. Any two systems can thus be compared later: ``across(report.items("moschitti"), "SST", "PT")``.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def mcnemar_row(a: str, right_a: Right, b: str, right_b: Right) -> dict[str, Any
 
 
 def part(name: str, train: int, ids: Iterable[object], systems: Mapping[str, Iterable[Any]]) -> dict[str, Any]:
-    """What the systems did on each item of one split, ready for JSON; the figures to six digits."""
+    """Return the results of the systems on each item of one split, ready for JSON, with six digits."""
     kept: dict[str, Any] = {
         "part": name,
         "train": int(train),
@@ -53,7 +53,7 @@ def part(name: str, train: int, ids: Iterable[object], systems: Mapping[str, Ite
     }
     for system, values in kept["systems"].items():
         if len(values) != len(kept["ids"]):
-            raise ValueError(f"{name}: {system} has {len(values)} values for {len(kept['ids'])} items")
+            raise ValueError(f"{name}: system {system} has {len(values)} values for {len(kept['ids'])} items.")
     return kept
 
 
@@ -95,7 +95,7 @@ def summary(items: Items, system: str, measure: str = "accuracy") -> dict[str, f
 def across(
     items: Items, a: str, b: str, measure: str = "accuracy", groups: Callable[[Any], Hashable] | None = None
 ) -> dict[str, Any]:
-    """Whether system a is better than system b, over all splits.
+    """Test whether system a is better than system b, over all splits.
 
     With several splits by the corrected resampled t-test of Nadeau & Bengio (2003) on the figures of the splits; with one, by a
     paired bootstrap over its items.

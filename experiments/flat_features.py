@@ -1,8 +1,8 @@
-"""Flat features of parses, the plain baseline of reranking: nothing that looks further than one production.
+"""Flat features of parses, the baseline of reranking: no feature is larger than one production.
 
-The words of a sentence are the same in all its candidates, so that n-grams of words tell nothing. What is counted instead:
-productions, labels next to each other under a parent, pairs of parent and child, and pairs of tags next to each other in the
-sentence.
+All candidates of a sentence have the same words, so n-grams of words carry no information. The features
+are counts of productions, of adjacent labels under a parent, of pairs of parent and child, and of
+adjacent tags in the sentence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many arguments are candidates at all: constituents of the best tree, or nodes of the forest."""
+"""The share of arguments that are candidates: constituents of the best tree, or nodes of the forest."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Coverage:
 
 
 def coverage(arguments: Iterable[Iterable[Span]], spans: Iterable[Iterable[Span]]) -> Coverage:
-    """How many arguments are among the candidates, predicate by predicate.
+    """Count the arguments that are among the candidates, per predicate.
 
     Examples
     --------

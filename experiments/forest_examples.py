@@ -80,7 +80,7 @@ class Examples:
         return self.rows(np.flatnonzero(self.chances >= threshold))
 
     def only(self, spans: Sequence[set[Span]]) -> Rows:
-        """Which of them have words that are named, predicate by predicate."""
+        """Return the examples that contain given words, per predicate."""
         return np.flatnonzero([span in spans[one] for one, span in zip(self.owners.tolist(), self.spans, strict=True)])
 
     def by_predicate(self, predicates: int) -> list[set[Span]]:
@@ -177,7 +177,7 @@ def frequent(labels: Labels) -> Rows:
 
 
 def answers(X: Examples, Y: Examples, setting: Setting, *, n_jobs: int) -> tuple[Labels, Matrix]:
-    """What machines that were fitted to X say of Y; roles with fewer than ten examples are not learned."""
+    """Return the scores of Y by models fitted to X. Roles with fewer than ten examples are not learned."""
     learnt = X.rows(frequent(X.labels))
     machine = KernelSVC(setting.kernel(), C=setting.C, n_jobs=n_jobs).fit(learnt.table, learnt.labels)
     with warnings.catch_warnings():

@@ -63,7 +63,7 @@ def some(part: Sequence[RoleInstance], size: int | None, seed: int) -> list[Role
 
 
 def key_of(one: RoleInstance) -> Key:
-    """Which sentence."""
+    """Index of the sentence."""
     return str(one.doc), int(one.sent or 0)
 
 

@@ -1,7 +1,8 @@
-"""Relations between nominals (SemEval-2010 task 8): trees against packed forests, of ten parses a sentence and of our own grammar.
+"""Relations between nominals (SemEval-2010 task 8): trees and packed forests, of ten parses or of our own grammar.
 
-Settings are climbed to by cross-validation on some of the training sentences, on the same scales for trees and for forests;
-then each row is tested once on the official test sentences, and in five splits of the training sentences that nothing was chosen on.
+Settings are chosen by hill climbing in cross-validation on some of the training sentences, with the
+same grids for trees and for forests. Each system is then tested once on the official test sentences,
+and in five splits of the training sentences that were not used to choose settings.
 """
 
 from __future__ import annotations
@@ -175,12 +176,12 @@ class Chooser:
         self.say(f"    {NGRAMS}: {plain.told(found)}, accuracy {found['cross_validation']:.2f}")
 
     def plain(self, train: Rows, test: Rows) -> Labels:
-        """What the plain baseline says."""
+        """Return the predictions of the baseline."""
         texts, tests = self.data.texts(train), self.data.texts(test)
         return np.asarray(plain.fitted_answers(self.found, texts, self.data.labels[train], tests))
 
     def told(self, name: str, setting: dict[str, Any]) -> dict[str, Any]:
-        """What was chosen for a row."""
+        """Return the chosen setting of a row."""
         if name == NGRAMS:
             return {"chosen": plain.told(self.found), "edges": self.found["at_edge"]}
         if not setting:
@@ -194,7 +195,7 @@ class Chooser:
         return {"chosen": text, "setting": kept, "edges": setting["edges"], "cross_validation": setting["f1"]}
 
     def measured(self, setting: dict[str, Any]) -> dict[str, Any]:
-        """How good a setting is."""
+        """Return the score of a setting."""
         key = tuple((name, setting[name]) for name in START if name != "C")
         K, y = self._matrix(key), self.data.labels[self.rows]
         found = np.empty_like(y)
@@ -255,7 +256,7 @@ class Fitted:
         self.across = gram(kernel, data.table(setting, data.test), X, n_jobs=n_jobs)
 
     def answers(self, train: Rows, test: Rows) -> Labels:
-        """What a machine that is fitted to some training sentences says about others, or about test sentences."""
+        """Fit a model to some training sentences. Return its predictions for other training sentences or for test sentences."""
         seen = np.searchsorted(self.train, train)
         machine = KernelSVC("precomputed", C=self.C, n_jobs=self.n_jobs)
         machine.fit(self.K if len(seen) == len(self.K) else self.K[np.ix_(seen, seen)], self.data.labels[train])
@@ -270,7 +271,7 @@ def official(data: Sentences, found: Labels) -> Any:
 
 
 class Compared:
-    """What several systems said about the test sentences of a part."""
+    """The predictions of several systems for the test sentences of a part."""
 
     def __init__(self, data: Sentences, part: Part, predicted: dict[str, Labels]) -> None:
         self.part, self.predicted = part, predicted
@@ -317,7 +318,7 @@ def _drawn(sides: Sequence[Matrix], measure: Callable[[Matrix], Matrix], seed: i
 
 
 def pairs(predicted: Iterable[str]) -> list[tuple[str, str]]:
-    """Which systems are compared: forests with trees, leaves with none, both cuts, and all with the plain baseline."""
+    """Return the pairs of systems to compare: forests and trees, with and without leaves, both cuts, and all with the baseline."""
     names = list(predicted)
     wanted = [(name.replace("tree", "forest", 1).removesuffix(SAME), name) for name in names if "tree" in name and LEAVES not in name]  # fmt: skip
     wanted += [(name.partition(LEAVES)[0], name) for name in names if LEAVES in name] + [("tree", "MCT")]

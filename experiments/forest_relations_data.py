@@ -58,7 +58,7 @@ def of_grammar(instances: Sequence[RelationInstance], grammar: PCFG, *, span: bo
     out = []
     for one, (begin, _), found in zip(instances, parts, grammar.forests(sentences, n_jobs=n_jobs), strict=True):
         if found is None:
-            raise ValueError(f"sentence {one.sent} has no parse")
+            raise ValueError(f"Sentence {one.sent} has no parse.")
         forest = found.prune(BOUND)
         e1, e2 = ((entity[0] - begin, entity[1] - begin) for entity in (one.e1, one.e2))
         out.append(Parsed(forest.best()[0], _tempered(forest), e1, e2))
@@ -105,7 +105,7 @@ class Sentences:
         return notes
 
     def table(self, setting: dict[str, Any], rows: Rows) -> Table:
-        """What kernels see of some sentences."""
+        """Return the input of kernels for some sentences."""
         source, kind, mark, temperature = (setting[name] for name in ("source", "kind", "mark", "temperature"))
         key = (source, kind, mark, temperature if kind == "forest" else 1, len(rows), int(rows.sum()))
         if key not in self._tables:
@@ -126,7 +126,7 @@ class Sentences:
 
 
 def cut(parsed: Sequence[Parsed], kind: str, mark: str, temperature: float) -> Treebank | ForestBank:
-    """What lies between the entities."""
+    """Return the words between the entities."""
     if kind == "forest":
         return ForestBank([enclosed_forest(one.forest(temperature), one.e1, one.e2, mark=mark) for one in parsed])
     return Treebank([CUTS.get(kind, path_enclosed_tree)(one.best, one.e1, one.e2, mark=mark) for one in parsed])

@@ -130,7 +130,7 @@ class Split:
         self.train = {"train": self.learnt(train), "all": others}
 
     def learnt(self, size: int) -> list[int]:
-        """So many predicates to learn from; more hold fewer."""
+        """Return a number of training predicates. Larger sets contain the smaller ones."""
         return sorted(self.order[:size])
 
 
@@ -275,7 +275,7 @@ class Work:
         }
 
     def told(self, limit: int) -> dict[str, Any]:
-        """What is said of this parser, ready for JSON."""
+        """Return the results of this parser, ready for JSON."""
         sentences = {key_of(one): one.tree for fold in self.parts.folds for one in fold}
         quality = parseval(list(sentences.values()), [self.parser.best(key) for key in sentences])
         self.say(f"  {self.parser.name}: F1 of the best parses {quality.f1:.2f}")
@@ -321,7 +321,7 @@ def scores(items: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
 
 
 def pairs(systems: Any) -> list[tuple[str, str]]:
-    """Which systems are compared: forests with trees, and both with the plain baseline."""
+    """Return the pairs of systems to compare: forests and trees, and both with the baseline."""
     wanted = []
     for name in ("lists", "grammar"):
         of = [f"{name}: {row}" for row in (TREE, FOREST, PROBABLE, NARROW, TREE + SAME, FOREST + SAME)]

@@ -1,4 +1,4 @@
-"""Words and figures that both pages of the forest experiment have in common."""
+"""Texts and formats shared by the two pages of the forest experiment."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 from experiments import report
 
-QUICK = " **Quick run: few examples, few parses, short scales.**"
+QUICK = " **Quick run: few examples, few parses, small grids.**"
 COLORS = {"tree": "tab:gray", "forest": "tab:green", "forest, probabilities": "darkgreen", "n-grams": "tab:orange"}
 
 
 def difference(test: Mapping[str, Any]) -> str:
-    """A difference with its interval and p.
+    """Format a difference with its interval and p-value.
 
     >>> difference({"difference": 1.0, "interval": [0.5, 1.5], "p": 0.01})
     '+1.00 (+0.50 to +1.50), p 0.0100'
@@ -21,12 +21,12 @@ def difference(test: Mapping[str, Any]) -> str:
 
 
 def sure(test: Mapping[str, Any], p: str = "p") -> bool:
-    """Whether a test shows that the first is better."""
+    """Return whether the first system is significantly better."""
     return bool(test["difference"] > 0 and test[p] < 0.05)
 
 
 def listed(names: Iterable[str]) -> str:
-    """Some names in a sentence.
+    """Join names for a sentence.
 
     >>> listed(["a"]), listed(["a", "b", "c"]), listed([])
     ('a', 'a, b and c', 'nothing')
@@ -38,12 +38,14 @@ def listed(names: Iterable[str]) -> str:
 
 
 def edges(rows: Mapping[str, Sequence[str]]) -> str:
-    """Which chosen values end their scales."""
+    """Report which chosen values are at the edges of their grids."""
     found = [f"{name}: {', '.join(names)}" for name, names in rows.items() if names]
-    return f"At the edge of its scale still ({'; '.join(found)})." if found else "No chosen value ends its scale."
+    if not found:
+        return "No chosen value is at an edge of its grid."
+    return f"Chosen values at an edge of their grid: {'; '.join(found)}."
 
 
 def paper(figures: Mapping[str, Any], what: str) -> str:
-    """The printed figures."""
+    """Return the figures printed in the paper."""
     rows = [(name, *(f"{value:.2f}" for value in figures[name])) for name in ("tree", "forest")]
-    return f"In the paper ({what}):\n\n" + report.table(("", "P", "R", "F1"), rows, right=range(1, 4))
+    return f"Results in the paper ({what}):\n\n" + report.table(("", "P", "R", "F1"), rows, right=range(1, 4))

@@ -1,4 +1,4 @@
-"""All pages at one glance: each claim of the papers, what we found, and whether it holds."""
+"""The index of the result pages: each claim of the papers, our results, and the verdict."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from treelet.formats.files import open_target
 
 
 def pages(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
-    """What was found, for each experiment that has a page."""
+    """Read the results of each experiment that has a page."""
     return {name: report.read(name, folder) for name in EXPERIMENTS if (folder / f"{name}.json").exists()}
 
 
 def benchmarks(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
-    """What was found, for each benchmark that has a page."""
+    """Read the results of each benchmark that has a page."""
     names = [path.stem for path in sorted(folder.glob("*.json")) if path.stem not in (*EXPERIMENTS, CHANGES.stem)]
     return {name: report.read(name, folder) for name in names}
 
 
 def write_again(folder: Path = RESULTS) -> list[Path]:
-    """Word all pages, pictures and the index again, from what was measured before."""
+    """Write all pages, pictures and the index again, from the stored results."""
     written = []
     found = pages(folder)
     for name, results in found.items():
@@ -46,28 +46,29 @@ def write_again(folder: Path = RESULTS) -> list[Path]:
 
 
 def index(found: dict[str, dict[str, Any]], folder: Path = RESULTS) -> str:
-    """One row a claim, whatever number of pages has something on it."""
+    """Return the index page: one table row per claim, and the results of all pages that test the claim."""
     claims: dict[tuple[Any, ...], dict[str, Claim]] = {}
     for name, results in found.items():
         for claim in telling(name).claims(results):
             key = (claim.paper, claim.says, claim.rule, claim.margin, claim.low, claim.high)
             claims.setdefault(key, {})[name] = claim
-    rows = [_row(of, found) for of in claims.values()]
-    verdicts = Counter(joined(list(of.values())).verdict for of in claims.values())
-    told = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ("holds", "partly", "not"))
+    verdicts = Counter(joined(list(by_page.values())).verdict for by_page in claims.values())
+    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ("holds", "partly", "not"))
     parts = [
-        "# What the papers claim, and what holds here",
-        f"Of {len(rows)} claims: {told}. Written by `python -m experiments --pages` from the JSON files beside it.",
-        "A verdict follows from the figures by rule:",
+        "# Claims of the papers, and whether they hold here",
+        f"Of {len(claims)} claims: {counts}. This page is created by `python -m experiments --pages` from the JSON "
+        "files in the same folder.",
+        "A verdict follows from the figures by one of three rules:",
         RULES,
-        "A claim that was tried on several corpora has the verdict of all comparisons together, and one for each page. "
-        "Everything was chosen on training parts, by cross-validation or on development data; a page that knew a test figure "
-        "before something was changed says so. Intervals are of 95 %, over splits (the corrected resampled t-test of Nadeau & "
-        "Bengio 2003) where there are several, else over items (paired bootstrap). What each system did on each item of "
-        "each split is in `NAME.items.json.xz`; `experiments.differences.across` compares any two.",
-        report.table(
-            ("paper", "claim", "its figure", "verdict", "here", "rule", "page, command, CPU minutes, commit"), rows
-        ),
+        "If a claim was tested on several corpora, its verdict is that of all comparisons together. Each page then also has its "
+        "own verdict.",
+        "All settings were chosen on training data, by cross-validation or on development data. If a test figure was known "
+        "before a change, the page states this.",
+        "Confidence intervals have a level of 95 %. With several splits, they are computed over splits (the corrected resampled "
+        "t-test of Nadeau & Bengio 2003), otherwise over items (paired bootstrap).",
+        "The file `NAME.items.json.xz` contains the result of each system on each item of each split. "
+        "`experiments.differences.across` compares any two systems.",
+        *_claims(claims),
         "## Pages",
         report.table(
             ("page", "command", "date", "commit", "CPU minutes"),
@@ -86,36 +87,46 @@ def index(found: dict[str, dict[str, Any]], folder: Path = RESULTS) -> str:
         *_others(folder),
         *_changes(),
     ]
-    return "\n\n".join(parts) + "\n"
+    return report.page(parts)
 
 
 def joined(claims: Sequence[Claim]) -> Claim:
-    """One claim with the tests of all."""
+    """Return one claim with the tests of all."""
     return replace(claims[0], tests=[test for claim in claims for test in claim.tests])
 
 
-def _row(of: dict[str, Claim], found: dict[str, dict[str, Any]]) -> tuple[str, ...]:
-    """The row of a claim, from what each page says of it."""
-    first = next(iter(of.values()))
-    notes = "; ".join(dict.fromkeys(claim.note for claim in of.values() if claim.note))
-    each = [f"{claim.ours}: *{claim.verdict}*" if len(of) > 1 else claim.ours for claim in of.values()]
-    made = []
-    for name in of:
-        by = found[name]["made_by"]
-        made.append(f"[{name}]({name}.md), `{by['command']}`, {found[name]['cpu_seconds'] / 60:.0f}, `{by['commit']}`")
-    return (
-        first.paper,
-        first.says + (f" ({notes})" if notes else ""),
-        first.printed,
-        f"**{joined(list(of.values())).verdict}**",
-        "<br>".join(each),
-        _rule(first),
-        "<br>".join(made),
-    )
+def _claims(claims: dict[tuple[Any, ...], dict[str, Claim]]) -> list[str]:
+    """Return one section per paper: a table of its claims, and a list of our results."""
+    sections: dict[str, list[tuple[int, dict[str, Claim]]]] = {}
+    for number, (key, by_page) in enumerate(claims.items(), 1):
+        sections.setdefault(key[0], []).append((number, by_page))
+    parts = []
+    for paper, numbered in sections.items():
+        rows = [_row(number, by_page) for number, by_page in numbered]
+        results = [_results(number, by_page) for number, by_page in numbered]
+        header = ("no.", "claim", "figure in the paper", "verdict", "rule")
+        parts += [f"## {paper}", report.table(header, rows, right=(0,)), "Results here:", "\n".join(results)]
+    return parts
+
+
+def _row(number: int, by_page: dict[str, Claim]) -> tuple[str, ...]:
+    first = next(iter(by_page.values()))
+    verdict = joined(list(by_page.values())).verdict
+    return str(number), first.says, first.printed, f"**{verdict}**", _rule(first)
+
+
+def _results(number: int, by_page: dict[str, Claim]) -> str:
+    """Return the list item of a claim: its notes, then one item per page."""
+    notes = "; ".join(dict.fromkeys(claim.note for claim in by_page.values() if claim.note))
+    lines = [f"- Claim {number}" + (f" ({notes}):" if notes else ":")]
+    for name, claim in by_page.items():
+        verdict = f": *{claim.verdict}*" if len(by_page) > 1 else ""
+        lines.append(f"    - [{name}]({name}.md): {claim.ours}{verdict}")
+    return "\n".join(lines)
 
 
 def _rule(claim: Claim) -> str:
-    """The rule with its margin or bounds, in words."""
+    """Describe a rule with its margin or bounds."""
     if claim.rule == "alike":
         return f"alike, ± {claim.margin:g}"
     if claim.rule == "greater":
@@ -128,22 +139,23 @@ def _rule(claim: Claim) -> str:
 
 
 def _others(folder: Path) -> list[str]:
-    """Benchmarks, which have pages too."""
+    """Return the table of the benchmarks."""
     rows = []
     for name, results in benchmarks(folder).items():
         made = results["made_by"]
         page = f"[{name}]({name}.md)" if (folder / f"{name}.md").exists() else "[performance](../performance.md)"
         rows.append((page, f"`{made['command']}`", made["date"], f"`{made['commit']}`"))
-    return ["Speed:", report.table(("page", "command", "date", "commit"), rows)] if rows else []
+    return ["## Benchmarks", report.table(("page", "command", "date", "commit"), rows)] if rows else []
 
 
 def _changes() -> list[str]:
-    """What has changed in the code since, and why it cannot alter a figure."""
-    rows = [
-        (change["date"], change["why"], ", ".join(f"`{Path(path).name}`" for path in change["files"]))
-        for change in explained()
-    ]
-    if not rows:
+    """Return the list of later changes of the code, with the reason why no figure changes."""
+    reasons: dict[tuple[str, str], dict[str, None]] = {}
+    for change in explained():
+        names = reasons.setdefault((change["date"], change["why"]), {})
+        names.update((f"`{Path(path).name}`", None) for path in change["files"])
+    if not reasons:
         return []
-    text = "Code that a page shows, changed after it was made in ways that cannot alter a figure:"
-    return ["## Changes since", text, report.table(("date", "why no figure changes", "files"), rows)]
+    items = [f"- {day}: {why.rstrip('.')}. Files: {', '.join(names)}." for (day, why), names in reasons.items()]
+    text = "The following code was changed after a page was created. Each change has a reason why it does not affect the figures."
+    return ["## Changes since the measurements", text, "\n".join(items)]

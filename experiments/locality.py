@@ -1,8 +1,9 @@
-"""Ranking dependency parses with the locality-convolution kernel: Tsivtsivadze et al. (2006) again.
+"""Ranking of dependency parses with the locality-convolution kernel, after Tsivtsivadze et al. (2006).
 
-Sentences of the CRAFT corpus with Link Grammar's parses of them. All settings are chosen by cross-validation on the sentences of some
-documents, which are never tested on. The other documents are split in halves, five times; each half is learned from (5 parses a sentence)
-while the other is ranked (up to 20).
+The data is sentences of the CRAFT corpus with their parses by Link Grammar. All settings are chosen by
+cross-validation on the sentences of some documents, which are not used for testing. The other
+documents are split into halves, five times. Each half is the training set once (5 parses per
+sentence), while the other is ranked (up to 20 parses).
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ PUBLISHED = [
 
 @dataclass(frozen=True)
 class Job:
-    """What a system learns with: a strength of regularization, a measure of goodness, and whether it learns ranks."""
+    """Settings of a learner: regularization strength, measure of goodness, and whether it learns ranks."""
 
     system: str
     alpha: float
@@ -137,7 +138,7 @@ def chosen(tried: Sequence[Trial], measure: int = 0) -> tuple[Trial, Setting]:
     """The setting that did best by a measure."""
     best = max(tried, key=lambda trial: trial.best(measure))
     if best.setting is None:
-        raise ValueError("this kernel has no grid")
+        raise ValueError("This kernel has no grid of settings.")
     return best, best.setting
 
 
@@ -147,7 +148,7 @@ def blocks(inner: Inner, block: Callable[[Kernel], Block]) -> tuple[Block, Block
 
 
 def row(name: str, tried: Sequence[Trial], settings: int | None = None, more: Mapping[str, Any] | None = None) -> dict[str, Any]:  # fmt: skip
-    """What was chosen for a row of the table."""
+    """The chosen settings of a row of the table."""
     best = max(tried, key=Trial.best)
     found: dict[str, Any] = {
         "name": name,
@@ -338,14 +339,14 @@ def schemes(
 
 
 def gain(here: Mapping[str, Any], there: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Whether a difference of two systems is greater by one measure than by another."""
+    """Test whether the difference of two systems is larger with one measure than with another."""
     overlap = float(np.mean([len(one["ids"]) / one["train"] for one in items]))
     test = paired_t_test(here["splits"], there["splits"], overlap=overlap)
     return {"difference": here["difference"] - there["difference"], "interval": list(test.interval), "p": test.p_value}
 
 
 def budget(items: Sequence[Mapping[str, Any]], found: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The same number of parses: of many sentences, or many of a sentence; and more parses of the same sentences."""
+    """Compare the same number of parses from many or few sentences, and more parses of the same sentences."""
     tests = [
         {"kind": kind} | across(items, cell(name, *one), cell(name, *other), "mean")
         for kind, one, other in found["pairs"]

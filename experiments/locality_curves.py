@@ -30,12 +30,12 @@ PAIRS: tuple[tuple[str, Cell, Cell], ...] = (
     (MORE_PARSES, (88, 20), (88, 5)),
     (MORE_SENTENCES, (350, 5), (88, 5)),
 )
-"""What to learn from, sentences and parses of each: the first against the second."""
+"""Pairs of training sets (sentences, parses per sentence) to compare."""
 QUICK: tuple[tuple[str, Cell, Cell], ...] = ((SAME, (30, 2), (15, 4)), (MORE_PARSES, (30, 4), (30, 2)))
 
 
 def cell(name: str, sentences: int, parses: int) -> str:
-    """What a system is called that learns from so many sentences with so many parses each."""
+    """Return the name of a system with this number of training sentences and parses per sentence."""
     return f"{name}, {sentences} x {parses}"
 
 

@@ -124,7 +124,7 @@ def tabled(lists: ParseLists) -> Table:
 
 
 def grams(parse: Dependencies) -> dict[str, float]:
-    """How often one, two and three types of links follow each other in a parse, and one and two words with the type of a link.
+    """Count sequences of one to three link types in a parse, and one or two words with the type of a link.
 
     >>> grams(Dependencies(["dogs", "bark", "loudly"], None, [(0, 1, "Sp"), (1, 2, "MVa")]))["Sp MVa"]
     1.0

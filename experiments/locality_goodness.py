@@ -1,7 +1,8 @@
-"""How good a parse is, measured in other ways: is the scheme of the right dependencies why one kernel wins?
+"""Other measures of the quality of a parse, to test the effect of the annotation scheme.
 
-CRAFT's right parses are Stanford-style dependencies; Link Grammar's links follow other conventions, so that no parse of
-it can be wholly right. The paper's corpus was annotated in Link Grammar's own scheme. Four measures tell the two apart.
+The gold parses of CRAFT are Stanford-style dependencies. The links of Link Grammar follow other
+conventions, so no parse by Link Grammar can be completely correct. The corpus of the paper was
+annotated in the scheme of Link Grammar. Four measures separate the two effects.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Linked:
         return cls(found, joined(place, len(gold.words)))
 
     def pairs(self, without: Collection[str] = ()) -> Pairs:
-        """What it links, but by links of some types only."""
+        """Return the linked pairs, restricted to some link types."""
         return {two for two, types in self.types.items() if any(one not in without for one in types)}
 
     def score(self, right: Pairs, without: Collection[str] = ()) -> float:
@@ -114,7 +115,7 @@ def converted_pairs(gold: Dependencies) -> Pairs:
         return [word for word, relation in children.get(head, []) if relation in relations]
 
     def top(word: int) -> int:
-        """What stands for the word upwards: its conjunction, if it has conjuncts."""
+        """Return the word that represents this word: its conjunction, if it has conjuncts."""
         conjunctions = of(word, ("cc",))
         return conjunctions[0] if conjunctions and of(word, ("conj",)) else word
 
@@ -142,7 +143,7 @@ def converted_pairs(gold: Dependencies) -> Pairs:
 
 @dataclass(frozen=True)
 class Goodness:
-    """How good each parse is by each measure, parses of all sentences one after the other.
+    """Return the quality of each parse by each measure, for the parses of all sentences.
 
     Attributes
     ----------
@@ -176,7 +177,7 @@ def measured(sentences: Sequence[ParsedSentence], development: Collection[int]) 
 
 
 def matches(best: Iterable[tuple[Linked, Dependencies]]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """How often links of each main type are right, as given and with converted heads, and how often each relation is found."""
+    """Count correct links by main type, as given and with converted heads, and matched relations."""
     seen: Counter[str] = Counter()
     right: Counter[str] = Counter()
     right_converted: Counter[str] = Counter()
@@ -200,5 +201,5 @@ def matches(best: Iterable[tuple[Linked, Dependencies]]) -> tuple[list[dict[str,
 
 def _gold(sentence: ParsedSentence) -> Dependencies:
     if sentence.gold is None:
-        raise ValueError(f"no right parse of: {sentence.text}")
+        raise ValueError(f"The sentence has no gold parse: {sentence.text}")
     return sentence.gold

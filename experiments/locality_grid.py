@@ -1,7 +1,8 @@
 """The settings that every row of the locality experiment chooses from, and their matrices.
 
-All rows have the same wraps around their own inner kernel: full types of links, main types or both; plain, normalized, and in
-Gaussians of several widths, each with all strengths of regularization. Matrices of inner kernels are computed once.
+All rows have the same variants of their inner kernel: full link types, main types or both; plain,
+normalized, or a Gaussian of several widths. Each variant is combined with all regularization
+strengths. Matrices of inner kernels are computed once.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ WINDOWS, THETAS = (3, 5, 7), (0.25, 0.5, 1.0, 2.0)
 
 @dataclass(frozen=True)
 class Inner:
-    """What is inside the wraps: a locality kernel, or n-grams of links."""
+    """The inner kernel of the variants: a locality kernel, or n-grams of links."""
 
     match: str
     window: int = 1
@@ -260,7 +261,7 @@ def coefficients(K: Matrix, y: Matrix, alpha: float, qid: NDArray[Any] | None = 
 
 
 def edges(chosen: Trial, tried: Sequence[Trial], measure: int = 0) -> list[str]:
-    """Which chosen values are the smallest or the largest that were tried.
+    """Return the parameters whose chosen value is the smallest or largest that was tried.
 
     A window of 3 is no edge: a smaller one makes the kernel that of the counts. Nor is the smallest θ, where only equal
     places count, as with any smaller one.

@@ -1,4 +1,4 @@
-"""The page, the picture and the claims of the locality experiment, the paper's figures beside ours."""
+"""The page, the picture and the claims of the locality experiment, with the figures of the paper."""
 
 from __future__ import annotations
 
@@ -18,89 +18,90 @@ POSITION = "RLS + LC, position"
 FORMS = {"position": POSITION, "exact": "RLS + LC, exact", "count": "RLS + LC, count"}
 ROUNDING = 2e-13  # 1,000 times the distance between doubles near 1
 NOTABLE = 0.01
-"""A difference of tau_b that is none: a quarter of what the paper found between LC and features."""
+"""The largest difference of tau_b that counts as none: a quarter of the difference between LC and features in the paper."""
 MEASURES = {
-    "as given": "the F-score that comes with the corpus: pairs of words against the gold dependencies",
-    "matchable types": "without the types of links, and the gold relations, of which less than half match in the best parses of the "
-    "development sentences",
-    "converted heads": "all links, against gold dependencies with Link Grammar's conventions: subjects and *that* hang on the first "
-    "auxiliary, auxiliaries are a chain, *to* and *that* are linked upwards, a conjunction governs its conjuncts and stands for them, "
-    "nouns are linked with relative pronouns",
-    "own scheme": "all links, against those of the sentence's parse that is best with converted heads: a right parse in Link Grammar's "
-    "own scheme, as in the paper's corpus",
+    "as given": "the F-score that comes with the corpus, of pairs of words against the gold dependencies",
+    "matchable types": "without the link types and gold relations of which less than half match in the best parses of the development "
+    "sentences",
+    "converted heads": "all links, against gold dependencies converted to the conventions of Link Grammar. Subjects and *that* are "
+    "attached to the first auxiliary, auxiliaries form a chain, and *to* and *that* are linked upwards. A conjunction governs its "
+    "conjuncts and represents them, and nouns are linked with relative pronouns",
+    "own scheme": "all links, against the links of the parse of the sentence that is best with converted heads. This parse is correct in "
+    "the scheme of Link Grammar, as in the corpus of the paper",
 }
 CAVEAT = (
-    "An older version of this page showed test figures of the same kernels on 600 of these sentences, before the present design; so the "
-    "kernels and features are not new to these sentences, but no setting was chosen by those figures, and the grids were made the same for "
-    "all rows since."
+    "An older version of this page, with another design, showed test figures of the same kernels on 600 of these sentences. The kernels "
+    "and features are therefore not new to these sentences. No setting was chosen by those figures, and all rows now have the same grids."
 )
 
 
 def page(results: dict[str, Any]) -> str:
-    """The results as Markdown."""
+    """Return the results as a Markdown page."""
     rows = {row["name"]: row for row in results["rows"]}
     sentences, parses = results["sentences"], results["parses"]
     splits = len(rows[OWN]["tau"]["splits"])
     parts = [
         "# Ranking dependency parses: the locality-convolution kernel",
         report.made_by(results),
-        f"{first_line(rows)} With the paper's window, θ, σ and λ for both, full types of links: {told(results['at_paper'])}.",
-        "Tsivtsivadze et al. (2006) ranked Link Grammar's parses of biomedical sentences. Here the sentences are of the CRAFT corpus, "
-        "parsed by Link Grammar 5.12, whose types of links have finer subscripts than those of the paper's version: so kernels see full "
-        "types, main types, or both. How good a parse is, is the F-score of its links against the gold dependencies."
+        f"{first_line(rows)} With the window, θ, σ and λ of the paper for both, and full link types, the difference is {told(results['at_paper'])}.",
+        "Tsivtsivadze et al. (2006) ranked the parses of biomedical sentences by Link Grammar. Here, the sentences are from the CRAFT corpus, "
+        "parsed by Link Grammar 5.12. Its link types have finer subscripts than the version of the paper, so kernels use full types, main "
+        "types, or both. The quality of a parse (*goodness*) is the F-score of its links against the gold dependencies."
         + (" **Quick run.**" if results["quick"] else ""),
-        f"All settings are chosen once, by cross-validation over the {sentences['development']} sentences ({parses['development']:,} parses, 5 a "
-        f"sentence) of some of the {results['documents']} documents, which are never tested on. The {sentences['others']} sentences of the "
-        f"others are split in halves of whole documents {splits // 2} times: in each of the {splits} splits one half is learned from (5 parses a "
-        f"sentence) and the other is ranked (up to 20; {parses['others']:,} in both halves). {results['repeated']} sentences with the words of "
-        "another are left out. Every kernel has the same wraps: full, main or both types of links; plain, normalized, or in Gaussians "
-        "around either, of six widths (multiples of the median distance), each with nine strengths λ (multiples of the mean of the "
-        "matrix's diagonal). For LC, windows of 3, 5 and 7 and for *position* θ from 0.25 to 2, with the best wraps of window 3 and θ = 0.5. "
-        "Scores that differ by rounding only are ties. " + CAVEAT,
-        "Figures are Kendall's τ_b, the mean over test sentences whose parses differ in goodness, then mean ± standard deviation over splits. "
-        f"Differences are to the counts, with 95 % intervals and p of the corrected resampled t-test (Nadeau & Bengio 2003) over the {splits} "
-        f"splits; the last p is Holm's for {len(results['rows']) - 1} comparisons.",
+        f"All settings are chosen once, by cross-validation over {sentences['development']} sentences ({parses['development']:,} parses, 5 per "
+        f"sentence). They come from some of the {results['documents']} documents, which are not used for testing. The {sentences['others']} "
+        f"sentences of the other documents are split into two halves of whole documents, {splits // 2} times. In each of the {splits} splits, one "
+        f"half is the training set (5 parses per sentence) and the other is ranked (up to 20 parses; {parses['others']:,} in both halves). "
+        f"{results['repeated']} sentences with the same words as another sentence are removed.",
+        "Every kernel has the same variants: full, main or both link types; plain, normalized, or a Gaussian of either, with six widths "
+        "(multiples of the median distance). Each variant has nine regularization strengths λ (multiples of the mean of the diagonal of the "
+        "matrix). LC has windows of 3, 5 and 7, and *position* has θ from 0.25 to 2, with the best variants of window 3 and θ = 0.5. "
+        "Scores that differ only by rounding are ties.",
+        CAVEAT,
+        "Figures are Kendall's τ_b: the mean over test sentences whose parses differ in goodness, then the mean ± standard deviation over "
+        "splits. Differences are relative to the counts, with 95 % confidence intervals and p-values of the corrected resampled t-test (Nadeau & "
+        f"Bengio 2003) over the {splits} splits. The last p-value has Holm's correction for {len(results['rows']) - 1} comparisons.",
         main_table(results["rows"]),
         edge_line(results["rows"]),
-        "*Link n-grams* is the plain baseline beside the counts: one to three types of links in sequence, one and two words with a "
-        "type, in the same wraps. Words alone cannot rank parses of one sentence. *RankRLS* rows have the kernels that were "
-        "chosen for RLS; *each type normalized* has the window and θ of the best LC row.",
+        "*Link n-grams* is a baseline in addition to the counts, with the same variants. Its features are sequences of one to three link types, "
+        "and one or two words with a type. Words alone cannot rank the parses of one sentence. The rows *RankRLS* have the kernels that were "
+        "chosen for RLS. *Each type normalized* has the window and θ of the best LC row.",
         "![tau, and learning curves](locality.png)",
-        "In the paper, on another corpus and another version of the parser:",
+        "Results in the paper, on another corpus and with another version of the parser:",
         report.table(["method", "τ_b"], [(r["method"], r["tau"]) for r in results["published"]], right=(1,)),
         *scheme_section(results),
         *curve_section(results["curves"]),
         *choice_section(results),
         *spectrum_section(results["semidefinite"]),
     ]
-    return "\n\n".join(parts) + "\n"
+    return report.page(parts)
 
 
 def first_line(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Whether the kernel beats the counts, in one sentence."""
+    """State in one sentence whether the kernel is better than the counts."""
     test = rows[POSITION]["against_counts"]
     figures = (
         f"τ_b {rows[POSITION]['tau']['mean']:.3f} against {rows[COUNTS]['tau']['mean']:.3f}, difference {told(test)}"
     )
     if test["p"] >= 0.05:
-        return f"**The locality-convolution kernel does not beat plain feature counts here: {figures}.**"
-    verb = "beats" if test["difference"] > 0 else "does worse than"
-    return f"**The locality-convolution kernel {verb} plain feature counts here: {figures}.**"
+        return f"**The locality-convolution kernel is not significantly better than feature counts: {figures}.**"
+    relation = "better" if test["difference"] > 0 else "worse"
+    return f"**The locality-convolution kernel is {relation} than feature counts: {figures}.**"
 
 
 def told(test: Mapping[str, Any], p: bool = True) -> str:
-    """A difference with its interval."""
-    sure = f", p {report.p_value(test['p'])}" if p else ""
-    return f"{test['difference']:+.3f} ({report.interval(test['interval'], 3)}{sure})"
+    """Format a difference with its interval."""
+    p_value = f", p {report.p_value(test['p'])}" if p else ""
+    return f"{test['difference']:+.3f} ({report.interval(test['interval'], 3)}{p_value})"
 
 
 def spanned(found: Mapping[str, Any]) -> str:
-    """A figure with its interval."""
+    """Format a figure with its interval."""
     return f"{found['mean']:.3f} ({found['interval'][0]:.3f} to {found['interval'][1]:.3f})"
 
 
 def power(share: float) -> str:
-    """A strength as a power of two.
+    """Format a strength as a power of two.
 
     >>> power(0.015625)
     '2^-6'
@@ -133,19 +134,19 @@ def main_table(rows: Sequence[Mapping[str, Any]]) -> str:
                 chosen(row),
             )
         )  # fmt: skip
-    header = ["method", "cross-validation", "test τ_b", "against counts", "better in splits", "p", "p (Holm)", "settings × λ", "chosen"]  # fmt: skip
+    header = ["method", "cross-validation", "test τ_b", "difference from counts", "splits better", "p", "p (Holm)", "settings × λ", "chosen"]  # fmt: skip
     return report.table(header, table, right=(1, 2, 3, 4, 5, 6, 7))
 
 
 def chosen(row: Mapping[str, Any]) -> str:
-    """What was chosen, in words; λ as it is used."""
+    """Describe the chosen setting, with the absolute value of λ."""
     if "alpha" not in row:
         return ""
     strength = f"λ = {row['alpha']:.3g}"
     if "types" not in row:
         return f"`{row['kernel'] if len(row['kernel']) < 100 else row['kernel'][:45] + ' …'}`, {strength}"
     types = {"both": "both types"}.get(row["types"], f"{row['types']} types")
-    wrap = "normalised" if row["normalised"] else "plain"
+    wrap = "normalized" if row["normalised"] else "plain"
     width = f", Gaussian σ = {row['sigma']:g}" if row.get("sigma") else ""
     window = f"window {row['window']}, " if row["window"] > 1 else ""
     theta = f"θ = {row['theta']:g}, " if "theta" in row else ""
@@ -159,7 +160,7 @@ def edge_line(rows: Sequence[Mapping[str, Any]]) -> str:
     return f"Chosen values at an edge of their grid: {'; '.join(found)}."
 
 
-# --- is the scheme the cause? ---------------------------------------------------------------------------------------
+# --- the annotation scheme ------------------------------------------------------------------------------------------
 
 
 def scheme_section(results: Mapping[str, Any]) -> list[str]:
@@ -176,41 +177,45 @@ def scheme_section(results: Mapping[str, Any]) -> list[str]:
     ]
     types = [t for t in results["types"] if t["links"] >= 20]
     return [
-        "## Is the scheme of the gold dependencies the cause?",
-        "The paper's gold parses were annotated with Link Grammar's own links. CRAFT's are Stanford-style dependencies, which follow other "
-        "conventions, so that no parse can be wholly right. Four measures of goodness, each learned and judged by, with settings "
-        "chosen for it:",
+        "## Effect of the annotation scheme",
+        "The gold parses of the paper were annotated with the links of Link Grammar. The gold parses of CRAFT are Stanford-style dependencies, "
+        "which follow other conventions, so no parse can be completely correct. There are four measures of goodness. Each is used for training "
+        "and for testing, with settings chosen for it:",
         "\n".join(f"- *{name}*: {text}." for name, text in MEASURES.items()),
-        report.table(("goodness", "mean", "of the best parses", *names), figures, right=range(1, 3 + len(names))),
-        "LC against counts by each measure, and how much more LC gains on counts than with the goodness as given:",
-        report.table(("goodness", "kernel", "LC − counts", "more than as given"), differences, right=(2, 3)),
+        report.table(("goodness", "mean", "mean of the best parses", *names), figures, right=range(1, 3 + len(names))),
+        "Differences between LC and counts with each measure, and the change of this difference relative to the measure *as given*:",
+        report.table(("goodness", "kernel", "LC − counts", "change from *as given*"), differences, right=(2, 3)),
         scheme_line(schemes),
-        f"Which links match a gold dependency, in the best parses of the {results['sentences']['development']} development sentences (types "
-        "with 20 links or more), as given and with converted heads:",
+        "Share of links that match a gold dependency, as given and with converted heads, in the best parses of the "
+        f"{results['sentences']['development']} development sentences (types with 20 links or more):",
         report.table(
-            ("type", "links", "match", "converted"),
+            ("type", "links", "as given", "converted heads"),
             [(t["name"], t["links"], f"{t['share']:.2f}", f"{t['converted']:.2f}") for t in types],
             right=(1, 2, 3),
         ),
-        "Gold relations that are found in less than half of the cases: "
+        "Gold relations that match in less than half of the cases: "
         + ", ".join(f"{r['name']} ({r['share']:.2f} of {r['links']})" for r in results["relations"] if r["share"] < 0.5)
         + ".",
     ]
 
 
 def scheme_line(schemes: Sequence[Mapping[str, Any]]) -> str:
-    """What the measures say together, for the paper's kernel."""
+    """Summarize the results of all measures for the kernel of the paper."""
     tests = {s["measure"]: (s["lc_against_counts"][POSITION], s["gain"][POSITION]) for s in schemes if "gain" in s}
     adjusted = dict(zip(tests, holm([gain["p"] for _, gain in tests.values()]), strict=True))
     better = [name for name, (test, _) in tests.items() if test["difference"] > 0 and test["p"] < 0.05]
     grown = [name for name, (_, gain) in tests.items() if gain["difference"] > 0 and adjusted[name] < 0.05]
-    one = f"The paper's kernel beats the counts with {', '.join(better)}." if better else "With none of these measures does the paper's kernel beat the counts (p < 0.05)."  # fmt: skip
-    two = (
-        f" It gains on them with {', '.join(grown)} (p < 0.05, Holm's for {len(tests)}): there the scheme is part of the cause."
-        if grown
-        else f" Nor does it gain on them beyond chance with any (p ≥ 0.05, Holm's for {len(tests)}): the scheme is not shown to be the cause."
+    level = (
+        f"The kernel of the paper is significantly better than the counts with these measures: {', '.join(better)}."
+        if better
+        else "The kernel of the paper is not significantly better than the counts with any of these measures (p < 0.05)."
     )
-    return one + two
+    change = (
+        f" The difference increases significantly with {', '.join(grown)} (p < 0.05 after Holm's correction for {len(tests)}), so the scheme is part of the cause there."
+        if grown
+        else f" The difference does not increase significantly with any of them (p ≥ 0.05 after Holm's correction for {len(tests)}), so there is no evidence that the scheme is the cause."
+    )  # fmt: skip
+    return level + change
 
 
 # --- learning curves ------------------------------------------------------------------------------------------------
@@ -235,17 +240,18 @@ def curve_section(curves: Mapping[str, Any]) -> list[str]:
         for name, by_k in curves["strengths"].items()
     )
     return [
-        "## Many sentences or many parses?",
-        "The same splits and test parses; learned from fewer or more sentences (columns) with fewer or more parses each (rows). Kernels as "
-        f"chosen above; λ is chosen for each number of parses on the development sentences (as a multiple of the mean of the diagonal; {strengths}).",
+        "## Number of sentences and number of parses per sentence",
+        "The splits, the test parses and the kernels are the same as above. The training sets have different numbers of sentences (columns) and of "
+        "parses per sentence (rows). λ is chosen on the development sentences for each number of parses, as a multiple of the mean of the diagonal. "
+        f"Chosen values: {strengths}.",
         report.table(
-            ("kernel", "parses a sentence", *(f"{s} sentences" for s in curves["sentences"])),
+            ("kernel", "parses per sentence", *(f"{s} sentences" for s in curves["sentences"])),
             table,
             right=range(1, 2 + len(curves["sentences"])),
         ),
-        f"The mean of the LC kernel is above that of the counts in {ahead} of {len(curves['sentences']) * len(curves['parses'])} cells; single cells "
-        "were not tested. The following were:",
-        report.table(("what", "first", "second", "difference", "p (Holm)"), tests, right=(3, 4)),
+        f"The mean of the LC kernel is higher than that of the counts in {ahead} of {len(curves['sentences']) * len(curves['parses'])} cells. The "
+        "following differences were tested; differences of single cells were not:",
+        report.table(("comparison", "first", "second", "difference", "p (Holm)"), tests, right=(3, 4)),
     ]
 
 
@@ -265,11 +271,13 @@ def choice_section(results: Mapping[str, Any]) -> list[str]:
     trials = [(t["what"], t["setting"], f"{t['cross_validation']:.4f}", told(t["against"])) for t in results["trials"]]
     return [
         "## Window, θ, and windows by type",
-        "LC, position, in cross-validation on the development sentences: the best setting with each window and each θ, against the best with "
-        "another (paired bootstrap over sentences; each is the best of several, so p is too small, if anything).",
-        report.table(("of", "value", "cross-validation", "against others"), choices, right=(1, 2)),
-        "The chosen setting with another window for one type of features, and without one type; λ anew.",
-        report.table(("what", "setting", "cross-validation", "against the chosen setting"), trials, right=(2, 3)),
+        "This table compares the best setting of *LC, position* with each window and each θ, in cross-validation on the development sentences. "
+        "Differences are tested by a paired bootstrap over sentences. Each setting is the best of several, so p-values may be too small.",
+        report.table(("parameter", "value", "cross-validation", "difference from others"), choices, right=(1, 2)),
+        "This table shows the chosen setting with another window for one type of features, or without one type. λ is chosen again.",
+        report.table(
+            ("change", "setting", "cross-validation", "difference from the chosen setting"), trials, right=(2, 3)
+        ),
     ]
 
 
@@ -287,19 +295,19 @@ def spectrum_section(found: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
     below = [s for s in found if s["plain"] < -ROUNDING]
     line = (
-        "Below what rounding can do: "
+        "Eigenvalues that rounding cannot explain: "
         + ", ".join(f"{s['match']}, window {s['window']}, θ = {s['theta']:g}" for s in below)
         + "."
         if below
-        else "None is below what rounding can do."
+        else "Rounding can explain all negative eigenvalues."
     )
     return [
-        "## Is the kernel positive semi-definite?",
-        "Smallest eigenvalue of the matrix of 1,000 development parses as a share of the largest, plain and inside the Gaussian "
-        '(σ² the median distance). "Certain" is `Locality.is_certain`: whether theory says that no eigenvalue can be negative, whatever '
-        "the examples.",
+        "## Positive semidefiniteness of the kernel",
+        "The table shows the smallest eigenvalue of the matrix of 1,000 development parses, relative to the largest, for the plain kernel and "
+        "for its Gaussian (σ² is the median distance). The column *certain* is `Locality.is_certain`: whether it is proved that no eigenvalue "
+        "can be negative, for any examples.",
         report.table(["match", "window", "θ", "plain", "Gaussian", "certain"], spectra, right=(1, 2, 3, 4)),
-        f"Rounding alone gives up to about {ROUNDING:.0e}, to either side. {line}",
+        f"Rounding causes errors of up to about {ROUNDING:.0e} in both directions. {line}",
     ]
 
 
@@ -307,7 +315,7 @@ def spectrum_section(found: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def picture(results: dict[str, Any], path: Path) -> None:
-    """tau_b of each row with its spread over splits, and the learning curves; needs matplotlib."""
+    """Draw tau_b of each row with its standard deviation over splits, and the learning curves. Requires matplotlib."""
     rows = results["rows"][::-1]
     with report.drawn(path, columns=2, figsize=(13, 0.8 + 0.4 * len(rows)), width_ratios=(1.3, 1)) as (
         _,
@@ -343,7 +351,7 @@ def picture(results: dict[str, Any], path: Path) -> None:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What the paper says, a sentence each, and what became of it."""
+    """Return the claims of the paper with our results."""
     rows = {row["name"]: row for row in results["rows"]}
     tests = {(t["kind"], t["a"], t["b"]): t for t in results["curves"]["tests"]}
 
@@ -366,32 +374,30 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     values = [s["plain"] for s in results["semidefinite"] if s["match"] == "position"]
     at_paper = [s["plain"] for s in results["semidefinite"] if (s["match"], s["window"], s["theta"]) == ("position", 3, 0.5)]  # fmt: skip
     return [
-        figure(OWN, "Link Grammar's own order is poor on biomedical text", 0.16),
-        greater("RLS with features beats the parser's own order", "0.42 against 0.16", rows[COUNTS]["against_own"]),
+        figure(OWN, "the order of Link Grammar is poor on biomedical text", 0.16),
+        greater("RLS with features is better than the order of the parser", "0.42 against 0.16", rows[COUNTS]["against_own"]),
         figure(COUNTS, "RLS with features reaches 0.42", 0.42),
-        greater("RLS with the LC kernel beats RLS with features", "0.46 against 0.42, p < 0.05", rows[POSITION]["against_counts"], note="both with chosen settings"),
-        greater("the same with the paper's w, θ, σ and λ", "0.46 against 0.42", results["at_paper"], note="both with these settings"),
+        greater("RLS with the LC kernel is better than RLS with features", "0.46 against 0.42, p < 0.05", rows[POSITION]["against_counts"], note="both with chosen settings"),
+        greater("RLS with the LC kernel is better than RLS with features, with the paper's w, θ, σ and λ", "0.46 against 0.42", results["at_paper"], note="both with these settings"),
         figure(POSITION, "RLS with the LC kernel reaches 0.46", 0.46),
-        greater("matching by position is better than exact places or any place in the window", "useful, no figure", *results["forms"]),
+        greater("matching by position is better than matching exact positions or any position in the window", "useful, no figure", *results["forms"]),
         *choices(results),
-        Claim(PAPER, "longer or shorter windows for some types of features are no notable improvement", "none", f"best of {len(window)}: {told(widest)}, {CORPUS}", "within", [{"value": t["difference"], "interval": t["interval"]} for t in window], high=NOTABLE, note="cross-validation; differences to one window for all types"),
-        greater("more parses a sentence make it better", "no figure", *curve("more parses a sentence"), note="counts and LC"),
-        greater("more sentences help more than more parses a sentence", "no figure", *curve("as many parses in all"), note="the same number of parses, of more sentences; counts and LC"),
-        Claim(PAPER, "the LC kernel with w = 3, θ = 0.5 is a kernel: no negative eigenvalue", "claimed", f"smallest {min(at_paper):.0e} of the largest", "within", [{"value": v, "interval": [v, v]} for v in at_paper], low=-ROUNDING, note="below 0 by rounding only"),
-        Claim(PAPER, "it is one for every window and every θ ≥ 0", "claimed", f"smallest {min(values):.0e} of the largest, in {len(values)} settings", "within", [{"value": v, "interval": [v, v]} for v in values], low=-ROUNDING, note="below 0 by rounding only"),
+        Claim(PAPER, "longer or shorter windows for some types of features do not improve the result notably", "none", f"best of {len(window)}: {told(widest)}, {CORPUS}", "within", [{"value": t["difference"], "interval": t["interval"]} for t in window], high=NOTABLE, note="cross-validation; differences from one window for all types"),
+        greater("more parses per sentence improve the result", "no figure", *curve("more parses a sentence"), note="counts and LC"),
+        greater("more sentences help more than more parses per sentence", "no figure", *curve("as many parses in all"), note="the same number of parses, from more sentences; counts and LC"),
+        Claim(PAPER, "the LC kernel with w = 3, θ = 0.5 is positive semidefinite", "claimed", f"smallest eigenvalue {min(at_paper):.0e} of the largest", "within", [{"value": v, "interval": [v, v]} for v in at_paper], low=-ROUNDING, note="a value slightly below 0 can be caused by rounding"),
+        Claim(PAPER, "the LC kernel is positive semidefinite for every window and every θ ≥ 0", "claimed", f"smallest eigenvalue {min(values):.0e} of the largest, in {len(values)} settings", "within", [{"value": v, "interval": [v, v]} for v in values], low=-ROUNDING, note="a value slightly below 0 can be caused by rounding"),
     ]  # fmt: skip
 
 
 def choices(results: Mapping[str, Any]) -> list[Claim]:
-    """Small windows and a small θ do best, by cross-validation."""
+    """Return the claims about the best window and θ, tested by cross-validation."""
     by = {(c["of"], c["value"]): c for c in results["choices"]}
     best = {of: max((c for c in results["choices"] if c["of"] == of), key=lambda c: c["cross_validation"])["value"] for of in ("window", "theta")}  # fmt: skip
     found = []
     for of, value, says in (("window", 3, "a window of 3 is best"), ("theta", 0.5, "θ = 0.5 is best: matching by position matters")):  # fmt: skip
         wider = [test for other, test in by[of, value]["against"].items() if float(other) > value]
         if wider:
-            ours = (
-                f"best here {best[of]:g}; {value:g} against wider {'; '.join(told(test) for test in wider)}, {CORPUS}"
-            )
+            ours = f"best here {best[of]:g}; difference between {value:g} and wider ones {'; '.join(told(test) for test in wider)}, {CORPUS}"
             found.append(Claim(PAPER, says, f"{value:g}", ours, "greater", wider, note="cross-validation"))
     return found

@@ -1,4 +1,4 @@
-"""What else was tried with the locality-convolution kernel, on the sentences that settings are chosen on; and its eigenvalues."""
+"""Other trials with the locality-convolution kernel, on the development sentences, and its eigenvalues."""
 
 from __future__ import annotations
 

@@ -58,12 +58,12 @@ COMPARED = [
 ]
 CURVES = ("linear", "ST", "SST", "PT", "linear + SST")
 PARSED = ("linear", "ST", "SST", "PT", "linear + SST", "SST, paper", "PT, paper")
-"""What is also learned from and tested on a parser's trees."""
+"""Systems that are also trained and tested on automatic trees."""
 GOLD, FROM_GOLD, FROM_PARSES = "gold trees", "parses, learnt from gold trees", "parses, learnt from parses"
 
 
 class Setting(NamedTuple):
-    """How much is done; None for all."""
+    """Sizes of the experiment; None for everything."""
 
     choosing: int  # arguments to choose on
     folds: int  # of the choice
@@ -125,7 +125,7 @@ def chosen(
 
 
 class Work(NamedTuple):
-    """What is done in every split: each row's machine learns and is tested."""
+    """Train and test the model of each row in one split."""
 
     rows: Mapping[str, Chosen]
     words: dict[str, Any]
@@ -248,7 +248,7 @@ def where(there: Any, values: Any) -> list[float]:
 
 
 def is_right(model: KernelSVC, X: Table, y: Any) -> Any:
-    """Whether each prediction is right. Examples without a fragment in common with the model cause no warning."""
+    """Return whether each prediction is correct. Examples without a common fragment are predicted without a warning."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*no fragment in common with the model", TreeletWarning)
         return model.predict(X) == y
@@ -328,7 +328,7 @@ def parses_found(journal: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def decay_tests(choice: Choice, found: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """What each decay gave on pruned trees in the choice, and the paper's against the best, documents drawn."""
+    """Return the accuracy of each decay on pruned trees, and a bootstrap test of the paper's decays against the best."""
     systems: dict[str, Any] = {}
     decays: dict[str, Any] = {}
     for kind, trials in choice.decays.items():
@@ -354,7 +354,7 @@ def document(item: Any) -> str:
 
 
 def right_in(trial: Any, found: Sequence[Example]) -> list[bool]:
-    """Whether each argument was right in a cross-validation."""
+    """Return whether each argument is predicted correctly in a cross-validation."""
     right = [False] * len(found)
     for (_, rows), predicted in zip(trial.folds, trial.predicted, strict=True):
         for row, role in zip(rows, predicted, strict=True):

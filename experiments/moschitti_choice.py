@@ -1,7 +1,8 @@
-"""What is chosen in Moschitti's experiment, by cross-validation over documents that are never tested on.
+"""Choice of settings in the experiment of Moschitti, by cross-validation over documents that are not used for testing.
 
-The same steps and the same grids for every row of a kind: a form of tree, then the kernel's parameters, all combinations, then C,
-whose grid is made wider as long as its best value lies at an edge. Beside these stand the paper's own settings, of which only C is chosen.
+Rows of the same kind have the same steps and grids. First the form of tree is chosen, then the
+parameters of the kernel (all combinations), then C. The grid of C is extended as long as its best
+value is at an edge. The settings of the paper are included; only their C is chosen.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ FLAT: dict[str, Kernel] = {
 }
 CLASSES = {"ST": Subtree, "SST": SubsetTree, "PT": PartialTree}
 PAPER: dict[str, dict[str, Any]] = {"ST": {"lam": 1.0}, "SST": {"lam": 0.4}, "PT": {"lam": 0.8, "mu": 0.4}}
-"""What the paper found best."""
+"""The best values in the paper."""
 DECAYS = (0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 GRIDS: dict[str, dict[str, Sequence[Any]]] = {
     "ST": {"lam": DECAYS},
@@ -90,7 +91,7 @@ ROWS = [*FLAT, *CLASSES, *MIXED, *paper_rows()]
 
 
 def at_edge(grid: Mapping[str, Sequence[Any]], values: Mapping[str, Any]) -> list[str]:
-    """What lies at an edge of its grid; of what cannot go beyond 1, 1 is none, and of two values none is.
+    """Return the parameters at an edge of their grid. The limit 1, and one of two values, are not edges.
 
     >>> at_edge({"lam": (0.1, 0.5, 1.0), "share": (0.1, 0.5)}, {"lam": 1.0, "share": 0.1})
     []
@@ -127,7 +128,7 @@ class Chooser:
         return found.trials
 
     def best(self, kernels: Sequence[Kernel], C: Sequence[float]) -> tuple[int, Trial]:
-        """Which kernel, and its trial; the first of equals."""
+        """Return the best kernel and its trial; on a tie, the first."""
         trial = Selection(self.trials(kernels, C)).best
         return next(k for k, kernel in enumerate(kernels) if kernel is trial.kernel), trial
 

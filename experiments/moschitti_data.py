@@ -21,11 +21,11 @@ from treelet.tasks.rerank_parts import apart_from
 Rows = NDArray[np.intp]
 PAPER = "Moschitti (2006)"
 FORMS = {
-    "pruned": "the paths to predicate and argument and all below the argument, both marked",
-    "unmarked": "the same without marks",
-    "whole": "all below the lowest node above both, both marked",
-    "sisters": "pruned, and the labels beside the paths",
-    "shallow": "sisters, with only two levels below the argument",
+    "pruned": "the paths to predicate and argument, and the subtree of the argument, both marked",
+    "unmarked": "as *pruned*, without marks",
+    "whole": "the subtree of the lowest node above both, both marked",
+    "sisters": "as *pruned*, with the labels next to the paths",
+    "shallow": "as *sisters*, with only two levels below the argument",
 }
 """The trees to choose from."""
 PAIRS = ("path", "phrase", "head", "content", "position", "first")
@@ -86,7 +86,7 @@ def examples(corpus: str, *, parsed: bool = False) -> list[Example]:
 
 
 def is_argument(index: TreeIndex, predicate: int, span: Span) -> bool:
-    """Whether words are a constituent that does not hold the predicate."""
+    """Return whether words are a constituent that does not contain the predicate."""
     node = index.find(span)
     return node is not None and not index.start[node] <= predicate < index.end[node]
 
@@ -182,7 +182,7 @@ def as_table(found: Sequence[Example], forms: Iterable[str] = FORMS) -> Table:
 
 
 def text_of(example: Example) -> str:
-    """What the plain baseline reads: the verb's lemma, whether the argument stands before or after it, the argument's words."""
+    """Return the text of the baseline: the lemma of the verb, the side of the argument, and the words of the argument."""
     begin, end = example.span
     side = "before" if begin < example.predicate else "after"
     return " ".join([f"verb={example.lemma}", f"side={side}", *example.sentence.words[begin:end]])

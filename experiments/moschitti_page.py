@@ -1,4 +1,4 @@
-"""The page, the picture and the claims of Moschitti's experiment, the paper's figures beside ours."""
+"""The page, the picture and the claims of the experiment of Moschitti (2006), with the figures of the paper."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from experiments.moschitti import FROM_GOLD, FROM_PARSES, GOLD, PARSED, PLAIN, o
 from experiments.moschitti_data import FORMS, PAIRS, PAPER
 
 PRINTED = {"linear": "87.6", "ST": "84.6", "SST": "87.7", "PT": "86.7"}
-"""Accuracies on PropBank with gold trees, as printed, from 122,774 training arguments."""
+"""Accuracies on PropBank with gold trees, as printed in the paper, with 122,774 training arguments."""
 PRINTED_PARSES = {"linear": "82.3", "ST": "80.0", "SST": "81.2", "PT": "79.9"}
-"""On FrameNet with a parser's trees."""
+"""Accuracies on FrameNet with automatic trees, as printed in the paper."""
 JOURNAL, MASC = "Wall Street Journal", "MASC"
 MARKERS = "osD^vP*"
 MIXTURES = (
-    "*linear + SST* gains less than on the earlier version of this page (+1.9 points there, with weights 0.7 and 0.3, *shallow*, C 10). That is "
-    "the choice: cross-validation on 4,000 arguments has the mixtures within half a point of each other, less than its own error, and prefers a C that is too large for three times as "
-    "many arguments. Looked at afterwards, on split 1 alone, the earlier setting has 87.2, the chosen one 86.3, and 86.6 with C 10; linear has 85.5. Nothing was changed by it."
+    "*linear + SST* gains less than on the earlier version of this page (+1.9 points there, with weights 0.7 and 0.3, *shallow*, C 10). The reason is "
+    "the choice of settings. In cross-validation on 4,000 arguments, the mixtures differ by less than half a point, which is less than the standard error, and the chosen C is too large for three times as "
+    "many arguments. A later comparison on split 1 alone gives 87.2 with the earlier setting, 86.3 with the chosen one, and 86.6 with C 10; linear has 85.5. This comparison did not change any setting."
 )
 
 
 def compared(tests: Sequence[Mapping[str, Any]], a: str, b: str) -> Mapping[str, Any]:
-    """The test of two systems."""
+    """Return the test of two systems."""
     return next(test for test in tests if (test["a"], test["b"]) == (a, b))
 
 
 def signed(test: Mapping[str, Any], digits: int = 1) -> str:
-    """A difference with its interval.
+    """Format a difference with its interval.
 
     >>> signed({"difference": 1.25, "interval": [0.5, 2.0]}, 2)
     '+1.25 (+0.50 to +2.00)'
@@ -42,7 +42,7 @@ def signed(test: Mapping[str, Any], digits: int = 1) -> str:
 
 
 def accuracy(row: Mapping[str, float], digits: int = 1) -> str:
-    """Mean and deviation over splits."""
+    """Format the mean and the standard deviation over splits."""
     return report.plus_minus(row, digits)
 
 
@@ -50,12 +50,12 @@ def accuracy(row: Mapping[str, float], digits: int = 1) -> str:
 
 
 def page(results: dict[str, Any]) -> str:
-    """The results as a Markdown page."""
-    quick = ["**Quick run: few arguments, and nothing was chosen.**"] if results["quick"] else []
+    """Return the results as a Markdown page."""
+    quick = ["**Quick run: few arguments, and no settings were chosen.**"] if results["quick"] else []
     parts = [
-        "# Roles of arguments with flat features and tree kernels",
+        "# Semantic roles with flat features and tree kernels",
         report.made_by(results),
-        _first_line(results),
+        *_summary(results),
         *quick,
         *_method(results),
         "![accuracies over splits and learning curve](moschitti.png)",
@@ -63,53 +63,59 @@ def page(results: dict[str, Any]) -> str:
     for corpus in (JOURNAL, MASC):
         parts += _corpus(corpus, results)
     parts += [*_parses(results["parses"]), *_curve(results["curve"]), *_decays(results["decays"]), *_chosen(results)]
-    return "\n\n".join(parts) + "\n"
+    return report.page(parts)
 
 
-def _first_line(results: dict[str, Any]) -> str:
+def _summary(results: dict[str, Any]) -> list[str]:
     rows, tests = (results["corpora"][JOURNAL][key] for key in ("rows", "tests"))
     words = compared(tests, "SST", PLAIN)
-    beaten = "beats" if words["p"] < 0.05 and words["difference"] > 0 else "does not surely beat"
+    better = "is better" if words["p"] < 0.05 and words["difference"] > 0 else "is not significantly better"
     order = compared(tests, "SST, paper", "PT, paper")
     tuned = compared(tests, "SST", "PT")
-    return (
-        f"**On the Wall Street Journal sample SST ({rows['SST']['mean']:.1f} %) {beaten} n-grams of words and characters "
-        f"({rows[PLAIN]['mean']:.1f} %); flat features have {rows['linear']['mean']:.1f} %, flat features with SST "
-        f"{rows['linear + SST']['mean']:.1f} %, and features that were joined by hand, without any tree, "
-        f"{rows['linear with pairs']['mean']:.1f} %. With the paper's trees and decays SST − PT is {signed(order)}, with chosen ones "
-        f"{signed(tuned)}.**"
+    points = (
+        f"**SST ({rows['SST']['mean']:.1f} %) {better} than n-grams of words and characters ({rows[PLAIN]['mean']:.1f} %).**",
+        f"Flat features have {rows['linear']['mean']:.1f} %, and flat features with SST {rows['linear + SST']['mean']:.1f} %.",
+        f"Flat features with hand-made pairs, without any tree kernel, have {rows['linear with pairs']['mean']:.1f} %.",
+        f"With the trees and decays of the paper, SST − PT is {signed(order)}; with chosen ones, it is {signed(tuned)}.",
     )
+    return ["Accuracies on the Wall Street Journal sample:", "\n".join(f"- {point}" for point in points)]
 
 
 def _method(results: dict[str, Any]) -> list[str]:
-    forms = "; ".join(f"*{name}*, {text}" for name, text in FORMS.items())
+    forms = "\n".join(f"- *{name}*: {text}." for name, text in FORMS.items())
     arguments, documents = results["choosing"]
     splits = results["corpora"][JOURNAL]["splits"]
     edges = [f"{name} ({', '.join(row['at_edge'])})" for name, row in results["chosen"].items() if row["at_edge"]]
     edges += [f"{PLAIN} ({', '.join(results['plain']['at_edge'])})"] if results["plain"]["at_edge"] else []
     return [
-        "Moschitti (2006) asks which role an argument of a verb has (ARG0 to ARG5, and ARGM as one), given gold trees. "
-        "Support vector machines, one role against the rest, all kernels normalized. The paper's figures are from the whole of PropBank, "
-        f"122,774 training arguments; here {splits[0]['train']:,} of the Wall Street Journal sample of the Penn Treebank, with the "
-        "labels of PropBank's later unified release. Arguments that continue others or refer to them, or are no constituents, are "
-        "left out.",
-        f"*linear* has the standard flat features, each for itself, *linear with pairs* also what is often joined by hand "
-        f"(the verb's lemma with each of: {', '.join(PAIRS)}; voice with position and path). Forms of trees: {forms}. Rows with "
-        "*paper* have the paper's trees (pruned) and decays (ST λ 1; SST λ 0.4; PT λ 0.8, μ 0.4), C chosen; whether he marked "
-        "predicate and argument is not said, so both are given. Features and trees weigh the same in *linear + SST, paper*. "
-        f"*{PLAIN}* is a linear machine on n-grams of words and characters of the verb's lemma, the side on which the "
-        "argument stands, and the argument's words: no tree.",
-        f"Everything was chosen once, by cross-validation over {documents} documents ({arguments:,} arguments) that are never tested on: "
-        f"{len(results['tried']):,} settings of kernels and C, {results['plain']['tried']} of n-grams. The same forms, decays, weights and C for every "
-        "row of a kind; SST also with and without `leaves`. "
-        + ("At the edge of a grid: " + "; ".join(edges) if edges else "No chosen value lies at the edge of its grid (λ and μ end at 1)")
-        + f". The other {splits[0]['documents'][0] + splits[0]['documents'][1]} documents are tested on in {len(splits)} splits, each "
-        "document once. No document and no sentence with the same words is in two parts. MASC, documents of the Wall Street "
-        f"Journal left out, is a second test of the same settings, in {len(results['corpora'][MASC]['splits'])} splits with fewer arguments.",
-        "± is the standard deviation over splits. Intervals (95 %) and p are those of the corrected resampled t-test (Nadeau & Bengio 2003) "
-        "over splits; the last column is corrected for the number of comparisons in its table (Holm). An earlier version of this page tested single "
-        "kernels on a quarter of these documents, drawn with another seed; the grids were made wider, `leaves` and the paper's "
-        "own settings were added since. Nothing was chosen by those figures.",
+        "Moschitti (2006) predicts the role of an argument of a verb (ARG0 to ARG5, and ARGM as one role), given gold trees. The "
+        "classifiers are one-vs-rest support vector machines, and all kernels are normalized. The paper used all of PropBank, with "
+        f"122,774 training arguments. This page uses {splits[0]['train']:,} training arguments of the Wall Street Journal sample of the Penn Treebank, "
+        "with the labels of the later unified release of PropBank. Arguments that continue or refer to other arguments, and arguments "
+        "that are not constituents, are removed.",
+        "The systems are:",
+        f"- *linear*: the standard flat features.\n"
+        f"- *linear with pairs*: also pairs of features that are often combined by hand (the lemma of the verb with each of: {', '.join(PAIRS)}; voice "
+        "with position and path).\n"
+        "- *paper*: the trees (pruned) and decays of the paper (ST λ 1; SST λ 0.4; PT λ 0.8, μ 0.4), with C chosen here. The paper does not state "
+        "whether predicate and argument were marked, so there are rows with and without marks. In *linear + SST, paper*, features and "
+        "trees have the same weight.\n"
+        f"- *{PLAIN}*: a linear model on n-grams of words and characters, without trees. Its text is the lemma of the verb, the side of the argument, and the "
+        "words of the argument.",
+        "The forms of trees are:",
+        forms,
+        f"All settings were chosen once, by cross-validation over {documents} documents ({arguments:,} arguments) that are not used for testing: "
+        f"{len(results['tried']):,} settings of kernels and C, and {results['plain']['tried']} settings of n-grams. Rows of the same kind have the same forms, "
+        "decays, weights and C; SST also has `leaves`. "
+        + ("Chosen values at an edge of their grid: " + "; ".join(edges) if edges else "No chosen value is at an edge of its grid (λ and μ end at 1)")
+        + ".",
+        f"The other {splits[0]['documents'][0] + splits[0]['documents'][1]} documents are tested in {len(splits)} splits, each "
+        "document once. Documents, and sentences with the same words, are never in two sets. MASC, without its documents of the Wall Street "
+        f"Journal, is a second test of the same settings, in {len(results['corpora'][MASC]['splits'])} splits with fewer arguments.",
+        "± is the standard deviation over splits. Confidence intervals (95 %) and p-values are those of the corrected resampled t-test (Nadeau & Bengio "
+        "2003) over splits. The last column has Holm's correction for the comparisons of its table. An earlier version of this page tested single "
+        "kernels on a quarter of these documents, drawn with another seed. Since then, the grids were extended, and `leaves` and the settings of the paper were "
+        "added. No setting was chosen by those figures.",
     ]  # fmt: skip
 
 
@@ -131,8 +137,8 @@ def _corpus(corpus: str, results: dict[str, Any]) -> list[str]:
     header = ("kernel", "accuracy", "paper", "cross-validation") if paper else ("kernel", "accuracy")
     return [
         f"## {corpus}" + (" sample" if paper else ""),
-        f"{train:,} training and {test:,} test arguments a split, on average. {majority:.1f} % of the test arguments have the most "
-        "frequent role.",
+        f"There are {train:,} training and {test:,} test arguments per split, on average. {majority:.1f} % of the test arguments have the "
+        "most frequent role.",
         report.table(header, rows, right=(1, 2, 3)),
         _tests(found["tests"]),
         *([MIXTURES] if paper and not results["quick"] else []),
@@ -142,7 +148,7 @@ def _corpus(corpus: str, results: dict[str, Any]) -> list[str]:
 def _tests(tests: Sequence[Mapping[str, Any]]) -> str:
     corrected = holm([test["p"] for test in tests])
     return report.table(
-        ("first", "second", "difference", "splits won", "p", "p (Holm)"),
+        ("first", "second", "difference", "splits better", "p", "p (Holm)"),
         [
             (t["a"], t["b"], signed(t), f"{t['wins']} of {t['of']}", report.p_value(t["p"]), report.p_value(p))
             for t, p in zip(tests, corrected, strict=True)
@@ -162,15 +168,15 @@ def _parses(found: dict[str, Any]) -> list[str]:
     plain_row = rows[on(PLAIN, GOLD)]
     cells.append((PLAIN, *[accuracy(plain_row)] * 3, "", ""))
     return [
-        "## A parser's trees",
-        "The paper's table 2 asks whether tree kernels are robust with automatic trees (FrameNet there). Here the first tree of each "
-        "of the lists that a lexicalized parser made of the same sentences; it had not learned from the sentence's document. It had learned from MASC, which has 33 articles of "
-        "the sample, and from QuestionBank: none of these articles has roles in PropBank's release, but what has the words of a sentence there is left out all the same "
-        f"({found['twins']:,} test arguments), of the training too. "
-        f"Of the {found['arguments']:,} arguments {lost:,} ({100 * lost / found['arguments']:.1f} %) are no constituents of the parser's tree; "
-        "the figures are those of the others, the same for all columns, but for the one that counts them as wrong.",
+        "## Automatic parse trees",
+        "Table 2 of the paper tests tree kernels with automatic trees (on FrameNet). This section uses the first parse of a lexicalized parser for "
+        "the same sentences. The parser was not trained on the document of a sentence. It was trained on QuestionBank and on MASC, which has 33 articles of "
+        "the sample. None of these articles has roles in the release of PropBank. Arguments of sentences that also occur in these corpora are nevertheless removed, from the test "
+        f"sets ({found['twins']:,} arguments) and from the training sets.",
+        f"Of the {found['arguments']:,} arguments, {lost:,} ({100 * lost / found['arguments']:.1f} %) are not constituents of the automatic tree. "
+        "The figures refer to the other arguments, which are the same for all columns. Only the column *all arguments* counts the missing ones as wrong.",
         report.table(
-            ("kernel", *(f"{trees}" for trees in (GOLD, FROM_GOLD, FROM_PARSES)), "the same, all arguments", "paper (FrameNet)"),
+            ("kernel", *(f"{trees}" for trees in (GOLD, FROM_GOLD, FROM_PARSES)), "all arguments", "paper (FrameNet)"),
             cells,
             right=(1, 2, 3, 4, 5),
         ),
@@ -182,8 +188,9 @@ def _curve(curve: dict[str, Any]) -> list[str]:
     names = list(curve["rows"])
     return [
         "## Learning curve",
-        "Accuracy on the Wall Street Journal sample against training arguments, whole documents first, settings as above "
-        "(the paper's figure 5), and whether the second half of the training arguments helps.",
+        "The first table shows the accuracy on the Wall Street Journal sample by number of training arguments, with the settings above (figure 5 "
+        "of the paper). Training arguments are added by whole documents. The second table tests whether the second half of the training arguments "
+        "helps.",
         report.table(
             ("arguments", *names),
             [
@@ -208,8 +215,8 @@ def _decays(decays: dict[str, Any]) -> list[str]:
     tests = "; ".join(f"{kind} {signed(found['test'])}" for kind, found in decays.items())
     return [
         "## Decays",
-        "Cross-validation on the documents to choose on, pruned trees, C 3. The paper's decays against the best of these: "
-        f"{tests} (bootstrap over documents; the best is the best of many, which makes its figure too good).",
+        "Accuracies in cross-validation on the documents for selection, with pruned trees and C 3. Differences between the decays of the paper and the best decays: "
+        f"{tests} (bootstrap over documents). The best of many values is biased upwards.",
         report.table(
             ("kernel", *(f"λ {lam:g}" for lam in scale)), rows, right=range(1, 1 + len(scale))
         ),
@@ -220,7 +227,7 @@ def _chosen(results: dict[str, Any]) -> list[str]:
     rows = [(name, f"`{row['kernel']}`", f"{row['C']:g}") for name, row in results["chosen"].items()]
     words = plain.told(results["plain"])
     return [
-        "## What was chosen",
+        "## Chosen settings",
         report.table(("kernel", "settings", "C"), [*rows, (PLAIN, words, "")], right=(2,)),
     ]
 
@@ -229,7 +236,7 @@ def _chosen(results: dict[str, Any]) -> list[str]:
 
 
 def picture(results: dict[str, Any], path: Path) -> None:
-    """Accuracies of both corpora with their deviations, and the learning curve; needs matplotlib."""
+    """Draw the accuracies of both corpora with standard deviations, and the learning curve. Requires matplotlib."""
     curve = results["curve"]
     with report.drawn(path, 2, figsize=(13, 5.2)) as (_, (left, right)):
         names = list(results["corpora"][JOURNAL]["rows"])
@@ -273,7 +280,7 @@ def picture(results: dict[str, Any], path: Path) -> None:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What the paper says about accuracy."""
+    """Return the claims of the paper about accuracy."""
     journal, masc = (results["corpora"][corpus]["tests"] for corpus in (JOURNAL, MASC))
     curve, parses = results["curve"]["tests"], results["parses"]
 
@@ -291,13 +298,13 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             PAPER,
             "subset trees are better than subtrees",
             "87.7 against 84.6",
-            f"at the paper's settings {told('SST, paper', 'ST, paper')}, at chosen ones {told('SST', 'ST')}",
+            f"with the settings of the paper {told('SST, paper', 'ST, paper')}, with chosen ones {told('SST', 'ST')}",
             "greater",
             [*both("SST, paper", "ST, paper"), *both("SST", "ST")],
         ),
         Claim(
             PAPER,
-            "subset trees are better than partial trees (his trees and decays)",
+            "subset trees are better than partial trees (with the trees and decays of the paper)",
             "87.7 against 86.7",
             f"{told('SST, paper', 'PT, paper')}; without marks {told('SST, paper, no marks', 'PT, paper, no marks')}",
             "greater",
@@ -305,17 +312,17 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         ),
         Claim(
             PAPER,
-            "partial trees, though richer, are almost equal to subset trees",
+            "partial trees, although richer, are about as good as subset trees",
             "86.7 and 87.7",
             f"SST − PT, both with chosen trees and decays: {told('SST', 'PT')}",
             "alike",
             both("SST", "PT"),
             margin=1.0,
-            note="chosen on documents that are not tested on; on trees with the labels beside the paths PT gains more than SST",
+            note="chosen on documents that are not used for testing; PT gains more than SST on trees with the labels next to the paths",
         ),
         Claim(
             PAPER,
-            "a tree kernel alone is as good as features made by hand",
+            "a tree kernel alone is as good as hand-made features",
             "SST 87.7, linear 87.6",
             f"SST − linear: {told('SST', 'linear')}",
             "alike",
@@ -333,12 +340,12 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             both("linear + SST", "linear"),
             low=1.5,
             high=3.5,
-            note="the paper does not say how they were combined: the verdict is the sum's",
+            note="the paper does not state how they were combined; the verdict is that of the sum",
         ),
         Claim(
             PAPER,
-            "accuracy still grows with the training data, for every kernel (figure 5)",
-            "curves that rise",
+            "accuracy still increases with the training data, for every kernel (figure 5)",
+            "increasing curves",
             "the second half of the training arguments: "
             + ", ".join(f"{test['a']} {signed(test)}" for test in curve if test["a"] in PRINTED),
             "greater",
@@ -348,12 +355,12 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             PAPER,
             "tree kernels are robust with automatic parse trees",
             "81.2 (SST, FrameNet)",
-            f"SST on a parser's trees − on gold trees, WSJ: {signed(robust[0])}; paper's settings {signed(robust[1])}",
+            f"SST on automatic trees − on gold trees, WSJ: {signed(robust[0])}; settings of the paper {signed(robust[1])}",
             "alike",
             robust,
             margin=2.0,
             note=f"flat features lose as much: {signed(features)}; {100 - 100 * parses['constituents'] / parses['arguments']:.1f} % of the "
-            "arguments are no constituents of the parser's trees, and not counted",
+            "arguments are not constituents of the automatic trees, and not counted",
         ),
     ]  # fmt: skip
     if results["decays"]:
@@ -363,12 +370,12 @@ def claims(results: dict[str, Any]) -> list[Claim]:
                 PAPER,
                 "the best λ is 1 for ST, 0.4 for SST, 0.8 for PT with μ 0.4",
                 "1, 0.4, 0.8; 0.4",
-                "against the best on our grid (WSJ): "
+                "differences from the best values of our grid (WSJ): "
                 + ", ".join(f"{kind} {signed(test)}" for kind, test in tests.items()),
                 "alike",
                 list(tests.values()),
                 margin=1.0,
-                note="cross-validation on pruned trees; the best of a grid is too good by a little",
+                note="cross-validation on pruned trees; the best of a grid is slightly biased upwards",
             )
         )
     return found

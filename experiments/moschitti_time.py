@@ -1,7 +1,8 @@
-"""Time against tree size, and time to learn (figure 4 and section 4.2 of Moschitti 2006), fast and naive, one pair of trees after another.
+"""Run time by tree size, and training time, of fast and naive algorithms (figure 4 and section 4.2 of Moschitti 2006).
 
-Trees of exactly n nodes from two treebanks; the algorithms are in C++ (`pair_kernels.cpp`), and their values are seen to equal
-treelet's. What grows, the nodes that are walked over or the pairs of nodes that agree, is told apart.
+The trees have exactly n nodes and come from two treebanks. The algorithms are written in C++
+(`pair_kernels.cpp`) and process one pair of trees after another. Their values are compared with those
+of treelet. The time per node and the time per matching pair of nodes are estimated separately.
 """
 
 from __future__ import annotations
@@ -46,13 +47,13 @@ SYSTEMS = {
     "PT naive": ("PT", "naive"),
 }
 CONTROLLED = ("SST fast", "PT fast")
-"""What is timed on trees with other labels."""
+"""Algorithms that are timed on trees with other labels."""
 RANGES = {"10 to 55": (10, 55), "50 to 100": (50, 100)}
 """The paper's range of nodes, and what follows."""
 
 
 class Setting(NamedTuple):
-    """How much is done."""
+    """Sizes of the experiment."""
 
     sizes: Sequence[int]  # in nodes
     least: int  # trees of a size, or it is left out
@@ -143,7 +144,7 @@ CONTROLS: dict[str, Callable[[Tree], Tree]] = {
     "one label": of_one_label,
     "labels with two ancestors": with_ancestors,
 }
-"""The same trees with labels that are more and less often alike."""
+"""Trees with labels that match more often or less often."""
 
 
 # --- growth -----------------------------------------------------------------------------------------------------
@@ -175,13 +176,13 @@ def slope_row(cells: Mapping[int, Floats], low: int, high: int, *, draws: int, s
 
 
 def straightness(points: Sequence[Mapping[str, Any]], name: str) -> float:
-    """How much of the variance of the times a straight line explains on plain axes, up to the paper's size: what an eye sees there."""
+    """Return the share of the variance of times that a straight line explains, on linear axes and up to the size in the paper."""
     few = [point for point in points if point["nodes"] <= RANGES["10 to 55"][1]]
     return float(np.corrcoef([p["nodes"] for p in few], [p["times"][name] for p in few])[0, 1] ** 2)
 
 
 def shares(points: Sequence[Mapping[str, Any]], name: str) -> dict[str, Any]:
-    """What a pair of trees costs, a node and an agreeing pair of nodes, by least squares on relative errors; none below 0."""
+    """Return the time per pair of trees, per node and per matching pair of nodes, by non-negative least squares on relative errors."""
     times = np.array([p["times"][name] for p in points])
     causes = np.array([(1.0, p["nodes"], p["pairs"][name]) for p in points])
     costs, _ = nnls(causes / times[:, None], np.ones(len(times)))
@@ -237,7 +238,7 @@ def growth(
 
 def check_equal(values: Floats, ours: Floats, where: str) -> None:
     if not np.allclose(values, ours, rtol=1e-9):
-        raise ArithmeticError(f"the pair-wise algorithm and treelet differ: {where}")
+        raise ArithmeticError(f"The values of the pairwise algorithm and of treelet differ: {where}.")
 
 
 def best(repeats: int, work: Callable[..., Any], *given: Any, **options: Any) -> tuple[float, Any]:
@@ -283,7 +284,7 @@ def learning(program: Path, *, setting: Setting, seed: int, say: Say) -> dict[st
 
 
 def ratios(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """How many times longer one way to learn takes than another, the machine included, over samples."""
+    """Return ratios of training times, including the SVM, over samples."""
     pairs = {"naive / fast": ("naive", "fast"), "fast / treelet": ("fast", "treelet"), "naive / treelet": ("naive", "treelet")}  # fmt: skip
     return {
         name: ratio_row([(r[slow] + r["machine"]) / (r[quick] + r["machine"]) for r in rows])

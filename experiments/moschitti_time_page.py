@@ -1,4 +1,4 @@
-"""The page, the picture and the claims about time in Moschitti's paper."""
+"""The page, the picture and the claims of Moschitti (2006) about run time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from experiments.moschitti_data import PAPER
 from experiments.moschitti_time import KINDS, RANGES, SYSTEMS
 
 LINEAR, QUADRATIC = (0.75, 1.25), (1.75, 2.25)
-"""Slopes that are called so; fixed before the times were measured."""
+"""Slopes that count as linear or quadratic. They were fixed before the times were measured."""
 THEIRS = next(iter(RANGES))
 FAST = ("SST fast", "PT fast")
 COLORS = {"ST": "C0", "SST": "C1", "PT": "C2"}
@@ -26,7 +26,7 @@ STYLES = {
 
 
 def shown(row: Mapping[str, Any], digits: int = 2) -> str:
-    """A figure with its interval.
+    """Format a figure with its interval.
 
     >>> shown({"value": 1.5, "interval": [1.25, 1.75]})
     '1.50 (1.25 to 1.75)'
@@ -53,40 +53,48 @@ def _is_linear(results: dict[str, Any], name: str) -> bool:
 
 
 def page(results: dict[str, Any]) -> str:
-    """The results as a Markdown page."""
+    """Return the results as a Markdown page."""
     quick = ["**Quick run: few trees.**"] if results["quick"] else []
     parts = [
-        "# Time of tree kernels against the size of trees",
+        "# Run time of tree kernels by tree size",
         report.made_by(results) + f" The C++ program took another {results['program_seconds']:.0f} s.",
-        _first_line(results),
+        *_summary(results),
         *quick,
-        "Figure 4 of Moschitti (2006): the time of one value of a kernel, for trees of exactly n nodes, of an algorithm that looks only at pairs of nodes "
-        "that agree (*fast*: two lists of nodes, sorted by production, or for PT by label, are merged) and of one that looks at all pairs (*naive*). "
-        "*by labels* is SST with lists sorted by label, as section 3.2 of the paper words it; *sorting* makes and sorts the lists anew for every pair, which costs more. All are written here in C++ "
-        "(`experiments/pair_kernels.cpp`), take one pair of trees after another, have numbers for labels and productions, and keep the values of node pairs in a table. Else lists "
-        "are made once a tree, beforehand. *matrix* is treelet's own: all pairs of trees at once, where equal subtrees are compared once; what it takes a pair is the less the more trees there are. Every value of every algorithm was seen to "
-        "equal treelet's.",
-        f"Microseconds a pair on one core: every tree of a size with every other, 300 trees a size, or as many as the treebank has (sizes with fewer than 200 are left out; the paper had 500), the least of {results['rounds']} rounds for every "
-        "block of pairs. Trees are constituents with all below them, words counted as nodes, drawn at random. The mean of each tree with all others is kept beside this page. Slopes are those of log time on log n: 1 is linear, "
-        "2 quadratic; intervals (95 %) by a bootstrap that draws trees. Before these times were measured, slopes from "
-        f"{LINEAR[0]} to {LINEAR[1]} were called linear, {QUADRATIC[0]} to {QUADRATIC[1]} quadratic. A first run had MASC in CRAFT's place, which has few large trees; between 10 and 55 nodes "
+        "Figure 4 of Moschitti (2006) shows the time to compute one kernel value, for trees of exactly n nodes. This page compares these algorithms:",
+        "- *fast*: examines only matching pairs of nodes. Two lists of nodes, sorted by production (by label for PT), are merged.\n"
+        "- *naive*: examines all pairs of nodes.\n"
+        "- *by labels*: SST with lists sorted by label, as in section 3.2 of the paper.\n"
+        "- *sorting*: creates and sorts the lists again for every pair of trees, which takes longer.\n"
+        "- *matrix*: the algorithm of treelet. It computes all pairs of trees together and compares equal subtrees once, so the time per pair decreases with the "
+        "number of trees.",
+        "All algorithms except *matrix* are written in C++ for this page (`experiments/pair_kernels.cpp`). They process one pair of trees after another, use numbers for labels and "
+        "productions, and store the values of node pairs in a table. Except for *sorting*, lists are created once per tree, in advance. All values of all algorithms were compared with those of treelet and are equal.",
+        "Times are microseconds per pair on one core. Every tree of a size is paired with every other, with 300 trees per size, or as many as the treebank has. Sizes with fewer than 200 trees are left out (the paper "
+        f"had 500). For every block of pairs, the minimum of {results['rounds']} rounds counts. Trees are random constituents with their whole subtree, and words count as nodes. The mean of each tree with all others is stored "
+        "in the same folder.",
+        "Slopes are those of log time by log n: 1 is linear and 2 is quadratic. Confidence intervals (95 %) come from a bootstrap over trees. The following was fixed before the times were measured: slopes from "
+        f"{LINEAR[0]} to {LINEAR[1]} count as linear, and slopes from {QUADRATIC[0]} to {QUADRATIC[1]} as quadratic. A first run used MASC instead of CRAFT. MASC has few large trees; between 10 and 55 nodes, "
         "its slopes were 1.29 (fast SST), 1.85 (fast PT) and 2.07 (naive SST).",
         "![time against nodes](moschitti-time.png)",
     ]
     for corpus, found in results["corpora"].items():
         parts += [f"## {corpus}", _times(found), _slopes(found)]
     parts += [*_why(results), *_learning(results["learning"])]
-    return "\n\n".join(parts) + "\n"
+    return report.page(parts)
 
 
-def _first_line(results: dict[str, Any]) -> str:
+def _summary(results: dict[str, Any]) -> list[str]:
     slopes = {name: _list(found["slopes"][name][THEIRS] for found in results["corpora"].values()) for name in SYSTEMS}
     linear = {name: "is" if _is_linear(results, name) else "is not" for name in FAST}
     ratio = results["learning"]["ratios"]["SST"]["naive / fast"]
-    return (
-        f"**Between 10 and 55 nodes the average time of fast SST {linear['SST fast']} linear: the slopes are {slopes['SST fast']} (Wall Street Journal and CRAFT); that of fast PT "
-        f"{linear['PT fast']}: {slopes['PT fast']}. Naive SST has {slopes['SST naive']}. To learn ARG0 with SST takes {shown(ratio, 1)} times as long naively.**"
+    points = (
+        f"**The average time of fast SST {linear['SST fast']} linear.** The slopes are {slopes['SST fast']}.",
+        f"**The average time of fast PT {linear['PT fast']} linear.** The slopes are {slopes['PT fast']}.",
+        f"The slopes of naive SST are {slopes['SST naive']}.",
+        f"Training on ARG0 with SST takes {shown(ratio, 1)} times as long with the naive algorithm.",
     )
+    intro = "Results for trees of 10 to 55 nodes, on the Wall Street Journal and CRAFT:"
+    return [intro, "\n".join(f"- {point}" for point in points)]
 
 
 def _times(found: dict[str, Any]) -> str:
@@ -109,7 +117,7 @@ def _times(found: dict[str, Any]) -> str:
 def _slopes(found: dict[str, Any]) -> str:
     last = str(found["points"][-1]["nodes"])
     return report.table(
-        ("algorithm", *(f"slope, {label} nodes" for label in RANGES), "straight line explains", "a node, ns", "a pair of nodes, ns", f"spent on pairs, {last} nodes"),
+        ("algorithm", *(f"slope, {label} nodes" for label in RANGES), "variance explained by a straight line", "ns per node", "ns per pair of nodes", f"share of pairs, {last} nodes"),
         [
             (
                 name,
@@ -134,18 +142,20 @@ def _why(results: dict[str, Any]) -> list[str]:
     grows = ", ".join(f"{factors[size]:.1f} with {size} nodes" for size in (10, 55, 100) if size in factors)
     error = max(found["shares"][name]["error"] for found in results["corpora"].values() for name in FAST)
     return [
-        "## What it depends on",
-        "Merging two sorted lists is linear in the nodes; the pairs of nodes that agree are not: "
-        f"with {low['nodes']} nodes two trees of the Wall Street Journal have {low['pairs']['SST fast']:.1f} pairs with one production and {low['pairs']['PT fast']:.1f} with one label, "
-        f"with {high['nodes']} nodes {high['pairs']['SST fast']:.0f} and {high['pairs']['PT fast']:.0f}. A label that is r times in both trees makes r² pairs, and the chance that two nodes agree does not "
-        "depend on the size of their trees: the pairs grow with the square. So the average time is a·n + b·(agreeing pairs), linear as long as the first term is the larger one, and quadratic in the end. "
-        f"Least squares with these two terms and a constant miss no point of the fast kernels by more than {100 * error:.0f} %; the tables show what a node and a pair cost, and how much of the time goes to pairs. "
-        "On plain axes a straight line explains nearly all between 10 and 55 nodes (the column *straight line explains*), which is what one sees in the paper's figure; the slope sees the bend. "
-        "The rarer labels repeat and the smaller the trees, the straighter the line (the next table). Lists that are sorted anew for every pair cost more a node, but do not make it straighter: sorting itself grows faster than the nodes. "
-        f"Fast SST is never slower than naive SST, and its lead grows with the trees: {grows} (CRAFT).",
-        f"Trees of the Wall Street Journal, at most {results['controls']['as they are']['points'][0]['trees']} a size, with other labels: all but the words made one, so that far more pairs agree, and each joined with those of the two nodes above, so that fewer do.",
+        "## Why the time grows faster than linearly",
+        "The time to merge two sorted lists is linear in the number of nodes, but the number of matching pairs of nodes is not. "
+        f"With {low['nodes']} nodes, two trees of the Wall Street Journal have {low['pairs']['SST fast']:.1f} pairs with equal productions and {low['pairs']['PT fast']:.1f} with equal labels; "
+        f"with {high['nodes']} nodes, they have {high['pairs']['SST fast']:.0f} and {high['pairs']['PT fast']:.0f}. A label that occurs r times in both trees makes r² pairs. The probability that two nodes match does not "
+        "depend on the size of their trees, so the number of pairs grows with the square of the size.",
+        "The average time is therefore a·n + b·(matching pairs). It is linear as long as the first term dominates, and finally quadratic. "
+        f"A least-squares fit of these two terms and a constant differs from no point of the fast kernels by more than {100 * error:.0f} %. The tables show the time per node and per pair, and the share of the time that is spent on pairs.",
+        "On linear axes, a straight line explains nearly all of the variance between 10 and 55 nodes, as in the figure of the paper. The slope on logarithmic axes shows the curvature. "
+        "The line is straighter if labels repeat less often and if trees are smaller (see the next table). Sorting the lists again for every pair takes more time per node, but does not make the line straighter, because the time to sort grows faster than the number of nodes.",
+        f"Fast SST is never slower than naive SST, and the speed-up grows with the size of the trees: {grows} (CRAFT).",
+        f"The next table has trees of the Wall Street Journal, at most {results['controls']['as they are']['points'][0]['trees']} per size, with other labels. If all labels except words are replaced by one label, far more pairs match. If each "
+        "label is joined with the labels of the two nodes above, fewer pairs match.",
         report.table(
-            ("labels", "algorithm", f"slope, {THEIRS} nodes", "straight line explains", f"agreeing pairs, {high['nodes']} nodes"),
+            ("labels", "algorithm", f"slope, {THEIRS} nodes", "variance explained by a straight line", f"matching pairs, {high['nodes']} nodes"),
             [
                 (
                     labels,
@@ -173,11 +183,11 @@ def _learning(found: dict[str, Any]) -> list[str]:
     first = rows[0]
     names = list(ratios[kinds[0]])
     return [
-        "## Time to learn",
-        "The paper's text: to learn one large argument, ARG0, from all training data took 6 hours with the fast kernel and more than a week with the naive one, a factor "
-        f"above 28. Here about {first['trees']:,} arguments of the Wall Street Journal, pruned trees of {first['nodes']:.0f} nodes on average (which range from a few to "
-        f"whole sentences), {len(rows) // len(kinds)} samples of documents: the whole matrix by each algorithm, one after the other on one core, and libsvm on it. Seconds, and "
-        "how many times longer one way takes than another, libsvm included (geometric mean; 95 % interval over samples).",
+        "## Training time",
+        "According to the paper, training on one large role, ARG0, with all training data took 6 hours with the fast kernel and more than a week with the naive one, a factor "
+        f"of more than 28. This section uses about {first['trees']:,} arguments of the Wall Street Journal. Their pruned trees have {first['nodes']:.0f} nodes on average, from a few nodes to "
+        f"whole sentences. There are {len(rows) // len(kinds)} samples of documents. Each algorithm computes the whole matrix on one core, and libsvm is trained on the matrix.",
+        "The table shows seconds, and ratios of times that include libsvm (geometric means with 95 % confidence intervals over samples).",
         report.table(
             ("kernel", "naive", "fast", "treelet's matrix", "libsvm", *names),
             [
@@ -197,7 +207,7 @@ def _learning(found: dict[str, Any]) -> list[str]:
 
 
 def picture(results: dict[str, Any], path: Path) -> None:
-    """Time against size for both treebanks on logarithmic axes, and as in the paper; needs matplotlib."""
+    """Draw time by size for both treebanks on logarithmic axes, and as in the paper. Requires matplotlib."""
     with report.drawn(path, 3, figsize=(16, 4.8)) as (_, axes):
         for ax, (corpus, found) in zip(axes, results["corpora"].items(), strict=False):
             for name, values in _series(found).items():
@@ -234,13 +244,13 @@ def _style(name: str) -> dict[str, Any]:
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What the paper says about time."""
+    """Return the claims of the paper about run time."""
 
     def slopes(name: str) -> list[Mapping[str, Any]]:
         return [found["slopes"][name][THEIRS] for found in results["corpora"].values()]
 
     ratios = results["learning"]["ratios"]
-    linear = "slope of log time on log nodes, {} nodes, WSJ and CRAFT: {}"
+    linear = "slope of log time by log nodes, {} nodes, WSJ and CRAFT: {}"
     found = [
         Claim(
             PAPER,
@@ -251,7 +261,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             slopes(name),
             low=LINEAR[0],
             high=LINEAR[1],
-            note="agreeing pairs of nodes grow with the square of the size; how soon they rule depends on what a node and a pair cost",
+            note="the number of matching pairs grows with the square of the size; when it dominates depends on the time per node and per pair",
         )
         for name in FAST
     ]
@@ -269,11 +279,11 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         ),
         Claim(
             PAPER,
-            "to learn ARG0 takes much longer with the naive algorithm",
-            "more than a week against 6 hours: above 28 times",
+            "training on ARG0 takes much longer with the naive algorithm",
+            "more than a week against 6 hours: more than 28 times",
             "times longer: " + ", ".join(f"{kind} {shown(row['naive / fast'], 1)}" for kind, row in ratios.items()),
             "greater",
             [ratios[kind]["naive / fast"] for kind in ("SST", "PT")],
-            note="that it takes longer is what is tested; the paper's factor is not reached, both being the same C++ but for the pairs of nodes",
+            note="the test is whether it takes longer; the factor of the paper is not reached, because both are the same C++ code except for the pairs of nodes",
         ),
     ]  # fmt: skip

@@ -26,7 +26,7 @@ METHODS = ("fast", "labels", "sorting", "naive")
 
 
 class Timed(NamedTuple):
-    """What the program found: values, pairs of nodes that were worked on a pair of trees, and times."""
+    """Results of the program: values, pairs of nodes per pair of trees, and times."""
 
     values: Floats
     worked_on: float
@@ -36,7 +36,9 @@ class Timed(NamedTuple):
 def compiled(folder: Path) -> Path:
     """The program, built in a folder."""
     if shutil.which(COMPILER) is None:
-        raise ParameterError(f"times of single pairs need a C++ compiler, and there is no {COMPILER} here")
+        raise ParameterError(
+            f"The C++ compiler {COMPILER} was not found. Install it: this experiment compiles a program for pairs of trees."
+        )
     program = folder / "pair_kernels"
     subprocess.run([COMPILER, *OPTIONS, "-o", program, SOURCE], check=True)
     return program

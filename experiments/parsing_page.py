@@ -1,4 +1,4 @@
-"""The page, the picture and the claims of our own parser."""
+"""The page, the picture and the claims of the experiment with treelet's own parser."""
 
 from __future__ import annotations
 
@@ -15,50 +15,52 @@ from experiments.parsing import LONGEST
 
 
 def page(results: dict[str, Any]) -> str:
-    """The results as a Markdown page."""
+    """Return the results as a Markdown page."""
     parts = [
         "# Parsing the Penn Treebank sample",
         report.made_by(results),
         f"**{_first(results)}**",
-        f"Five folds of whole documents of the Wall Street Journal sample, drawn at random ({results['documents']} documents). Grammars from four folds, {results['train']:,} trees on "
-        f"average, without sentences that have the words of a test sentence; {results['sentences']} test sentences of at most {LONGEST} words, "
-        f"{results['sentences'] // results['folds']} a fold, with their words only (tags are guessed too). P, R and F1 are labeled PARSEVAL; "
-        "the parse score is that of Collins & Duffy (2001), punctuation included. A sentence without a parse gets pieces "
-        'under a FALLBACK root, so that every sentence has an answer; "parsed" counts the others. '
-        "Exact search, 100 best parses a sentence; time is wall time with all of them. ± is the standard deviation over folds."
-        + (" **Quick run.**" if results["quick"] else ""),
+        f"The {results['documents']} documents of the Wall Street Journal sample were assigned to five folds at random, without splitting documents. "
+        f"Grammars are estimated from four folds, {results['train']:,} trees on average. Training sentences with the same words as a test sentence are removed. "
+        f"There are {results['sentences']} test sentences of at most {LONGEST} words, {results['sentences'] // results['folds']} per fold. "
+        "The parser gets only the words, so it also has to find the tags." + (" **Quick run.**" if results["quick"] else ""),
+        "P, R and F1 are labeled PARSEVAL scores. The parse score is that of Collins & Duffy (2001) and includes punctuation. "
+        "If a sentence has no parse, the parser returns partial parses below a FALLBACK root, so every sentence has a result. "
+        "The column *parsed* counts sentences with a complete parse. The search is exact and returns the 100 best parses per sentence; times are wall-clock times "
+        "for all 100. ± is the standard deviation over folds.",
         _table(results),
         "![F1](parsing.png)",
         _chosen(results),
-        "## Which differences are more than chance",
-        f"F1, corrected resampled t-test over {results['folds']} folds (Nadeau & Bengio 2003); {len(results['tests'])} comparisons, p also after Holm's correction.",
+        "## Significance of the differences",
+        f"Differences of F1, by the corrected resampled t-test over {results['folds']} folds (Nadeau & Bengio 2003). There are {len(results['tests'])} comparisons; "
+        "the last column has p-values after Holm's correction.",
         _tests(results),
     ]  # fmt: skip
-    return "\n\n".join(parts) + "\n"
+    return report.page(parts)
 
 
 def _first(results: dict[str, Any]) -> str:
     rows, chosen = {row["grammar"]: row for row in results["rows"]}, results["chosen"]
     return (
-        f"A grammar that is chosen on the other folds has an F1 of {report.plus_minus(chosen['f1'])}, the plain one {report.plus_minus(rows['plain']['f1'])}; "
-        f"the best of its hundred parses has {report.plus_minus(chosen['oracle_f1'])}. These are bare grammars from a small sample: the lexicalized parser whose "
-        "lists other pages use, trained on this sample and more, has 84.7 with its first choice."
+        f"A grammar chosen on the other folds has an F1 of {report.plus_minus(chosen['f1'])}; the plain grammar has {report.plus_minus(rows['plain']['f1'])}. "
+        f"The best of the hundred parses (oracle) has {report.plus_minus(chosen['oracle_f1'])}. These are unlexicalized grammars from a small sample. The lexicalized "
+        "parser whose candidate lists other pages use was trained on more data, including this sample, and has an F1 of 84.7."
     )  # fmt: skip
 
 
 def _chosen(results: dict[str, Any]) -> str:
     counts = Counter(results["chosen"]["grammars"])
-    told = ", ".join(f"*{name}* for {count} of {results['folds']} folds" for name, count in counts.items())
+    chosen = ", ".join(f"*{name}* for {count} of {results['folds']} folds" for name, count in counts.items())
     return (
-        f"No row was chosen: read the table as a comparison. *Chosen on the other folds* means the grammar with the best F1 on the test sentences of the other "
-        f"folds: {told}. Figures of an earlier version of this page (one split, grammars from the first 3,500 trees: plain 69.71, "
-        "best 77.13) were known before; the list of grammars has one more since, *parent and tags, markov=1*."
+        f"The table compares grammars; no row was selected on test data. *Chosen on the other folds* means the grammar with the best F1 on the test sentences of the other "
+        f"folds: {chosen}. Figures of an earlier version of this page were known before this run (one split, grammars from the first 3,500 trees: plain 69.71, "
+        "best 77.13). Since then, one grammar was added to the list: *parent and tags, markov=1*."
     )  # fmt: skip
 
 
 def _table(results: dict[str, Any]) -> str:
     header = (
-        "grammar", "rules", "P", "R", "F1", "exact", "tags", "parsed", "parse score", "best of 100: F1", "best of 100: parse score", "ms a sentence",
+        "grammar", "rules", "P", "R", "F1", "exact", "tags", "parsed", "parse score", "best of 100: F1", "best of 100: parse score", "ms per sentence",
     )  # fmt: skip
     rows = [
         (
@@ -92,11 +94,12 @@ def _tests(results: dict[str, Any]) -> str:
         )
         for t, p in zip(tests, holm([t["p"] for t in tests]), strict=True)
     ]
-    return report.table(("", "against", "F1", "95 %", "better in", "p", "p, Holm"), rows, right=range(2, 7))
+    header = ("grammar", "compared with", "F1", "95 % interval", "folds better", "p", "p (Holm)")
+    return report.table(header, rows, right=range(2, 7))
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
-    """What has been said of annotated grammars since Johnson (1998)."""
+    """Return the claims about annotated grammars since Johnson (1998)."""
     tests = {(t["a"], t["b"]): t for t in results["tests"]}
 
     def greater(paper: str, says: str, a: str, b: str) -> list[Claim]:
@@ -104,19 +107,21 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             return []
         t = tests[a, b]
         ours = f"{t['difference']:+.2f} F1 ({report.interval(t['interval'])}), Penn Treebank sample"
-        return [Claim(f"beside the papers: {paper}", says, "better, on the whole treebank", ours, "greater", [t])]
+        return [Claim(f"Other papers: {paper}", says, "better, on the whole treebank", ours, "greater", [t])]
 
     return [
-        *greater("Johnson (1998)", "labels with their parents' make a better grammar", "parent", "plain"),
+        *greater("Johnson (1998)", "parent annotation of phrases makes a grammar better", "parent", "plain"),
         *greater(
-            "Klein & Manning (2003)", "forgetting distant sisters makes it better still", "parent, markov=2", "parent"
+            "Klein & Manning (2003)", "ignoring distant siblings makes it even better", "parent, markov=2", "parent"
         ),
-        *greater("Klein & Manning (2003)", "tags with their parents' do, too", "parent and tags", "parent"),
+        *greater(
+            "Klein & Manning (2003)", "parent annotation of tags makes it even better", "parent and tags", "parent"
+        ),
     ]
 
 
 def picture(results: dict[str, Any], path: Path) -> None:
-    """F1 of each grammar's first choice and best of a hundred; needs matplotlib."""
+    """Draw the F1 of the first choice and of the best of 100 parses of each grammar. Requires matplotlib."""
     rows = results["rows"][::-1]
     with report.drawn(path, figsize=(7, 0.6 + 0.42 * len(rows))) as (_, axes):
         places = np.arange(len(rows))

@@ -1,9 +1,10 @@
-"""The plain baseline: n-grams of words and of characters with a linear machine.
+"""The baseline for tree kernels: n-grams of words and of characters, with a linear model.
 
-What a tree kernel has to beat. Texts are word 1- to w-grams and, within words, character 2- to c-grams, each kind weighted by
-tf-idf (logarithmic counts) and of length 1; a linear support vector machine (scikit-learn's `LinearSVC`, one class against the rest)
-learns from both side by side. How long the n-grams are and C are chosen by cross-validation on the training texts alone: from
-the middle of each scale, one after the other, as far as it gets better, until nothing changes.
+Texts are represented by word n-grams and, within words, character n-grams. Each kind has tf-idf
+weights (logarithmic counts) and is normalized to length 1. The model is a linear one-vs-rest SVM
+(`LinearSVC` of scikit-learn) on both kinds together. The lengths of n-grams and C are chosen by
+cross-validation on the training texts. The search starts in the middle of each grid and moves to
+better neighbors, one parameter after the other, until nothing changes.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ STEPS = 2000  # of the solver; more change nothing that is chosen
 
 
 class Answered(NamedTuple):
-    """What was predicted for the test texts, and how it was chosen."""
+    """Predictions for the test texts, and the chosen settings."""
 
     predicted: NDArray[Any]
     chosen: dict[str, Any]
@@ -102,7 +103,7 @@ def choose(texts: Sequence[str], y: Any, groups: Any = None, seed: int = 0) -> d
 
 
 def fitted_answers(chosen: dict[str, Any], texts: Sequence[str], y: Any, test_texts: Sequence[str]) -> NDArray[Any]:
-    """What a machine with these settings, fitted to the training texts, says about the test texts."""
+    """Fit a model with these settings to the training texts. Return its predictions for the test texts."""
     X, X_test = vectorized(chosen["words"], chosen["characters"], texts, test_texts)
     predicted: NDArray[Any] = _machine(chosen["C"]).fit(X, y).predict(X_test)
     return predicted
@@ -118,7 +119,7 @@ def fitted_values(
 
 
 def told(chosen: dict[str, Any]) -> str:
-    """What was chosen, as pages say it.
+    """Format the chosen settings for a page.
 
     >>> told({"words": 2, "characters": 5, "C": 0.5})
     'words 1–2, characters 2–5, C=0.5'

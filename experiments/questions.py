@@ -1,8 +1,10 @@
-"""Question classification: which of six kinds of answer does a question ask for?
+"""Question classification: predict which of six kinds of answer a question requires.
 
-The TREC questions of Li & Roth (2002), 5,452 + 500, with parse trees of a Charniak-style parser. Everything is chosen by
-cross-validation on training questions. Two tests: the 500 test questions, once a row; and, since 500 decide little, ten folds of the
-training questions, where the settings with which a fold is tested were chosen on the five folds of the other half.
+The data is the TREC questions of Li & Roth (2002), 5,452 for training and 500 for testing, with parse
+trees of a Charniak-style parser. All settings are chosen by cross-validation on training questions.
+There are two tests. The first uses the 500 test questions, once per system. The second, for more
+precision, uses ten folds of the training questions. The settings for a fold are chosen on the five
+folds of the other half.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ PAIRS = (
     ("PT + bag of words", "PT"),
     ("SST", "PT"),
 )
-"""What is compared besides everything with n-grams and with the bag of words."""
+"""Comparisons in addition to those with n-grams and with the bag of words."""
 FINE = (BAG, NGRAMS, "SST")
 CURVE = (BAG, NGRAMS, "SST", "PT", "SST + n-grams")
 CUTS, LOOKED_AT = (None, 0.8, 0.6, 0.4), 1000
@@ -98,7 +100,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
 
 
 class Work:
-    """What has been chosen and found so far."""
+    """The settings and results so far."""
 
     def __init__(self, data: Questions, say: Say) -> None:
         self.data, self.say = data, say
@@ -109,7 +111,7 @@ class Work:
         self.learnt: dict[str, tuple[Matrix, Matrix]] = {}
 
     def choices(self) -> list[tuple[Rows, list[Rows]]]:
-        """What settings are chosen on, three times: training questions, and the folds as places among them."""
+        """Return the three sets for the choice of settings: training questions, and their folds as indices."""
         fold = self.data.fold
         whole = (np.arange(len(fold)), [np.flatnonzero(fold % 5 == k) for k in range(5)])
         halves = [np.flatnonzero(fold // 5 == half) for half in (0, 1)]
@@ -119,7 +121,7 @@ class Work:
         self.right.setdefault(where, {})[name] = [bool(value) for value in right]
 
     def items(self, prefix: str = "") -> list[dict[str, Any]]:
-        """Which answers are right, by part: ``test``, ``fold 0`` to ``fold 9``, and the same of the fine classes."""
+        """Return the correct predictions by part: ``test``, ``fold 0`` to ``fold 9``, and the same for fine classes."""
         found, data = [], self.data
         for where, named in self.right.items():
             if where.startswith(prefix):
@@ -228,7 +230,7 @@ class Work:
         }
 
     def about_vectors(self) -> dict[str, Any]:
-        """What the word vectors were made from, and what the cut-off did to them."""
+        """Describe the data of the word vectors, and the effect of a cut-off."""
         known, made = self.data.word_vectors
         at = self.chosen["smoothed PT"][0]["setting"]
         return made | {
@@ -278,7 +280,7 @@ class Work:
 
 
 def _given(earlier: list[list[dict[str, Any]]], place: int) -> Setting:
-    """What earlier systems have chosen on the same questions; C is everyone's own."""
+    """Return the settings of earlier systems on the same questions, without C."""
     found: Setting = {}
     for choices in earlier:
         found |= {key: value for key, value in choices[place]["setting"].items() if key in _HANDED_ON}

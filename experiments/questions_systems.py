@@ -136,7 +136,7 @@ def taken(column: Any, rows: Rows) -> Any:
 
 
 def letters(bank: Treebank) -> list[str]:
-    """What two equal questions have in common: letters and digits.
+    """Return the letters and digits of a question, by which repeated questions are found.
 
     >>> letters(Treebank(["(S (A Who) (B 's) (C I))"]))
     ['whosi']
@@ -234,7 +234,7 @@ def chosen(
 
 
 def at_edge(value: Any, scale: Sequence[Any]) -> bool:
-    """Whether a value is the first or last of a scale on which there might be more.
+    """Return whether a value is at an edge of a grid that could be extended.
 
     >>> at_edge(0.1, (0.1, 0.2, 0.3)), at_edge(0.2, (0.1, 0.2, 0.3)), at_edge(True, (False, True)), at_edge(1, (1,))
     (True, False, False, False)
@@ -252,6 +252,6 @@ def held_out(K: Matrix, y: NDArray[Any], folds: Sequence[Rows], C: float) -> flo
 
 
 def answered(K: Matrix, y: NDArray[Any], across: Matrix, C: float) -> NDArray[Any]:
-    """What machines, one class against the rest, say."""
+    """Return the predictions of one-vs-rest classifiers."""
     predicted: NDArray[Any] = KernelSVC("precomputed", C=C, n_jobs=1).fit(K, y).predict(across)
     return predicted

@@ -1,10 +1,12 @@
-"""What every experiment leaves behind: a JSON object, scores item by item, a Markdown page, a picture, and what made them."""
+"""The outputs of every experiment: results as JSON, scores per item, a Markdown page, a picture, and their provenance."""
 
 from __future__ import annotations
 
 import json
 import lzma
+import re
 import subprocess
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -15,9 +17,11 @@ import treelet
 from experiments.sources import RESULTS, ROOT, imported
 from treelet.formats.files import open_target, whole_file
 
+WIDTH = 100  # characters of a line of prose on a page
+
 
 def provenance(command: str) -> dict[str, Any]:
-    """Where a result comes from: the command, the commit (with a + if files differ from it), the date, and the code."""
+    """Return the provenance of a result: command, commit (with + if files differ from it), date and source files."""
     commit = _git("rev-parse", "--short", "HEAD") or "unknown"
     commit += "+" if _git("status", "--porcelain", "--", "src", "native", "experiments") else ""
     made = {"command": command, "commit": commit, "date": date.today().isoformat(), "version": treelet.__version__}
@@ -33,16 +37,57 @@ def _git(*arguments: str) -> str:
 
 
 def made_by(results: dict[str, Any]) -> str:
-    """The line of a page that says where it comes from."""
-    made = results["made_by"]
+    """Return the line of a page that describes its provenance."""
     return (
-        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}, {results['seconds']:.0f} s of wall time, "
+        f"{created(results['made_by']).rstrip('.')}, in {results['seconds']:.0f} s of wall-clock time and "
         f"{results['cpu_seconds']:.0f} s of CPU time."
     )
 
 
+def created(made: Mapping[str, Any]) -> str:
+    """Return a sentence with the command, the commit and the date of a result."""
+    return f"Created with `{made['command']}` at commit `{made['commit']}` on {made['date']}."
+
+
+def page(parts: Iterable[str]) -> str:
+    r"""Join the parts of a Markdown page, and wrap its paragraphs and list items.
+
+    >>> print(page(["# Title", "| a |\n|---|", "word " * 25]), end="")
+    # Title
+    <BLANKLINE>
+    | a |
+    |---|
+    <BLANKLINE>
+    word word word word word word word word word word word word word word word word word word word word
+    word word word word word
+    """
+    kept = [part for part in parts if part]
+    blocks = [block for part in kept for block in ([part] if part.startswith("```") else part.split("\n\n"))]
+    return "\n\n".join(map(_wrapped, blocks)) + "\n"
+
+
+def _wrapped(block: str) -> str:
+    """Wrap a paragraph or a list. Headings, tables, pictures and code stay as they are."""
+    if block.startswith(("#", "|", "!", "```", "<")):
+        return block
+    items = re.split(r"\n(?=\s*- )", block)
+    return "\n".join(map(_wrapped_item, items))
+
+
+def _wrapped_item(text: str) -> str:
+    indent = text[: len(text) - len(text.lstrip())]
+    rest = indent + "  " if text.lstrip().startswith("- ") else ""
+    # A line must not begin with a character that starts a list, a quotation or a heading.
+    glued = re.sub(r" (?=(?:[-+*>#]|\d+[.)]) )", "\0", " ".join(text.split()))
+    glued = re.sub(r"`[^`]+`", lambda code: code[0].replace(" ", "\0"), glued)
+    lines = textwrap.wrap(
+        glued, WIDTH, initial_indent=indent, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
+    )
+    return "\n".join(lines).replace("\0", " ")
+
+
 def p_value(value: float | None) -> str:
-    """A p-value as pages show it.
+    """Format a p-value for a page.
 
     >>> p_value(0.03), p_value(0.00001), p_value(None)
     ('0.0300', '< 0.0001', '')
@@ -51,7 +96,7 @@ def p_value(value: float | None) -> str:
 
 
 def plus_minus(found: Mapping[str, float], digits: int = 2) -> str:
-    """A mean over splits, and their standard deviation.
+    """Format a mean over splits with the standard deviation.
 
     >>> plus_minus({"mean": 61.234, "std": 0.5})
     '61.23 ± 0.50'
@@ -60,7 +105,7 @@ def plus_minus(found: Mapping[str, float], digits: int = 2) -> str:
 
 
 def interval(ends: Sequence[float], digits: int = 2) -> str:
-    """Both ends.
+    """Format the ends of an interval.
 
     >>> interval([-0.5, 1.25])
     '-0.50 to +1.25'
@@ -69,7 +114,7 @@ def interval(ends: Sequence[float], digits: int = 2) -> str:
 
 
 def difference(test: Mapping[str, Any], digits: int = 2) -> str:
-    """A difference with its interval.
+    """Format a difference with its interval.
 
     >>> difference({"difference": 1.0, "interval": [0.5, 1.5]}, 1)
     '+1.0 (+0.5 to +1.5)'
@@ -78,7 +123,7 @@ def difference(test: Mapping[str, Any], digits: int = 2) -> str:
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequence[int] = ()) -> str:
-    """A Markdown table; the columns in `right` hold numbers."""
+    """Return a Markdown table. The columns in `right` are aligned to the right."""
     lines = [
         f"| {' | '.join(header)} |",
         "|" + "|".join("---:" if k in right else "---" for k in range(len(header))) + "|",
@@ -88,7 +133,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequen
 
 
 def write(folder: Path, name: str, results: dict[str, Any], page: str, items: Sequence[Any] = ()) -> list[Path]:
-    """Write ``NAME.json``, ``NAME.md`` and the scores item by item, each whole or not at all."""
+    """Write ``NAME.json``, ``NAME.md`` and the scores per item. A file appears only when it is complete."""
     folder.mkdir(parents=True, exist_ok=True)
     texts = {"json": json.dumps(results, indent=1) + "\n", "md": page}
     if items:
@@ -100,13 +145,13 @@ def write(folder: Path, name: str, results: dict[str, Any], page: str, items: Se
 
 
 def read(name: str, folder: Path = RESULTS) -> dict[str, Any]:
-    """What an experiment found, as its page shows it."""
+    """Read the results of an experiment."""
     found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     return found
 
 
 def items(name: str, folder: Path = RESULTS) -> list[dict[str, Any]]:
-    """What each system did on each item of each split, for `differences.across`."""
+    """Read the scores of each system on each item of each split, for `differences.across`."""
     with lzma.open(folder / f"{name}.items.json.xz", "rt", encoding="utf-8") as stream:
         found: list[dict[str, Any]] = json.load(stream)
     return found
@@ -114,7 +159,7 @@ def items(name: str, folder: Path = RESULTS) -> list[dict[str, Any]]:
 
 @contextmanager
 def drawn(path: Path, columns: int = 1, **options: Any) -> Iterator[tuple[Any, Any]]:
-    """A figure and its axes, saved as PNG at the end; needs matplotlib."""
+    """Yield a figure and its axes, and save the figure as PNG at the end. Requires matplotlib."""
     import matplotlib as mpl
 
     mpl.use("Agg")

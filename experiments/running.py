@@ -1,4 +1,4 @@
-"""Running an experiment: what it needs is looked for first, and what it found is written before it is drawn."""
+"""Running an experiment. Requirements are checked first, and results are written before pictures are drawn."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any
 
 from experiments import EXPERIMENTS, report
 from experiments.sources import digest
+from treelet.checks import suggestion
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
 from treelet.formats.temporary import naming
@@ -23,24 +24,28 @@ Say = Callable[[str], None]
 
 
 def checked(name: str, options: dict[str, Any], out: Path | None) -> tuple[ModuleType, ModuleType]:
-    """What measures and what tells, once the name, the options, the corpora and the pictures are known to work."""
+    """Check the name, the options, the corpora and matplotlib. Return the modules that measure and that write pages."""
     if name not in EXPERIMENTS:
-        raise ParameterError(f"there is no experiment {name!r}: choose one of {', '.join(EXPERIMENTS)}")
+        raise ParameterError(
+            f"There is no experiment {name!r}.{suggestion(name, EXPERIMENTS)} Choose one of {', '.join(EXPERIMENTS)}."
+        )
     experiment = EXPERIMENTS[name]
     for key in options:
         if key not in experiment.options:
-            raise ParameterError(f"the experiment {name} has no option --{key}")
+            raise ParameterError(f"The experiment {name} has no option --{key}. Remove the option.")
     for needed in experiment.data:
         corpus(needed)
     if out is not None:
         if find_spec("matplotlib") is None:
-            raise ParameterError("pictures need matplotlib: pip install 'treelet[viz]', or leave --out away")
+            raise ParameterError(
+                "matplotlib is not installed, but --out writes a picture. Run pip install 'treelet[viz]', or omit --out."
+            )
         out.mkdir(parents=True, exist_ok=True)
     return import_module(f"experiments.{experiment.module}"), telling(name)
 
 
 def telling(name: str) -> ModuleType:
-    """The module that makes the page, the picture and the claims of an experiment."""
+    """Return the module with the page, the picture and the claims of an experiment."""
     return import_module(f"experiments.{EXPERIMENTS[name].module}_page")
 
 
@@ -54,15 +59,16 @@ def run(
     out: Path | None = None,
     **options: Any,
 ) -> tuple[dict[str, Any], str]:
-    """Run an experiment; what it found, ready for JSON, and as a Markdown page.
+    """Run an experiment. Return the results, ready for JSON, and the Markdown page.
 
-    With `out`, ``NAME.json``, ``NAME.items.json.xz``, ``NAME.md`` and ``NAME.png`` are written to that folder.
+    With `out`, the files ``NAME.json``, ``NAME.items.json.xz``, ``NAME.md`` and ``NAME.png`` are written
+    to that folder.
     """
     options = {key: value for key, value in options.items() if value not in (None, False)}
     measuring, tells = checked(name, options, out)
     wall, cpu = time.perf_counter(), time.process_time()
     given = dict(EXPERIMENTS[name].given)
-    if "folder" in signature(measuring.run).parameters:  # where finished parts are kept
+    if "folder" in signature(measuring.run).parameters:  # the folder for finished parts
         given["folder"] = out
     found = measuring.run(quick=quick, n_jobs=n_jobs, seed=seed, say=say, **given, **options)
     items = found.pop("items", [])
@@ -76,7 +82,7 @@ def run(
         "quick": quick,
         "seed": seed,
     }
-    results = json.loads(json.dumps(results))  # as a page sees it later
+    results = json.loads(json.dumps(results))  # the form in which pages read it later
     page = tells.page(results)
     if out is not None:
         written = report.write(out, stem, results, page, items)
@@ -87,21 +93,21 @@ def run(
 
 
 def _command(name: str, quick: bool, options: dict[str, Any]) -> str:
-    """The command that runs it again; files by their names only."""
+    """Return the command that repeats the run, with file names instead of paths."""
     given = [f"--{key}" if value is True else f"--{key} {Path(str(value)).name}" for key, value in options.items()]
     return " ".join(["python -m experiments", name, *given, *(["--quick"] if quick else [])])
 
 
 class Kept:
-    """Finished parts on disk, one a line with its checksum, so that an interrupted run goes on where it was, if the code is the same."""
+    """Finished parts on disk, one per line with a checksum. An interrupted run resumes if the code is unchanged."""
 
     def __init__(self, folder: Path | None, name: str) -> None:
         self.done: dict[int, dict[str, Any]] = {}
         self.file = None if folder is None else folder / f".{name}-{digest()}.partial"
         if self.file is not None and self.file.exists():
             for line in self.file.read_bytes().splitlines():
-                said, _, text = line.partition(b" ")
-                if said == b"%08x" % zlib.crc32(text):  # else it was being written, or is not as it was
+                checksum, _, text = line.partition(b" ")
+                if checksum == b"%08x" % zlib.crc32(text):  # otherwise the line is incomplete or damaged
                     number, result = json.loads(text)
                     self.done[number] = result
 
@@ -111,7 +117,7 @@ class Kept:
             text = json.dumps([number, result]).encode()
             self.file.parent.mkdir(parents=True, exist_ok=True)
             with naming(self.file, self.file), open(self.file, "ab") as stream:
-                stream.write(b"\n%08x %s\n" % (zlib.crc32(text), text))  # what is before may have no end
+                stream.write(b"\n%08x %s\n" % (zlib.crc32(text), text))  # the previous line may be incomplete
 
     def forget(self) -> None:
         if self.file is not None:

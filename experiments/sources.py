@@ -1,4 +1,4 @@
-"""Whether a page is as old as the code it shows: what was imported when it was made, by its contents.
+"""Fingerprints of the source files behind each page, to find pages that are older than their code.
 
 A change of comments, docstrings or blank lines is none. Changes that cannot alter a figure are listed with the reason in
 ``docs/results/changes.json`` (`explain`); any other makes the page stale, and a test fails until it is made again.
@@ -59,7 +59,7 @@ def _native() -> list[str]:
 
 
 def fingerprint(path: Path) -> str:
-    """What a file's code is, whatever its comments, docstrings and blank lines say."""
+    """Return a fingerprint of the code of a file, without comments, docstrings and blank lines."""
     if not path.exists():
         return GONE
     text = path.read_text(encoding="utf-8")

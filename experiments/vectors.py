@@ -178,7 +178,7 @@ def _letters(sentence: Iterable[str]) -> str:
 
 
 def _cooccurrences(codes: NDArray[np.intp], sentence_of: NDArray[np.intp], words: int) -> sparse.csr_matrix:
-    """How often words occur near each other, by 1 / distance; codes below 0 are words that are left out, but take room."""
+    """Count co-occurrences of words, weighted by 1 / distance. Negative codes are ignored words, which still count for the distance."""
     total = sparse.csr_matrix((words, words))
     for distance in range(1, WINDOW + 1):
         first, second = codes[:-distance], codes[distance:]

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -29,6 +30,10 @@ from treelet.formats.files import open_source
 settings.register_profile("default", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
 settings.register_profile("mutants", settings.get_profile("default"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("TREELET_HYPOTHESIS", "default"))
+
+# A shell lets jobs in the background ignore Ctrl-C. Tests send SIGINT to this process and to children, which inherit that.
+if threading.current_thread() is threading.main_thread():  # Dask's workers import this module in another thread.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("TREELET_DATA", ROOT.parent / "shared" / "data"))

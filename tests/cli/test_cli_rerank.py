@@ -46,7 +46,7 @@ def fail(*args: object) -> str:
 def test_long_work_speaks_off_a_terminal(bank: Path) -> None:
     said = succeed("rerank", bank, *QUICK).stderr
     assert re.search(r"^sentences: [\d,]+ of [\d,]+, \d+ s elapsed, about \d+ s left$", said, re.M)
-    assert re.search(r"^training part, parsed in \d+ folds: [\d,]+ candidates \([\d.]+ s\)$", said, re.M)
+    assert re.search(r"^Parsed the training set in \d+ folds: [\d,]+ candidates \([\d.]+ s\)$", said, re.M)
     assert succeed("rerank", bank, *QUICK, "--no-progress").stderr == ""
 
 
@@ -57,8 +57,8 @@ def test_generated_questions_by_default() -> None:
     result = succeed("rerank", "--sizes", "100,20,40", *QUICK)
     assert "No TREEBANK was passed. Generated travel questions are used instead." in result.stderr
     assert "not from speakers" in " ".join(result.stdout.split())
-    assert "40 to test; drawn at random" in result.stdout
-    for name in ("parser's first choice", "reranked", "best of the proposals (oracle)", "p ", "seconds: split"):
+    assert "development and 40 test sentences" in " ".join(result.stdout.split())
+    for name in ("parser's first choice", "reranked", "best candidate (oracle)", "p ", "seconds: split"):
         assert name in result.stdout
     assert "\x1b" not in result.stdout
     assert "Report:" not in result.stdout
@@ -106,8 +106,8 @@ def test_lists_of_another_parser(tmp_path: Path) -> None:
     file.write_text("\n".join(nbest_lines(parses, [str(number // 4) for number in range(160)])))
     result = succeed("rerank", "--nbest", file, "--epochs", 1, "--lam", "0.3", "--logp", "0.1")
     assert "The candidates of another parser were read from" in result.stdout
-    assert "40 documents kept whole" in result.stderr
-    assert "A parser proposes up to 8 parses a sentence" in result.stdout
+    assert "40 documents, not split" in result.stderr
+    assert "A parser proposes up to 8 candidate parses per sentence" in result.stdout
     assert "grammar" not in result.stdout
 
 
@@ -119,14 +119,16 @@ def test_a_person_is_told_what_happened(outcome: Outcome) -> None:
     shown = text(outcome, mended, "Title", "Source.")
     flat = " ".join(shown.split())
     assert flat.startswith("Title Source. ")
-    assert f"first choice gets {outcome.first.parse_score:.1f} of 100 points on 90 sentences" in flat
-    assert f"Reranking gains {outcome.test.difference:.1f} points" in flat
-    assert f"{outcome.better} are better now, {outcome.worse} worse" in flat
+    assert "On the 90 sentences of the test set" in flat
+    assert f"its first choice has a parse score of {outcome.first.parse_score:.1f} (of 100)" in flat
+    assert f"Reranking improves the parse score by {outcome.test.difference:.1f} points" in flat
+    assert f"{outcome.better} are better, {outcome.worse} are worse" in flat
     assert max(map(len, shown.splitlines())) <= 100
     for item in mended:
         assert item.words in shown
     assert "\x1b[1;31m" in text(outcome, mended, "Title", "Source.", colour=True)
-    assert "mended" not in text(outcome, [], "Title", "Source.")
+    assert "improved sentence" in flat
+    assert "improved sentence" not in text(outcome, [], "Title", "Source.")
 
 
 def test_a_loss_is_called_a_loss(outcome: Outcome) -> None:
@@ -135,8 +137,8 @@ def test_a_loss_is_called_a_loss(outcome: Outcome) -> None:
     test = replace(outcome.test, difference=-1.0, p_value=0.4)
     worse = replace(outcome, reranked=replace(outcome.first, parse_score=outcome.first.parse_score - 1), test=test)
     flat = " ".join(text(worse, [], "Title", "Source.").split())
-    assert "Reranking loses 1.0 points: it does not help here." in flat
-    assert "p = 0.400: this may well be chance" in flat
+    assert "Reranking lowers the parse score by 1.0 points, so it does not help here." in flat
+    assert "p = 0.400, not significant" in flat
 
 
 def test_pages(outcome: Outcome) -> None:
@@ -146,7 +148,8 @@ def test_pages(outcome: Outcome) -> None:
     assert "&lt;source&gt;" in page
     assert "a&lt;b" in page
     assert page.count("<svg ") == 7
-    assert "Mended" not in html(outcome, [], "A", "B", "C")
+    assert "Improved sentences" in page
+    assert "Improved sentences" not in html(outcome, [], "A", "B", "C")
     assert f"| reranked | {outcome.reranked.parse_score:.2f} |" in markdown(outcome, mended, "A", "B", "C")
     assert "NP is a noun phrase" in labels(mended)
     assert labels([]) == ""
@@ -160,9 +163,9 @@ def test_pages(outcome: Outcome) -> None:
     [
         (["--sizes", "1,2"], "three numbers above 0"),
         (["--sizes", "1,x,3"], "--sizes must be numbers separated by commas"),
-        (["--sizes", "1000,200,336"], "1,336 sentences cannot be split into 1000, 200, 336"),
-        (["--sizes", "0.5,0.5,0.5"], "at most 1 together"),
-        (["--sizes", "12,4,4", "--folds", 20], "--folds must be a whole number from 2 to the 12 trees"),
+        (["--sizes", "1000,200,336"], "1,336 sentences cannot be split into sets of 1000, 200, 336"),
+        (["--sizes", "0.5,0.5,0.5"], "--sizes must be fractions that sum to at most 1. Got 0.5, 0.5, 0.5 instead"),
+        (["--sizes", "12,4,4", "--folds", 20], "--folds must be a whole number from 2 to the number of trees (12)"),
         (["--lam", "2"], "--lam must be a number in (0, 1]"),
         (["--lam", "0.2,,0.3"], "--lam must be numbers separated by commas"),
         (["--lam", "nan"], "--lam must be finite"),
@@ -199,7 +202,7 @@ def test_errors(options: list[object], said: str) -> None:
 def test_errors_of_files(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    assert messages.none_of_the_trees(0) in fail(file)
+    assert messages.NO_TREES_TO_RERANK in fail(file)
     assert messages.cannot_be_split(0) in fail("--nbest", file)
     assert messages.FOLDER_CANNOT_BE_CREATED in fail("-o", file)
     file.write_text('{"gold": 1')
@@ -211,4 +214,4 @@ def test_errors_of_files(tmp_path: Path) -> None:
     fail("--save", model, "--sizes", "1000,200,336")
     assert not model.exists()
     file.write_text("\n".join(["(S (A a) (B b))"] * 20))
-    assert messages.NOTHING_IS_LEFT in fail(file)
+    assert messages.SET_IS_EMPTY in fail(file)

@@ -131,15 +131,11 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
         return gram(kernel, *args, **options)
 
     monkeypatch.setattr(matrices, "host_matrix", interrupted)
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may let what it runs ignore it
-    try:
-        result = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8", "--C", "1,10")
-        computed.clear()
-        told = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8", "--json")
-        computed[:] = computed[:2]  # the next one is interrupted, too: the first of its search
-        early = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8")
-    finally:
-        signal.signal(signal.SIGINT, before)
+    result = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8", "--C", "1,10")
+    computed.clear()
+    told = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8", "--json")
+    computed[:] = computed[:2]  # the next one is interrupted, too: the first of its search
+    early = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8")
     assert result.exit_code == told.exit_code == early.exit_code == 130
     assert early.stderr == messages.INTERRUPTED_EARLY
     assert early.stdout == ""

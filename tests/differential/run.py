@@ -37,6 +37,7 @@ import differ_parsers  # noqa: E402
 from differ import CHECKS, Check, Row, Total  # noqa: E402
 
 from experiments import report, sources  # noqa: E402
+from treelet.checks import plural  # noqa: E402
 
 MODULES = (differ_kernels, differ_parsers, differ_learners, differ_fragments, differ_independence)
 CASES = 100_000
@@ -154,21 +155,25 @@ def results() -> dict[str, Any]:
 
 
 INTRODUCTION = (
-    "Every kernel, parser and learner beside its slow definition (`treelet.testing`): fragments, derivations and tag sequences listed one by one, plain loops, "
-    "dense systems of equations. Structures and parameters are random, odd ones included: single nodes, chains, equal children, one label for all, words that are labels, Unicode, "
-    "empty sequences, missing examples, collections of 200; kernels of sums, products and wraps two and three deep. Matrices that learners are compared by are the slow definitions', too."
+    "Every kernel, parser and learner is compared with its slow definition (`treelet.testing`). The definitions list fragments, derivations and tag sequences one by one, "
+    "use simple loops, or solve dense systems of equations. Learners are compared on matrices of the slow definitions.\n\n"
+    "Structures and parameters are random and include unusual ones: single nodes, chains, equal children, a single label, words that are labels, Unicode, "
+    "empty sequences, missing examples, and collections of 200. Kernels include sums, products and wrappers, nested two and three deep."
 )
 HOW = (
-    "A difference is told in proportion to the value, or, where terms cancel each other, to the size of these (`tests/definitions/rounding.py`); of a machine's optimum, to its objective. "
-    "A check that has fewer than 100,000 cases was ended before: `make differential` goes on with it. Where nothing is allowed, things are equal, and numbers to the bit. A line without a unit has a further question to the same models, and as many cases as came of that."
+    "Differences are relative to the value. If terms cancel, they are relative to the size of the terms (`tests/definitions/rounding.py`). For the optimum of a learner, they are relative to its objective.\n\n"
+    "A check with fewer than 100,000 cases was stopped early; `make differential` continues it. If no difference is allowed, results must be equal, and numbers equal to the bit. A row without a unit is "
+    "an additional test of the same models, with as many cases as resulted from it."
 )
 NOT_IN_IT = (
-    "## What is not in it\n\n"
-    "`LinkParser`, whose linkages are another program's; `TreeSketch`, whose vectors are random, and their kernel's in the mean only (`tests/learn/test_sketch.py`); "
-    "the GPU itself, which [a check of its own](gpu-check.md) compares: device code is here in its build for the CPU; and cuts of trees and forests, which are compared with each other in `tests`.\n\n"
-    "Where a perceptron compares two equal scores whose terms cancel each other, floating-point numbers leave rounding to decide, which exact ones do not: such problems are set aside, and counted."
+    "## Not included\n\n"
+    "- `LinkParser`, whose linkages come from another program.\n"
+    "- `TreeSketch`, whose vectors are random and approximate the kernel only on average (`tests/learn/test_sketch.py`).\n"
+    "- The GPU, which has [a separate check](gpu-check.md). Device code is tested here in its CPU build.\n"
+    "- Cuts of trees and forests, which are compared with each other in `tests`.\n\n"
+    "If a perceptron compares two equal scores whose terms cancel, floating-point rounding decides the result, but exact arithmetic does not. Such problems are excluded and counted."
 )
-HEADER = ("what", "cases", "a case is one of the", "largest difference", "allowed", "failures", "beside", "drawn")
+HEADER = ("check", "cases", "unit", "largest difference", "allowed", "failures", "slow definition", "data")
 
 
 def line(check: dict[str, Any], number: int, name: str, row: dict[str, Any]) -> tuple[Any, ...]:
@@ -191,9 +196,18 @@ def page(found: dict[str, Any]) -> str:
     rows = [row for check in checks for row in check["rows"].values()]
     cases, failures = sum(row["cases"] for row in rows), sum(row["failures"] for row in rows)
     commits = Counter(check["commit"] for check in checks)
-    counted = ", ".join(f"`{commit}` ({count} checks)" for commit, count in commits.items())
-    where = f"`{made['command']}`, commit {counted}, {made['date']}, {found['seconds'] / 60:.0f} minutes in one thread, seed {checks[0]['seed']}."
-    parts = ["# Fast against slow", where, INTRODUCTION, f"**{cases:,} cases, {failures} failures.** {HOW}"]
+    counted = ", ".join(f"`{commit}` ({plural(count, 'check')})" for commit, count in commits.items())
+    where = (
+        f"Created with `{made['command']}` on {made['date']}, at commits {counted}, in {found['seconds'] / 60:.0f} minutes of "
+        f"one thread, with seed {checks[0]['seed']}."
+    )
+    parts = [
+        "# Fast code compared with slow definitions",
+        where,
+        f"**{cases:,} cases, {failures} failures.**",
+        INTRODUCTION,
+        HOW,
+    ]
     for group in GROUPS:
         lines = [
             line(check, number, name, row)
@@ -202,8 +216,8 @@ def page(found: dict[str, Any]) -> str:
             for number, (name, row) in enumerate(check["rows"].items())
         ]
         parts += [f"## {group[0].upper()}{group[1:]}", report.table(HEADER, lines, right=(1, 3, 4, 5))]
-    missing = [f"Not done in this run: {', '.join(found['missing'])}."] if found["missing"] else []
-    return "\n\n".join([*parts, NOT_IN_IT, *missing]) + "\n"
+    missing = [f"Checks that were not run: {', '.join(found['missing'])}."] if found["missing"] else []
+    return report.page([*parts, NOT_IN_IT, *missing])
 
 
 def main() -> int:

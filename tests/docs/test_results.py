@@ -216,8 +216,10 @@ def test_a_claim_on_several_pages_is_one_row(monkeypatch: pytest.MonkeyPatch, tm
         for name, p in (("one", 0.001), ("two", 0.4))
     }
     lines = index_module.index(found, tmp_path).splitlines()
-    assert "Of 2 claims: 1 holds, 1 partly, 0 not." in lines[2]
-    row = next(line for line in lines if "kernels help" in line)
-    assert "**partly** | +1.0: *holds*<br>+1.0: *not* | greater |" in row
-    assert row.count("`c`, 1, `x`") == 2
-    assert "size (one; two) | 1 | **holds** | 0.5: *holds*<br>0.5: *holds* | within: at least 0 |" in "\n".join(lines)
+    assert lines[2].startswith("Of 2 claims: 1 holds, 1 partly, 0 not.")
+    assert "| 1 | kernels help | +3 | **partly** | greater |" in lines
+    start = lines.index("- Claim 1:")
+    assert lines[start + 1 : start + 3] == ["    - [one](one.md): +1.0: *holds*", "    - [two](two.md): +1.0: *not*"]
+    assert "| 2 | size | 1 | **holds** | within: at least 0 |" in lines
+    assert "- Claim 2 (one; two):" in lines
+    assert "| [one](one.md) | `c` | d | `x` | 1 |" in lines

@@ -44,7 +44,7 @@ def test_one_fit_is_as_good_as_one_for_each_number_of_passes(
         machine = VotedPerceptron(way.kernel(), point.passes, prediction=prediction)
         machine.fit(learnt.table(), learnt.counts.goodness, learnt.qid)
         np.testing.assert_array_equal(chosen[point], found.best(machine.predict(found.table(), found.qid)))
-    with pytest.raises(ValueError, match="3 times, not 4"):
+    with pytest.raises(ValueError, match="made 3 passes over the data instead of 4"):
         fitted.weights(4, "last")
 
 

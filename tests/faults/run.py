@@ -154,9 +154,9 @@ def damage() -> Iterator[Row]:
 
 
 PARTS: dict[str, tuple[Callable[[], Iterable[Row]], str]] = {
-    "kills": (kills, "Killed, terminated, interrupted: children"),
-    "programs": (programs, "Killed, terminated, interrupted: programs"),
-    "places": (places, "Places that cannot be written to"),
+    "kills": (kills, "Signals to child processes"),
+    "programs": (programs, "Signals to programs"),
+    "places": (places, "Destinations that cannot be written"),
     "streams": (streams, "Standard streams on a full device"),
     "memory": (memory, "Too little memory"),
     "damage": (damage, "Damaged files"),
@@ -184,13 +184,13 @@ def counted(name: str) -> dict[str, Any]:
 
 
 def page(results: dict[str, Any]) -> str:
-    """The counts in words."""
+    """Return the results as a Markdown page."""
     made, parts = results["made_by"], results["parts"]
     tried = sum(sum(outcomes.values()) for part in parts.values() for outcomes in part["cases"].values())
     lost = sum(len(part["wrong"]) for part in parts.values())
     text = [
-        "# Faults",
-        f"`{made['command']}`, commit `{made['commit']}`, {made['date']}. {tried:,} faults; lost, half-written or silently wrong: {lost}.",
+        "# Fault injection",
+        f"{report.created(made)} **{tried:,} faults; outputs that were lost, incomplete or silently wrong: {lost}.**",
         INTRODUCTION,
     ]
     for name, part in parts.items():
@@ -200,49 +200,61 @@ def page(results: dict[str, Any]) -> str:
             for case, found in part["cases"].items()
         ]
         rows.append(["all", *(sum(row[k] for row in rows) for k in range(1, len(outcomes) + 3))])
-        table = report.table(["", "tried", *outcomes, "lost"], rows, range(1, len(outcomes) + 3))
-        at = f" At commit `{part['commit']}`, {part['seconds']:.0f} s." if part["commit"] != made["commit"] else ""
-        text += [f"## {PARTS[name][1]}", f"{EXPLAINED[name]}{at}", table]
+        names = [COLUMNS.get(outcome, outcome) for outcome in outcomes]
+        table = report.table(["case", "tried", *names, "lost"], rows, range(1, len(outcomes) + 3))
+        at = (
+            f"This part was run at commit `{part['commit']}` and took {part['seconds']:.0f} s."
+            if part["commit"] != made["commit"]
+            else ""
+        )
+        text += [f"## {PARTS[name][1]}", EXPLAINED[name], at, table]
     if results["note"]:
         text.insert(3, results["note"])
-    return "\n\n".join([*text, FOUND]) + "\n"
+    return report.page([*text, FOUND])
 
 
+COLUMNS = {
+    "gone on with": "resumed",
+    "had ended": "ended before the signal",
+    "done again": "recomputed",
+    "no matter": "not affected",
+}
 INTRODUCTION = (
-    "Every output must be, after each of them, the old file or the new one, whole; errors are one line that names the file; temporary files "
-    "are gone when a run with the same output comes to its end; what was damaged is refused, or computed again. What is in the tables "
-    "as *lost* broke one of these. The cases are in `tests/faults`; a small part of them is in every test run."
+    "After each fault, every output must be either the complete old file or the complete new file. An error is one line that names the file. Temporary files "
+    "are removed by the next complete run with the same output. Damaged files are refused or computed again. The column *lost* counts violations of these rules. "
+    "The cases are in `tests/faults`; a small part of them belongs to every test run."
 )
 EXPLAINED = {
-    "kills": "SIGKILL, SIGTERM and SIGINT at random moments, half of them just after the output was begun, over an older output. *had ended*: the signal "
-    "came too late. *gone on with*: a run after some of these that was left alone, whose output must be that of an undisturbed run (matrices and saved models to the bit) with nothing beside it. "
-    "The children are forks of one process, so that they are in the command at once; the library's functions are among them.",
-    "programs": "The same, of programs as users start them, also while modules are loaded and while the interpreter ends. Of Dask clusters, clients and workers are killed.",
-    "places": "Each of the commands' outputs and of the library's writing functions, over an old output and without one. A full disk and one without room for more files are small "
-    "file systems in memory with so much left (nothing, a page, half of what is needed, all but a page; 0, 1, 2 files); where nothing can be mounted, limits to the size of files stand for them. "
-    "*done*: there was room enough, or (a folder for a report) what was missing was made.",
-    "streams": "`/dev/full` as the standard output is an error (exit code 2); as the standard error it costs what would be said there, and nothing else.",
-    "memory": "Children that may take from 0.05 to 400 MiB more than they have when they begin (`RLIMIT_AS`).",
-    "damage": "One to four bits flipped, a byte changed, cut short, emptied, a block zeroed, two blocks swapped, bytes added, or the file gone. *refused*: an error of treelet's. *done again*: a warning, and the right values. "
-    "*no matter*: the same values (of a damaged file that is not needed, or of bytes that mean nothing). Each line has one try with whole files.",
+    "kills": "SIGKILL, SIGTERM and SIGINT were sent at random moments, half of them just after the start of the output, with an older output in place. The column *resumed* counts undisturbed runs "
+    "after some of these. Their output must be equal to that of an uninterrupted run (matrices and saved models to the bit), without other files. "
+    "The children are forks of one process, so they start the command without delay. Functions of the library are included.",
+    "programs": "The same signals were sent to programs as users start them, also during the import of modules and the shutdown of the interpreter. In Dask clusters, clients and workers were killed.",
+    "places": "The table has each output of the commands and each writing function of the library, with and without an old output. A full disk, and a disk without room for more files, are small "
+    "file systems in memory with little space left: nothing, one page, half of the required space, or all but one page; 0, 1 or 2 files. If nothing can be mounted, limits of the file size are used instead. "
+    "The column *done* counts cases in which there was enough space, or in which a missing folder for a report was created.",
+    "streams": "With `/dev/full` as standard output, commands end with an error (exit code 2). As standard error, only the messages are lost.",
+    "memory": "Child processes may allocate from 0.05 to 400 MiB more than at their start (`RLIMIT_AS`).",
+    "damage": "Files had one to four flipped bits, a changed byte, a missing end, no content, a block of zeros, two swapped blocks or additional bytes, or they were missing. Each row includes one try with undamaged files. The columns are:\n\n"
+    "- *refused*: treelet raised an error.\n"
+    "- *recomputed*: there was a warning, and the values are correct.\n"
+    "- *not affected*: the values are the same, because the damaged file or the damaged bytes are not needed.",
 }
-FOUND = """## What was found
+FOUND = """## Findings
 
-In the first runs, and mended:
+The following errors were found in the first runs, and fixed:
 
-- A full disk under `gram(resume=True)` or a `.zarr` matrix was told as one of the standard output; as a plain `OSError` in Python. A manifest that could not be written left `K.npy.part.json.new`, or a matrix without one.
-- A picture in PDF (`evaluate --picture`) on a full disk, and a name behind a link that leads to itself, were internal errors; a file in place of a folder, and names that are too long, were no errors of treelet's.
+- A full disk during `gram(resume=True)`, or with a `.zarr` matrix, was reported as an error of standard output, or as a plain `OSError` in Python. A manifest that could not be written left `K.npy.part.json.new`, or a matrix without a manifest.
+- A PDF picture (`evaluate --picture`) on a full disk, and a path through a link to itself, caused internal errors. A file in place of a folder, and names that are too long, did not raise errors of treelet.
 - `gram --resume -o K.zarr` replaced a file of that name by a folder.
-- A complete matrix was given back, and a matrix extended, by a sample of its bytes: a flipped bit elsewhere went unnoticed. So did damage to what was copied or mirrored already in one that was begun, swapped blocks within a tile, and all of a `.zarr` folder read by Zarr. There
-  is a CRC of each tile, and of each chunk of a `.zarr` folder; a shard that is lost reads as NaN, no longer as 0.
-- A manifest that says complete gave its name to whatever lay there. A run that was killed before it removed that manifest left it for good.
-- Grammars in JSON had no checksum: a flipped digit was another probability. Kept splits of experiments neither. An empty `.gz` file was no trees.
-- An interrupt in the middle of what Zarr does let it go on in the background, and write what was just removed.
-- With next to no memory, threads that could not begin were waited for, for ever; a matrix that was written but could not be mapped was told as an error.
-- A standard error on a full device ended `gram`, `parse` and `convert`.
-- Packed outputs (`.gz`) and pictures of confusions were other bytes each time.
+- Only a sample of the bytes of a complete matrix was compared before it was returned or extended, so a flipped bit elsewhere was not noticed. Other damage was not noticed, either: of copied or mirrored parts of an incomplete matrix, of swapped blocks within a tile, and of `.zarr` folders read with Zarr. Now there is a CRC of each tile, and of each chunk of a `.zarr` folder. A lost shard is read as NaN instead of 0.
+- A manifest marked as complete was accepted for any file of the same name. A run that was killed before it removed such a manifest left it in place.
+- Grammars in JSON had no checksum, so a changed digit was another probability. Stored splits of experiments had no checksum, either. An empty `.gz` file was read as no trees.
+- After an interrupt during an operation of Zarr, Zarr continued in the background and wrote files that had just been removed.
+- With very little memory, threads that could not start were waited for forever. A matrix that was written but could not be mapped was reported as an error.
+- Standard error on a full device stopped `gram`, `parse` and `convert`.
+- Compressed outputs (`.gz`) and pictures of confusion matrices had different bytes in each run.
 
-What no file of texts has is a checksum: trees, tables and rules that people write are read as they are. A plain `.npy` matrix has one only with `resume=True`, in the manifest beside it.
+Text files have no checksum: trees, tables and rules that people write are read as they are. A plain `.npy` matrix has a checksum only with `resume=True`, in its manifest.
 """
 
 

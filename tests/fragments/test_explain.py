@@ -335,7 +335,8 @@ def test_is_shown() -> None:
     assert len(str(top).splitlines()) == 3
     for shown in (explanation._repr_html_(), top._repr_html_()):
         assert "<img " in shown
-        assert "(N &lt;b&gt;)" in shown
+        assert "&lt;b&gt;" in shown
+        assert "<b>" not in shown
 
 
 def test_more_than_there_are() -> None:

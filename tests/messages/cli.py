@@ -150,10 +150,10 @@ PRUNE_CLOSER = "Prune the forest to a smaller log-probability range"
 NOTHING_TO_DRAW = "nothing to draw"
 NEEDS_A_SENTENCE = "--picture needs at least one sentence, but the input is empty."
 NO_WORDS = "no words"
-NOTHING_IS_LEFT = "nothing is left"
+SET_IS_EMPTY = "All sentences of the development set have the same words as sentences of a later set"
 EMPTY_LINE = "the line is empty. Remove the line, or pass --skip-empty."
 A_LINE_IS = "this line is not an n-best list ("
-OUTSIDE_BRACKETS = "text outside brackets"
+OUTSIDE_BRACKETS = "unexpected text outside brackets"
 
 
 def one_tree_needed(got: int) -> str:
@@ -168,8 +168,7 @@ def bracket_as_a_word(place: str) -> str:
     return f"{place}: a word is '('"
 
 
-def none_of_the_trees(trees: int) -> str:
-    return f"none of the {trees} trees"
+NO_TREES_TO_RERANK = "The treebank contains no trees: parse reranking needs at least three"
 
 
 def cannot_be_split(sentences: int) -> str:

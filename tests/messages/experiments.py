@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 NOT_THERE = "does not exist"
-NOT_BOTH = "not both"
+NOT_BOTH = "--treebank and --nbest cannot be combined"
 ONE_SHAPE = "one shape"
-NO_RIGHT_PARSE = "no right parse"
+NO_GOLD_PARSE = "The sentence has no gold parse"
 NEGATIVE_COEFFICIENTS = "negative"
 
 
 def no_compiler(name: str) -> str:
-    return f"no {name} here"
+    return rf"The C\+\+ compiler {name} was not found"
 
 
 def has_no_option(option: str) -> str:
     return f"has no option {option}"
 
 
-NEEDS_A_MARGIN = "needs a"
-NEEDS_A_TEST = "needs a test"
+NEEDS_A_MARGIN = "The claim .says. has no margin, but the rule .alike. needs a margin"
+NEEDS_A_TEST = "The claim .says. has no tests"
 
 
 def value_count(system: str, values: int, items: int) -> str:
-    return f"{system} has {values} values for {items} items"
+    return f"system {system} has {values} values for {items} items"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from treelet.checks import article
+
 # --- parameters ---------------------------------------------------------------------------------------------------
 
 A_KERNEL = "a kernel"
-A_KERNEL_OR_A_NUMBER = "only with a kernel or a number. Got an? "
+A_KERNEL_OR_A_NUMBER = "only with a kernel or a number. Got "
 FIXED_OR_TWO_NUMBERS = "'fixed' or two numbers"
 NO_FRAGMENTS_WITH_A_TERMINAL_FACTOR = r"listed only if terminal_factor is 1\. Got PartialTree\("
 TEMPERATURE_TOO_SMALL = "The temperature 1e-320 is so small that only the best tree is left"
@@ -46,7 +48,7 @@ def row_contains(row: int, problem: str) -> str:
 
 
 def row_is(row: int, kind: str, problem: str) -> str:
-    return f"Row {row} is an? {kind}, but {problem}"
+    return f"Row {row} is {article(kind)}, but {problem}"
 
 
 def row_lengths(first: int, row: int, features: int) -> str:
@@ -87,7 +89,7 @@ NAMED_COLUMNS = "named columns"
 
 
 def text_is(number: int, kind: str) -> str:
-    return f"Text {number} is an? {kind}, but a string or a list of words is needed"
+    return f"Text {number} is {article(kind)}, but a string or a list of words is needed"
 
 
 def bad_word(text: int) -> str:
@@ -163,8 +165,8 @@ def bad_vector(word: str) -> str:
 
 # --- tagged sequences ---------------------------------------------------------------------------------------------
 
-TAG_WITH_A_SLASH = "a tag is without slashes"
-LOOKS_LIKE_SLASHES = "this looks like word/tag, .*format='slashes'"
+TAG_WITH_A_SLASH = "a tag is a string without slashes"
+LOOKS_LIKE_SLASHES = "this looks like word/tag .*format='slashes'"
 
 
 def not_word_and_tag(place: str, token: str) -> str:
@@ -176,11 +178,11 @@ def in_item(number: int, problem: str) -> str:
 
 
 def no_such_column(columns: int, number: int, option: str) -> str:
-    return f"there are {columns} columns here, and no column {number} for {option}="
+    return f"there is no column {number} for {option}=: this line has {columns} columns"
 
 
 def looks_like(format: str, remedy: str) -> str:
-    return f"this looks like {format}: .*{remedy}"
+    return rf"this looks like {format}\. .*{remedy}"
 
 
 def sequence_is_missing(number: int) -> str:

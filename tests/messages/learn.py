@@ -40,7 +40,7 @@ MADE_WITH_A_FACTOR = r"\. Multiply by a number to add a factor: 1\.0 \* kernel\.
 
 def no_parameter(estimator: str, name: str, hint: str = "") -> str:
     """An estimator has no parameter of this name."""
-    return f"{estimator} does not have a parameter '{name}'{hint}"
+    return f"{estimator} has no parameter '{name}'{hint}"
 
 
 LAM_IS_IN_THE_KERNEL = r"\. It is a parameter of the kernel: use kernel__lam\."
@@ -250,6 +250,11 @@ def too_many_fragments(subtrees: int) -> str:
 # --- numbers and memory -------------------------------------------------------------------------------------------
 
 USE_A_SMALLER_LAM_ONLY = r"Use a smaller lam=\.$"
+
+
+def too_large_for_libsvm(value: str) -> str:
+    """libsvm stores kernel values as float32."""
+    return rf"^The kernel values reach {value}, but libsvm needs values below 1e\+30\. Use a normalized kernel or"
 
 
 def score_overflow(example: int) -> str:

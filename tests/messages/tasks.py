@@ -4,29 +4,29 @@ from __future__ import annotations
 
 # --- dependency parses --------------------------------------------------------------------------------------------
 
-MUST_HAVE_HEADS = "must have heads"
+MUST_HAVE_HEADS = "The gold parse has no heads or relations"
 NO_WORD_IN_COMMON = "no word in common"
-GOODNESS_AND_RANK = "a goodness and a rank"
-NO_KERNELS = "'kernels' parameter of ParseRanker must hold a kernel"
-NOT_FITTED = "not fitted"
+GOODNESS_AND_RANK = "one goodness and one rank per parse"
+NO_KERNELS = r"'kernels' parameter of ParseRanker must be None or a non-empty sequence of kernels. Got \[\] instead"
+NOT_FITTED = "This ParseRanker is not fitted. Call fit first"
 ONE_HEAD_PER_WORD = "A parse needs one head per word. Got 2 words and 1 head instead"
-NOT_AS_IT_WAS = "not as it"
+NOT_AS_IT_WAS = "the sentence is invalid: "
 
 
 def gold_must_be_dependencies(got: str) -> str:
-    return f"gold must be Dependencies, got {got}"
+    return f"gold must be a Dependencies object. Got an? {got} instead"
 
 
 def sentence_is(number: int, kind: str) -> str:
-    return f"sentence {number} is a {kind}"
+    return f"Sentence {number} is a {kind}, but a ParsedSentence is needed"
 
 
-def sentence_counts(sentences: int, lists: int) -> str:
-    return f"{sentences} sentences and {lists}"
+def text_counts(texts: int, parses: int) -> str:
+    return f"There are {texts} texts but {parses} gold parses"
 
 
 def lacks(field: str) -> str:
-    return f"has no '{field}'"
+    return f"the sentence has no field '{field}'"
 
 
 # --- lists of parses ----------------------------------------------------------------------------------------------
@@ -34,43 +34,43 @@ def lacks(field: str) -> str:
 SAME_WORDS = "the parse has 'u' as word 0, but the gold tree has 'x'"
 A_LINE_IS = r"this line is not an n-best list \("
 A_NUMBER_IS_NEEDED = "much"
-NO_CANDIDATES = "no candidates"
-ASCENDING = "ascending, and every sentence"
+NO_CANDIDATES = "this sentence has no candidates"
+ASCENDING = "'qid' must be ascending, and each of the . sentences .* must have at least one candidate"
 
 
 def lengths(got: str) -> str:
-    return f"of one length, got {got}"
+    return f"'trees', 'logp' and 'qid' must have the same length. Got {got} instead"
 
 
 def no_parse(sentence: int) -> str:
-    return f"sentence {sentence} has no parse under this grammar"
+    return f"Sentence {sentence} has no parse under this grammar"
 
 
-def missing_or_lone_word(tree: int) -> str:
-    return f"tree {tree} is missing or a lone word"
+def missing_or_single_word(tree: int) -> str:
+    return f"Tree {tree} is (missing|the single word)"
 
 
 def folds(trees: int) -> str:
-    return f"an int from 2 to the {trees} trees"
+    return rf"an int from 2 to the number of trees \({trees}\)"
 
 
 # --- reranking ----------------------------------------------------------------------------------------------------
 
 NOTHING_TO_LEARN = "nothing to learn"
-TWINS_IN_TRAINING = "training part has the same words"
-NOTHING_IS_LEFT = "nothing is left"
-EACH_NEEDS_ONE = "each needs one"
-EMPTY_DEVELOPMENT_PART = "no sentence is left for the development part"
-NO_SETTING = "no setting to choose"
+TWINS_IN_TRAINING = "All sentences of the training set have the same words as sentences of a later set"
+NOTHING_IS_LEFT = "have the same words as sentences of a later set, so the set is empty"
+ONE_DOCUMENT_PER_SENTENCE = r"There are \d+ sentences but \d+ document names?"
+EMPTY_DEVELOPMENT_SET = "The development set is empty: there are only"
+NO_SETTING = "The (grid|list) of settings is empty"
 
 
 def ranker_needed(got: str) -> str:
-    return rf"a ranker is needed \(VotedPerceptron, RankSVM or RankRLS\), got {got}"
+    return f"'ranker' parameter of Reranker must be a VotedPerceptron, RankSVM or RankRLS. Got a {got} instead"
 
 
 def cannot_split(sentences: int) -> str:
-    return f"cannot be made of {sentences}"
+    return f"{sentences} sentences cannot be split into sets of"
 
 
-def no_tree_of_use(trees: int) -> str:
-    return f"none of the {trees} trees is of use"
+def no_usable_tree(trees: int) -> str:
+    return f"None of the {trees} trees can be used"

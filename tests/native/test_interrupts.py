@@ -48,6 +48,7 @@ ALGORITHMS: dict[str, tuple[Kernel, Callable[[], Any]]] = {
 MORE = {
     "SubsetTreeColumns.rows, all depths": (tl.SubsetTree(), lambda: chain(60_000)),
     "SubsetTreeColumns.rows, leaves": (tl.SubsetTree(leaves=True), lambda: chain(60_000)),
+    "SubsetTreeColumns.rows, many levels": (tl.SubsetTree(max_depth=1000), lambda: chain(100_000)),
     "PartialTreeColumns.rows, wide": (tl.PartialTree(), lambda: tl.Treebank(["(A " + "(B x)" * 20_000 + ")"])),
     "PartialTreeColumns.rows, comb": (
         tl.PartialTree(),

@@ -242,7 +242,7 @@ def test_what_cannot_be_learned_from() -> None:
     for empty in ([], [None]):
         with pytest.raises(TreeError, match=messages.NO_TREES):
             PCFG.from_treebank(empty)
-    with pytest.raises(TreeError, match=messages.lone_word(2, "x")):
+    with pytest.raises(TreeError, match=messages.single_word(2, "x")):
         PCFG.from_treebank([BANK[0], None, "(x)"])
     with pytest.raises(InputTypeError):
         PCFG.from_treebank("(S (A x))")
@@ -393,7 +393,7 @@ def test_words_and_symbols_spelled_alike() -> None:
     ("rule", "message"),
     [
         *(
-            (("S", ("a", "b"), p), r"the rule S -> a b must be in \(0, 1\]")
+            (("S", ("a", "b"), p), messages.rule_probability("S -> a b"))
             for p in (0, -1, 1.5, math.nan, math.inf, "1", None, True)
         ),
         (("S", (), 1), messages.EMPTY_TAIL),
@@ -402,7 +402,7 @@ def test_words_and_symbols_spelled_alike() -> None:
         (("S", ("a", 3), 1), messages.NOT_A_STRING),
         (("S", ("a b",), 1), messages.WHITE_SPACE),
         (("", ("a",), 1), messages.EMPTY),
-        ((Word("S"), ("a",), 1), messages.AS_ITS_HEAD),
+        ((Word("S"), ("a",), 1), messages.WORD_AS_HEAD),
         (("S", ("a",)), messages.RULE_FORM),
         (7, messages.RULE_FORM),
         (("T", ("t",), 0.5), messages.rule_twice("T -> .t.")),
@@ -421,7 +421,7 @@ def test_bad_starts(start: Any) -> None:
 
 def test_sums() -> None:
     odd = [("S", ("a",), 0.5), ("S", ("b",), 0.3), ("T", ("S",), 0.9)]
-    with pytest.warns(GrammarWarning, match=messages.sums_to("S", "0.8") + messages.SCORES_ARE_PRODUCTS) as caught:
+    with pytest.warns(GrammarWarning, match=messages.sums_to("S", "0.8")) as caught:
         grammar = PCFG.from_rules(odd, start="S")
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -444,11 +444,11 @@ def test_hidden_symbols_have_their_places() -> None:
     ]:  # fmt: skip
         with pytest.raises(ParameterError, match=messages.hidden_place("H")):
             PCFG([*good, wrong], "S", hidden=["H"])
-    with pytest.raises(ParameterError, match=messages.HIDDEN):
+    with pytest.raises(ParameterError, match=messages.hidden_place("H")):
         PCFG(good, "H", hidden=["H"])
-    with pytest.raises(ParameterError, match=messages.IN_NO_RULE):
+    with pytest.raises(ParameterError, match=messages.not_in_rules("hidden", "K")):
         PCFG(good, "S", hidden=["K"])
-    with pytest.raises(ParameterError, match=messages.ONE_ONLY):
+    with pytest.raises(ParameterError, match=messages.hidden_and_labeled("H", "A")):
         PCFG(good, "S", hidden=["H"], labels={"H": "A"})
     with pytest.raises(ParameterError, match=messages.empty_label("A")):
         PCFG(good, "S", labels={"A": ""})
@@ -460,7 +460,7 @@ def test_entries_want_words() -> None:
     assert compiled.entries([])[0].tolist() == [0]
     with pytest.raises(InputTypeError, match=SPLIT_IT):
         compiled.entries("he sees")
-    with pytest.raises(InputTypeError, match=messages.words_needed("int")):
+    with pytest.raises(InputTypeError, match=messages.words_needed("an int: 3")):
         compiled.entries(["he", 3])  # type: ignore[list-item]
 
 

@@ -66,7 +66,7 @@ def test_new_words_by_their_looks() -> None:
     hmm = HMM.from_tagged(bank, order=1)
     assert hmm.tag(["jumping", "now"])[0][0].tags == ("VBG", "RB")
     assert hmm.tag(["Lima", "now"])[0][0].tags == ("NNP", "RB")
-    with pytest.raises(tl.errors.TreeError, match=messages.never_seen("jumping")):
+    with pytest.raises(tl.errors.TreeError, match=messages.unknown_word("jumping")):
         HMM.from_tagged(bank, unknown=None).tag(["jumping"])
 
 
@@ -76,7 +76,7 @@ def test_refusals() -> None:
     for wrong in ({"order": 3}, {"order": True}, {"unknown": "x"}, {"min_count": 0}):
         with pytest.raises(tl.errors.ParameterError, match=wrong_parameter(".*", of="HMM")):
             HMM.from_tagged(TEXTS, **wrong)
-    with pytest.raises(tl.errors.TreeError, match=messages.NO_TAGGED_SEQUENCES):
+    with pytest.raises(tl.errors.TreeError, match=messages.NO_TAGGED_SENTENCES):
         HMM.from_tagged([None])
     with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("k")):
         hmm.tag(["a"], k=0)
@@ -84,7 +84,7 @@ def test_refusals() -> None:
         hmm.tag("the dog")
     with pytest.raises(tl.errors.TreeError, match=messages.NO_WORDS):
         hmm.tag([])
-    with pytest.raises(tl.errors.TreeError, match="word 1"):
+    with pytest.raises(tl.errors.TreeError, match="Word 1 of the sentence"):
         hmm.tag(["a", "b c"])
 
 

@@ -205,7 +205,7 @@ def test_words_may_be_left_unused(parser: LinkParser) -> None:
     with LinkParser(max_null=0) as strict:
         result = strict.parse(sentence)
     assert (result.status, len(result), result.null_count) == ("no linkage", 0, 0)
-    assert "0 words unused" in str(result.problem)
+    assert "none with at most 0 skipped words" in str(result.problem)
 
 
 @installed
@@ -243,7 +243,7 @@ def test_panic_mode(way: str) -> None:
     with LinkParser(limit=1, max_null=0, panic=False, way=way) as calm:
         result = calm.parse(EXPLODING)
         assert (result.status, result.panic, len(result)) == ("no linkage", False, 0)
-        assert "none of those looked at is valid" in str(result.problem)
+        assert "none of the examined linkages is valid" in str(result.problem)
         before = calm.parse(SENTENCES[1])
     with LinkParser(limit=1, max_null=0, way=way) as parser:
         result = parser.parse(EXPLODING)
@@ -365,7 +365,7 @@ def test_sentences_must_be_strings(parser: LinkParser) -> None:
     for wrong, hint in (
         (b"Dogs bark.", messages.DECODE_BYTES),
         (["Dogs", "bark"], messages.JOIN_WORDS),
-        (None, "NoneType"),
+        (None, "Got None instead"),
         (3, "int"),
     ):
         with pytest.raises(InputTypeError, match=hint):
@@ -384,10 +384,10 @@ def test_answers_that_cannot_be_read() -> None:
     answer = link_program.read_answer("x", good, "", False, settings)
     assert list(answer.linkages) == [(["L", "x.n"], [(0, 1, "Wa")], (0, -0.06, 1))]
     for wrong, text in (
-        (good[1:], messages.ANSWER_REPEATS),
-        (good[:4], messages.ANSWER_LACKS),
-        ([*good[:3], *good[4:]], messages.ANSWER_LACKS),
-        ([*good[:3], "[(x.n)]", *good[4:]], messages.ANSWER_POINTS_NOWHERE),
+        (good[1:], messages.OUTPUT_LACKS_SENTENCE),
+        (good[:4], messages.OUTPUT_LACKS_WORDS),
+        ([*good[:3], *good[4:]], messages.OUTPUT_LACKS_WORDS),
+        ([*good[:3], "[(x.n)]", *good[4:]], messages.OUTPUT_LINK_TO_NOTHING),
     ):
         with pytest.raises(ValueError, match=text):
             link_program.read_answer("x", wrong, "", False, settings)
@@ -450,7 +450,7 @@ def test_progress_is_shown(parser: LinkParser, capfd: pytest.CaptureFixture[str]
 
 
 def test_results_are_values() -> None:
-    with pytest.raises(InputTypeError, match="item 0"):
+    with pytest.raises(InputTypeError, match="Item 0 is an int"):
         LinkResults([3])  # type: ignore[list-item]
     result = Linkages("x", "empty")
     assert pickle.loads(pickle.dumps(result)) == result
@@ -561,7 +561,7 @@ def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(LinkGrammarError, match=messages.HOW_TO_INSTALL) as caught:
             LinkParser(way=way)
         assert isinstance(caught.value, TreeletError)
-        assert messages.TREELET_WORKS_WITHOUT in str(caught.value)
+        assert messages.ONLY_LINK_PARSER in str(caught.value)
     assert link_grammar_version() is None
     assert "Link Grammar  not installed: apt install link-grammar" in run("doctor").stdout
 

@@ -241,5 +241,5 @@ def test_from_text_with_the_real_parser() -> None:
     assert 2 <= len(lists.sentences[1].parses) <= 5
     assert max(lists.sentences[0].goodness) == 1
     assert lists.sentences[1].ranks[0] == 0
-    with pytest.raises(tl.errors.ParameterError, match=messages.sentence_counts(2, 3)):
+    with pytest.raises(tl.errors.ParameterError, match=messages.text_counts(2, 3)):
         ParseLists.from_text(gold, ["a", "b"])

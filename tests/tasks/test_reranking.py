@@ -147,7 +147,7 @@ def test_candidates_that_do_not_fit_together() -> None:
         CandidateParses(gold, trees[[3, 4, 4, 0, 1]], np.array(LOGP), np.array(QID))
     with pytest.raises(TreeError, match=messages.no_parse(1)):
         CandidateParses.parsed(tl.PCFG.from_rules([("S", ["a"], 1.0)], "S"), ["(S a)", "(S b)"])
-    with pytest.raises(TreeError, match=messages.missing_or_lone_word(1)):
+    with pytest.raises(TreeError, match=messages.missing_or_single_word(1)):
         CandidateParses.parsed(tl.PCFG.from_treebank(GOLD), [GOLD[0], None])
 
 
@@ -273,15 +273,15 @@ def test_no_sentence_is_learned_and_tested(bank: tl.Treebank) -> None:
     assert len(parts.test) == 40
     assert parts.notes["twins"] == 120 - len(parts.train) - len(parts.development) - len(parts.test) > 0
     assert parts.notes["missing"] == 2
-    assert f"{parts.notes['twins']} taken out of training" in told[0]
-    assert "2 missing or of one word" in told[0]
+    assert f"{parts.notes['twins']} removed because a later set has the same words" in told[0]
+    assert "2 missing or a single word" in told[0]
 
 
 def test_long_sentences_are_left_out(bank: tl.Treebank) -> None:
     parts = parts_of_treebank(bank[:100], k=2, folds=2, max_words=10)
     assert max(len(words) for part in (parts.train, parts.test) for words in sentences(part)) <= 10
     assert parts.notes["long"] == sum(len(tree.words()) > 10 for tree in bank[:100])
-    with pytest.raises(ParameterError, match=messages.no_tree_of_use(100)):
+    with pytest.raises(ParameterError, match=messages.no_usable_tree(100)):
         parts_of_treebank(bank[:100], max_words=1)
 
 
@@ -317,7 +317,7 @@ def test_treebanks_are_split_by_whole_documents(bank: tl.Treebank) -> None:
     assert parts.notes["documents"] == len(set(documents))
     for rows, part in zip(parts.rows, (parts.train, parts.development, parts.test), strict=True):
         assert list(bank[rows]) == list(part.gold)
-    with pytest.raises(ParameterError, match=messages.EACH_NEEDS_ONE):
+    with pytest.raises(ParameterError, match=messages.ONE_DOCUMENT_PER_SENTENCE):
         parts_of_treebank(bank, documents=["a"])
 
 
@@ -338,9 +338,9 @@ def test_documents_stay_whole(found: CandidateParses) -> None:
     assert not (docs[0] & docs[1] | docs[0] & docs[2] | docs[1] & docs[2])
     assert len(parts.test) == 35 or len(parts.test) == 40
     assert parts.notes["documents"] == 24
-    with pytest.raises(ParameterError, match=messages.EMPTY_DEVELOPMENT_PART):
+    with pytest.raises(ParameterError, match=messages.EMPTY_DEVELOPMENT_SET):
         parts_of_lists(found, ["one"] * len(found))
-    with pytest.raises(ParameterError, match=messages.EACH_NEEDS_ONE):
+    with pytest.raises(ParameterError, match=messages.ONE_DOCUMENT_PER_SENTENCE):
         parts_of_lists(found, ["one"])
 
 

@@ -67,7 +67,7 @@ LamOption = Annotated[
     typer.Option(metavar="NUMBER", help=f"{LAM}  {LAM_DEFAULT}"),
 ]
 MuOption = Annotated[
-    float | None, typer.Option(metavar="NUMBER", help="Decay per tree level, in (0, 1]; pt only.  [default: 0.4]")
+    float | None, typer.Option(metavar="NUMBER", help="Decay per node, in (0, 1]; pt only.  [default: 0.4]")
 ]
 LamsOption = Annotated[
     str | None, typer.Option("--lam", metavar="LIST", help=f"{LAM} Separate several values with commas.  {LAM_DEFAULT}")
@@ -77,7 +77,7 @@ MusOption = Annotated[
     typer.Option(
         "--mu",
         metavar="LIST",
-        help="Decay per tree level, in (0, 1]; pt only. Separate several values with commas.  [default: 0.4]",
+        help="Decay per node, in (0, 1]; pt only. Separate several values with commas.  [default: 0.4]",
     ),
 ]
 MaxDepthOption = Annotated[

@@ -85,7 +85,10 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     examples = list(tree) if pair else [tree]
     model = final_estimator(model)
     compressed = compressed_model(model)
-    X = compressed.kernel.coerce(examples)
+    if hasattr(model, "_coerced"):  # an estimator, which may have limits on its examples
+        X = model._coerced(compressed.kernel, examples)
+    else:
+        X = compressed.kernel.coerce(examples)
     values = compressed.score(X)
     return explain_output(resolve_output(model, output, X, values), examples, X, values, limit)
 

@@ -220,7 +220,7 @@ def _settings(learner: KernelLearner, grid: Any) -> list[dict[str, Any]]:
             hint = suggestion(str(name), known) or f" The parameters are {some_of(known)}."
             if name == "kernel":
                 hint = " Pass kernels as the first argument."
-            raise ParameterError(f"{type(learner).__name__} does not have a parameter {name!r} for the grid.{hint}")
+            raise ParameterError(f"{type(learner).__name__} has no parameter {name!r} for the grid.{hint}")
     return settings
 
 

@@ -1,4 +1,4 @@
-"""Parsing and tagging: probabilistic context-free grammars, hidden Markov models of tags."""
+"""Parsing and tagging: probabilistic context-free grammars, hidden Markov models and Link Grammar."""
 
 from treelet.formats.grammars import Rule, Word
 from treelet.parsing.checks import GrammarWarning

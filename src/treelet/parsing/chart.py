@@ -1,4 +1,4 @@
-"""Parsing: sentences to the k best trees, or to packed forests."""
+"""Parsing sentences with a grammar: the k best trees, or packed forests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import is_number, wrong
+from treelet.checks import article, is_number, plural, wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
@@ -30,28 +30,28 @@ if TYPE_CHECKING:
     from treelet.parsing.grammar import PCFG
 
 FALLBACK = "FALLBACK"
-"""Label of the root of what stands in for a parse where there is none."""
+"""Root label of a fallback tree, which is returned for a sentence without a parse."""
 
 MAX_EDGES = 20_000_000
 LONGEST = 5000  # words
-CHAIN = 96  # bytes that a pair of symbols with a unary chain between them takes, at most, while a grammar is made ready
-NO_PARSE = -1000.0  # log probability that stands for none
+CHAIN = 96  # maximum memory, in bytes, per pair of symbols connected by a unary chain while a grammar is prepared
+NO_PARSE = -1000.0  # stands for the log probability of a fallback tree
 
 
 @dataclass(frozen=True)
 class Pruning:
-    """How a chart may be cut short: not at all, unless asked.
+    """Options that prune a chart. By default, nothing is pruned.
 
     Parameters
     ----------
     beam : float, optional
-        Symbols whose log probability, with that of the symbol itself, lies more than this below the best of the same
-        span are dropped.
+        Symbols are dropped if their log probability, plus the log prior of the symbol, is more than
+        this below the best of the same span.
     coarse : PCFG, optional
-        A smaller grammar with the same labels: it parses first, and only labels and spans within `margin` (natural
-        logarithm) of its best parse are tried with the real one.
-    margin : float
-        For `coarse`.
+        A smaller grammar with the same labels, which parses first. The full grammar then tries only
+        labels and spans that occur in coarse parses within `margin` of the best one.
+    margin : float, default 12.0
+        Difference of log probabilities (natural logarithm) for `coarse`.
     """
 
     beam: float | None = None
@@ -60,7 +60,9 @@ class Pruning:
 
     def __post_init__(self) -> None:
         if self.coarse is not None and not isinstance(self.coarse, Parser):
-            raise InputTypeError(f"coarse must be a PCFG, got {type(self.coarse).__name__}")
+            raise InputTypeError(
+                f"The 'coarse' parameter must be a PCFG. Got {article(type(self.coarse).__name__)} instead."
+            )
         for name, value in (("beam", self.beam), ("margin", self.margin)):
             if value is not None and not (is_number(value, 0, infinite=True) and value > 0):
                 raise wrong(name, "a positive number", value)
@@ -70,16 +72,16 @@ NOT_AT_ALL = Pruning()
 
 
 class Candidates(NamedTuple):
-    """The parses of several sentences, row by row.
+    """The parses of several sentences, one row per parse.
 
     Attributes
     ----------
     trees : Treebank
-        All parses, sentence by sentence, each sentence's best first.
-    logp : ndarray
-        Their log probabilities; -inf marks a fallback.
-    qid : ndarray
-        The number of each one's sentence.
+        All parses, grouped by sentence, the best first.
+    logp : ndarray of float
+        Log probabilities of the parses; -inf for a fallback tree.
+    qid : ndarray of int
+        Index of the sentence of each parse.
     """
 
     trees: Treebank
@@ -88,7 +90,9 @@ class Candidates(NamedTuple):
 
 
 def relative_logp(logp: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Log probabilities of parses, less that of the best one of the same sentence; a fallback, which has none, counts as far below.
+    """Subtract from the log probability of each parse that of the best parse of the same sentence.
+
+    A fallback tree, whose log probability is -inf, counts as -1000.
 
     >>> relative_logp(np.array([-2.0, -5.0, -np.inf, -7.0]), np.array([0, 0, 0, 1])).tolist()
     [0.0, -3.0, -998.0, 0.0]
@@ -101,7 +105,7 @@ def relative_logp(logp: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[
 
 
 class Charts:
-    """A grammar made ready for the native parser."""
+    """A grammar in the form of the native parser."""
 
     def __init__(self, grammar: PCFG) -> None:
         compiled = grammar.compiled()
@@ -141,11 +145,12 @@ class Charts:
     def kbest(self, tokens: Sequence[str], k: int, pruning: Pruning) -> tuple[Columns, NDArray[np.float64]]:
         chart = self.chart(tokens, pruning)
         if chart.best == -math.inf and pruning != NOT_AT_ALL:
-            chart = self.chart(tokens)  # a parse may have been cut off
+            chart = self.chart(tokens)  # pruning may have removed the only parses
         if chart.best == -math.inf and self.fallback:
             return _pieces(chart)
         store, roots, logps = chart.kbest(k)
-        return Columns(store, roots), np.minimum.accumulate(logps)  # equals' sums are rounded each in its order
+        # Sums of equally probable trees are rounded differently, which must not disturb the descending order.
+        return Columns(store, roots), np.minimum.accumulate(logps)
 
     def forest(self, tokens: Sequence[str], threshold: float, pruning: Pruning) -> Forest:
         chart = self.chart(tokens, pruning)
@@ -157,11 +162,13 @@ class Charts:
         try:
             return Forest._of(chart.forest(threshold, MAX_EDGES))
         except ValueError as error:
-            raise TreeError(f"the forest of {len(tokens)} words: {error}") from None
+            raise TreeError(
+                f"Cannot build the forest of a sentence of {plural(len(tokens), 'word')}: {error}"
+            ) from None
 
 
 def _number(numbers: dict[str, int], compiled: CompiledGrammar, symbol: int) -> int:
-    """The number of a symbol's label; -1, which is no restriction, for hidden symbols and words."""
+    """Return the number of a symbol's label. Hidden symbols and words have -1, which means no restriction."""
     label = compiled.labels[symbol]
     return -1 if label == "" or symbol >= compiled.first_word else numbers.setdefault(label, len(numbers))
 
@@ -173,7 +180,7 @@ def _pieces(chart: _core.Chart) -> tuple[Columns, NDArray[np.float64]]:
 
 
 def _priors(compiled: CompiledGrammar) -> NDArray[np.float64]:
-    """The logarithm of how often a symbol is met in trees of the grammar, roughly: what a beam adds to inside scores."""
+    """Return the approximate log frequency of each symbol in trees of the grammar. A beam adds it to inside scores."""
     size = len(compiled.labels)
     mass = np.zeros(size)
     np.add.at(mass, compiled.start_symbol, np.exp(compiled.start_logp))
@@ -183,7 +190,7 @@ def _priors(compiled: CompiledGrammar) -> NDArray[np.float64]:
         (compiled.right, compiled.head, compiled.logp),
         (compiled.unary_child, compiled.unary_head, compiled.unary_logp),
     ]
-    for _ in range(20):  # levels: further down there is little news
+    for _ in range(20):  # tree levels; deeper levels change little
         below = np.zeros(size)
         for child, head, logp in rules:
             np.add.at(below, child, mass[head] * np.exp(logp))
@@ -195,22 +202,30 @@ def _priors(compiled: CompiledGrammar) -> NDArray[np.float64]:
 
 
 def checked_sentence(tokens: Sequence[str]) -> list[str]:
-    """The words of a sentence, each fit to be in a tree."""
-    if isinstance(tokens, (str, bytes)) or not isinstance(tokens, Iterable):
-        raise InputTypeError(f"a sentence is a list of words, got {tokens!r:.60}: split it, for example with .split()")
+    """Return the words of a sentence, after a check that each can be a leaf of a tree."""
+    if isinstance(tokens, (str, bytes)):
+        raise InputTypeError(
+            f"A sentence must be a list of words. Got the single string {tokens!r:.60} instead: "
+            "split it, for example with .split()."
+        )
+    if not isinstance(tokens, Iterable):
+        raise InputTypeError(f"A sentence must be a list of words. Got {tokens!r:.60} instead.")
     words = list(tokens)
     if not words:
-        raise TreeError("a sentence without words has no parse: leave it out")
+        raise TreeError("The sentence is empty: a parse needs at least one word. Remove empty sentences.")
     if len(words) > LONGEST:
-        raise TreeError(f"a sentence of {len(words):,} words, more than {LONGEST:,}: is it several?")
+        raise TreeError(
+            f"The sentence has {len(words):,} words, but at most {LONGEST:,} are supported. "
+            "Check that the text was split into sentences."
+        )
     for number, word in enumerate(words):
         if problem := label_problem(word):
-            raise TreeError(f"word {number} of the sentence is {problem}; write brackets as -LRB- and -RRB-")
+            raise TreeError(f"Word {number} of the sentence is {problem}. Write brackets as -LRB- and -RRB-.")
     return words
 
 
 def checked_threshold(prune: float | None) -> float:
-    """A number of at least 0, or infinity for None."""
+    """Return the threshold as a float; infinity for None."""
     if prune is None:
         return math.inf
     if not is_number(prune, 0, infinite=True):
@@ -219,13 +234,13 @@ def checked_threshold(prune: float | None) -> float:
 
 
 class Parser(ABC):
-    """What a grammar can do with sentences: the part of `PCFG` that parses."""
+    """The parsing methods of `PCFG`."""
 
     __slots__ = ()
 
     @abstractmethod
     def charts(self) -> Charts:
-        """The grammar made ready for the native parser, once."""
+        """Return the grammar in the form of the native parser. The result is cached."""
 
     def parse(
         self,
@@ -236,29 +251,35 @@ class Parser(ABC):
         coarse: PCFG | None = None,
         margin: float = 12.0,
     ) -> list[tuple[Tree, float]]:
-        """The `k` best parses of a sentence.
+        """Return the `k` most probable parses of a sentence.
 
         Parameters
         ----------
         tokens : list of str
-            The words. Brackets are written -LRB- and -RRB-.
-        k : int
-            How many; there may be fewer.
+            Words of the sentence. Write brackets as -LRB- and -RRB-.
+        k : int, default 1
+            Maximum number of parses, at least 1.
         beam : float, optional
-            Cut the chart: symbols more than this (natural logarithm) below the best of their span go. Exact without.
+            Beam width, a difference of log probabilities (natural logarithm) above 0. Symbols that are
+            further below the best symbol of their span are dropped. By default, the search is exact.
         coarse : PCFG, optional
-            Let this smaller grammar with the same labels parse first, and try only what comes within `margin`
-            (natural logarithm) of its best parse.
-        margin : float
-            For `coarse`.
+            A smaller grammar with the same labels, for coarse-to-fine parsing. It parses first; this
+            grammar then tries only labels and spans of coarse parses within `margin` of the best one.
+        margin : float, default 12.0
+            Difference of log probabilities (natural logarithm) for `coarse`.
 
         Returns
         -------
         list of (Tree, float)
-            Trees with their log probabilities, best first, none twice. A symbol over itself, with the same span, does not
-            occur: unary cycles would give endlessly many trees. (Where symbols of a grammar of yours share labels, so
-            that a tree has many derivations, the search for others ends at 100 k.) Where there is no parse, the list is empty; or, from a grammar of a treebank, it holds the
-            likeliest pieces under a root that is labeled FALLBACK, with the log probability -inf.
+            Distinct trees with their log probabilities, best first. If there is no parse, the list is
+            empty. With a grammar estimated from a treebank, it then contains a single fallback tree: the
+            most probable partial parses, below a root with the label FALLBACK, with log probability -inf.
+
+        Notes
+        -----
+        Trees in which a symbol dominates itself with the same span are excluded, because unary cycles
+        would give infinitely many trees. If several symbols of a grammar share a label, a tree can have
+        many derivations. The search for distinct trees then stops after 100 k derivations.
 
         Examples
         --------
@@ -283,23 +304,38 @@ class Parser(ABC):
         coarse: PCFG | None = None,
         margin: float = 12.0,
     ) -> Forest:
-        """All parses of a sentence as a packed forest of the grammar's own productions.
+        """Return all parses of a sentence as a packed forest of productions of the grammar.
 
         Parameters
         ----------
         tokens : list of str
-            The words.
+            Words of the sentence.
         prune : float, optional
-            Leave out what is in no parse within this (natural logarithm) of the best; 8 is usual. Without it the
-            forest of a treebank's grammar is very large.
+            Pruning threshold, a difference of log probabilities (natural logarithm) of at least 0. Only
+            nodes and productions of parses within this threshold of the best parse are kept; 8 is a
+            common value. By default, nothing is pruned. The unpruned forest of a grammar from a treebank
+            is very large.
         beam, coarse, margin
             As in `parse`.
 
         Returns
         -------
         Forest
-            Empty if there is no parse; or the one fallback tree, from a grammar of a treebank. Nodes whose label in
-            the grammar had an annotation stay apart, though their labels are equal.
+            Empty if there is no parse. With a grammar estimated from a treebank, the forest then contains
+            the single fallback tree. Nodes with different annotated symbols in the grammar stay separate,
+            although their labels are equal.
+
+        Raises
+        ------
+        TreeError
+            If the forest would have more than 20 million edges.
+
+        Examples
+        --------
+        >>> from treelet import PCFG
+        >>> grammar = PCFG.from_rules([("S", ("S", "S"), 0.4), ("S", ("a",), 0.6)], start="S")
+        >>> grammar.forest(["a", "a", "a"]).count_trees()
+        2
         """
         return self.charts().forest(tokens, checked_threshold(prune), Pruning(beam, coarse, margin))
 
@@ -314,12 +350,32 @@ class Parser(ABC):
         n_jobs: int | None = 1,
         progress: bool = False,
     ) -> Candidates:
-        """The `k` best parses of each of many sentences, in threads: see `parse`.
+        """Return the `k` most probable parses of each of many sentences.
+
+        Parameters
+        ----------
+        sentences : iterable of list of str
+            Sentences as lists of words.
+        k, beam, coarse, margin
+            As in `parse`.
+        n_jobs : int, default 1
+            Number of threads. -1 uses one thread per core.
+        progress : bool, default False
+            Show a progress bar on standard error.
 
         Returns
         -------
         Candidates
-            ``trees`` (a Treebank), ``logp`` and ``qid`` (the number of the sentence), one row a parse.
+            One row per parse: ``trees`` (a Treebank), ``logp`` (log probabilities) and ``qid`` (index of
+            the sentence).
+
+        Examples
+        --------
+        >>> from treelet import PCFG
+        >>> grammar = PCFG.from_rules([("S", ("S", "S"), 0.4), ("S", ("a",), 0.6)], start="S")
+        >>> parses = grammar.parse_all([["a"], ["a", "a", "a"]], k=2)
+        >>> len(parses.trees), parses.qid.tolist()
+        (3, [0, 1, 1])
         """
         charts, items, pruning = self.charts(), list(sentences), Pruning(beam, coarse, margin)
         check_count(k)
@@ -339,7 +395,26 @@ class Parser(ABC):
         n_jobs: int | None = 1,
         progress: bool = False,
     ) -> ForestBank:
-        """The forest of each of many sentences, in threads: see `forest`."""
+        """Return the packed forest of each of many sentences.
+
+        Parameters
+        ----------
+        sentences : iterable of list of str
+            Sentences as lists of words.
+        prune : float or None, default 8.0
+            Pruning threshold, as in `forest`; None keeps everything.
+        beam, coarse, margin
+            As in `parse`.
+        n_jobs : int, default 1
+            Number of threads. -1 uses one thread per core.
+        progress : bool, default False
+            Show a progress bar on standard error.
+
+        Returns
+        -------
+        ForestBank
+            One forest per sentence.
+        """
         charts, items, pruning = self.charts(), list(sentences), Pruning(beam, coarse, margin)
         threshold, resources = checked_threshold(prune), Resources.of(n_jobs, progress=progress)
         return ForestBank(_each(items, lambda tokens: charts.forest(tokens, threshold, pruning), resources))
@@ -348,18 +423,18 @@ class Parser(ABC):
 def _each(items: list[Sequence[str]], work: Callable[[Sequence[str]], Any], resources: Resources) -> list[Any]:
     results: list[Any] = [None] * len(items)
 
-    def one(number: int) -> int:
+    def process(number: int) -> int:
         try:
             results[number] = work(items[number])
         except (TreeError, InputTypeError) as error:
-            raise type(error)(f"sentence {number}: {error}") from None
+            raise type(error)(f"Sentence {number}: {error}") from None
         return 1
 
     with progress_bar(resources.progress, "sentences", len(items)) as advance:
-        run(one, _longest_first(items), resources.threads, advance)
+        run(process, _longest_first(items), resources.threads, advance)
     return results
 
 
 def _longest_first(items: list[Sequence[str]]) -> list[int]:
-    """So that no thread is left with a long sentence at the end."""
+    """Return the indices of sentences by decreasing length, so that no thread starts a long sentence last."""
     return sorted(range(len(items)), key=lambda number: -len(items[number]) if hasattr(items[number], "__len__") else 0)

@@ -1,4 +1,4 @@
-"""What a grammar's parts must be."""
+"""Checks of the parts of a grammar: rules, start symbols, labels and hidden symbols."""
 
 from __future__ import annotations
 
@@ -7,65 +7,79 @@ import numbers
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
-from treelet.checks import wrong
+from treelet.checks import suggestion, wrong
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.formats.brackets import label_problem
 from treelet.formats.grammars import Rule, Tail, Word, is_lexical, shown
 
 TOLERANCE = 1e-6
+NORMALIZE = " To rescale weights, pass normalize=True to PCFG.from_rules."
 
 
 class GrammarWarning(TreeletWarning):
-    """A grammar can be used, but is perhaps not what was meant."""
+    """A grammar is usable, but it probably differs from the intended one."""
 
 
 def _number(value: object, normalize: bool = False) -> float | None:
-    """A probability, or with `normalize` any positive number; None if it is neither."""
+    """Return a probability, or with `normalize` any positive number, as a float; None if the value is neither."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         return None
     try:
         number = float(value)
-    except OverflowError:  # an int beyond all floats
+    except OverflowError:  # an int that is too large for a float
         return None
     return number if 0 < number < math.inf and (normalize or number <= 1) else None
 
 
 def checked_rule(rule: object, normalize: bool = False) -> Rule:
+    """Return a rule as a `Rule`, or raise an error that shows the rule. `normalize` allows any positive weight."""
     if not isinstance(rule, (tuple, list)) or len(rule) != 3:
-        raise ParameterError(f"a rule is (head, tail, probability), got {rule!r}")
+        raise ParameterError(f"A rule must be a tuple (head, tail, probability). Got {rule!r:.80} instead.")
     head, tail, probability = rule
     if isinstance(tail, str) or not isinstance(tail, Sequence):
-        raise ParameterError(f"the tail of a rule is a tuple of strings, got {tail!r} in {rule!r}")
+        raise ParameterError(
+            f"The tail of a rule must be a tuple of strings, such as ('NP', 'VP'). "
+            f"Got {tail!r:.80} instead, in the rule {rule!r:.80}."
+        )
     items = tuple(tail)
     problem = label_problem(head) or next(filter(None, map(label_problem, items)), None)
     if problem:
         raise ParameterError(
-            f"in the rule {rule!r} a symbol or word is {problem}; write brackets as -LRB- and -RRB- and join words by '_'"
+            f"A symbol or word of the rule {rule!r:.80} is {problem}. "
+            "Write brackets as -LRB- and -RRB-, and join several words with '_'."
         )
     if isinstance(head, Word):
-        raise ParameterError(f"the rule {shown(head, items)} has a word as its head")
+        raise ParameterError(
+            f"The rule {shown(head, items)} has a word as its head. Only a symbol can be a head: pass a plain string."
+        )
     if not items:
-        raise ParameterError(f"the rule {head} -> has an empty tail; a symbol must be over something")
+        raise ParameterError(
+            f"The rule '{head} ->' has an empty tail. Add at least one symbol or word on the right-hand side."
+        )
     number = _number(probability, normalize)
     if number is None:
-        wanted = "a number above 0" if normalize else "in (0, 1]; to rescale weights, use normalize=True"
+        wanted, remedy = ("a number above 0", "") if normalize else ("a number in (0, 1]", NORMALIZE)
         raise ParameterError(
-            f"the probability of the rule {shown(head, items)} must be {wanted}. Got {probability!r} instead."
+            f"The probability of the rule {shown(head, items)} must be {wanted}. Got {probability!r} instead.{remedy}"
         )
     return Rule(head, items, number)
 
 
 def checked_start(start: object, normalize: bool = False) -> dict[str, float]:
+    """Return the start symbols with their probabilities."""
     if isinstance(start, str):
         return {start: 1.0}
     if not isinstance(start, Mapping) or not start:
-        raise wrong("start", "a symbol or a dict of probabilities", start, of="PCFG")
+        raise wrong("start", "a symbol or a non-empty dict from symbols to probabilities", start, of="PCFG")
     chosen = {}
     for symbol, probability in start.items():
         number = _number(probability, normalize)
-        if number is None or not isinstance(symbol, str):
+        if not isinstance(symbol, str):
+            raise ParameterError(f"A start symbol must be a string. Got {symbol!r} instead.")
+        if number is None:
+            wanted, remedy = ("a number above 0", "") if normalize else ("a number in (0, 1]", NORMALIZE)
             raise ParameterError(
-                f"the start symbol {symbol!r} must have a probability in (0, 1]. Got {probability!r} instead."
+                f"The probability of the start symbol {symbol!r} must be {wanted}. Got {probability!r} instead.{remedy}"
             )
         chosen[symbol] = number
     return chosen
@@ -74,6 +88,7 @@ def checked_start(start: object, normalize: bool = False) -> dict[str, float]:
 def checked_rules(
     rules: Iterable[object],
 ) -> tuple[list[Rule], dict[str, dict[str, float]], dict[str, None]]:
+    """Return the rules with a symbol on the right, the lexicon (by word, then symbol), and the heads in order."""
     kept: list[Rule] = []
     lexicon: dict[str, dict[str, float]] = {}
     heads: dict[str, None] = {}
@@ -81,7 +96,9 @@ def checked_rules(
     for item in rules:
         rule = checked_rule(item)
         if rule[:2] in seen:
-            raise ParameterError(f"the rule {shown(*rule[:2])} is there twice: give it once, with one probability")
+            raise ParameterError(
+                f"The rule {shown(*rule[:2])} occurs twice. Pass each rule once, with a single probability."
+            )
         seen.add(rule[:2])
         heads[rule.head] = None
         if is_lexical(rule.tail):
@@ -92,35 +109,46 @@ def checked_rules(
 
 
 def check_symbols(symbols: Mapping[str, None], labels: Mapping[str, str], hidden: frozenset[str]) -> None:
-    for kind, named in (("labels", set(labels)), ("hidden", hidden)):
+    """Check that labeled and hidden symbols occur in rules, and that no symbol is both labeled and hidden."""
+    for name, named in (("labels", set(labels)), ("hidden", hidden)):
         for symbol in named - set(symbols):
-            raise ParameterError(f"{symbol!r} is among the {kind} but in no rule")
+            raise ParameterError(
+                f"The symbol {symbol!r} in {name!r} does not occur in any rule.{suggestion(str(symbol), symbols)}"
+            )
     for symbol, label in labels.items():
         if symbol in hidden:
-            raise ParameterError(f"{symbol!r} is hidden and has the label {label!r}: it can be one only")
+            raise ParameterError(
+                f"The symbol {symbol!r} is hidden, but it also has the label {label!r}. "
+                "Remove the symbol from 'labels' or from 'hidden'."
+            )
         if problem := label_problem(label):
-            raise ParameterError(f"the label of {symbol!r} is {problem}")
+            raise ParameterError(
+                f"The label of the symbol {symbol!r} is {problem}. A label needs at least one character, "
+                "and no white space or brackets."
+            )
 
 
 def check_hidden(
     hidden: frozenset[str], start: Iterable[str], rules: Iterable[Rule], lexicon: Mapping[str, Iterable[str]]
 ) -> None:
-    """Hidden symbols stand where the parser can leave them out."""
+    """Check that hidden symbols occur only in positions from which the parser can remove them."""
     if not hidden:
         return
-    wrong = [symbol for symbol in start if symbol in hidden]
-    wrong += [symbol for symbols in lexicon.values() for symbol in symbols if symbol in hidden]
+    misplaced = [symbol for symbol in start if symbol in hidden]
+    misplaced += [symbol for symbols in lexicon.values() for symbol in symbols if symbol in hidden]
     for head, tail, _ in rules:
         if head in hidden and len(tail) != 2:
-            wrong.append(head)
-        wrong += [item for item in (tail[1:] if len(tail) == 2 else tail) if item in hidden]
-    if wrong:
+            misplaced.append(head)
+        misplaced += [item for item in (tail[1:] if len(tail) == 2 else tail) if item in hidden]
+    if misplaced:
         raise ParameterError(
-            f"the hidden symbol {wrong[0]!r} may only be the head of rules with two symbols on the right, or the first of two"
+            f"The hidden symbol {misplaced[0]!r} is used in a position where a parser cannot remove it. "
+            "A hidden symbol may only head rules with two symbols on the right, or be the first of two."
         )
 
 
 def sums(rules: Iterable[tuple[str, object, float]]) -> dict[str, float]:
+    """Return the sum of the probabilities of each head."""
     by_head: dict[str, list[float]] = {}
     for head, _, probability in rules:
         by_head.setdefault(head, []).append(probability)
@@ -128,15 +156,19 @@ def sums(rules: Iterable[tuple[str, object, float]]) -> dict[str, float]:
 
 
 def worst(sums: Mapping[str, float]) -> tuple[str, float]:
+    """Return the symbol whose sum is furthest from 1, and that sum."""
     return max(sums.items(), key=lambda item: abs(item[1] - 1))
 
 
 def warn_of_sums(rules: Iterable[Rule], start: Mapping[str, float]) -> None:
-    symbol, total = worst({**sums(rules), "the start": math.fsum(start.values())})
+    """Warn if the probabilities of a head, or those of the start symbols, do not sum to 1."""
+    start_name = "the start symbols"
+    symbol, total = worst({**sums(rules), start_name: math.fsum(start.values())})
     if abs(total - 1) > TOLERANCE:
+        owner = start_name if symbol == start_name else f"the rules of {symbol!r}"
         warnings.warn(
-            f"the probabilities of {symbol!r} sum to {total:.6g}, not 1; scores are products of the numbers as given "
-            "(PCFG.from_rules(..., normalize=True) rescales them)",
+            f"The probabilities of {owner} sum to {total:.6g} instead of 1. They are used unchanged, so scores are not "
+            "probabilities. To rescale them, use PCFG.from_rules(..., normalize=True).",
             GrammarWarning,
             stacklevel=3,
         )

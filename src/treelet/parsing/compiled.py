@@ -1,4 +1,4 @@
-"""A grammar as arrays, binarized, for the native parser."""
+"""The binarized form of a grammar, as arrays for the native parser."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import article
 from treelet.errors import InputTypeError
 from treelet.formats.grammars import Word
 
@@ -15,32 +16,39 @@ if TYPE_CHECKING:
     from treelet.parsing.grammar import PCFG
 
 CACHED = 1 << 17  # words
-LONG = 80  # characters of an intermediate symbol's name
+LONG = 80  # maximum length of the name of an intermediate symbol
 
 Entry = tuple[NDArray[np.int32], NDArray[np.float64]]
 
 
 class CompiledGrammar:
-    """What `PCFG.compiled` gives: symbols are numbers, rules have at most two of them on the right.
+    """The result of `PCFG.compiled`: a grammar with numbered symbols and at most two symbols on the right of a rule.
 
-    Longer rules go through intermediate symbols, one for each prefix of two or more symbols, whatever the head: these
-    cost nothing, and the last step has the rule's whole probability. So a tree has one derivation here for each that it
-    has in the grammar, with the same probability.
+    Longer rules are split with intermediate symbols, one for each prefix of two or more symbols.
+    Prefixes are shared among heads. Rules of intermediate symbols have probability 1; the last step
+    has the probability of the whole rule. So the derivations of a tree, and their probabilities, are
+    the same as in the original grammar.
+
+    Parameters
+    ----------
+    grammar : PCFG
 
     Attributes
     ----------
     symbols : list of str
-        Nonterminals; then hidden and intermediate symbols; then words that occur beside others in a tail.
+        Nonterminals, then hidden and intermediate symbols, then the words that occur with other
+        symbols in a tail.
     labels : list of str
-        What appears in trees: the symbol's label, the word, or ``""`` where the children go to the parent.
+        Labels in trees: the label of the symbol, the word, or ``""`` if the symbol does not appear and
+        its children become children of the parent.
     first_word : int
-        The number of the first word among the symbols.
+        Index of the first word in `symbols`.
     left, right, head, logp : arrays
-        Binary rules, sorted by left, right and head, each once.
+        Binary rules, distinct and sorted by left, right and head.
     unary_child, unary_head, unary_logp : arrays
         Rules from one nonterminal to one nonterminal.
     start_symbol, start_logp : arrays
-        Where trees begin.
+        Start symbols.
 
     Examples
     --------
@@ -56,7 +64,7 @@ class CompiledGrammar:
         self._grammar = grammar
         self.symbols: list[str] = [*grammar.labels, *sorted(grammar.hidden)]
         self.labels: list[str] = [*grammar.labels.values(), *("" for _ in grammar.hidden)]
-        # Words are numbered from -1 downwards until all symbols are there.
+        # Words get negative numbers until the number of symbols is known.
         number: dict[str, int] = {symbol: index for index, symbol in enumerate(self.symbols)}
         words: list[Word] = []
         binary: dict[tuple[int, int, int], float] = {}
@@ -91,8 +99,8 @@ class CompiledGrammar:
         self._number = {symbol: index for symbol, index in number.items() if index >= 0}
         self._words = {str(word): self.first_word + index for index, word in enumerate(words)}
 
-        def numbered(found: NDArray[np.int32]) -> NDArray[np.int32]:
-            return np.where(found < 0, self.first_word - 1 - found, found).astype(np.int32)
+        def numbered(symbols: NDArray[np.int32]) -> NDArray[np.int32]:
+            return np.where(symbols < 0, self.first_word - 1 - symbols, symbols).astype(np.int32)
 
         rows = np.array(list(binary), np.int32).reshape(-1, 3)
         self.left, self.right, self.head = (numbered(rows[:, k]) for k in range(3))
@@ -107,12 +115,21 @@ class CompiledGrammar:
         self._cache: dict[tuple[str, bool], Entry] = {}
 
     def entries(self, tokens: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
-        """What each word of a sentence may be: symbols and log P(word | symbol), from ``start[i]`` to ``start[i + 1]``.
+        """Return the possible symbols of each word of a sentence, and log P(word | symbol).
 
-        A word that occurs beside others in a tail is also itself, with 0.
+        A word that occurs with other symbols in a tail is also a symbol of its own, with log
+        probability 0.
+
+        Returns
+        -------
+        start, symbol, logp : arrays
+            Word i has the symbols and probabilities from ``start[i]`` to ``start[i + 1]``.
         """
         if isinstance(tokens, (str, bytes)):
-            raise InputTypeError(f"a sentence is a list of words, got one string: split it ({tokens[:40]!r})")
+            raise InputTypeError(
+                f"A sentence must be a list of words. Got the single string {tokens[:40]!r} instead: "
+                "split it, for example with .split()."
+            )
         entries = [self._entry(token, index == 0) for index, token in enumerate(tokens)]
         start = np.zeros(len(entries) + 1, np.int64)
         np.cumsum([len(symbol) for symbol, _ in entries], out=start[1:])
@@ -122,7 +139,9 @@ class CompiledGrammar:
 
     def _entry(self, token: str, first: bool) -> Entry:
         if not isinstance(token, str):
-            raise InputTypeError(f"a sentence is a list of words, got a {type(token).__name__} in it: {token!r}")
+            raise InputTypeError(
+                f"A sentence must be a list of strings, but it contains {article(type(token).__name__)}: {token!r:.40}."
+            )
         key = str(token), first
         entry = self._cache.get(key)
         if entry is None:

@@ -1,4 +1,4 @@
-"""A grammar from a treebank: relative frequencies, counted over distinct subtrees."""
+"""Estimation of a grammar from a treebank by relative frequencies, counted over distinct subtrees."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treelet.checks import wrong
+from treelet.checks import check_one_of, wrong
 from treelet.errors import TreeError
 from treelet.formats.grammars import Rule, Tail, Word, is_lexical
 from treelet.parsing.unknown import UnknownWords
@@ -14,8 +14,8 @@ from treelet.structures.treebank import Treebank
 from treelet.vocabulary import current
 
 Counts = dict[str, dict[Tail, float]]
-Context = tuple[str, ...] | None  # the siblings that are remembered; None before the first child
-STOP = ""  # no symbol and no word is empty
+Context = tuple[str, ...] | None  # the previous siblings of a child; None for the first child
+STOP = ""  # the end of the children; symbols and words are never empty
 
 
 class EstimatedGrammar(NamedTuple):
@@ -31,7 +31,7 @@ class EstimatedGrammar(NamedTuple):
 def estimate(
     trees: object, markov: int | None, parent: bool | str, unknown: str | None, min_count: int
 ) -> EstimatedGrammar:
-    """Count, then divide; the parameters are those of `PCFG.from_treebank`."""
+    """Estimate a grammar. The parameters are those of `PCFG.from_treebank`."""
     _check(markov, parent, unknown, min_count)
     bank = Treebank.of(trees)
     counter = _Counter(bank, parent)
@@ -53,23 +53,18 @@ def estimate(
 
 
 def _check(markov: object, parent: object, unknown: object, min_count: object) -> None:
-    for name, value, good, needed in (
-        (
-            "markov",
-            markov,
-            markov is None or (type(markov) is int and markov >= 0),
-            f"{current().none_or}an integer from 0",
-        ),
-        ("parent", parent, parent in (True, False, "tags"), 'True, False or "tags"'),
-        ("unknown", unknown, unknown is None or unknown == "signature", '"signature" or None'),
-        ("min_count", min_count, type(min_count) is int and min_count >= 1, "an integer from 1"),
-    ):
-        if not good:
-            raise wrong(name, needed, value, of="PCFG.from_treebank")
+    owner = "PCFG.from_treebank"
+    if markov is not None and not (type(markov) is int and markov >= 0):
+        raise wrong("markov", f"{current().integer} of at least 0", markov, of=owner, optional=True)
+    if parent not in (True, False, "tags"):
+        raise wrong("parent", "True, False or 'tags'", parent, of=owner)
+    check_one_of("unknown", unknown, ("signature", None), of=owner)
+    if not (type(min_count) is int and min_count >= 1):
+        raise wrong("min_count", f"{current().integer} of at least 1", min_count, of=owner)
 
 
 class UniqueNames:
-    """Hands out names and never the same one twice, whatever the labels of a treebank are."""
+    """Creates names that are unique, whatever the labels of a treebank are."""
 
     def __init__(self) -> None:
         self.taken: set[str] = set()
@@ -84,30 +79,34 @@ class UniqueNames:
 
 
 class _Counter:
-    """Productions of a bank, with the parent's label in the symbols if asked for.
+    """Counts the productions of a treebank, with parent annotation if requested.
 
-    What a node's production looks like depends on the node and the label above it only, so that nothing is walked: a
-    distinct subtree below a label counts as often as the distinct subtrees that have it there.
+    The production of a node depends only on the node and the label of its parent. Trees are
+    therefore not traversed: each distinct subtree below a label is weighted by the number of
+    times that it occurs there.
     """
 
     def __init__(self, bank: Treebank, parent: bool | str) -> None:
         self.store, roots = bank.columns
         self.roots = roots[roots >= 0]
         if not len(self.roots):
-            raise TreeError("there are no trees to learn a grammar from")
+            raise TreeError("The treebank contains no trees: PCFG.from_treebank needs at least one tree.")
         self.arity = np.diff(self.store.child_start)
         self.is_word = self.arity == 0
         lone = np.flatnonzero((roots >= 0) & self.is_word[roots])
         if len(lone):
             word = self.store.labels[self.store.label[roots[lone[0]]]]
-            raise TreeError(f"item {lone[0]} is the lone word {word!r}: a grammar is learned from labels over words")
+            raise TreeError(
+                f"Tree {lone[0]} of the treebank is the single word {word!r}, without a label above it. "
+                "Remove it, or add a label: (X word)."
+            )
         weights = bank.weights()
         self.total = np.bincount(weights.node, weights.weight, minlength=len(self.store))
         self.parent = parent
         self.names = UniqueNames()
 
     def productions(self) -> tuple[Counts, dict[str, float], dict[str, str]]:
-        """Counts of tails by head, counts of the roots' symbols, and the label of each annotated symbol."""
+        """Return the counts of tails by head, the counts of root symbols, and the label of each annotated symbol."""
         store, child, label = self.store, self.store.child, self.store.label
         spelled, width = store.labels, len(store.labels) + 1
         above = np.repeat(np.arange(len(store)), self.arity)  # the parent's node of each child
@@ -116,7 +115,7 @@ class _Counter:
             annotated[above[~self.is_word[child]]] = True  # phrasal nodes
         if self.parent == "tags":
             annotated = ~self.is_word
-        # A symbol is a label and the label above it, or 0 where that is not looked at.
+        # A symbol is encoded as a label and the label of its parent, or 0 if it is not annotated.
         symbol = label[child].astype(np.int64) * width + np.where(annotated[child], label[above] + 1, 0)
         code = np.where(self.is_word[child], label[child].astype(np.int64) * 2 + 1, symbol * 2)
 
@@ -162,9 +161,9 @@ class _Counter:
         return counts, {name[int(k) * width]: float(n) for k, n in zip(kind, number, strict=True)}, labels
 
     def first_words(self) -> dict[tuple[str, str], int]:
-        """How often a label over a single word, and that word, open a sentence."""
+        """Count how often each pair of a tag and a word begins a sentence."""
         store, spelled = self.store, self.store.labels
-        below = np.arange(len(store))  # one step towards the leftmost node that has a word
+        below = np.arange(len(store))  # the next node on the path to the first word
         inner = np.flatnonzero(~self.is_word)
         first = store.child[store.child_start[:-1][inner]]
         down = ~self.is_word[first]
@@ -208,10 +207,11 @@ def _unknown(
 def _markov_rules(
     head: str, tails: dict[Tail, float], total: float, order: int, names: UniqueNames, hidden: list[str]
 ) -> list[Rule]:
-    """The children of `head` one at a time, left to right, each knowing the `order` before it.
+    """Return rules that generate the children of `head` from left to right, given the `order` siblings before each.
 
-    A hidden symbol stands for the children so far; the rule that takes the last child also has the probability of
-    stopping there. Tails of a single word are no part of it, but of the total.
+    A hidden symbol stands for the children generated so far. The rule for the last child includes
+    the probability of stopping after it. Tails of a single word get no rules here, but they count
+    in `total`.
     """
     events: dict[Context, dict[str, float]] = {}
 
@@ -236,7 +236,7 @@ def _markov_rules(
     waiting: list[Context] = []
 
     def add(left: Tail, item: str, context: Context, probability: float) -> None:
-        """Take `item`, after which `context` is remembered: stop there, or go on."""
+        """Add the rules that generate `item`, after which the context is `context`, and then stop or continue."""
         if STOP in chance[context]:
             rules.append(Rule(head, (*left, item), probability * chance[context][STOP]))
         if len(chance[context]) > (STOP in chance[context]):

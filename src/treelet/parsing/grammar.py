@@ -1,4 +1,4 @@
-"""A probabilistic context-free grammar."""
+"""Probabilistic context-free grammars: the class `PCFG`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import IO, Any
 
 from treelet import _core
-from treelet.checks import check_integer
+from treelet.checks import check_integer, suggestion
 from treelet.errors import ParameterError
 from treelet.formats import grammar_text
 from treelet.formats.files import PathLike, open_source, open_target
@@ -46,26 +46,34 @@ from treelet.work import seed_of
 
 
 class PCFG(Parser):
-    """A probabilistic context-free grammar. It cannot be changed.
+    """A probabilistic context-free grammar (PCFG), immutable.
 
-    Made by `from_rules`, `from_treebank`, `from_nltk`, `read_text` or `load`; the constructor takes the parts as they
-    are kept.
+    Usually created by `from_treebank`, `from_rules`, `from_nltk`, `read_text` or `load`. The
+    constructor takes the parts in the form in which a grammar stores them.
 
     Parameters
     ----------
     rules : iterable of (head, tail, probability)
-        In a tail, a `Word` is a word and any other string a symbol.
+        Rules with probabilities in (0, 1]. In a tail, a `Word` is a word, and any other string is a
+        symbol.
     start : str, or dict of str to float
-        Where trees begin.
+        Start symbol, or several start symbols with their probabilities.
     labels : dict of str to str, optional
-        The label in trees of symbols that are not their own: ``{"NP^S": "NP"}``.
-    hidden : iterable of str
-        Symbols that do not appear in trees: their children go to the parent. Such a symbol may only be the head, or the
-        first of two on the right.
+        Labels in trees of the symbols that are not labeled by their own name, for example
+        ``{"NP^S": "NP"}``.
+    hidden : iterable of str, default ()
+        Symbols that do not appear in trees. Their children become children of the parent. A hidden
+        symbol may only be the head of a rule with two symbols on the right, or the first of two
+        symbols on the right.
     unknown : UnknownWords, optional
-        Which symbols a word may have that the rules do not know.
-    fallback : bool
-        Whether a parser should make do with pieces where a sentence has no parse.
+        Model of words that do not occur in the rules. By default, such words have no parse.
+    fallback : bool, default False
+        Whether to return the most probable partial parses when a sentence has no parse.
+
+    See Also
+    --------
+    HMM : a part-of-speech tagger.
+    LinkParser : parses with Link Grammar instead of a PCFG.
 
     Examples
     --------
@@ -98,7 +106,10 @@ class PCFG(Parser):
         kept, lexicon, heads = checked_rules(rules)
         unheaded = [symbol for symbol in self._start if symbol not in heads]
         if unheaded:
-            raise ParameterError(f"the start symbol {unheaded[0]!r} heads no rule: name one that does")
+            raise ParameterError(
+                f"The start symbol {unheaded[0]!r} is not the head of any rule. "
+                f"Choose a start symbol from the heads of the rules.{suggestion(unheaded[0], heads)}"
+            )
         self._rules = tuple(kept)
         self._hidden = frozenset(hidden)
         symbols = dict.fromkeys(self._start) | dict.fromkeys(rule.head for rule in kept)
@@ -114,7 +125,7 @@ class PCFG(Parser):
         self._charts: Charts | None = None
         self._sampler: _core.Sampler | None = None
 
-    # --- where grammars come from -------------------------------------------------------------------------------
+    # --- constructors -------------------------------------------------------------------------------------------
 
     @classmethod
     def from_rules(
@@ -124,16 +135,27 @@ class PCFG(Parser):
         *,
         normalize: bool = False,
     ) -> PCFG:
-        """A grammar of rules as given.
+        """Create a grammar from rules with probabilities.
 
         Parameters
         ----------
         rules : iterable of (head, tail, probability)
-            What heads no rule is a word; where a word is spelled like a symbol, write ``Word(",")``.
+            A string in a tail is a symbol if it is the head of some rule, and a word otherwise. Where a
+            word is spelled like a symbol, write ``Word(",")``.
         start : str, or dict of str to float
-            Where trees begin, with probabilities if there are several.
-        normalize : bool
-            Rescale the numbers, which may then be any above 0 (counts, say), so that each head's sum to 1.
+            Start symbol, or several start symbols with their probabilities.
+        normalize : bool, default False
+            Rescale the probabilities of each head to sum to 1. They may then be any positive numbers,
+            for example counts.
+
+        Returns
+        -------
+        PCFG
+
+        Warns
+        -----
+        GrammarWarning
+            If the probabilities of a head do not sum to 1, or if a symbol has no finite tree.
 
         Examples
         --------
@@ -151,8 +173,8 @@ class PCFG(Parser):
         ]
         for head in sorted(heads - {rule.head for rule in typed if rule.tail != (rule.head,)}):
             warnings.warn(
-                f"the symbol {head!r} is over itself only and has no trees; for the word of that spelling, write "
-                f"Word({head!r})",
+                f"The symbol {head!r} is only expanded to itself, so it has no finite tree. "
+                f"If the word {head!r} is meant, write Word({head!r}).",
                 GrammarWarning,
                 stacklevel=2,
             )
@@ -175,23 +197,33 @@ class PCFG(Parser):
         unknown: str | None = "signature",
         min_count: int = 1,
     ) -> PCFG:
-        """A grammar whose probabilities are the relative frequencies in a treebank.
+        """Estimate a grammar from a treebank, by relative frequencies.
 
         Parameters
         ----------
-        bank : Treebank, or whatever holds trees
-            None, a missing tree, is left out.
+        bank : Treebank or collection of trees
+            Training trees. Missing trees (None) are ignored.
         markov : int, optional
-            Instead of whole productions, count one child at a time, left to right, given the head and so many siblings
-            before it. The first child knows that it is the first; a single word below a label is counted whole.
-        parent : bool or "tags"
-            Tell apart equal labels below different ones (``NP^S``, ``NP^VP``; Johnson 1998): those of phrases, or also
-            those over words only. Trees that are parsed have the plain labels.
-        unknown : "signature" or None
-            How words that are rare or unknown get their tags: by their looks (see `treelet.parsing.unknown`), or not.
-        min_count : int
-            A word seen at most so often is rare: the looks of rare words say what unknown words are, and a rare word
-            may also have the tags that its looks suggest. Words seen more often have the tags they were seen with.
+            Order of the Markov model of children, at least 0. Instead of whole productions, one child at a
+            time is generated, from left to right, given the head and the previous `markov` siblings. The
+            first child is always marked as the first. Rules from a label to a single word stay whole. By
+            default, rules are whole productions.
+        parent : bool or "tags", default False
+            Parent annotation (Johnson 1998): distinguish equal labels with different parents, such as
+            ``NP^S`` and ``NP^VP``. True annotates phrases; ``"tags"`` also annotates part-of-speech
+            tags. Parsed trees have the plain labels.
+        unknown : {"signature", None}, default "signature"
+            How rare and unknown words get their tags: from their spelling (see
+            `treelet.parsing.unknown`), or not at all.
+        min_count : int, default 1
+            Words that occur at most this often are rare. The model of unknown words is estimated from
+            rare words. A rare word may also get tags that its spelling suggests; a frequent word only gets
+            the tags that it has in the treebank.
+
+        Returns
+        -------
+        PCFG
+            A grammar with ``fallback=True``.
 
         Examples
         --------
@@ -210,7 +242,9 @@ class PCFG(Parser):
 
     @classmethod
     def from_nltk(cls, grammar: Any) -> PCFG:
-        """The same grammar as an ``nltk.PCFG``; the rules of an ``nltk.CFG`` become equally probable a head.
+        """Convert an ``nltk.PCFG`` or ``nltk.CFG``.
+
+        The rules of an ``nltk.CFG`` become equally probable for each head.
 
         >>> import nltk
         >>> PCFG.from_nltk(nltk.CFG.fromstring("S -> S S | 'a'"))
@@ -219,7 +253,10 @@ class PCFG(Parser):
         return cls(*nltk_rules(grammar))
 
     def to_nltk(self) -> Any:
-        """The grammar as an ``nltk.PCFG``, which needs one start symbol and sums of 1; its trees have the symbols.
+        """Convert to an ``nltk.PCFG``.
+
+        NLTK requires a single start symbol and probabilities that sum to 1. Trees parsed by NLTK contain
+        the symbols of the grammar instead of their labels.
 
         >>> grammar = PCFG.from_rules([("S", ("S", "S"), 0.5), ("S", ("a",), 0.5)], start="S")
         >>> PCFG.from_nltk(grammar.to_nltk()) == grammar
@@ -228,24 +265,34 @@ class PCFG(Parser):
         symbol, total = worst(sums(self.productions()))
         return nltk_grammar(self._parts(), symbol, total)
 
-    # --- what it can make ---------------------------------------------------------------------------------------
+    # --- sampling -----------------------------------------------------------------------------------------------
 
     def sample(self, n: int, random_state: Any = 0, *, max_words: int | None = None) -> Treebank:
-        """Trees drawn from the grammar, each with its probability.
+        """Draw random trees from the distribution of the grammar.
 
         Parameters
         ----------
         n : int
-            How many.
-        random_state : int, RandomState, Generator or None
-            The same int gives the same trees, and the first of many are those of few.
+            Number of trees, at least 0.
+        random_state : int, RandomState, Generator or None, default 0
+            Source of randomness. The same int gives the same trees. A larger `n` continues the same
+            sequence of trees.
         max_words : int, optional
-            Trees with more words are drawn again.
+            Maximum number of words per tree, at least 1. Longer trees are rejected and drawn again.
+
+        Returns
+        -------
+        Treebank
+
+        Raises
+        ------
+        ParameterError
+            If the grammar has no finite tree, or no tree with at most `max_words` words.
 
         Notes
         -----
-        Words are those of the rules: unknown ones are not drawn. Where the probabilities of all finite trees do not sum to 1, they
-        hold in proportion.
+        Only words of the rules are drawn, not unknown words. If the probabilities of all finite trees do
+        not sum to 1, trees are drawn in proportion to their probabilities.
 
         Examples
         --------
@@ -265,7 +312,10 @@ class PCFG(Parser):
     # --- files --------------------------------------------------------------------------------------------------
 
     def save(self, path: PathLike) -> None:
-        """Write the grammar to a JSON file, which appears whole or not at all; ``.gz``, ``.xz``, ``.bz2`` are packed.
+        """Write the grammar to a JSON file.
+
+        The file appears only when it is complete. Files that end in ``.gz``, ``.xz`` or ``.bz2`` are
+        compressed.
 
         >>> import tempfile
         >>> grammar = PCFG.from_treebank(["(S (NP (N John)) (VP (V sleeps)))"])
@@ -279,13 +329,14 @@ class PCFG(Parser):
 
     @classmethod
     def load(cls, path: PathLike) -> PCFG:
-        """Read a grammar that `save` wrote. Nothing in the file is executed."""
+        """Read a grammar written by `save`. No code from the file is executed."""
         with open_source(path) as source:
             try:
                 return cls._of(grammar_from_json(b"".join(source.chunks())))
             except json.JSONDecodeError as error:
                 raise source.error(
-                    f"this is no JSON, or not whole ({error.msg}); grammars are written by PCFG.save",
+                    f"not valid JSON, or the file is truncated ({error.msg}). "
+                    "Pass a grammar file that was written by PCFG.save.",
                     error.lineno,
                     error.colno,
                 ) from None
@@ -293,16 +344,20 @@ class PCFG(Parser):
                 raise source.error(f"{error}") from None
 
     def write_text(self, file: PathLike | IO[str]) -> None:
-        """Write the grammar as text, one rule a line: ``NP -> DT NN [0.25]``; `read_text` gives it back exactly."""
+        """Write the grammar as text, one rule per line: ``NP -> DT NN [0.25]``.
+
+        `read_text` restores the same grammar exactly.
+        """
         with open_target(file) as stream:
             stream.writelines(f"{line}\n" for line in grammar_text.lines(self._parts()))
 
     @classmethod
     def read_text(cls, file: PathLike | IO[bytes] | IO[str]) -> PCFG:
-        r"""Read a grammar written as text, by `write_text`, for NLTK or by hand.
+        r"""Read a grammar from text that was written by `write_text`, for NLTK or by hand.
 
-        Alternatives are separated by ``|``. Words are quoted; what is not and heads no rule is a word, too. Rules have
-        probabilities in brackets or none does, and then those of a head are equally probable, each counted once.
+        Alternatives are separated by ``|``. Words are quoted. An unquoted string that is not the head of
+        any rule is a word, too. Either all rules have a probability in square brackets, or none has. In
+        the second case, the distinct rules of each head are equally probable.
 
         >>> import io
         >>> PCFG.read_text(io.StringIO("S -> NP VP | VP\nNP -> he | she\nVP -> 'sleeps'"))
@@ -336,57 +391,61 @@ class PCFG(Parser):
             self.productions(), dict(self._start), self._labels, sorted(self._hidden), unknown, self._fallback
         )
 
-    # --- what it holds ------------------------------------------------------------------------------------------
+    # --- contents -----------------------------------------------------------------------------------------------
 
     @property
     def start(self) -> Mapping[str, float]:
-        """Where trees begin, with probabilities."""
+        """Start symbols with their probabilities."""
         return MappingProxyType(self._start)
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        """All rules but those from a symbol to a single word, which are in `lexicon`."""
+        """All rules, except the rules from a symbol to a single word, which are in `lexicon`."""
         return self._rules
 
     @property
     def lexicon(self) -> Mapping[str, Mapping[str, float]]:
-        """P(word | symbol) of the rules from a symbol to a single word, by word."""
+        """P(word | symbol) of the rules from a symbol to a single word: a mapping from words to mappings."""
         return MappingProxyType(self._lexicon.words)
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The label in trees of each symbol that is not hidden."""
+        """Labels in trees of the symbols that are not hidden."""
         return MappingProxyType(self._labels)
 
     @property
     def hidden(self) -> frozenset[str]:
-        """Symbols that do not appear in trees: their children go to the parent."""
+        """Symbols that do not appear in trees. Their children become children of the parent."""
         return self._hidden
 
     @property
     def unknown(self) -> UnknownWords | None:
-        """How unknown words get their tags; None if they have none."""
+        """Model of unknown words; None if unknown words get no tags."""
         return self._unknown
 
     @property
     def fallback(self) -> bool:
-        """Whether a parser should make do with pieces where a sentence has no parse."""
+        """Whether parsers return the most probable partial parses when a sentence has no parse."""
         return self._fallback
 
     def productions(self) -> list[Rule]:
-        """All rules, those from a symbol to a single word last."""
+        """Return all rules. The rules from a symbol to a single word come last."""
         lexical = (Rule(s, (Word(w),), p) for w, symbols in self._lexicon.words.items() for s, p in symbols.items())
         return [*self._rules, *lexical]
 
     def lexical(self, word: str, first: bool = False) -> list[tuple[str, float]]:
-        """The symbols that may stand over a word, with log P(word | symbol).
+        """Return the possible symbols of a word, each with log P(word | symbol).
 
         Parameters
         ----------
         word : str
-            The word.
-        first : bool
-            Whether it opens a sentence: a capital means less there.
+            A known or unknown word.
+        first : bool, default False
+            Whether the word is the first of its sentence, where capital letters carry less information.
+
+        Returns
+        -------
+        list of (str, float)
 
         Examples
         --------
@@ -397,19 +456,19 @@ class PCFG(Parser):
         return self._lexicon.symbols(str(word), bool(first))
 
     def compiled(self) -> CompiledGrammar:
-        """The grammar as arrays, binarized, for the parser; made once."""
+        """Return the binarized grammar as arrays, for the parser. The result is cached."""
         if self._compiled is None:
             self._compiled = CompiledGrammar(self)
         return self._compiled
 
     def charts(self) -> Charts:
-        """The grammar made ready for the native parser, once."""
+        """Return the grammar in the form of the native parser. The result is cached."""
         if self._charts is None:
             self._charts = Charts(self)
         return self._charts
 
     def stats(self) -> Stats:
-        """How many phrasal labels (with a symbol below them), tags (over single words), rules beside those, words."""
+        """Count the phrasal labels, tags, rules without a single word as their tail, and words."""
         phrasal = {self._labels[rule.head] for rule in self._rules if rule.head not in self._hidden}
         words = set(self._lexicon.words) | {str(w) for rule in self._rules for w in rule.tail if isinstance(w, Word)}
         return Stats(

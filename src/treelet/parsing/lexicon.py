@@ -1,4 +1,4 @@
-"""Which symbols may stand over a word, and how probably they have it."""
+"""The lexicon of a grammar: the possible symbols of each word, and their probabilities."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from treelet.checks import some_of
 from treelet.errors import ParameterError
 from treelet.parsing.checks import sums
 from treelet.parsing.unknown import GUESS, LOWER, UnknownWords
@@ -14,22 +15,23 @@ CACHED = 1 << 17  # words
 
 
 class Lexicon:
-    """Words with their symbols, as they were seen; those of rare and unknown words are guessed from their looks.
+    """Maps words to symbols. The symbols of rare and unknown words are guessed from their spelling.
 
     Parameters
     ----------
     words : dict of dict
         P(word | symbol), by word and symbol.
     labels : dict of str to str
-        Of symbols.
+        Labels of the symbols.
     unknown : UnknownWords, optional
-        How to guess.
+        Model of unknown words. By default, nothing is guessed.
 
     Attributes
     ----------
     words : dict of mapping
+        The parameter, read-only.
     tags : dict of str to float
-        P(a single word | symbol).
+        Probability that a symbol is expanded to a single word.
     """
 
     __slots__ = ("_cache", "_labels", "_unknown", "tags", "words")
@@ -40,12 +42,16 @@ class Lexicon:
         self.words = {word: MappingProxyType(symbols) for word, symbols in words.items()}
         self.tags = sums((symbol, word, p) for word, chances in words.items() for symbol, p in chances.items())
         if unknown is not None and set(unknown.totals) != set(self.tags):
-            raise ParameterError("the model of unknown words does not have the symbols that stand over single words")
+            differing = sorted(set(unknown.totals) ^ set(self.tags))
+            raise ParameterError(
+                "The 'totals' of the model of unknown words must have the same symbols as the rules with a single word. "
+                f"Only one of the two has {some_of(differing, 5)}."
+            )
         self._labels, self._unknown = labels, unknown
         self._cache: dict[tuple[str, bool], list[tuple[str, float]]] = {}
 
     def symbols(self, word: str, first: bool) -> list[tuple[str, float]]:
-        """The symbols that may stand over a word, with log P(word | symbol); `first`: it opens a sentence."""
+        """Return the possible symbols of a word with log P(word | symbol). `first`: it is the first of its sentence."""
         choices = self._cache.get((word, first))
         if choices is None:
             choices = [(symbol, math.log(p)) for symbol, p in self._chances(word, first).items() if p > 0]
@@ -61,7 +67,7 @@ class Lexicon:
         count = self._count(seen)
         if count > self._unknown.min_count:
             return seen
-        tokens: dict[str, float] = {}  # of each label, over single words
+        tokens: dict[str, float] = {}  # number of tokens of each label
         for symbol, total in self._unknown.totals.items():
             label = self._labels[symbol]
             tokens[label] = tokens.get(label, 0.0) + total * self.tags[symbol]
@@ -81,6 +87,6 @@ class Lexicon:
         return guess
 
     def _count(self, symbols: Mapping[str, float]) -> int:
-        """How often the treebank has a word, from its probabilities; one that is there, once at least."""
+        """Return how often a word occurs in the treebank, from its probabilities: at least once if it has symbols."""
         totals = self._unknown.totals if self._unknown else {}
         return max(bool(symbols), round(math.fsum(p * totals[symbol] for symbol, p in symbols.items())))

@@ -1,4 +1,4 @@
-"""A process that answers line by line, is ended when it takes too long, and may break without harm to us."""
+"""A child process with line-based requests and answers and a time limit, which may crash without consequences."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import IO
 
-TAIL = 2000  # bytes of its last words
+TAIL = 2000  # bytes of error output that are kept
 
 
-class ChildEnded(Exception):  # noqa: N818  # no error of treelet's: it never leaves this package
-    """The process ended before it had answered. `timed_out`: because we ended it."""
+class ChildEnded(Exception):  # noqa: N818  # not a TreeletError, because it never leaves this package
+    """The process ended before it had answered. `timed_out` is True if it was killed after the time limit."""
 
     def __init__(self, message: str, timed_out: bool) -> None:
         super().__init__(message)
@@ -22,21 +22,21 @@ class ChildEnded(Exception):  # noqa: N818  # no error of treelet's: it never le
 
 
 class Child:
-    """A process with pipes.
+    """A child process with pipes.
 
-    It starts with a UTF-8 locale, whatever ours is, and in the root folder: Link Grammar looks for its dictionaries in
-    the current folder first, and a folder ``data/en`` of the user's must not become one. It gets no signals of our
-    terminal.
+    It always starts with a UTF-8 locale and in the root folder. Link Grammar first looks for
+    dictionaries in the current folder, where a folder ``data/en`` of the user must not be taken for a
+    dictionary. The process does not receive signals of the terminal.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        # Appended to, so that what it says can be cut off after each answer while it goes on writing.
-        self._said = tempfile.TemporaryFile("a+b")  # noqa: SIM115  # closed by stop
+        # In append mode, the file can be truncated after each answer while the process continues to write.
+        self._errors = tempfile.TemporaryFile("a+b")  # noqa: SIM115  # closed by stop
         self._process = subprocess.Popen(
             list(command),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._said,
+            stderr=self._errors,
             text=True,
             encoding="utf-8",
             errors="replace",
@@ -45,18 +45,18 @@ class Child:
             start_new_session=True,
         )
         self.pid = os.getpid()
-        self._stop = weakref.finalize(self, _stop, self._process, self._said, self.pid)
+        self._stop = weakref.finalize(self, _stop, self._process, self._errors, self.pid)
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked: it runs, and is not the child of the process that we were forked from."""
+        """Whether the process runs and belongs to this process, not to the process that this one was forked from."""
         return self._stop.alive and self.pid == os.getpid() and self._process.poll() is None
 
     def ask(self, text: str, seconds: float, last: Callable[[str], bool]) -> list[str]:
-        """Send text and read lines up to one that is the last; it is ended if that takes too long."""
+        """Send text, and read lines until `last` is true for one. The process is killed after `seconds`."""
         late, process = threading.Event(), self._process
 
-        def end() -> None:  # knows nothing of self, which it would keep alive
+        def end() -> None:  # a reference to self would keep it alive
             late.set()
             process.kill()
 
@@ -79,37 +79,37 @@ class Child:
                     return lines
         except OSError:
             process.wait()
-            said = self.said() or f"it ended with exit code {process.returncode}"
+            reason = self.error_output() or f"the process ended with exit code {process.returncode}"
             self.stop()
             if late.is_set():
-                said = f"no answer after {seconds:g} seconds"
-            raise ChildEnded(said, late.is_set()) from None
-        except BaseException:  # an interrupt: the rest of the answer would be taken for the next one
+                reason = f"no answer after {seconds:g} seconds"
+            raise ChildEnded(reason, late.is_set()) from None
+        except BaseException:  # after an interrupt, the rest of this answer would be read as the next one
             self.stop()
             raise
         finally:
             timer.cancel()
 
-    def said(self) -> str:
-        """The last of what it wrote to its standard error since this was asked before, in one line."""
-        size = self._said.seek(0, os.SEEK_END)
-        self._said.seek(max(0, size - TAIL))
-        text = self._said.read().decode("utf-8", "replace")
-        self._said.truncate(0)
+    def error_output(self) -> str:
+        """Return the end of the text that was written to standard error since the last call, as one line."""
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - TAIL))
+        text = self._errors.read().decode("utf-8", "replace")
+        self._errors.truncate(0)
         return " ".join(text.split())
 
     def stop(self) -> None:
-        """End it; more than once does no harm."""
+        """Kill the process. Repeated calls have no effect."""
         self._stop()
 
 
-def _stop(process: subprocess.Popen[str], said: IO[bytes], pid: int) -> None:
-    if pid == os.getpid():  # after a fork it is not ours to end
+def _stop(process: subprocess.Popen[str], errors: IO[bytes], pid: int) -> None:
+    if pid == os.getpid():  # after a fork, the process belongs to the parent
         process.kill()
         process.wait()
-    for pipe in (process.stdin, process.stdout, said):
+    for pipe in (process.stdin, process.stdout, errors):
         try:
             if pipe is not None:
                 pipe.close()
-        except OSError:  # what was still to be written has no reader
+        except OSError:  # buffered text can no longer be written
             pass

@@ -1,8 +1,9 @@
-"""Link Grammar's C library, called through ctypes, in a process of its own.
+"""Link Grammar's C library, called through ctypes in a separate process.
 
-This file is both a module and the script that the process runs: it needs nothing but the standard library, so that the
-process starts at once. A process of its own because the library ends its process, or spoils its memory, on some texts:
-that must not be ours. It reads requests from its standard input and answers on its standard output, JSON line by line.
+A separate process is needed because the library exits or corrupts memory on some texts. This file is
+both a module and the script that the process runs. It imports only the standard library, so the
+process starts quickly. The script reads requests from standard input and writes answers to standard
+output, as one JSON document per line.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import sys
 from typing import IO, Any
 
 SONAMES = ("liblink-grammar.so.5", "liblink-grammar.5.dylib", "liblink-grammar-5.dll")
-ERROR = 2  # severities up to this one are errors
+ERROR = 2  # the highest severity number that is an error
 
 _POINTER, _INT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
 _TEXT, _FLOAT, _BOOL = ctypes.c_char_p, ctypes.c_float, ctypes.c_bool
 _HANDLER = ctypes.CFUNCTYPE(None, _POINTER, _POINTER)
 
-# What each function gives and takes.
+# Type of the result and of the arguments of each function.
 _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "linkgrammar_get_version": (_TEXT,),
     "linkgrammar_get_dict_version": (_TEXT, _POINTER),
@@ -72,7 +73,7 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 
 
 def find_library() -> str | None:
-    """The library's file or name, if the system has it."""
+    """Return the file or name of the library, or None if it is not installed."""
     for name in (ctypes.util.find_library("link-grammar"), *SONAMES):
         if name is None:
             continue
@@ -89,7 +90,7 @@ class _Message(ctypes.Structure):
 
 
 class Library:
-    """The library at a path, with one dictionary. `settings` are the fields of `link_result.Settings`."""
+    """The library, loaded from a path, with one dictionary. `settings` has the fields of `link_result.Settings`."""
 
     def __init__(self, path: str, settings: dict[str, Any]) -> None:
         self._lib = ctypes.CDLL(path)
@@ -97,28 +98,28 @@ class Library:
             function = getattr(self._lib, name)
             function.restype, function.argtypes = result, arguments
         self.settings = settings
-        self._lib.lg_error_set_handler(None, None)  # keeps the messages, to be asked for
+        self._lib.lg_error_set_handler(None, None)  # stores messages until `messages` collects them
         quiet = self._lib.parse_options_create()
-        self._lib.parse_options_set_verbosity(quiet, 0)  # of the whole library, in spite of its name
+        self._lib.parse_options_set_verbosity(quiet, 0)  # applies to the whole library, despite its name
         self._lib.parse_options_delete(quiet)
         self._dictionary = self._lib.dictionary_create_lang(settings["language"].encode())
-        said = self.messages()
+        errors = self.messages()
         if not self._dictionary:
-            raise OSError("; ".join(said) or "it cannot be opened")
+            raise OSError("; ".join(errors) or "the dictionary cannot be opened")
 
     def close(self) -> None:
         self._lib.dictionary_delete(self._dictionary)
         self._dictionary = None
 
     def versions(self) -> tuple[str, str]:
-        """Of the library, of the dictionary."""
+        """Return the versions of the library and of the dictionary."""
         library = self._lib.linkgrammar_get_version().decode()
         return library.removeprefix("link-grammar-"), (
             self._lib.linkgrammar_get_dict_version(self._dictionary) or b"?"
         ).decode()
 
     def messages(self) -> list[str]:
-        """The errors that the library has told since the last time; what is less than an error is dropped."""
+        """Return the errors that the library has reported since the last call. Warnings are dropped."""
         messages: list[str] = []
 
         def take(address: int, _: int) -> None:
@@ -136,7 +137,7 @@ class Library:
         if cost is None:
             cost = lib.linkgrammar_get_dict_max_disjunct_cost(self._dictionary)
         nulls, short = settings["max_null"], settings["short"]
-        if panic:  # as the link-parser program does it
+        if panic:  # the same settings as in the link-parser program
             more = lib.linkgrammar_get_dict_define(self._dictionary, b"panic-max-disjunct-cost")
             cost = max(cost, _number(more, settings["panic_cost"]))
             nulls = settings["panic_null"] if nulls else 0
@@ -157,14 +158,14 @@ class Library:
         return options
 
     def parse(self, text: str, k: int | None, panic: bool) -> dict[str, Any]:
-        """What the library finds: the fields of `link_result.Answer`."""
+        """Parse a text. Return the fields of `link_result.Answer`."""
         lib = self._lib
         options = self._options(panic)
         sentence = lib.sentence_create(text.encode(), self._dictionary)
         try:
             split = lib.sentence_split(sentence, options)
             valid = lib.sentence_parse(sentence, options) if split >= 0 else split
-            said = self.messages()
+            errors = self.messages()
             linkages = self._linkages(sentence, options, k) if valid > 0 else []
             return {
                 "linkages": linkages,
@@ -173,7 +174,7 @@ class Library:
                 "null_count": lib.sentence_null_count(sentence),
                 "timed_out": lib.parse_options_timer_expired(options),
                 "out_of_memory": lib.parse_options_memory_exhausted(options),
-                "problem": "; ".join(said) if valid < 0 else None,
+                "problem": "; ".join(errors) if valid < 0 else None,
             }
         finally:
             lib.sentence_delete(sentence)
@@ -188,7 +189,7 @@ class Library:
             if lib.sentence_num_violations(sentence, number):
                 continue
             linkage = lib.linkage_create(number, sentence, options)
-            if not linkage:  # after a timeout there may be fewer than were counted
+            if not linkage:  # after a timeout, there can be fewer linkages than were counted
                 break
             words = [lib.linkage_get_word(linkage, w).decode() for w in range(lib.linkage_get_num_words(linkage))]
             links = [
@@ -214,7 +215,7 @@ def _number(text: bytes | None, otherwise: float) -> float:
 
 
 def serve(path: str, settings: dict[str, Any], requests: IO[str], answers: IO[str]) -> None:
-    """Answer requests until there are no more."""
+    """Answer requests until the end of the input."""
 
     def answer(value: object) -> None:
         answers.write(json.dumps(value) + "\n")
@@ -222,7 +223,7 @@ def serve(path: str, settings: dict[str, Any], requests: IO[str], answers: IO[st
 
     try:
         library = Library(path, settings)
-    except (OSError, AttributeError) as error:  # AttributeError: a function is missing, so it is another library
+    except (OSError, AttributeError) as error:  # AttributeError: a function is missing, so this is another library
         answer({"error": str(error)})
         return
     answer({"versions": library.versions()})
@@ -233,9 +234,9 @@ def serve(path: str, settings: dict[str, Any], requests: IO[str], answers: IO[st
 
 
 def main() -> None:
-    """Run by `link_parser` as a script: the library's path and the settings are its arguments."""
+    """Run the script for `link_parser`. Its arguments are the path of the library and the settings as JSON."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what the library prints must not come between the answers
+    os.dup2(2, 1)  # text printed by the library must not mix with the answers
     requests = os.fdopen(0, encoding="utf-8", closefd=False)
     serve(sys.argv[1], json.loads(sys.argv[2]), requests, answers)
 

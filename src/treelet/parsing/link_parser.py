@@ -1,4 +1,4 @@
-"""The Link Grammar parser: sentences to linkages, by the library or the program that the system has."""
+"""The Link Grammar parser: from sentences to linkages, with the installed library or program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, cast
 
-from treelet.checks import check_boolean, check_integer, check_one_of, wrong
+from treelet.checks import article, check_boolean, check_integer, check_one_of, plural, wrong
 from treelet.errors import InputTypeError
 from treelet.parsing import link_library, link_program
 from treelet.parsing.link_child import Child, ChildEnded
@@ -22,68 +22,80 @@ from treelet.parsing.link_result import Answer, Linkage, LinkageCost, Linkages, 
 from treelet.progress import progress_bar
 
 WAYS = ("auto", "library", "program")
-MOST_WORDS = 252  # Link Grammar takes 254, with the two walls
-LONGEST_WORD = 250  # bytes; tried: thousands still work, tens of thousands spoil its memory
-LONGEST = 16_000  # bytes of a sentence; from 32,768 on its memory is spoilt
-TOO_MANY = 2**24  # linkages: if none of the sample is valid, Link Grammar does not try to leave words out
-GRACE = 10  # seconds beyond those allowed: its clock is looked at now and then only
+MOST_WORDS = 252  # Link Grammar supports 254, including the two walls
+LONGEST_WORD = 250  # bytes; in experiments, words of tens of thousands of bytes corrupted its memory
+LONGEST = 16_000  # bytes of a sentence; from 32,768 bytes on, its memory is corrupted
+TOO_MANY = 2**24  # linkages; beyond, if no linkage of the sample is valid, Link Grammar does not skip words
+GRACE = 10  # additional seconds, because Link Grammar checks its clock only now and then
 MISSING = (
-    "Link Grammar is not installed: apt install link-grammar (Debian, Ubuntu; elsewhere see "
-    "https://github.com/opencog/link-grammar). Only LinkParser needs it, the rest of treelet works without"
+    "Link Grammar is not installed{detail}. Install it with: apt install link-grammar (Debian, Ubuntu), "
+    "or see https://github.com/opencog/link-grammar. Only LinkParser needs Link Grammar."
 )
 
 
 class LinkParser:
-    """The Link Grammar parser: English sentences to linkages, which are dependency parses with undirected links.
+    """The Link Grammar parser: from English sentences to linkages, which are undirected dependency parses.
 
-    Link Grammar is no part of treelet: ``apt install link-grammar``.
+    Link Grammar is a separate program: ``apt install link-grammar``.
 
     Parameters
     ----------
-    language : str
-        A dictionary of Link Grammar: ``"en"``, or a folder with one.
-    limit : int
-        Where a sentence has more linkages, a sample of so many is looked at, the same each time.
-    max_null : int
-        How many words may be left unused. First none, then one, and so on until there are linkages.
+    language : str, default "en"
+        Dictionary of Link Grammar: a language, or a folder that contains a dictionary.
+    limit : int, default 1000
+        Maximum number of linkages per sentence, at least 1. If there are more, a reproducible sample of
+        this size is examined.
+    max_null : int, default 3
+        Maximum number of words that may be skipped, at least 0. The parser tries to use all words, then
+        skips one word, and so on until there are linkages.
     max_cost : float, optional
-        The largest cost of a word's disjunct; by default what the dictionary says (English: 2.7).
-    max_seconds : int
-        For one search; its clock is looked at now and then only. Panic mode has as many again.
-    panic : bool
-        Whether to search once more where the search timed out, or found more than 16 million linkages and none of the
-        sample was valid: with disjuncts up to a cost of 4, up to 10 words unused (none if `max_null` is 0), and
-        links over at most 12 words. The result then says so.
-    walls : bool
-        Whether the walls before and after a sentence are words of the parses. The first wall's links lead to the main
-        verb and to the subject; as a word it can be the root of `Dependencies.rooted`.
-    way : {"auto", "library", "program"}
-        By the C library, or by the program ``link-parser``; both give the same linkages. ``"auto"`` takes the library,
-        or else the program.
+        Maximum cost of a word's disjunct, at least 0. Default: the value of the dictionary, which is 2.7
+        for English.
+    max_seconds : int, default 30
+        Approximate time limit per search, in seconds, at least 1. Panic mode may take the same time
+        again.
+    panic : bool, default True
+        Whether to search again in panic mode if the search timed out, or if it found more than 16 million
+        linkages and none of the sample was valid. Panic mode allows disjuncts of cost 4, 10 skipped
+        words (none if `max_null` is 0), and links over at most 12 words. The status of the result is then
+        ``"panic"``.
+    walls : bool, default True
+        Whether parses contain the walls, which Link Grammar adds before and after a sentence. The links
+        of the first wall lead to the main verb and to the subject. It can be the root in
+        `Dependencies.rooted`.
+    way : {"auto", "library", "program"}, default "auto"
+        Use the C library or the program ``link-parser``. Both return the same linkages. ``"auto"``
+        prefers the library.
 
     Attributes
     ----------
     settings : Settings
-        What was asked for.
+        The settings that are passed to Link Grammar.
     way : str
         ``"library"`` or ``"program"``.
     version, dictionary : str
         The versions of Link Grammar and of the dictionary.
 
+    Raises
+    ------
+    LinkGrammarError
+        If Link Grammar is not installed, or cannot be started with this language.
+
     Notes
     -----
-    Spelling is never corrected, so that the words are those of the sentence; Link Grammar writes the first one in small
-    letters, and takes some apart (``dog 's``).
+    Spelling is never corrected, so the words are those of the sentence. Link Grammar converts the first
+    word to lower case and splits some words (``dog 's``).
 
-    Either way Link Grammar runs in a process of its own, since it breaks down over some texts. Such a sentence has the
-    status ``"failed"``, and the next one gets a new process. A parser can be used by several threads, which then wait
-    for one another; for more at a time, make more parsers. It can be pickled and survives a fork; the copy has its own
-    process. `close`, leaving a ``with`` block, or losing the parser ends the process.
+    Link Grammar runs in a separate process because it crashes on some texts. Such a sentence gets the
+    status ``"failed"``, and the next sentence gets a new process. Several threads can share a parser,
+    but only one sentence is parsed at a time; for parallel work, create several parsers. A parser is
+    picklable and can be used after a fork; each copy has its own process. The process ends with `close`,
+    at the end of a ``with`` block, or when the parser is deleted.
 
     Examples
     --------
     >>> from treelet.parsing.link_parser import LinkParser, link_grammar_version
-    >>> if link_grammar_version():  # it is installed
+    >>> if link_grammar_version():  # only if Link Grammar is installed
     ...     with LinkParser() as parser:
     ...         result = parser.parse("Dogs bark loudly.")
     ...     assert result.status == "ok"
@@ -106,13 +118,13 @@ class LinkParser:
         way: str = "auto",
     ) -> None:
         if not isinstance(language, str) or not language or not language.isprintable() or language.startswith("-"):
-            raise wrong("language", "a language or a folder", language, of="LinkParser")
+            raise wrong("language", "a language such as 'en', or a folder", language, of="LinkParser")
         for name, value, least in (("limit", limit, 1), ("max_null", max_null, 0), ("max_seconds", max_seconds, 1)):
             check_integer(name, value, least, most=link_program.MOST, of="LinkParser")
         if max_cost is not None and (
             isinstance(max_cost, bool) or not isinstance(max_cost, (int, float)) or not 0 <= max_cost < math.inf
         ):
-            raise wrong("max_cost", "None or a number from 0 on", max_cost, of="LinkParser")
+            raise wrong("max_cost", "a number of at least 0", max_cost, of="LinkParser", optional=True)
         for name, flag in (("panic", panic), ("walls", walls)):
             check_boolean(name, flag, of="LinkParser")
         check_one_of("way", way, WAYS, of="LinkParser")
@@ -142,43 +154,49 @@ class LinkParser:
     # --- one sentence -------------------------------------------------------------------------------------------
 
     def parse(self, sentence: str, k: int | None = None) -> Linkages:
-        """The linkages of a sentence, best first.
+        """Return the linkages of a sentence, best first.
 
         Parameters
         ----------
         sentence : str
-            As it is written, with punctuation. Any white space separates words.
+            Text of the sentence, with punctuation. Words are separated by white space.
         k : int, optional
-            How many to give; by default all, up to the limit. The search is the same.
+            Maximum number of linkages to return, at least 1. Default: all, up to the limit. The search
+            does not depend on `k`.
 
         Returns
         -------
         Linkages
-            Without any where there is none: its `status` says why.
+            A sequence of linkages. If it is empty, its `status` gives the reason.
 
         Raises
         ------
         InputTypeError
-            If it is no string. `parse_all` notes that instead.
+            If `sentence` is not a string. (`parse_all` returns the status ``"not text"`` instead.)
         """
         _check_k(k)
         if not isinstance(sentence, str):
-            hint = {bytes: ": decode them", list: ": join the words"}.get(type(sentence), "")
-            raise InputTypeError(f"a sentence is a string, not {type(sentence).__name__}{hint}")
+            hints = {bytes: " Decode it first.", list: " Join the words with spaces first."}
+            raise InputTypeError(
+                f"A sentence must be a string. Got {article(type(sentence).__name__)} instead."
+                + hints.get(type(sentence), "")
+            )
         text = " ".join(sentence.split())
         status, problem = text_problem(text)
         if status:
             return Linkages(sentence, status, problem=problem)
         if self.way == "program" and len(text.encode()) > link_program.LONGEST:
             return Linkages(
-                sentence, "too long", problem=f"the program takes {link_program.LONGEST} bytes, the library more"
+                sentence,
+                "too long",
+                problem=f"the program supports at most {link_program.LONGEST} bytes; the library supports more",
             )
-        if self._pid != os.getpid():  # a fork: the lock may have been taken by a thread that is not here
+        if self._pid != os.getpid():  # after a fork, the lock may belong to a thread that does not exist here
             self._lock, self._pid = threading.Lock(), os.getpid()
         with self._lock:
             answer, panic = self._answer(text, k), False
-            in_vain = answer.timed_out or answer.out_of_memory or answer.found > TOO_MANY
-            if self.panic and not answer.linkages and in_vain and answer.problem is None:
+            incomplete = answer.timed_out or answer.out_of_memory or answer.found > TOO_MANY
+            if self.panic and not answer.linkages and incomplete and answer.problem is None:
                 second = self._answer(text, k, panic=True)
                 if second.linkages:
                     answer, panic = second, True
@@ -186,7 +204,8 @@ class LinkParser:
 
     def _answer(self, text: str, k: int | None, panic: bool = False) -> Answer:
         child, settings = self._running(), self.settings
-        # Its clock counts what it works, ours what we wait. The program searches twice, without and with unused words.
+        # Link Grammar measures its CPU time, and this limit is wall-clock time. The program searches twice,
+        # without and with skipped words.
         seconds = (6 if self.way == "program" else 3) * settings.max_seconds + GRACE
         try:
             if self.way == "library":
@@ -194,15 +213,15 @@ class LinkParser:
                 [line] = child.ask(request, seconds, lambda line: True)
                 return Answer(**json.loads(line))
             lines = child.ask(link_program.request(text, k, panic, settings), seconds, link_program.is_end)
-            said = child.said()
+            errors = child.error_output()
             if panic:
-                child.stop()  # once it has panicked, the program (5.12.0) goes on with short links only
-            return link_program.read_answer(text, lines[:-1], said, panic, settings)
+                child.stop()  # after a panic search, the program (5.12.0) continues to use only short links
+            return link_program.read_answer(text, lines[:-1], errors, panic, settings)
         except ChildEnded as ended:
             return Answer(timed_out=ended.timed_out, problem=None if ended.timed_out else str(ended))
         except ValueError as error:
             child.stop()
-            return Answer(problem=f"the answer of Link Grammar {self.version} cannot be read: {error}")
+            return Answer(problem=f"the output of Link Grammar {self.version} cannot be read: {error}")
 
     def _result(self, sentence: str, answer: Answer, panic: bool) -> Linkages:
         linkages = tuple(
@@ -215,17 +234,18 @@ class LinkParser:
         if linkages:
             status = "panic" if panic else "null words" if answer.null_count else "ok"
         elif problem == "":
-            status, problem = "empty", "Link Grammar finds no words in it"
+            status, problem = "empty", "Link Grammar finds no words in the text"
         elif problem is not None:
             status = "too long" if "too long" in problem else "failed"
         elif answer.timed_out or answer.out_of_memory:
             status = "timed out"
-            problem = f"{self.settings.max_seconds} seconds" if answer.timed_out else "memory"
+            limit = plural(self.settings.max_seconds, "second")
+            problem = f"no linkage within {limit}" if answer.timed_out else "Link Grammar ran out of memory"
         else:
             status = "no linkage"
-            problem = f"with at most {self.settings.max_null} words unused"
+            problem = f"none with at most {plural(self.settings.max_null, 'skipped word')}"
             if answer.found:
-                problem = f"{answer.found} were found, none of those looked at is valid"
+                problem = f"{answer.found:,} were found, but none of the examined linkages is valid"
         return Linkages(
             sentence,
             status,
@@ -242,29 +262,34 @@ class LinkParser:
     # --- many sentences -----------------------------------------------------------------------------------------
 
     def parse_all(self, sentences: Iterable[str], k: int | None = None, *, progress: bool = False) -> LinkResults:
-        """The linkages of many sentences: one result a sentence, whatever it is.
+        """Parse many sentences.
 
         Parameters
         ----------
         sentences : iterable of str
-            What is no string gets the status ``"not text"``.
+            The sentences. An item that is not a string gets the status ``"not text"``.
         k : int, optional
-            How many linkages a sentence; by default all, up to the limit.
-        progress : bool
-            Show a bar.
+            Maximum number of linkages per sentence, at least 1. Default: all, up to the limit.
+        progress : bool, default False
+            Show a progress bar on standard error.
 
         Returns
         -------
         LinkResults
-            Its ``summary()`` says how many sentences became what, and which have no linkage.
+            One result per sentence, including those without a linkage. ``summary()`` counts the statuses
+            and lists the sentences without a linkage.
         """
         _check_k(k)
         if isinstance(sentences, (str, bytes)):
-            raise InputTypeError(f"sentences are needed, got one {type(sentences).__name__}: put it in a list")
+            raise InputTypeError(
+                f"A list of sentences is needed. Got a single {type(sentences).__name__} instead: put it in a list."
+            )
         try:
             items = list(sentences)
         except TypeError:
-            raise InputTypeError(f"sentences are needed, got {type(sentences).__name__}") from None
+            raise InputTypeError(
+                f"A list of sentences is needed. Got {article(type(sentences).__name__)} instead."
+            ) from None
         results = []
         with progress_bar(progress, "sentences", len(items)) as advance:
             for item in items:
@@ -278,9 +303,9 @@ class LinkParser:
     # --- the process --------------------------------------------------------------------------------------------
 
     def _running(self) -> Child:
-        """The process; a new one if there is none, or none any more."""
+        """Return the running process. Start a new one if there is none, or if the old one has ended."""
         if self._closed:
-            raise LinkGrammarError("this LinkParser has been closed: make another")
+            raise LinkGrammarError("This LinkParser is closed. Create a new LinkParser to parse more sentences.")
         if self._child is not None and self._child.alive:
             return self._child
         if self.way == "library":
@@ -295,12 +320,13 @@ class LinkParser:
             if self._child is not None:
                 self._child.stop()
             raise LinkGrammarError(
-                f"Link Grammar cannot be started with the language {self.settings.language!r}: {error}"
+                f"Link Grammar cannot be started with the language {self.settings.language!r}: {str(error).rstrip('.')}. "
+                "Check the language, or the folder of the dictionary."
             ) from None
         return self._child
 
     def _greeted(self, child: Child) -> tuple[str, str]:
-        """Wait until it has its dictionary, and see which versions these are."""
+        """Wait until the process has loaded its dictionary. Return the versions of Link Grammar and the dictionary."""
         if self.way == "library":
             [line] = child.ask("", GRACE + self.settings.max_seconds, lambda line: True)
             hello = json.loads(line)
@@ -309,10 +335,10 @@ class LinkParser:
             version, dictionary = cast("tuple[str, str]", hello["versions"])
             return version, dictionary
         child.ask(f" {link_program.END}\n", GRACE + self.settings.max_seconds, link_program.is_end)
-        return link_program.versions(child.said())
+        return link_program.versions(child.error_output())
 
     def close(self) -> None:
-        """End the process. The parser cannot be used any more."""
+        """End the process. The parser cannot be used afterwards."""
         self._closed = True
         if self._child is not None:
             self._child.stop()
@@ -340,15 +366,15 @@ def _made(given: dict[str, Any]) -> LinkParser:
 
 
 def _found(way: str) -> tuple[str, str]:
-    """The way to go, and where the library or the program is."""
+    """Return ``"library"`` or ``"program"``, and the path of the library or the program."""
     library = link_library.find_library() if way in ("auto", "library") and sys.executable else None
     if library is not None:
         return "library", library
     program = link_program.find_program() if way in ("auto", "program") else None
     if program is not None:
         return "program", program
-    what = {"auto": "", "library": " (no library)", "program": " (no program link-parser)"}[way]
-    raise LinkGrammarError(MISSING + what)
+    detail = {"auto": "", "library": " (library not found)", "program": " (program link-parser not found)"}[way]
+    raise LinkGrammarError(MISSING.format(detail=detail))
 
 
 def _check_k(k: object) -> None:
@@ -356,30 +382,30 @@ def _check_k(k: object) -> None:
 
 
 def text_problem(text: str) -> tuple[str | None, str | None]:
-    """What keeps a text with single spaces from being parsed: a status and an explanation."""
+    """Return a status and an explanation if a text with single spaces cannot be parsed; otherwise (None, None)."""
     if not text:
         return "empty", None
     if len(text) > LONGEST:
-        return "too long", f"{len(text)} characters, at most {LONGEST} bytes are possible"
+        return "too long", f"{len(text):,} characters; the limit is {LONGEST:,} bytes"
     for index, char in enumerate(text):
         kind = unicodedata.category(char)
         if kind in ("Cc", "Cs"):
-            what = "a control character" if kind == "Cc" else "half of a surrogate pair"
-            return "not text", f"{what}, {char!r}, at {index}"
+            name = "control character" if kind == "Cc" else "unpaired surrogate"
+            return "not text", f"{name} {char!r} at position {index}"
     words = text.split(" ")
     if len(words) > MOST_WORDS:
-        return "too long", f"{len(words)} words, at most {MOST_WORDS} are possible"
+        return "too long", f"{len(words):,} words; the limit is {MOST_WORDS}"
     longest = max(len(word.encode()) for word in words)
     if longest > LONGEST_WORD:
-        return "too long", f"a word of {longest} bytes, at most {LONGEST_WORD} are possible"
+        return "too long", f"a word of {longest:,} bytes; the limit is {LONGEST_WORD}"
     size = len(text.encode())
     if size > LONGEST:
-        return "too long", f"{size} bytes, at most {LONGEST} are possible"
+        return "too long", f"{size:,} bytes; the limit is {LONGEST:,}"
     return None, None
 
 
 def link_grammar_version() -> str | None:
-    """The version of Link Grammar that a `LinkParser` would use, None if there is none that works."""
+    """Return the version of the installed Link Grammar, or None if there is no working installation."""
     try:
         with LinkParser() as parser:
             return parser.version

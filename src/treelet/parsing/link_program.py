@@ -1,4 +1,4 @@
-"""The link-parser program of Link Grammar: what to tell it, and how to read what it prints."""
+"""The link-parser program of Link Grammar: its command line, its input and its output."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from treelet.parsing.link_result import Answer, Settings
 
 PROGRAM = "link-parser"
-LONGEST = 2040  # bytes of a line; the program gives up on more than 2046
+LONGEST = 2040  # bytes of a line; the program does not parse lines of more than 2046 bytes
 END = "treelet-end-of-answer"
-"""A sentence of one word, sent after each: where it is repeated, the answer before it is whole."""
+"""A one-word sentence that is sent after each sentence. When the program echoes it, the answer is complete."""
 MOST = 2**31 - 1
 
 _FOUND = re.compile(
@@ -22,12 +22,15 @@ _LINK = re.compile(r"\[(\d+) (\d+) -?\d+ \(([^()]*)\)\]")
 
 
 def find_program() -> str | None:
-    """Where the program is, if the system has it."""
+    """Return the path of the program, or None if it is not installed."""
     return shutil.which(PROGRAM)
 
 
 def command(path: str, settings: Settings) -> list[str]:
-    """How to start it: with all that decides what it finds, and PostScript, where words are whole and in order."""
+    """Return the command that starts the program, with all options that affect its results.
+
+    The output is PostScript because there words are complete and in order.
+    """
     options: dict[str, float] = {
         "graphics": 0,
         "links": 0,
@@ -52,10 +55,10 @@ def command(path: str, settings: Settings) -> list[str]:
 
 
 def request(text: str, k: int | None, panic: bool, settings: Settings) -> str:
-    """What to send for one sentence.
+    """Return the input lines for one sentence.
 
-    The space before it keeps ``!``, ``%``, ``*`` and ``:`` from being commands. In panic mode the first search gets no
-    time, upon which the program goes on to its panic search.
+    A space before the sentence prevents ``!``, ``%``, ``*`` and ``:`` from being read as commands. In
+    panic mode, the time limit of the first search is 0, so the program continues with its panic search.
     """
     lines = [f"!test=auto-next-linkage:{MOST if k is None else k}"]
     pictures = _ambiguous(text)
@@ -75,13 +78,14 @@ def is_end(line: str) -> bool:
     return line == f" {END}"
 
 
-def read_answer(text: str, lines: Sequence[str], said: str, panic: bool, settings: Settings) -> Answer:
-    """Read what the program printed for a sentence. Raises ValueError if version 5 does not print such lines.
+def read_answer(text: str, lines: Sequence[str], errors: str, panic: bool, settings: Settings) -> Answer:
+    """Read the output of the program for a sentence. Raise ValueError if it is not in the form of version 5.
 
-    `lines` are all lines since the last answer, with the rest of that answer; `said` came on the standard error.
+    `lines` are all lines since the last answer, including the rest of that answer. `errors` is the text
+    from standard error.
     """
     if f" {text}" not in lines:
-        raise ValueError("the sentence is not repeated")
+        raise ValueError("the sentence is not repeated in the output")
     own = list(lines[lines.index(f" {text}") + 1 :])
     counts = next((match for line in own if (match := _FOUND.match(line))), None)
     found, valid, null_count = (int(count or 0) for count in counts.groups()) if counts else (0, 0, 0)
@@ -92,49 +96,49 @@ def read_answer(text: str, lines: Sequence[str], said: str, panic: bool, setting
         null_count=null_count,
         timed_out=any(line.startswith(expired) for line in own),
         out_of_memory=any(line.startswith("Memory is exhausted!") for line in own),
-        problem=_problem(own, said),
+        problem=_problem(own, errors),
     )
     most = settings.panic_null if panic else settings.max_null
-    if null_count > most:  # the program itself knows no such limit
+    if null_count > most:  # the program itself has no such limit
         return answer._replace(found=0, valid=0, null_count=0)
     starts = [index for index, line in enumerate(own) if _COST.fullmatch(line)]
     blocks = [own[a:b] for a, b in zip(starts, [*starts, len(own)][1:], strict=True)]
     return answer._replace(linkages=[_linkage(block, _ambiguous(text)) for block in blocks])
 
 
-def _problem(own: Sequence[str], said: str) -> str | None:
-    if "too long" in said:
-        return said[said.rindex("sentence too long") :] if "sentence too long" in said else said
+def _problem(own: Sequence[str], errors: str) -> str | None:
+    if "too long" in errors:
+        return errors[errors.rindex("sentence too long") :] if "sentence too long" in errors else errors
     printed = any(line and " set to " not in line for line in own)
-    return None if printed else said
+    return None if printed else errors
 
 
 def _ambiguous(text: str) -> bool:
-    """Whether a word may hold what stands between words in PostScript: then they are read from the picture."""
+    """Return whether a word may contain the separator of words in PostScript. Words are then read from the diagram."""
     return ")(" in text
 
 
 def _linkage(
     block: Sequence[str], pictures: bool
 ) -> tuple[list[str], list[tuple[int, int, str]], tuple[int, float, int]]:
-    """A linkage from its lines: its costs, perhaps a picture, the words in brackets, the links in brackets."""
+    """Read a linkage from its lines: costs, optionally a diagram, words in brackets, links in brackets."""
     costs = _COST.fullmatch(block[0])
     first = next((index for index, line in enumerate(block) if line.startswith("[(")), len(block))
     then = next((index for index in range(first, len(block)) if block[index].startswith(("[[", "[]"))), None)
     if costs is None or then is None:
-        raise ValueError("a linkage without words or links")
+        raise ValueError("a linkage has no words or no links")
     if pictures:
         words = next((line for line in reversed(block[1:first]) if line.strip()), "").split()
     else:
         words = "".join(block[first:then])[2:-2].split(")(")
     links = [(int(a), int(b), kind) for a, b, kind in _LINK.findall("".join(block[then:]))]
     if any(max(a, b) >= len(words) for a, b, _ in links):
-        raise ValueError("a link to a word that is not there")
+        raise ValueError("a link leads to a word that does not exist")
     return words, links, (int(costs[1]), float(costs[2]), int(costs[3]))
 
 
-def versions(said: str) -> tuple[str, str]:
-    """Of the program and of the dictionary, from what it says at the start."""
-    program = re.search(r"Library version link-grammar-(\S+?)\.? ", said)
-    dictionary = re.search(r"Dictionary version ([^\s,]+)", said)
+def versions(greeting: str) -> tuple[str, str]:
+    """Return the versions of the program and of the dictionary, from its first output."""
+    program = re.search(r"Library version link-grammar-(\S+?)\.? ", greeting)
+    dictionary = re.search(r"Dictionary version ([^\s,]+)", greeting)
     return program[1] if program else "?", dictionary[1] if dictionary else "?"

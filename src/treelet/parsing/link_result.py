@@ -1,4 +1,4 @@
-"""What the Link Grammar parser gives: linkages with their costs, and what became of each sentence."""
+"""Results of the Link Grammar parser: linkages with their costs, and the status of each sentence."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import article, plural
 from treelet.errors import InputTypeError, TreeletError
 from treelet.printable import shortened
 from treelet.structures.dependency import Dependencies
@@ -18,17 +19,17 @@ from treelet.structures.dependency_bank import DependencyBank
 from treelet.structures.linkage import from_linkage
 
 STATUSES = ("ok", "null words", "panic", "no linkage", "timed out", "failed", "too long", "empty", "not text")
-"""What may become of a sentence; with the first three there are linkages."""
-SHOWN = 20  # failed sentences that a summary lists by default
+"""Possible statuses of a sentence. With the first three, there are linkages."""
+SHOWN = 20  # default number of failed sentences that a summary lists
 
 
 class LinkGrammarError(TreeletError, RuntimeError):
-    """Link Grammar is not there, or cannot be used."""
+    """Link Grammar is not installed, cannot be started, or was closed."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to parse; see `LinkParser`. The last three are for panic mode, and those of the link-parser program."""
+    """Settings of a `LinkParser`. The last three apply to panic mode; their values are those of the link-parser program."""
 
     language: str = "en"
     limit: int = 1000
@@ -37,23 +38,23 @@ class Settings:
     max_seconds: int = 30
     short: int = 16
     panic_null: int = 10
-    panic_cost: float = 4.0  # where the dictionary does not say
+    panic_cost: float = 4.0  # if the dictionary does not define it
     panic_short: int = 12
 
 
 class LinkageCost(NamedTuple):
-    """The cost of a linkage. Link Grammar sorts linkages by these three numbers, in this order."""
+    """The cost of a linkage: three numbers. Link Grammar sorts linkages by these, in this order."""
 
     unused: int
-    """Words without a link."""
+    """Number of words without a link."""
     disjunct: float
-    """What the dictionary charges for rare uses of words. The link-parser program shows two digits of it."""
+    """Cost of rare uses of words, from the dictionary. The link-parser program prints two digits of it."""
     length: int
-    """Of all links together."""
+    """Total length of all links."""
 
 
 class Answer(NamedTuple):
-    """What one run of the parser gave."""
+    """The raw result of one search by Link Grammar."""
 
     linkages: Sequence[tuple[Sequence[str], Sequence[tuple[int, int, str]], tuple[int, float, int]]] = ()
     found: int = 0
@@ -62,7 +63,7 @@ class Answer(NamedTuple):
     timed_out: bool = False
     out_of_memory: bool = False
     problem: str | None = None
-    """Why it could not be parsed; empty if there are no words."""
+    """The reason why the text could not be parsed; empty if it has no words."""
 
 
 @dataclass(frozen=True)
@@ -72,17 +73,19 @@ class Linkage:
     Attributes
     ----------
     parse : Dependencies
-        Words without their subscripts, which are the tags; undirected links. Made when it is asked for first.
+        The linkage as a dependency parse with undirected links. The subscripts of words become tags.
+        Computed on first use.
     rank : int
-        Its place in Link Grammar's order, counted from 0.
+        Rank in the order of Link Grammar, from 0.
     cost : LinkageCost
-        Unused words, disjuncts, length of the links.
+        Unused words, cost of disjuncts, and total length of the links.
     words : tuple of str
-        As Link Grammar shows them, with walls and subscripts: ``dogs.n``, ``[only]`` for one that is not used.
+        Words as in the output of Link Grammar, with walls and subscripts: ``dogs.n``. Unused words are in
+        brackets: ``[only]``.
     links : tuple of (int, int, str)
-        Between these, in their order.
+        Links between positions in `words`, with their types, sorted.
     walls : bool
-        Whether the parse has the walls, too.
+        Whether `parse` includes the walls.
     """
 
     rank: int
@@ -98,36 +101,37 @@ class Linkage:
 
 @dataclass(frozen=True)
 class Linkages(Sequence[Linkage]):
-    """The linkages of a sentence, best first, and what became of it. A sequence of `Linkage`.
+    """The linkages of a sentence, best first, and the status of the sentence. A sequence of `Linkage`.
 
     Attributes
     ----------
     sentence : object
-        As it was given.
+        The sentence that was passed to the parser.
     status : str
-        - ``"ok"``: there are linkages with all words;
-        - ``"null words"``: only with some words left unused;
-        - ``"panic"``: only in panic mode;
-        - ``"no linkage"``: none;
-        - ``"timed out"``: none in the time allowed;
-        - ``"failed"``: Link Grammar broke down over it;
-        - ``"too long"``: more words or letters than Link Grammar takes;
-        - ``"empty"``: no words;
-        - ``"not text"``: bytes, or something else that is no string; a string with control characters or halves of
-          surrogate pairs.
+        - ``"ok"``: there are linkages of all words;
+        - ``"null words"``: there are linkages only if some words are skipped;
+        - ``"panic"``: there are linkages only in panic mode;
+        - ``"no linkage"``: there is no linkage;
+        - ``"timed out"``: no linkage was found within the time limit;
+        - ``"failed"``: Link Grammar crashed;
+        - ``"too long"``: the sentence has more words or characters than Link Grammar supports;
+        - ``"empty"``: the sentence has no words;
+        - ``"not text"``: the item is not a string, or it contains control characters or unpaired
+          surrogates.
     problem : str or None
-        More about it, where there are no linkages.
+        Details, if there are no linkages.
     found : int
-        How many linkages there are; more than the limit means that a sample was looked at, and 2147483647 any number
-        from there on. The program counts fewer of them than the library where some are wrong from the start.
+        Number of linkages found. If it exceeds the limit, only a sample was examined. 2147483647 means
+        at least that many. The program may report a smaller number than the library.
     valid : int
-        How many of those looked at keep the rules of post-processing. The sequence holds these, or the first k.
+        Number of examined linkages that passed post-processing. The sequence contains these, or the
+        first k of them.
     null_count : int
-        How many words the search left unused.
+        Number of words that the search skipped.
     timed_out, out_of_memory : bool
-        Whether the search ended before it was through. With linkages, others may be missing.
+        Whether the search stopped early. If there are linkages, others may be missing.
     panic : bool
-        Whether panic mode gave what there is.
+        Whether the linkages were found in panic mode.
     """
 
     sentence: Any
@@ -143,7 +147,7 @@ class Linkages(Sequence[Linkage]):
 
     @property
     def parses(self) -> DependencyBank:
-        """The linkages' parses."""
+        """The linkages as dependency parses."""
         return DependencyBank([linkage.parse for linkage in self.linkages])
 
     def __len__(self) -> int:
@@ -160,29 +164,36 @@ class Linkages(Sequence[Linkage]):
         return self.linkages[index]
 
     def __str__(self) -> str:
-        text = f"{shortened(self.sentence)}: {self.status}, {len(self)} of {self.found} linkages"
+        text = f"{shortened(self.sentence)}: {self.status}, {len(self):,} of {plural(self.found, 'linkage')}"
         return f"{text} ({self.problem})" if self.problem else text
 
 
 class LinkResults(Sequence[Linkages]):
-    """What became of many sentences: a sequence with one `Linkages` a sentence, in their order.
+    """The results of many sentences: a sequence with one `Linkages` per sentence.
+
+    Parameters
+    ----------
+    results : sequence of Linkages
 
     Attributes
     ----------
     parses : DependencyBank
-        All linkages' parses, one sentence after the other.
-    qid : array of int
-        The number of the sentence that each of these is of.
-    costs : array of float, shape (n_parses, 3)
-        Their costs: unused words, disjuncts, length.
-    ranks : array of int
-        Their places in Link Grammar's order.
+        The parses of all linkages, grouped by sentence.
+    qid : ndarray of int
+        Index of the sentence of each parse.
+    costs : ndarray of float, shape (n_parses, 3)
+        Costs of the parses: unused words, disjuncts, total length of links.
+    ranks : ndarray of int
+        Rank of each parse in the order of Link Grammar, from 0.
     """
 
     def __init__(self, results: Sequence[Linkages]) -> None:
         for number, item in enumerate(results):
             if not isinstance(item, Linkages):
-                raise InputTypeError(f"item {number} is a {type(item).__name__}, not what LinkParser.parse gives")
+                raise InputTypeError(
+                    f"Item {number} is {article(type(item).__name__)}, but a Linkages object is needed. "
+                    "LinkParser.parse returns such objects."
+                )
         self._results = tuple(results)
 
     def __len__(self) -> int:
@@ -216,35 +227,35 @@ class LinkResults(Sequence[Linkages]):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many sentences have each status; only those that occur."""
+        """Number of sentences by status, for the statuses that occur."""
         by_status = Counter(result.status for result in self)
         return {status: by_status[status] for status in STATUSES if by_status[status]}
 
     @property
     def failed(self) -> list[int]:
-        """The numbers of the sentences without a linkage."""
+        """Indices of the sentences without a linkage."""
         return [number for number, result in enumerate(self) if not len(result)]
 
     def summary(self, shown: int = SHOWN) -> str:
-        """How many sentences became what, and which have no linkage.
+        """Return a text that counts the statuses and lists the sentences without a linkage.
 
         Parameters
         ----------
-        shown : int
-            How many of the latter to list at most.
+        shown : int, default 20
+            Maximum number of sentences to list.
         """
         linkages = sum(len(result) for result in self)
-        lines = [f"{len(self)} sentences, {linkages} linkages"]
+        lines = [f"{plural(len(self), 'sentence')}, {plural(linkages, 'linkage')}"]
         lines += [f"  {status}: {number}" for status, number in self.counts.items()]
         sampled = sum(result.found > result.valid > 0 and result.found > len(result) for result in self)
         if sampled:
-            lines.append(f"  with more linkages than are given: {sampled}")
+            lines.append(f"  with more linkages than are listed: {sampled}")
         early = sum(len(result) > 0 and (result.timed_out or result.out_of_memory) for result in self)
         if early:
-            lines.append(f"  with linkages, though the search was not through: {early}")
+            lines.append(f"  with linkages, but the search stopped early: {early}")
         failed = self.failed
         if failed:
-            lines.append("without a linkage:")
+            lines.append("Sentences without a linkage:")
         for number in failed[:shown]:
             result = self[number]
             why = f" ({result.problem})" if result.problem else ""
@@ -255,4 +266,4 @@ class LinkResults(Sequence[Linkages]):
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{number} {status}" for status, number in self.counts.items())
-        return f"<LinkResults: {len(self)} sentences{': ' if counts else ''}{counts}>"
+        return f"<LinkResults: {plural(len(self), 'sentence')}{': ' if counts else ''}{counts}>"

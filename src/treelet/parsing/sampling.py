@@ -1,8 +1,10 @@
-"""Trees drawn from a grammar.
+"""Drawing random trees from a grammar.
 
-Rules with hidden symbols have weights that hold from left to right, not from the top down, and trees of other grammars may
-have no end. So a rule is drawn with its weight times the total weight of all trees of its tail, over that of its head
-(Chi 1999): any tree then has its own weight, over the total.
+Rules cannot simply be drawn by their weights, for two reasons. The weights of rules with hidden
+symbols are conditional from left to right, not from the top down. And a derivation may never end.
+Instead, a rule is drawn with probability proportional to its weight times the total weights of the
+trees of its tail, divided by the total weight of the trees of its head (Chi 1999). The probability
+of a tree is then its own weight, divided by the total weight of all trees.
 """
 
 from __future__ import annotations
@@ -21,17 +23,19 @@ from treelet.formats.grammars import Word
 if TYPE_CHECKING:
     from treelet.parsing.grammar import PCFG
 
-ANY = 2**62  # words
+ANY = 2**62  # number of words that stands for no limit
 STEPS, SMALL, SETTLED, LARGE = 5000, 1e-13, 1e-5, 1e100
 Vector = NDArray[np.float64]
 Numbers = NDArray[np.int64]
 
 
 def totals(head: Numbers, weight: Vector, start: Numbers, tail: Numbers, n: int) -> Vector:
-    """The total weight of the finite trees of n symbols: the least solution of Z(head) = Σ weight ∏ Z(tail).
+    """Return the total weight of the finite trees of each of n symbols.
 
-    Tails are from ``start[r]`` on; number n stands for any word. Found by iteration from 0, which takes long only where trees
-    are on the edge of having no end; infinity where it does not settle.
+    This is the least solution of Z(head) = Σ weight ∏ Z(tail). It is computed by fixed-point
+    iteration from 0, which is slow only if derivations are close to being infinite. The result is
+    infinity where the iteration does not converge. The tail of rule r begins at ``start[r]``; number
+    n stands for any word.
     """
     estimate = np.zeros(n + 1)
     estimate[n] = 1
@@ -47,7 +51,7 @@ def totals(head: Numbers, weight: Vector, start: Numbers, tail: Numbers, n: int)
 
 
 def sampler(grammar: PCFG) -> _core.Sampler:
-    """A grammar made ready to draw trees from."""
+    """Return the native sampler of a grammar."""
     names = [*grammar.labels, *sorted(grammar.hidden)]
     number = {symbol: index for index, symbol in enumerate(names)}
     rules = sorted(grammar.productions(), key=lambda rule: number[rule.head])
@@ -60,10 +64,15 @@ def sampler(grammar: PCFG) -> _core.Sampler:
     at_start = np.array([p * total[number[symbol]] for symbol, p in grammar.start.items()])
     if not 0 < at_start.sum() < LARGE:
         raise ParameterError(
-            "no tree can be drawn from this grammar: "
-            + ("none has an end" if at_start.sum() == 0 else "the weights of its trees have no finite sum")
+            "No tree can be drawn from this grammar: "
+            + (
+                "it has no finite tree. Add rules that lead from the start symbol to words."
+                if at_start.sum() == 0
+                else "the sum of the weights of its trees is infinite. Reduce the weights of recursive rules."
+            )
         )
-    # What has no finite tree is never drawn, nor is what has no total, or the start had none: both are left out.
+    # Symbols without a finite tree are never drawn. Nor are symbols with an infinite total, because
+    # otherwise the total of the start symbols would be infinite. Both are left out.
     usable = np.flatnonzero((total[:-1] > 0) & (total[:-1] < LARGE))
     used = (weight > 0) & (weight < LARGE) & (total[head] < LARGE)
     index_of = np.full(len(names), -1)
@@ -86,7 +95,7 @@ def sampler(grammar: PCFG) -> _core.Sampler:
 
 
 def drawn(sampler: _core.Sampler, n: int, seed: int, max_words: int | None) -> Columns:
-    """So many trees."""
+    """Draw n trees."""
     try:
         return Columns(*sampler.sample(n, seed, ANY if max_words is None else max_words))
     except ValueError as error:

@@ -1,10 +1,11 @@
-"""Words that a treebank does not know, by what they look like.
+"""Model of unknown words: the probabilities of their tags, given their spelling.
 
-A word has signatures from coarse to fine: all words, its case and hyphen or the shape of its number, then its last one,
-two and three letters. P(tag | signature) is counted over the rare words of a treebank, since the next new word is like
-those that were new last, and each signature leans on the coarser one before it, as Samuelsson (1993) and Brants (2000)
-do for taggers. P(word | tag) follows by Bayes' rule, as in Klein & Manning (2003): the word counts as one that was seen
-once, shared among its tags.
+A word has signatures from coarse to fine: a signature of all words; its case and hyphen, or the
+shape of its number; then its last one, two and three letters. P(tag | signature) is estimated from
+the rare words of a treebank, because unknown words resemble rare words. Each signature is smoothed
+with the next coarser one, as in the taggers of Samuelsson (1993) and Brants (2000). P(word | tag)
+follows by Bayes' rule, as in Klein & Manning (2003): an unknown word counts as a word that was seen
+once, and this count is divided among its tags.
 """
 
 from __future__ import annotations
@@ -16,18 +17,18 @@ from typing import Any
 from treelet.errors import ParameterError
 
 OPEN = 0.01  # a tag is open to new words if at least this share of its tokens are rare words
-LEAN = 2.0  # how many sightings the coarser signature counts for
-GUESS = 0.2  # how many sightings the guess counts for where a word is rare
-LOWER = 0.9  # how much of a sentence's first word is guessed from the same word in lower case
-SUFFIX = 3
-MOST = 1e15  # counts: sums of them stay exact enough, and finite
+LEAN = 2.0  # pseudo-count of the coarser signature
+GUESS = 0.2  # pseudo-count of the guessed tags of a rare word
+LOWER = 0.9  # weight of the lower-case word in the tags of an unknown first word of a sentence
+SUFFIX = 3  # letters
+MOST = 1e15  # limit of counts, below which sums stay finite and sufficiently exact
 
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def signatures(word: str, first: bool = False) -> list[str]:
-    """What a word looks like, from coarse to fine.
+    """Return the signatures of a word, from coarse to fine.
 
     >>> signatures("unparsed")
     ['', 'a', 'a ~d', 'a ~ed', 'a ~sed']
@@ -51,16 +52,32 @@ def signatures(word: str, first: bool = False) -> list[str]:
 
 
 class UnknownWords:
-    """P(tag | what a word looks like).
+    """Model of unknown words: P(tag | signature), where a signature describes the spelling of a word.
+
+    Usually created by `PCFG.from_treebank` or `HMM.from_tagged`.
+
+    Parameters
+    ----------
+    min_count : int
+        Words that occur at most this often are rare, at least 1. The model is estimated from rare
+        words, and it contributes to the tags of rare words.
+    totals : dict of str to float
+        Number of occurrences of each symbol that has a single word below it.
+    counts : dict of str to dict
+        Number of rare words by signature and label: ``{signature: {label: count}}``.
 
     Attributes
     ----------
-    min_count : int
-        Words seen at most so often are rare: they are what is counted, and guessing has a say in their tags.
-    totals : dict
-        How often each symbol that stands over a single word occurs.
-    counts : dict
-        ``{signature: {label: how many rare words}}``.
+    min_count, totals, counts
+        The parameters.
+
+    Examples
+    --------
+    >>> from treelet.parsing import UnknownWords
+    >>> seen = [("N", "dogs", False, 1), ("N", "cats", False, 1), ("V", "sleeps", False, 1)]
+    >>> model = UnknownWords.learn(seen, {"N": 2, "V": 1}, min_count=1)
+    >>> {tag: round(p, 2) for tag, p in model.tags("birds").items()}
+    {'N': 0.67, 'V': 0.33}
     """
 
     __slots__ = ("counts", "min_count", "totals")
@@ -73,7 +90,17 @@ class UnknownWords:
     def learn(
         cls, sightings: Iterable[tuple[str, str, bool, float]], totals: Mapping[str, float], min_count: int
     ) -> UnknownWords:
-        """Count (label, word, whether first in its sentence, how often); where no word is rare, all are counted."""
+        """Estimate the model from the words of a treebank.
+
+        Parameters
+        ----------
+        sightings : iterable of (label, word, first, count)
+            Words with their labels. `first` is True for the first word of a sentence.
+        totals : dict of str to float
+            Number of occurrences of each symbol that has a single word below it.
+        min_count : int
+            Words that occur at most this often are used. If there are none, all words are used.
+        """
         seen = list(sightings)
         times: dict[str, float] = {}
         tokens: dict[str, float] = {}
@@ -96,7 +123,7 @@ class UnknownWords:
         return cls(min_count, totals, {key: dict(sorted(counts[key].items())) for key in sorted(counts)})
 
     def tags(self, word: str, first: bool = False) -> dict[str, float]:
-        """P(label | signatures of the word), for every label that is open to new words."""
+        """Return P(label | signatures of the word), for every label that is open to new words."""
         guess: dict[str, float] = {}
         for signature in signatures(word, first):
             counts = self.counts.get(signature)
@@ -115,23 +142,44 @@ class UnknownWords:
     __hash__ = None  # type: ignore[assignment]  # compared by content
 
     def document(self) -> dict[str, Any]:
-        """What a file holds of it."""
+        """Return the model as a JSON-compatible dict, for files."""
         return {"min_count": self.min_count, "totals": self.totals, "signatures": self.counts}
 
     @classmethod
     def from_document(cls, document: object) -> UnknownWords:
-        """The model that `document` describes; ParameterError if it makes no sense."""
+        """Return the model that `document` describes, as `document()` returned it.
+
+        Raises
+        ------
+        ParameterError
+            If the document is malformed.
+        """
         if not isinstance(document, Mapping) or set(document) != {"min_count", "totals", "signatures"}:
-            raise ParameterError("the model of unknown words must have min_count, totals and signatures")
+            raise ParameterError(
+                "The model of unknown words must be an object with the fields 'min_count', 'totals' and 'signatures'."
+            )
         if type(document["min_count"]) is not int or document["min_count"] < 1:
-            raise ParameterError("the min_count of the model of unknown words must be a positive integer")
+            raise ParameterError(
+                "The 'min_count' of the model of unknown words must be an integer of at least 1. "
+                f"Got {document['min_count']!r:.40} instead."
+            )
         tables = document["signatures"]
         if not isinstance(tables, Mapping) or not all(map(_is_counts, [document["totals"], *tables.values()])):
-            raise ParameterError(f"the model of unknown words must hold counts above 0 and below {MOST:g}")
-        if not all(total >= 1 for total in document["totals"].values()):
-            raise ParameterError("the totals of the model of unknown words must be counts of at least 1")
-        if any(set(table) - set(tables.get("", ())) for table in tables.values()):
-            raise ParameterError("a signature of unknown words has a label that is not open to new words")
+            raise ParameterError(
+                "In the model of unknown words, 'totals' and every signature must map labels to counts "
+                f"above 0 and below {MOST:g}."
+            )
+        for label, total in document["totals"].items():
+            if total < 1:
+                raise ParameterError(
+                    f"The 'totals' of the model of unknown words must be at least 1. Got {total!r} for {label!r} instead."
+                )
+        for signature, table in tables.items():
+            for label in sorted(set(table) - set(tables.get("", ()))):
+                raise ParameterError(
+                    f"In the model of unknown words, the signature {signature!r} has the label {label!r}, "
+                    "which the signature '' of all words does not have."
+                )
         return cls(document["min_count"], document["totals"], tables)
 
 

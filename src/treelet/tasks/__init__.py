@@ -1,7 +1,9 @@
-"""Whole jobs, from data to a measured result."""
+"""Complete tasks, from data to a measured result: parse reranking and ranking of dependency parses."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from treelet.checks import suggestion
 
 if TYPE_CHECKING:
     from treelet.tasks.dependency_ranking import KernelChoice, ParseLists, ParseRanker
@@ -17,8 +19,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """What learns is imported when it is asked for: taking instances out of trees needs no scikit-learn."""
+    """Import the learning tasks on first use, because the other functions do not need scikit-learn."""
     if name not in __all__:
-        raise AttributeError(f"module 'treelet.tasks' has no attribute {name!r}")
+        raise AttributeError(f"module 'treelet.tasks' has no attribute {name!r}.{suggestion(name, __all__)}")
     home = "reranking" if name in ("CandidateParses", "Reranker") else "dependency_ranking"
     return getattr(import_module(f"treelet.tasks.{home}"), name)

@@ -1,4 +1,4 @@
-"""Ranking the dependency parses of a sentence, as in Tsivtsivadze et al. (2006): from parses to a measured order."""
+"""Ranking of the dependency parses of a sentence, as in Tsivtsivadze et al. (2006)."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ from treelet.metrics.links import link_f1
 from treelet.parsing import LinkParser, LinkResults
 from treelet.progress import progress_bar
 from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types
+from treelet.vocabulary import current
 from treelet.work import generator
 
 ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
-"""Strengths of regularization to choose from; all of them cost one decomposition."""
+"""Regularization strengths to choose from. All of them share one decomposition."""
 ROUNDING = 1e-9
-"""Scores of one sentence that are closer, as a share of the largest, are equal. With kernels of parses, rounding moves scores
-by up to 1e-11, and scores of parses that are not alike to the kernel differ by 1e-6 at least: this lies between."""
+"""Relative tolerance for equal scores within a sentence. Rounding changes scores by up to 1e-11, and
+parses that differ for the kernel have scores that differ by at least 1e-6."""
 
 
 class ParseLists:
-    """Sentences with their candidate parses, as learners want them.
+    """Sentences with their candidate parses, in a form for learning.
 
     Parameters
     ----------
@@ -41,14 +42,15 @@ class ParseLists:
     Attributes
     ----------
     sentences : list of ParsedSentence
+        The parameter.
     parses : list of Dependencies
-        Of all sentences, one after the other.
-    goodness : ndarray
-        Of each parse.
+        The parses of all sentences, grouped by sentence.
+    goodness : ndarray of float
+        Quality of each parse.
     qid : ndarray of int
-        The sentence of each parse, counted from 0.
+        Index of the sentence of each parse.
     ranks : ndarray of int
-        The parser's own order within the sentence.
+        Rank of each parse within its sentence in the order of the parser, from 0.
 
     Examples
     --------
@@ -66,7 +68,10 @@ class ParseLists:
         self.sentences = list(sentences)
         for number, sentence in enumerate(self.sentences):
             if not isinstance(sentence, ParsedSentence):
-                raise InputTypeError(f"sentence {number} is {article(type(sentence).__name__)}, not a ParsedSentence")
+                raise InputTypeError(
+                    f"Sentence {number} is {article(type(sentence).__name__)}, but a ParsedSentence is needed. "
+                    "To parse text, use ParseLists.from_text."
+                )
         self.parses = [parse for sentence in self.sentences for parse in sentence.parses]
         self.goodness = np.array([value for sentence in self.sentences for value in sentence.goodness], float)
         self.ranks = np.array([rank for sentence in self.sentences for rank in sentence.ranks], np.int64)
@@ -83,33 +88,38 @@ class ParseLists:
         k: int = 20,
         progress: bool = False,
     ) -> tuple[Self, LinkResults]:
-        """Parse sentences whose right parses are known with Link Grammar, and say how good each parse is.
+        """Parse sentences with Link Grammar, and measure each parse against the gold parse of its sentence.
 
         Parameters
         ----------
         gold : iterable of Dependencies
-            The right parses.
+            The gold parses.
         texts : iterable of str, optional
-            The sentences; by default the words of `gold` with blanks between them.
+            Texts of the sentences, one per gold parse. Default: the words of `gold`, joined with spaces.
         parser : LinkParser, optional
-            By default one with its own defaults.
-        k : int
-            The best parses of a sentence to keep.
+            Default: ``LinkParser()``.
+        k : int, default 20
+            Maximum number of parses per sentence, at least 1.
+        progress : bool, default False
+            Show a progress bar on standard error.
 
         Returns
         -------
         ParseLists
-            The sentences that have parses.
+            The sentences that have parses. The quality of a parse is the F1 score of its links.
         LinkResults
-            What became of every sentence: ``summary()`` names those without parses, and why.
+            Results of all sentences. ``summary()`` lists the sentences without parses, with the reasons.
         """
-        right = list(gold)
-        sentences = [" ".join(parse.words) for parse in right] if texts is None else list(texts)
-        if len(sentences) != len(right):
-            raise ParameterError(f"a sentence needs one right parse, got {len(sentences)} sentences and {len(right)}")
+        gold_parses = list(gold)
+        sentences = [" ".join(parse.words) for parse in gold_parses] if texts is None else list(texts)
+        if len(sentences) != len(gold_parses):
+            raise ParameterError(
+                f"There are {plural(len(sentences), 'text')} but {plural(len(gold_parses), 'gold parse')}. "
+                "Pass one gold parse per text."
+            )
         results = (parser or LinkParser()).parse_all(sentences, k=k, progress=progress)
         kept = []
-        for text, truth, linkages in zip(sentences, right, results, strict=True):
+        for text, truth, linkages in zip(sentences, gold_parses, results, strict=True):
             parses = tuple(linkage.parse for linkage in linkages)
             if parses:
                 goodness = tuple(link_f1(parse, truth) for parse in parses)
@@ -128,28 +138,37 @@ class ParseLists:
         return ParseLists([self.sentences[number] for number in np.arange(len(self))[index]])
 
     def sample(self, k: int, random_state: Any = 0) -> ParseLists:
-        """At most `k` parses a sentence, drawn at random without those that come back twice, in the parser's order."""
+        """Draw at most `k` parses per sentence at random, without replacement. They stay in the order of the parser."""
         rng = generator(random_state)
         kept = []
         for sentence in self.sentences:
-            number = len(sentence.parses)
-            which = sorted(rng.choice(number, min(k, number), replace=False).tolist())
+            count = len(sentence.parses)
+            chosen = sorted(rng.choice(count, min(k, count), replace=False).tolist())
             kept.append(
                 replace(
                     sentence,
-                    parses=tuple(sentence.parses[n] for n in which),
-                    goodness=tuple(sentence.goodness[n] for n in which),
-                    ranks=tuple(sentence.ranks[n] for n in which),
+                    parses=tuple(sentence.parses[n] for n in chosen),
+                    goodness=tuple(sentence.goodness[n] for n in chosen),
+                    ranks=tuple(sentence.ranks[n] for n in chosen),
                 )
             )
         return ParseLists(kept)
 
     def table(self, *, form: str | None = None) -> Table:
-        """The parses for kernels: a column ``parse`` with all seven sequences of features, one for each of them by its name,
-        and a column ``main``, all seven with the main types of links only (`main_types`).
+        """Return the parses as a table for kernels.
 
-        With `form` (``"grct"``, ``"lct"``, ``"loct"``, ``"pct"``) also a column ``tree``: the links directed away from the first word, as a
-        tree.
+        Parameters
+        ----------
+        form : {"grct", "lct", "loct", "pct"}, optional
+            Tree form for a column ``tree``, in which the links are directed away from the first word. By
+            default, there is no such column.
+
+        Returns
+        -------
+        Table
+            The column ``parse`` has all seven sequences of features. Each sequence is also a column of
+            its own name. The column ``main`` has all seven sequences with main link types only; see
+            `main_types`.
         """
         bank = as_sequencebank(self.parses)
         plain = [parse if parse.directed else main_types(parse) for parse in self.parses]
@@ -161,22 +180,25 @@ class ParseLists:
         return Table(columns)
 
     def tau(self, scores: Any) -> NDArray[np.float64]:
-        """Kendall's tau_b of the scores with the goodness, a sentence; NaN where all parses are equally good.
+        """Return Kendall's tau_b between scores and quality, per sentence.
 
-        Parses that are alike to a kernel get the same score but for rounding, which depends on the number of threads and on the order
-        of examples; so scores that differ by less than `ROUNDING` are ties.
+        The value is NaN if all parses of a sentence are equally good. Scores that differ by less than
+        `ROUNDING` are ties: parses that are equal for a kernel have equal scores except for rounding,
+        which depends on the number of threads and the order of examples.
         """
         return kendall_tau_by_group(scores, self.goodness, self.qid, tolerance=ROUNDING)
 
 
 def trees(parses: Sequence[Dependencies], form: str = "grct") -> Treebank:
-    """Undirected parses as trees: links directed away from the first word, which in Link Grammar's parses is the left wall."""
+    """Convert undirected parses to trees. Links are directed away from the first word, Link Grammar's left wall."""
     rooted = [parse if parse.directed else parse.rooted(0) for parse in parses]
     return dependency_trees(DependencyBank(rooted), form=form)
 
 
 def typewise(kernel: Kernel) -> Kernel:
-    """The sum over the seven types of a kernel between their sequences, normalized: no type outweighs the others by its length.
+    """Return the sum of a normalized kernel over the seven feature types.
+
+    Without normalization, types with longer sequences would dominate.
 
     >>> from treelet import Locality
     >>> print(repr(typewise(Locality(window=3)))[:65])
@@ -190,7 +212,16 @@ def typewise(kernel: Kernel) -> Kernel:
 
 @dataclass(frozen=True)
 class KernelChoice:
-    """A kernel and a strength of regularization, and the mean tau_b that they had in cross-validation."""
+    """A kernel and a regularization strength, with their mean tau_b in cross-validation.
+
+    Attributes
+    ----------
+    kernel : Kernel
+    alpha : float
+        Regularization strength.
+    tau : float
+        Mean of Kendall's tau_b over the sentences.
+    """
 
     kernel: Kernel
     alpha: float
@@ -198,38 +229,42 @@ class KernelChoice:
 
 
 class ParseRanker:
-    """Learns to order the parses of a sentence: regularized least squares with kernel and strength chosen by cross-validation.
+    """Rank the parses of a sentence by regularized least squares.
 
-    Every fold leaves out whole sentences. All folds and strengths of a kernel come from one decomposition of its matrix.
+    The kernel and the regularization strength are chosen by cross-validation over whole sentences.
+    All folds and strengths of a kernel share one decomposition of its matrix.
 
     Parameters
     ----------
     kernels : sequence of Kernel, optional
-        To choose from, on the columns of `ParseLists.table`; by default the locality-convolution kernel of the paper
-        and a few neighbors.
-    alphas : sequence of float
-        Strengths of regularization to choose from.
-    learner : {"rls", "rankrls"}
-        Least squares on the goodness, or on the differences of goodness within a sentence.
-    form : str, optional
-        Of trees, if a kernel asks for the column ``tree``.
-    folds, repeats : int
-        Of the cross-validation: sentences are dealt out to folds at random, `repeats` times.
-    random_state : int, RandomState or None
-        For that.
-    n_jobs : int
-        Threads for the kernel matrices.
+        Kernels to choose from, on the columns of `ParseLists.table`. Default: the
+        locality-convolution kernel of Tsivtsivadze et al. (2006), with several parameter values.
+    alphas : sequence of float, default 2**-12, 2**-9, ..., 2**6
+        Regularization strengths to choose from.
+    learner : {"rls", "rankrls"}, default "rls"
+        Least squares on the quality of parses (`RLS`), or on the differences of quality within a
+        sentence (`RankRLS`).
+    form : {"grct", "lct", "loct", "pct"}, optional
+        Tree form of the column ``tree``, if a kernel uses that column.
+    folds : int, default 10
+        Number of folds, from 2 to the number of sentences. Sentences are assigned at random.
+    repeats : int, default 1
+        Number of times that the cross-validation is repeated with another random assignment.
+    random_state : int, RandomState or None, default 0
+        Source of randomness for the folds.
+    n_jobs : int, default 1
+        Number of threads for kernel matrices. -1 uses one thread per core.
 
     Attributes
     ----------
     choices_ : list of KernelChoice
         The best strength of each kernel.
     choice_ : KernelChoice
-        The best of these.
+        The best of `choices_`.
     refused_ : list of Kernel
-        Kernels whose values do not fit a float64, which were passed over.
+        Kernels that were skipped because their values do not fit a float64.
     model_ : RLS or RankRLS
-        Fitted to all parses.
+        The model of `choice_`, fitted to all parses.
     """
 
     refused_: list[Kernel]
@@ -251,18 +286,30 @@ class ParseRanker:
     ) -> None:
         check_one_of("learner", learner, ("rls", "rankrls"), of="ParseRanker")
         if kernels is not None and not len(kernels):
-            raise ParameterError("The 'kernels' parameter of ParseRanker must hold a kernel at least.")
+            raise wrong("kernels", "a non-empty sequence of kernels", kernels, of="ParseRanker", optional=True)
         self.kernels = default_kernels() if kernels is None else list(kernels)
         self.alphas, self.learner, self.form = tuple(alphas), learner, form
         self.folds, self.repeats, self.random_state, self.n_jobs = folds, repeats, random_state, n_jobs
 
     def fit(self, lists: ParseLists, *, progress: bool = False, table: Table | None = None) -> Self:
-        """Choose among the kernels on these sentences and fit the best to all of them.
+        """Choose a kernel by cross-validation, and fit it to all sentences.
 
-        `table` is ``lists.table(form=...)``, if it is there already.
+        Parameters
+        ----------
+        lists : ParseLists
+            Training sentences, at least as many as `folds`.
+        progress : bool, default False
+            Show a progress bar on standard error.
+        table : Table, optional
+            The result of ``lists.table(form=...)``, if it is already computed.
+
+        Returns
+        -------
+        self
         """
         if not 2 <= self.folds <= len(lists):
-            raise wrong("folds", f"from 2 to the number of sentences, {len(lists)}", self.folds, of="ParseRanker")
+            wanted = f"{current().integer} from 2 to the number of sentences ({len(lists):,})"
+            raise wrong("folds", wanted, self.folds, of="ParseRanker")
         X = lists.table(form=self.form) if table is None else table
         random = generator(self.random_state)
         deals = [random.permutation(len(lists)) % self.folds for _ in range(self.repeats)]
@@ -287,13 +334,13 @@ class ParseRanker:
             choices.append(max(tried, key=lambda choice: choice.tau))
         best = max(choices, key=lambda choice: choice.tau)
         model = self._learner(best.kernel, best.alpha).fit(X, lists.goodness, **more)
-        # All at once: an interrupted fit leaves the earlier one as it was.
+        # All attributes are set at once, so an interrupted fit does not change an earlier one.
         self.__dict__.update(refused_=selection.refused, choices_=choices, choice_=best, model_=model)
         return self
 
     @staticmethod
     def _choice(lists: ParseLists, trial: Trial) -> KernelChoice:
-        """The mean over sentences of what was predicted without each."""
+        """Return the mean tau_b over sentences, each predicted by a model that was fitted without it."""
         taus = [np.nanmean(lists.tau(scores)) for scores in trial.held_out]
         return KernelChoice(trial.kernel, float(trial.parameters["alpha"]), float(np.mean(taus)))
 
@@ -301,26 +348,26 @@ class ParseRanker:
         return (RLS if self.learner == "rls" else RankRLS)(kernel, alpha=alpha, n_jobs=self.n_jobs)
 
     def scores(self, lists: ParseLists, table: Table | None = None) -> NDArray[np.float64]:
-        """A score a parse, comparable within a sentence; higher is better."""
+        """Return one score per parse. Scores are comparable within a sentence; higher is better."""
         if not hasattr(self, "model_"):
-            raise ParameterError("this ParseRanker is not fitted yet: call fit first")
+            raise ParameterError("This ParseRanker is not fitted. Call fit first.")
         X = lists.table(form=self.form) if table is None else table
         return np.asarray(self.model_.predict(X), float)
 
     def rank(self, lists: ParseLists) -> list[NDArray[np.intp]]:
-        """For each sentence the places of its parses, the best first."""
+        """Return the indices of the parses of each sentence, best first."""
         scores = self.scores(lists)
         starts = np.searchsorted(lists.qid, np.arange(len(lists)))
         return [np.argsort(-of_sentence, kind="stable") for of_sentence in np.split(scores, starts[1:])]
 
 
 def _unscored(estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
-    """No score of a fold: what counts is the mean over the sentences of all folds."""
+    """Return 0 as the score of a fold, because only the mean over the sentences of all folds is used."""
     return 0.0
 
 
 def default_kernels() -> list[Kernel]:
-    """The kernel of the paper, with its parameters and others near them."""
+    """Return the kernel of the paper, with its own and with similar parameter values."""
     return [
         On("parse", Locality(window, theta)).gaussian(sigma)
         for window, theta in ((1, 0.5), (3, 0.5), (5, 0.5), (3, 1.0))

@@ -1,4 +1,4 @@
-"""Reranking from a treebank, or another parser's lists, to a measured result."""
+"""Parse reranking from a treebank, or from the candidate lists of a parser, to a measured result."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ __all__ = [
     "rerank",
 ]
 
-READABLE = 8  # words of a sentence that is drawn
+READABLE = 8  # preferred number of words of a sentence that is drawn
 
 
 # --- settings -----------------------------------------------------------------------------------------------------
@@ -51,18 +51,18 @@ READABLE = 8  # words of a sentence that is drawn
 
 @dataclass(frozen=True)
 class Setting:
-    """What is chosen on the development part.
+    """Parameters of a reranker that are chosen on the development set.
 
     Parameters
     ----------
-    lam : float
-        The decay of `SubsetTree`: how much less larger fragments count.
+    lam : float, default 0.3
+        Decay of `SubsetTree`, in (0, 1]. Smaller values reduce the weight of large fragments.
     max_depth : int, optional
-        Fragments of at most this depth.
-    logp : float
-        The weight of the parser's log probability beside the fragments.
-    leaves : bool
-        Whether words count without their tags.
+        Maximum depth of fragments, at least 1. By default, the depth is not limited.
+    logp : float, default 0.0
+        Weight of the parser's log probability as an additional feature, at least 0.
+    leaves : bool, default False
+        Whether equal words match even if their tags differ.
     """
 
     lam: float = 0.3
@@ -71,7 +71,7 @@ class Setting:
     leaves: bool = False
 
     def kernel(self) -> Kernel:
-        """The kernel over `CandidateParses.table`."""
+        """Return the kernel on `CandidateParses.table`."""
         trees = SubsetTree(lam=self.lam, max_depth=self.max_depth, leaves=self.leaves)
         trees.validate()
         if not 0 <= self.logp < math.inf:
@@ -81,7 +81,7 @@ class Setting:
     def reranker(
         self, *, epochs: int = 3, candidates: int | None = 20, random_state: Any = 0, **options: Any
     ) -> Reranker:
-        """What learns with this setting: the averaged perceptron; `options` are its own."""
+        """Return an untrained reranker with this setting. `options` are passed to `VotedPerceptron`."""
         machine = VotedPerceptron(kernel=self.kernel(), epochs=epochs, **options)
         return Reranker(machine, candidates=candidates, random_state=random_state)
 
@@ -95,14 +95,16 @@ def grid(
     max_depth: Sequence[int | None] = (None,),
     logp: Sequence[float] = (0.0, 0.1),
 ) -> list[Setting]:
-    """All combinations of some values.
+    """Return all combinations of the given values as settings.
 
     >>> [str(setting) for setting in grid(lam=[0.3], max_depth=[2, None], logp=[0])]
     ['lam 0.3, depth 2, logp 0', 'lam 0.3, logp 0']
     """
     settings = [Setting(*values) for values in product(lam, max_depth, logp)]
     if not settings:
-        raise ParameterError("there is no setting to choose: give at least one value of each parameter")
+        raise ParameterError(
+            "The grid of settings is empty. Pass at least one value for each of 'lam', 'max_depth' and 'logp'."
+        )
     for setting in settings:
         setting.kernel()
     return settings
@@ -113,7 +115,7 @@ def grid(
 
 @dataclass(frozen=True)
 class Scores:
-    """How good one choice a sentence is, in percent."""
+    """Scores of one chosen parse per sentence, in percent."""
 
     parse_score: float
     f1: float
@@ -122,7 +124,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class Mended:
-    """A sentence for which a better parse was chosen."""
+    """A sentence whose parse was improved by reranking."""
 
     number: int
     gold: Tree
@@ -138,27 +140,29 @@ class Mended:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What reranking has brought.
+    """Results of a reranking experiment.
 
     Attributes
     ----------
     parts : CandidateSplit
+        The training, development and test sets.
     reranker : Reranker
-        Trained on the training and development part.
+        The final reranker, trained on the training and development sets.
     setting : Setting
-        The one that was chosen.
+        The chosen setting.
     tried : list of (Setting, float)
-        Parse scores on the development part; empty if there was nothing to choose.
+        Parse scores on the development set; empty if there was only one setting.
     first, reranked, best : Scores
-        On the test part: the parser's first choices, those of the reranker, the best candidates.
+        Scores on the test set: of the parser's first choices, of the reranker, and of the best
+        candidates (oracle).
     first_rows, chosen_rows : ndarray of int
-        Rows of the test part's candidates.
+        Rows of the parser's and of the reranker's choices among the candidates of the test set.
     test : BootstrapResult
-        Of the parse scores of reranked and first choices.
+        Paired bootstrap test of the parse scores of reranked and first choices.
     changed, better, worse : int
-        Sentences for which another parse was chosen, and whether its score is higher or lower.
-    seconds : dict of float
-        By phase.
+        Number of sentences with another parse than before, with a better score, and with a worse score.
+    seconds : dict of str to float
+        Duration of each phase, in seconds.
     """
 
     parts: CandidateSplit
@@ -178,11 +182,11 @@ class Outcome:
 
     @property
     def error_reduction(self) -> float:
-        """How many percent of what was missing to a parse score of 100 have been gained."""
+        """Relative reduction of the error (100 minus the parse score), in percent."""
         return relative_improvement(self.first.parse_score, self.reranked.parse_score)
 
     def mended(self, n: int = 3) -> list[Mended]:
-        """At most `n` sentences that were mended: wholly right ones first, of a length easily read, of different kinds."""
+        """Return at most `n` improved sentences: different kinds of errors, completely correct and short parses first."""
         parses = self.parts.test
         score = 100 * parses.counts.goodness
         before, after = score[self.first_rows], score[self.chosen_rows]
@@ -195,7 +199,7 @@ class Outcome:
             key=lambda item: (item.score_after < 100, item.after != item.gold, abs(len(item.gold.words()) - READABLE))
         )
         kinds: Counter[frozenset[str]] = Counter()
-        turns = []  # how many of the same kind come before
+        turns = []  # number of earlier sentences of the same kind
         for item in mended:
             kind = frozenset(label for label, _, _ in wrong_constituents(item.before, item.gold))
             turns.append(kinds[kind])
@@ -203,7 +207,7 @@ class Outcome:
         return [mended[number] for number in sorted(range(len(mended)), key=lambda number: turns[number])[:n]]
 
     def as_dict(self) -> dict[str, Any]:
-        """The figures, fit for JSON."""
+        """Return the results as a JSON-compatible dict."""
         return {
             "sentences": {
                 name: len(parses)
@@ -241,20 +245,20 @@ def rerank(
     progress: bool = False,
     say: Say = quiet,
 ) -> Outcome:
-    """Choose a setting on the development part, train on both parts, and test once.
+    """Choose a setting on the development set, train on the training and development sets, and test once.
 
     Parameters
     ----------
     parts : CandidateSplit
-        From `parts_of_treebank` or `parts_of_lists`.
+        The result of `parts_of_treebank` or `parts_of_lists`.
     settings : list of Setting, optional
-        To choose from, by default those of `grid`.
-    epochs : int
-        Passes of the averaged perceptron.
-    candidates : int, optional
-        How many of each sentence's candidates it is trained on; None for all.
-    random_state : int, RandomState or None
-        For the choice of these, and for the bootstrap.
+        Settings to choose from. Default: ``grid()``.
+    epochs : int, default 3
+        Number of passes of the averaged perceptron.
+    candidates : int or None, default 20
+        Maximum number of candidates per training sentence; None uses all.
+    random_state : int, RandomState or None, default 0
+        Source of randomness for the choice of candidates and for the bootstrap.
     n_jobs, progress, say
         As in `parts_of_treebank`.
 
@@ -272,7 +276,7 @@ def rerank(
     clock = Clock(say)
     choices = grid() if settings is None else list(settings)
     if not choices:
-        raise ParameterError("there is no setting to choose: give at least one")
+        raise ParameterError("The list of settings is empty: rerank needs at least one setting.")
 
     def trained(setting: Setting, parses: CandidateParses) -> Reranker:
         machine = setting.reranker(
@@ -284,21 +288,21 @@ def rerank(
     for setting in choices if len(choices) > 1 else ():
         score = parts.development.score(trained(setting, parts.train).choose(parts.development))
         tried.append((setting, score))
-        clock.done("choosing", f"on the development part: {setting}: {score:.2f}")
+        clock.done("choosing", f"Development set: parse score {score:.2f} with {setting}")
     setting = max(tried, key=lambda item: item[1])[0] if tried else choices[0]
     reranker = trained(setting, CandidateParses.concat([parts.train, parts.development]))
-    clock.done("training", f"trained with {setting} on both parts")
+    clock.done("training", f"Trained on the training and development sets with {setting}")
 
     parses = parts.test
     first, chosen = parses.first(), reranker.choose(parses)
-    clock.done("reranking", f"test part: {plural(len(parses), 'sentence')} reranked")
+    clock.done("reranking", f"Reranked {plural(len(parses), 'sentence')} of the test set")
     by_f1 = oracle(candidate_scores(parses.gold, parses.trees, parses.qid, PARSEVAL), parses.qid, "f1").f1
     best = best_of_group(parses.counts.goodness, parses.qid)
     before, after = parses.counts.goodness[first], parses.counts.goodness[chosen]
     scores = _scores(parses, first), _scores(parses, chosen), _scores(parses, best, by_f1)
     test = paired_bootstrap(parses.counts[chosen], parses.counts[first], "parse_score", random_state=random_state)
-    clock.done("scoring", "scored")
-    reranker.ranker.set_params(progress=False, n_jobs=1)  # a model does not remember how it was made
+    clock.done("scoring", "Computed the scores")
+    reranker.ranker.set_params(progress=False, n_jobs=1)  # a saved model should not depend on these options
     return Outcome(
         parts=parts,
         reranker=reranker,
@@ -327,5 +331,5 @@ def _scores(parses: CandidateParses, rows: Rows, f1: float | None = None) -> Sco
 def _tree(bank: Treebank, number: int) -> Tree:
     tree = bank[int(number)]
     if tree is None:
-        raise TreeError(f"tree {number} is missing")
+        raise TreeError(f"Tree {number} is missing. Remove missing trees first.")
     return tree

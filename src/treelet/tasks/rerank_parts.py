@@ -1,4 +1,4 @@
-"""Sentences with candidates, split to train, develop and test on: from a treebank or another parser's lists."""
+"""Training, development and test sets for reranking, from a treebank or from the candidate lists of a parser."""
 
 from __future__ import annotations
 
@@ -15,33 +15,35 @@ from treelet.errors import ParameterError
 from treelet.parsing import PCFG
 from treelet.structures import Treebank
 from treelet.tasks.reranking import CandidateParses, Rows, random_split
-from treelet.vocabulary import current
+from treelet.vocabulary import current, keyword
 from treelet.work import generator
 
 Say = Callable[[str], None]
 Words = tuple[str, ...]
-SIZES = (0.6, 0.15, 0.25)  # about the 800, 200 and 336 sentences of Collins & Duffy (2001)
+SIZES = (0.6, 0.15, 0.25)  # similar to the 800, 200 and 336 sentences of Collins & Duffy (2001)
 NAMES = ("training", "development", "test")
 
 
 def quiet(text: str) -> None:
-    """Say nothing."""
+    """Ignore a status line."""
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateSplit:
-    """Candidates to train, develop and test on.
+    """Candidates of the training, development and test sets.
 
     Attributes
     ----------
     train, development, test : CandidateParses
-    notes : dict of int
-        What became of other sentences: ``long``, ``missing``, ``twins`` (same words as a sentence to develop or test
-        on), ``unused``; how many ``documents`` there were, if parts are made of whole ones.
-    seconds : dict of float
-        By phase.
+        The three sets.
+    notes : dict of str to int
+        Numbers of sentences that are in no set: ``long`` (too long), ``missing`` (missing, or a single
+        word), ``twins`` (same words as a sentence of the development or test set) and ``unused``.
+        ``documents`` is the number of documents, if sets consist of whole documents.
+    seconds : dict of str to float
+        Duration of each phase, in seconds.
     rows : tuple of three ndarrays of int
-        Where the sentences of each part stood in what was split.
+        Indices of the sentences of each set in the original collection.
     """
 
     train: CandidateParses
@@ -53,7 +55,7 @@ class CandidateSplit:
 
 
 def part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
-    """Three numbers of sentences, from numbers or from fractions of `n`.
+    """Return the three set sizes, from numbers of sentences or from fractions of `n`.
 
     >>> part_sizes(1000), part_sizes(1000, [0.5, 0.1, 0.2]), part_sizes(1000, [700, 100, 200])
     ([600, 150, 250], [500, 100, 200], [700, 100, 200])
@@ -62,12 +64,14 @@ def part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
     subject, shown = current().parameter("sizes", sizes, ""), ", ".join(f"{size:g}" for size in wanted)
     if len(wanted) != 3 or not all(0 < size < math.inf for size in wanted):
         raise ParameterError(
-            f"{subject} must be three numbers above 0: sentences to train, develop and test on. "
+            f"{subject} must be three numbers above 0: the sizes of the training, development and test sets. "
             f"Got {shown or 'nothing'} instead."
         )
     if all(size < 1 for size in wanted):
         if sum(wanted) > 1 + 1e-9:
-            raise ParameterError(f"{subject} must be fractions of at most 1 together, got {sum(wanted):g}.")
+            raise ParameterError(
+                f"{subject} must be fractions that sum to at most 1. Got {shown} instead, with the sum {sum(wanted):g}."
+            )
         counts = [int(size * n + 1e-9) for size in wanted]
     elif all(float(size).is_integer() for size in wanted):
         counts = [int(size) for size in wanted]
@@ -75,8 +79,8 @@ def part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
         raise ParameterError(f"{subject} must be three whole numbers or three fractions. Got {shown} instead.")
     if min(counts) < 1 or sum(counts) > n:
         raise ParameterError(
-            f"{n:,} sentences cannot be split into {', '.join(map(str, counts))} to train, develop and test on: "
-            "choose other sizes, or give more sentences"
+            f"{plural(n, 'sentence')} cannot be split into sets of {', '.join(map(str, counts))}. "
+            f"Every set needs at least one sentence: change {keyword('sizes')}, or pass more sentences."
         )
     return counts
 
@@ -95,34 +99,39 @@ def parts_of_treebank(
     say: Say = quiet,
     **options: Any,
 ) -> CandidateSplit:
-    """Split a treebank at random, and let a grammar propose parses.
+    """Split a treebank at random, and parse all sentences with a grammar of the training set.
 
-    The grammar is read off the training part. For the training part itself, each fold is parsed by a grammar of
-    the others, so that its candidates are of the kind that a ranker meets later. A sentence with the same words as one of the
-    development or test part is taken out of the parts before it.
+    Each fold of the training set is parsed by a grammar of the other folds, so the candidates in
+    training are similar to those in testing. A training sentence with the same words as a sentence of
+    the development or test set is removed. So is a development sentence with the same words as a test
+    sentence.
 
     Parameters
     ----------
-    bank : Treebank, list of trees, ...
-        Missing trees and single words are left out.
+    bank : Treebank or collection of trees
+        Missing trees and single words are ignored.
     sizes : three numbers, optional
-        Sentences to train, develop and test on, or fractions of all.
-    k : int
-        Candidates a sentence, at most.
-    folds : int
-        Of the training part.
-    max_words : int, optional
-        Longer sentences are left out.
-    random_state : int, RandomState or None
-        Of the split.
+        Sizes of the training, development and test sets: numbers of sentences, or fractions. Default:
+        0.6, 0.15 and 0.25.
+    k : int, default 100
+        Maximum number of candidates per sentence, at least 1.
+    folds : int, default 10
+        Number of folds of the training set, at least 2.
+    max_words : int or None, default 40
+        Maximum length of a sentence, at least 1. Longer sentences are ignored; None keeps all.
+    random_state : int, RandomState or None, default 0
+        Source of randomness for the split.
     documents : sequence of str, optional
-        The document of each tree. Parts are then made of whole ones, and sizes reached as nearly as these allow.
-    n_jobs, progress
-        Threads; whether to show progress bars.
-    say : callable
-        Is told, in words, what has been done.
+        Name of the document of each tree. Each set then consists of whole documents, and its size is
+        approximate.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core.
+    progress : bool, default False
+        Show progress bars on standard error.
+    say : callable, optional
+        Called with one status line after each phase.
     **options
-        Of `PCFG.from_treebank`: ``markov``, ``parent``, ...
+        Options of `PCFG.from_treebank`, such as ``markov`` or ``parent``.
 
     Returns
     -------
@@ -139,9 +148,12 @@ def parts_of_treebank(
     whole = Treebank.of(bank)
     words = [tuple(tree.words()) if tree is not None and tree.children else () for tree in whole]
     kept, notes = _kept(words, max_words)
+    if not len(whole):
+        raise ParameterError("The treebank contains no trees: parse reranking needs at least three.")
     if not len(kept):
         raise ParameterError(
-            f"none of the {len(whole):,} trees is of use: single words, missing, or above {max_words} words"
+            f"None of the {plural(len(whole), 'tree')} can be used: all are missing, single words, "
+            f"or longer than {max_words} words. Change {keyword('max_words')} to allow longer sentences."
         )
     counts = part_sizes(len(kept), sizes)
     if documents is None:
@@ -154,16 +166,16 @@ def parts_of_treebank(
     train, development, test = (whole[part] for part in parts)
 
     grammar = PCFG.from_treebank(train, **options)
-    clock.done("grammar", f"grammar of the training part: {plural(len(grammar.rules), 'rule')}")
+    clock.done("grammar", f"Estimated a grammar from the training set: {plural(len(grammar.rules), 'rule')}")
     learnt = CandidateParses.jackknifed(train, k, folds=folds, n_jobs=n_jobs, progress=progress, **options)
     clock.done(
-        "training candidates", f"training part, parsed in {folds} folds: {plural(len(learnt.trees), 'candidate')}"
+        "training candidates", f"Parsed the training set in {folds} folds: {plural(len(learnt.trees), 'candidate')}"
     )
     tuned = CandidateParses.parsed(grammar, development, k, n_jobs=n_jobs, progress=progress)
     tested = CandidateParses.parsed(grammar, test, k, n_jobs=n_jobs, progress=progress)
     clock.done(
         "other candidates",
-        f"development and test part, parsed: {len(tuned.trees):,} and {len(tested.trees):,} candidates",
+        f"Parsed the development and test sets: {len(tuned.trees):,} and {len(tested.trees):,} candidates",
     )
     return CandidateSplit(learnt, tuned, tested, notes, clock.seconds, tuple(parts))
 
@@ -177,13 +189,15 @@ def parts_of_lists(
     random_state: Any = 0,
     say: Say = quiet,
 ) -> CandidateSplit:
-    """Split another parser's lists at random, whole documents at a time.
+    """Split the candidate lists of another parser at random.
 
     Parameters
     ----------
     parses : CandidateParses
+        The candidate lists.
     documents : sequence of str, optional
-        The document of each sentence. Sizes are then reached as nearly as whole documents allow.
+        Name of the document of each sentence. Each set then consists of whole documents, and its size is
+        approximate.
     sizes, max_words, random_state, say
         As in `parts_of_treebank`.
 
@@ -206,7 +220,7 @@ def parts_of_lists(
 
 def _kept(words: Sequence[Words], max_words: int | None) -> tuple[Rows, dict[str, int]]:
     if max_words is not None and max_words < 1:
-        raise wrong("max_words", "at least 1", max_words, optional=True)
+        raise wrong("max_words", f"{current().integer} of at least 1", max_words, optional=True)
     lengths = np.array([len(sentence) for sentence in words], np.int64)
     long = lengths > (math.inf if max_words is None else max_words)
     notes = {"missing": int((lengths == 0).sum()), "long": int(long.sum())}
@@ -214,7 +228,7 @@ def _kept(words: Sequence[Words], max_words: int | None) -> tuple[Rows, dict[str
 
 
 def apart_from(others: Iterable[Words], rows: Iterable[int], words: Sequence[Words]) -> Rows:
-    """Those rows whose sentence has the words of none of some others.
+    """Return the rows whose words differ from those of all other sentences.
 
     >>> apart_from({("c",), ("e",)}, [0, 1, 2], [("a", "b"), ("c",), ("d",)]).tolist()
     [0, 2]
@@ -226,16 +240,24 @@ def apart_from(others: Iterable[Words], rows: Iterable[int], words: Sequence[Wor
 def without_twins(
     parts: Sequence[Rows], words: Sequence[Words], elsewhere: Iterable[Words] = ()
 ) -> tuple[list[Rows], int]:
-    """Take out of each part what has the same words as something in a later part, or elsewhere; and how many went.
+    """Remove from each part the sentences with the same words as a sentence of a later part, or of another corpus.
 
     Parameters
     ----------
     parts : sequence of arrays of int
-        Parts of one corpus, those that are tested on last; or only one, to hold a corpus against others.
+        Parts of a corpus as row numbers, the test set last. A single part is only compared with
+        `elsewhere`.
     words : sequence of tuples of str
-        Of each sentence of the corpus.
+        Words of each sentence of the corpus.
     elsewhere : iterable of tuples of str
-        Sentences of other corpora: such as those on which the parser was trained whose lists these are.
+        Sentences of other corpora, for example the training data of the parser.
+
+    Returns
+    -------
+    list of arrays of int
+        The remaining rows of each part.
+    int
+        Number of removed sentences.
 
     Examples
     --------
@@ -255,8 +277,8 @@ def without_twins(
         left = apart_from(seen, part, words)
         if not len(left):
             raise ParameterError(
-                f"every sentence of the {name} part has the same words as one that is tested on: nothing is left. "
-                "Take repeated sentences out of the data, or choose other sizes"
+                f"All sentences of the {name} set have the same words as sentences of a later set, so the set is empty. "
+                f"Remove repeated sentences from the data, or change {keyword('sizes')}."
             )
         taken += len(part) - len(left)
         seen |= {words[row] for row in part}
@@ -272,9 +294,12 @@ def _whole_documents(
     random_state: Any,
     notes: dict[str, int],
 ) -> list[Rows]:
-    """Whole documents at random in three parts of about these sizes; how many there are is noted."""
+    """Split whole documents at random into three parts of about these sizes. Store their number in `notes`."""
     if len(documents) != total:
-        raise ParameterError(f"there are {total:,} sentences and {len(documents):,} documents: each needs one")
+        raise ParameterError(
+            f"There are {plural(total, 'sentence')} but {plural(len(documents), 'document name')}. "
+            "Pass one document name per sentence."
+        )
     known = {name: code for code, name in enumerate(dict.fromkeys(documents[row] for row in kept))}
     if len(known) < len(kept):
         notes["documents"] = len(known)
@@ -289,8 +314,8 @@ def _whole_documents(
     for name, rows in zip(NAMES, split, strict=True):
         if not len(rows):
             raise ParameterError(
-                f"with {len(counts):,} whole documents, no sentence is left for the {name} part: "
-                "choose other sizes or another random_state"
+                f"The {name} set is empty: there are only {plural(len(counts), 'document')}, which are not split. "
+                f"Change {keyword('sizes')} or {keyword('random_state')}."
             )
     return [kept[rows] for rows in split]
 
@@ -298,24 +323,24 @@ def _whole_documents(
 def _split_text(parts: Sequence[Rows], notes: dict[str, int]) -> str:
     sizes = ", ".join(f"{len(part):,} {name}" for name, part in zip(NAMES, parts, strict=True))
     more = [
-        f"{notes['twins']:,} taken out of training because the same words are tested on" * (notes["twins"] > 0),
+        f"{notes['twins']:,} removed because a later set has the same words" * (notes["twins"] > 0),
         f"{notes['long']:,} too long" * (notes["long"] > 0),
-        f"{notes['missing']:,} missing or of one word" * (notes["missing"] > 0),
-        f"{notes['unused']:,} in no part" * (notes["unused"] > 0),
-        f"{notes.get('documents', 0):,} documents kept whole" * ("documents" in notes),
+        f"{notes['missing']:,} missing or a single word" * (notes["missing"] > 0),
+        f"{notes['unused']:,} unused" * (notes["unused"] > 0),
+        f"{plural(notes.get('documents', 0), 'document')}, not split" * ("documents" in notes),
     ]
-    return "; ".join([f"sentences: {sizes}", *filter(None, more)])
+    return "; ".join([f"Sentences: {sizes}", *filter(None, more)])
 
 
 class Clock:
-    """Seconds by phase, each told when it is done."""
+    """Measures the duration of each phase, and reports each phase when it ends."""
 
     def __init__(self, say: Say) -> None:
         self.say, self.seconds = say, dict[str, float]()
         self.last = time.perf_counter()
 
     def done(self, phase: str, text: str) -> None:
-        """A phase ends here."""
+        """End a phase, and report it with a status line."""
         now = time.perf_counter()
         self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.last
         self.say(f"{text} ({now - self.last:.1f} s)")

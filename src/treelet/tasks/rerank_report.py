@@ -1,88 +1,89 @@
-"""A reranking result in plain words: for a terminal, as Markdown, and as one HTML page."""
+"""The report of a reranking experiment: as text for a terminal, as Markdown, and as an HTML page."""
 
 from __future__ import annotations
 
 import textwrap
 from html import escape
 
+from treelet.checks import plural
 from treelet.draw.drawing import Drawing
 from treelet.report.gold_comparison import marked, marked_svg
 from treelet.report.page import page, paragraphs, table
 from treelet.tasks.rerank_job import Mended, Outcome, Scores
 
 WIDTH = 100
-BESIDE = 640  # pixels: pictures up to this width may stand side by side
-HEADER = ("", "parse score", "labeled F1", "wholly right")
+BESIDE = 640  # maximum width, in pixels, of two pictures that are placed side by side
+HEADER = ("", "parse score", "labeled F1", "exact match")
 
 
-# --- words that all three share -----------------------------------------------------------------------------------
+# --- texts shared by all three forms ------------------------------------------------------------------------------
 
 
 def rows(outcome: Outcome) -> list[tuple[str, Scores]]:
-    """The three lines of the table."""
+    """Return the three rows of the table."""
     return [
         ("parser's first choice", outcome.first),
         ("reranked", outcome.reranked),
-        ("best of the proposals (oracle)", outcome.best),
+        ("best candidate (oracle)", outcome.best),
     ]
 
 
 def proposals(outcome: Outcome) -> str:
-    """What the task is."""
+    """Describe the candidates and the scores of the parser."""
     test = outcome.parts.test
-    who = "A grammar, read off the training trees," if "grammar" in outcome.parts.seconds else "A parser"
+    parser = "A grammar of the training trees" if "grammar" in outcome.parts.seconds else "A parser"
     most = _most(outcome)
     return (
-        f"{who} proposes up to {most:,} parses a sentence, {len(test.trees) / len(test):.0f} on average, and gives each a "
-        f"probability. Its own first choice gets {outcome.first.parse_score:.1f} of 100 points on {len(test):,} sentences "
-        f"that were kept for this test, and is wholly right for {outcome.first.exact:.0f} % of them. But for "
-        f"{outcome.best.exact:.0f} % the right parse is somewhere among the proposals: always taking the best one would get "
-        f"{outcome.best.parse_score:.1f} points."
+        f"{parser} proposes up to {most:,} candidate parses per sentence, {len(test.trees) / len(test):.0f} on average, "
+        f"each with a probability. On the {plural(len(test), 'sentence')} of the test set, its first choice has a parse "
+        f"score of {outcome.first.parse_score:.1f} (of 100) and is completely correct for {outcome.first.exact:.0f} % of "
+        f"the sentences. For {outcome.best.exact:.0f} %, the correct parse is among the candidates. Choosing the best "
+        f"candidate of every sentence would give a parse score of {outcome.best.parse_score:.1f}."
     )
 
 
 def learning(outcome: Outcome) -> str:
-    """What was done about it."""
+    """Describe the training and the score of the reranker."""
     train = len(outcome.parts.train) + len(outcome.parts.development)
     return (
-        f"treelet has looked at {train:,} other sentences, learned which pieces of trees are typical of right parses, and "
-        f"chosen anew among the same proposals: {outcome.reranked.parse_score:.1f} points."
+        f"treelet learned from {train:,} other sentences which tree fragments are typical of correct parses. "
+        f"Choosing among the same candidates, it has a parse score of {outcome.reranked.parse_score:.1f}."
     )
 
 
 def verdict(outcome: Outcome) -> str:
-    """Whether it is better, and by how much."""
+    """State whether reranking helps, and by how much."""
     gain = outcome.test.difference
     low, high = outcome.test.interval
-    missing = outcome.error_reduction
+    reduction = outcome.error_reduction
     if gain > 0:
-        first = f"Reranking gains {gain:.1f} points: {missing:.0f} % of what the first choice lacked."
+        effect = f"Reranking improves the parse score by {gain:.1f} points, an error reduction of {reduction:.0f} %."
     elif gain < 0:
-        first = f"Reranking loses {-gain:.1f} points: it does not help here."
+        effect = f"Reranking lowers the parse score by {-gain:.1f} points, so it does not help here."
     else:
-        first = "Reranking gains nothing here."
-    sure = (
-        f"The 95 % interval of the difference is {low:+.1f} to {high:+.1f} points (paired bootstrap over sentences, "
-        f"p {_p(outcome.test.p_value)}{'' if outcome.test.p_value < 0.05 else ': this may well be chance'})."
+        effect = "Reranking does not change the parse score."
+    significance = (
+        f"The 95 % confidence interval of the difference is {low:+.1f} to {high:+.1f} points (paired bootstrap over "
+        f"sentences, p {_p(outcome.test.p_value)}{'' if outcome.test.p_value < 0.05 else ', not significant'})."
     )
     return (
-        f"{first} {sure} Another parse was chosen for {outcome.changed:,} of {len(outcome.parts.test):,} sentences: "
-        f"{outcome.better:,} are better now, {outcome.worse:,} worse, {outcome.changed - outcome.better - outcome.worse:,} "
-        "as good as before."
+        f"{effect} {significance} Another parse was chosen for {outcome.changed:,} of "
+        f"{plural(len(outcome.parts.test), 'sentence')}: {outcome.better:,} are better, {outcome.worse:,} are worse, and "
+        f"{outcome.changed - outcome.better - outcome.worse:,} are equally good."
     )
 
 
 MEASURES = (
-    "Points are the parse score of Collins & Duffy (2001): the mean of how many phrases of the parse are right, and how "
-    "many phrases of the right tree were found, longer sentences counting for more. F1 is the other common mean of the two. "
-    "Wholly right: sentences without any wrong or missing phrase."
+    "The parse score of Collins & Duffy (2001) is the mean of two percentages: the phrases of the parse that are correct "
+    "(precision), and the phrases of the gold tree that were found (recall). Longer sentences have a larger weight. "
+    "F1 is the harmonic mean of precision and recall. Exact match counts the sentences without any wrong or missing phrase."
 )
 
 
 LABELS = {
     "NP": "a noun phrase",
     "VP": "a verb phrase",
-    "PP": "a phrase with a preposition",
+    "PP": "a prepositional phrase",
     "S": "a clause",
     "SBAR": "a subordinate clause",
     "SQ": "a question",
@@ -90,47 +91,44 @@ LABELS = {
 
 
 def labels(mended: list[Mended]) -> str:
-    """What the usual labels of English treebanks mean, as far as they occur."""
+    """Explain the common labels of English treebanks that occur in the trees."""
     names = {node.label for item in mended for tree in (item.before, item.after) for node in tree.nodes()}
     named = [f"{label} is {meaning}" for label, meaning in LABELS.items() if label in names]
     return f" In the trees, {', '.join(named)}." if named else ""
 
 
 def settings(outcome: Outcome) -> str:
-    """How the setting was chosen."""
+    """Describe the setting and how it was chosen."""
     chosen = outcome.setting
-    depth = "" if chosen.max_depth is None else f" and are at most {chosen.max_depth} levels deep"
-    logp = (
-        f"the parser's log probability counts with weight {chosen.logp:g}"
-        if chosen.logp
-        else "the parser's log probability does not count"
-    )
-    how = f"Chosen on the development sentences among {len(outcome.tried)} settings" if outcome.tried else "As given"
-    return f"{how}: larger pieces count less by {chosen.lam:g} a step (lam){depth}; {logp}."
+    depth = "" if chosen.max_depth is None else f", maximum depth of fragments {chosen.max_depth}"
+    logp = f"weight of the parser's log probability {chosen.logp:g}" if chosen.logp else "without log probabilities"
+    origin = f"Best of {len(outcome.tried)} settings on the development set" if outcome.tried else "Setting"
+    return f"{origin}: decay per production (lam) {chosen.lam:g}{depth}, {logp}."
 
 
 def sizes(outcome: Outcome) -> str:
-    """How the sentences were split."""
+    """Describe how the sentences were split."""
     parts, notes = outcome.parts, outcome.parts.notes
     text = (
-        f"{len(parts.train):,} sentences to learn from, {len(parts.development):,} to choose settings on, "
-        f"{len(parts.test):,} to test; drawn at random"
+        f"Random split: {len(parts.train):,} training, {len(parts.development):,} development and "
+        f"{len(parts.test):,} test sentences"
     )
     if "documents" in notes:
-        text += f", whole documents ({notes['documents']:,}) at a time"
-    said = {
-        "twins": "Taken out, because the same words are kept for choosing or testing: {}",
-        "long": "Left out as too long: {}",
-        "missing": "Missing, or a single word: {}",
+        text += f", from {plural(notes['documents'], 'document')} that were not split"
+    labels = {
+        "twins": "Removed because a later set has the same words: {}",
+        "long": "Skipped because they are too long: {}",
+        "missing": "Skipped because they are missing or a single word: {}",
     }
-    more = [said[name].format(f"{notes[name]:,}") for name in said if notes.get(name)]
+    more = [labels[name].format(f"{notes[name]:,}") for name in labels if notes.get(name)]
     return ". ".join([text, *more]) + "."
 
 
 def phases(outcome: Outcome) -> str:
-    """Where the time went."""
+    """Return the durations of the phases."""
     total = sum(outcome.seconds.values())
-    return f"{total:.1f} seconds: " + ", ".join(f"{name} {value:.1f}" for name, value in outcome.seconds.items()) + "."
+    durations = ", ".join(f"{name} {value:.1f}" for name, value in outcome.seconds.items())
+    return f"Run time {total:.1f} seconds: {durations}."
 
 
 def _most(outcome: Outcome) -> int:
@@ -148,16 +146,16 @@ def _cells(scores: Scores) -> list[str]:
     return [f"{scores.parse_score:.2f}", f"{scores.f1:.2f}", f"{scores.exact:.1f} %"]
 
 
-def _said(item: Mended) -> str:
-    now = "now wholly right" if item.score_after == 100 else f"now {item.score_after:.0f}"
-    return f"first choice {item.score_before:.0f} of 100 points, {now}"
+def _score_change(item: Mended) -> str:
+    after = "100 (completely correct)" if item.score_after == 100 else f"{item.score_after:.0f}"
+    return f"parse score: first choice {item.score_before:.0f}, reranked {after}"
 
 
 # --- for a terminal -----------------------------------------------------------------------------------------------
 
 
 def text(outcome: Outcome, mended: list[Mended], title: str, source: str, *, colour: bool = False) -> str:
-    """The result for a terminal, with some mended sentences (`Outcome.mended`)."""
+    """Return the report for a terminal, with some improved sentences (`Outcome.mended`)."""
 
     def wrapped(*paragraphs: str) -> list[str]:
         return [line for part in paragraphs for line in (*textwrap.wrap(part, WIDTH), "")]
@@ -167,10 +165,12 @@ def text(outcome: Outcome, mended: list[Mended], title: str, source: str, *, col
     out += [f"{name:<32}" + "".join(f"{cell:>14}" for cell in _cells(scores)) for name, scores in rows(outcome)]
     out += ["", *wrapped(verdict(outcome), MEASURES, settings(outcome))]
     if mended:
-        key = "* is a wrong phrase, + one that was missing and is now there"
-        out += wrapped(f"{_count(mended)} {key}. What is right in both is in one line, with its words.{labels(mended)}")
+        key = "* marks a wrong phrase, + a phrase that was missing before."
+        out += wrapped(
+            f"{_count(mended)} {key} Phrases that are correct in both trees are on one line.{labels(mended)}"
+        )
     for number, item in enumerate(mended, 1):
-        out += [f"{number}. {item.words}", f"   {_said(item)}", ""]
+        out += [f"{number}. {item.words}", f"   {_score_change(item)}", ""]
         for name, drawn in (
             ("first choice", marked(item.before, item.gold, item.after, new=False, colour=colour)),
             ("reranked", marked(item.after, item.gold, item.before, colour=colour)),
@@ -180,27 +180,27 @@ def text(outcome: Outcome, mended: list[Mended], title: str, source: str, *, col
 
 
 def _count(mended: list[Mended]) -> str:
-    return "A mended sentence:" if len(mended) == 1 else f"{len(mended)} mended sentences:"
+    return "An improved sentence:" if len(mended) == 1 else f"{len(mended)} improved sentences:"
 
 
 # --- as Markdown --------------------------------------------------------------------------------------------------
 
 
 def markdown(outcome: Outcome, mended: list[Mended], title: str, source: str, command: str) -> str:
-    """The report as Markdown; pictures are those of `pictures`."""
+    """Return the report as Markdown. It refers to the files of `pictures`."""
     lines = [f"# {title}", "", source, "", sizes(outcome), "", proposals(outcome), "", learning(outcome), ""]
     lines += [f"| {' | '.join(HEADER)} |", "|---|---:|---:|---:|"]
     lines += [f"| {name} | {' | '.join(_cells(scores))} |" for name, scores in rows(outcome)]
     lines += ["", verdict(outcome), "", MEASURES, ""]
     if mended:
         lines += [
-            "## Mended sentences",
+            "## Improved sentences",
             "",
-            f"Red: a wrong phrase. Green: one that was missing and is now there.{labels(mended)}",
+            f"Red: a wrong phrase. Green: a phrase that was missing before.{labels(mended)}",
             "",
         ]
     for number, item in enumerate(mended, 1):
-        lines += [f"### {number}. {item.words}", "", f"{_said(item).capitalize()}.", ""]
+        lines += [f"### {number}. {item.words}", "", f"{_score_change(item).capitalize()}.", ""]
         for name in ("first", "reranked"):
             lines += [f"![{name}](mended-{number}-{name}.svg)", ""]
     lines += ["## Settings", "", settings(outcome), ""]
@@ -208,11 +208,11 @@ def markdown(outcome: Outcome, mended: list[Mended], title: str, source: str, co
         lines += ["| setting | parse score, development |", "|---|---:|"]
         lines += [f"| {setting} | {score:.2f} |" for setting, score in outcome.tried]
         lines.append("")
-    return "\n".join([*lines, phases(outcome), "", f"Made by `{command}`.", ""])
+    return "\n".join([*lines, phases(outcome), "", f"Created with `{command}`.", ""])
 
 
 def pictures(mended: list[Mended]) -> dict[str, Drawing]:
-    """The SVG documents that the Markdown page shows, by file name."""
+    """Return the SVG documents of the Markdown page, by file name."""
     files = {}
     for number, item in enumerate(mended, 1):
         files[f"mended-{number}-first.svg"] = marked_svg(item.before, item.gold, item.after, new=False)
@@ -224,7 +224,7 @@ def pictures(mended: list[Mended]) -> dict[str, Drawing]:
 
 
 def html(outcome: Outcome, mended: list[Mended], title: str, source: str, command: str) -> str:
-    """The report as one HTML page that needs nothing else."""
+    """Return the report as a self-contained HTML page."""
     cells = [(name, *_cells(scores)) for name, scores in rows(outcome)]
     out: list[str] = [
         f'<h1>{escape(title)}</h1>\n<p class="source">{escape(source)}</p>',
@@ -236,30 +236,32 @@ def html(outcome: Outcome, mended: list[Mended], title: str, source: str, comman
     drawn = pictures(mended)
     if mended:
         out.append(
-            '<h2>Mended sentences</h2>\n<p><span class="key wrong">Red</span> is a wrong phrase, '
-            '<span class="key new">green</span> one that was missing and is now there.'
+            '<h2>Improved sentences</h2>\n<p><span class="key wrong">Red</span> marks a wrong phrase, '
+            '<span class="key new">green</span> a phrase that was missing before.'
             f"{labels(mended)}</p>"
         )
     for number, item in enumerate(mended, 1):
-        out.append(f'<p class="sentence">{number}. {escape(item.words)}</p>\n<p>{_said(item).capitalize()}.</p>')
+        out.append(
+            f'<p class="sentence">{number}. {escape(item.words)}</p>\n<p>{_score_change(item).capitalize()}.</p>'
+        )
         wide = any(drawn[f"mended-{number}-{name}.svg"].width > BESIDE for name in ("first", "reranked"))
         out.append(f'<div class="{"pair" if wide else "pair beside"}">')
-        for name, said in (("first", "The parser’s first choice"), ("reranked", "Reranked")):
+        for name, caption in (("first", "The parser’s first choice"), ("reranked", "Reranked")):
             picture = drawn[f"mended-{number}-{name}.svg"]
-            out.append(f"<figure><figcaption>{said}</figcaption>\n{picture}</figure>")
+            out.append(f"<figure><figcaption>{caption}</figcaption>\n{picture}</figure>")
         out.append("</div>")
     out.append(f"<h2>Settings</h2>\n{paragraphs(settings(outcome))}")
     if outcome.tried:
         chosen = [number for number, (setting, _) in enumerate(outcome.tried) if setting == outcome.setting]
         tried = [(setting, f"{score:.2f}") for setting, score in outcome.tried]
         out.append(table(("setting", "parse score, development"), tried, chosen=chosen))
-    out.append(f"<p>{escape(phases(outcome))}</p>\n<p>Made by <code>{escape(command)}</code>.</p>")
+    out.append(f"<p>{escape(phases(outcome))}</p>\n<p>Created with <code>{escape(command)}</code>.</p>")
     return page(title, out)
 
 
 def _bars(outcome: Outcome) -> str:
-    """The three parse scores as bars."""
-    left, width, high = 120, 5.2, 30  # pixels: of the names, of a point, of a row
+    """Return a bar chart of the three parse scores, as SVG."""
+    left, width, high = 120, 5.2, 30  # pixels: width of the names, width per point, height of a row
     lines = [
         f'<svg class="bars" viewBox="0 0 720 {3 * high + 34}" role="img" aria-label="parse scores" font-size="14" '
         'font-family="Helvetica, Arial, sans-serif">'
@@ -269,9 +271,7 @@ def _bars(outcome: Outcome) -> str:
         f'y="{3 * high + 24}" text-anchor="middle" fill="#57606a" font-size="12">{score}</text>'
         for score in range(0, 101, 20)
     ]
-    named = zip(
-        ("first choice", "reranked", "best possible"), ("#9aa3ad", "#2f6fb0", "#d4dae0"), rows(outcome), strict=True
-    )
+    named = zip(("first choice", "reranked", "oracle"), ("#9aa3ad", "#2f6fb0", "#d4dae0"), rows(outcome), strict=True)
     for row, (name, color, (_, scores)) in enumerate(named):
         y, long = 6 + row * high, width * scores.parse_score
         lines.append(

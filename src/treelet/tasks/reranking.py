@@ -1,4 +1,4 @@
-"""Parse reranking (Collins & Duffy 2001): a parser proposes, a kernel machine chooses."""
+"""Parse reranking (Collins & Duffy 2001): a kernel machine chooses among the candidates of a parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_integer, is_integer, plural, wrong
+from treelet.checks import article, check_integer, is_integer, plural, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.formats.files import PathLike, Source, open_source
 from treelet.formats.json_files import read_nbest
@@ -26,30 +26,31 @@ from treelet.vocabulary import current
 from treelet.work import generator
 
 Rows = NDArray[np.int64]
-LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # of each bracket that ends in a word
+LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # the last word of each bracket that ends with a word
 
 Ranker = VotedPerceptron | RankSVM | RankRLS
 
 
 @dataclass(frozen=True, eq=False)
 class CandidateParses:
-    """Sentences with their right trees, and for each the parses to choose from.
+    """Sentences with their gold trees and candidate parses.
 
     Parameters
     ----------
     gold : Treebank
-        The right tree of each sentence.
+        The gold tree of each sentence.
     trees : Treebank
-        All candidates.
-    logp : ndarray
-        Log probability of each candidate, by the parser.
+        The candidates of all sentences.
+    logp : ndarray of float
+        Log probability of each candidate, from the parser.
     qid : ndarray of int
-        The sentence of each candidate, ascending; each sentence has at least one.
+        Index of the sentence of each candidate, ascending. Each sentence has at least one candidate.
 
     Attributes
     ----------
     counts : BracketCounts
-        Constituents of each candidate that are in the right tree, as the paper's parse score counts them.
+        Number of matched, gold and proposed constituents of each candidate, for the parse score of
+        Collins & Duffy (2001).
 
     Examples
     --------
@@ -73,25 +74,52 @@ class CandidateParses:
         object.__setattr__(self, "logp", np.asarray(self.logp, dtype=np.float64))
         if not len(self.trees) == len(self.logp) == len(qid):
             raise ParameterError(
-                f"trees, logp and qid must be of one length, got {len(self.trees)}, {len(self.logp)} and {len(qid)}"
+                "'trees', 'logp' and 'qid' must have the same length. "
+                f"Got {len(self.trees):,}, {len(self.logp):,} and {len(qid):,} instead."
             )
         if len(qid) and not (np.array_equal(np.unique(qid), np.arange(len(self.gold))) and (np.diff(qid) >= 0).all()):
-            raise ParameterError("qid must be ascending, and every sentence 0, 1, ... must have a candidate")
+            raise ParameterError(
+                f"'qid' must be ascending, and each of the {plural(len(self.gold), 'sentence')} (0, 1, ...) "
+                "must have at least one candidate. Sort the candidates by sentence, and remove sentences without any."
+            )
         if self.counts is None:
             object.__setattr__(self, "counts", candidate_scores(self.gold, self.trees, qid))
 
-    # --- where candidates come from -----------------------------------------------------------------------------
+    # --- constructors -------------------------------------------------------------------------------------------
 
     @classmethod
     def parsed(cls, grammar: PCFG, gold: object, k: int = 100, *, n_jobs: int = 1, progress: bool = False) -> Self:
-        """The `k` best parses, by a grammar, of the words of each tree."""
+        """Parse the words of each gold tree with a grammar.
+
+        Parameters
+        ----------
+        grammar : PCFG
+        gold : Treebank or collection of trees
+            The gold trees.
+        k : int, default 100
+            Maximum number of candidates per sentence, at least 1.
+        n_jobs : int, default 1
+            Number of threads. -1 uses one thread per core.
+        progress : bool, default False
+            Show a progress bar on standard error.
+
+        Returns
+        -------
+        CandidateParses
+
+        Raises
+        ------
+        TreeError
+            If a sentence has no parse. A grammar from `PCFG.from_treebank` always returns at least a
+            fallback tree.
+        """
         bank = Treebank.of(gold)
         parsed = grammar.parse_all(_sentences(bank), k, n_jobs=n_jobs, progress=progress)
         if not np.array_equal(np.unique(parsed.qid), np.arange(len(bank))):
             missing = np.setdiff1d(np.arange(len(bank)), parsed.qid)
             raise TreeError(
-                f"sentence {missing[0]} has no parse under this grammar: leave it out, or use PCFG.from_treebank, whose "
-                "grammars always give one"
+                f"Sentence {missing[0]} has no parse under this grammar. Remove it, or use a grammar from "
+                "PCFG.from_treebank, which returns a fallback tree in this case."
             )
         return cls(bank, parsed.trees, parsed.logp, parsed.qid)
 
@@ -106,14 +134,33 @@ class CandidateParses:
         progress: bool = False,
         **options: Any,
     ) -> Self:
-        """The `k` best parses of each tree's words, by a grammar of the other folds' trees.
+        """Parse the words of each gold tree with a grammar estimated from the other folds.
 
-        So a ranker is trained on the kind of candidates that it meets later: a grammar that was estimated from the
-        very sentences it parses looks better than it is. `options` go to `PCFG.from_treebank`.
+        A grammar is too accurate on the sentences from which it was estimated. With jackknifing, the
+        candidates in training are similar to those of new sentences.
+
+        Parameters
+        ----------
+        gold : Treebank or collection of trees
+            The gold trees.
+        k : int, default 100
+            Maximum number of candidates per sentence, at least 1.
+        folds : int, default 10
+            Number of folds, from 2 to the number of trees.
+        n_jobs : int, default 1
+            Number of threads. -1 uses one thread per core.
+        progress : bool, default False
+            Show a progress bar on standard error.
+        **options
+            Options of `PCFG.from_treebank`.
+
+        Returns
+        -------
+        CandidateParses
         """
         bank = Treebank.of(gold)
         if not is_integer(folds, 2, len(bank)):
-            raise wrong("folds", f"{current().integer} from 2 to the {len(bank)} trees", folds)
+            raise wrong("folds", f"{current().integer} from 2 to the number of trees ({len(bank):,})", folds)
         order = np.arange(len(bank))
         parts = []
         with progress_bar(progress, "sentences", len(bank)) as advance:
@@ -135,11 +182,23 @@ class CandidateParses:
 
     @classmethod
     def read(cls, file: PathLike, *, on_error: str = "raise") -> tuple[Self, list[str]]:
-        """Another parser's lists, and the document of each sentence.
+        """Read the candidate lists of another parser.
 
-        One JSON object a line: ``{"gold": tree, "nbest": [[log probability, ..., tree], ...], "doc": name}``; what
-        stands between the log probability and the tree is passed over, and ``doc`` may be missing. ``on_error="skip"`` leaves out what is
-        not as it should be, and a warning says how many sentences were, and where the first ones are.
+        Parameters
+        ----------
+        file : path
+            A file with one JSON object per line:
+            ``{"gold": tree, "nbest": [[log probability, ..., tree], ...], "doc": name}``. Items between the
+            log probability and the tree are ignored. ``doc`` is optional.
+        on_error : {"raise", "skip"}, default "raise"
+            With ``"skip"``, malformed sentences are skipped. A warning reports their number and the
+            locations of the first ones.
+
+        Returns
+        -------
+        CandidateParses
+        list of str
+            The document of each sentence. Default: its line number.
         """
         gold, trees, logp, qid, documents, lines = [], [], [], [], [], []
         with open_source(file, on_error=on_error) as source:
@@ -163,7 +222,7 @@ class CandidateParses:
                     _check_words(source, lines[qid[row]], row - qid.index(qid[row]), gold[qid[row]], tree)
                 raise
 
-    # --- parts of it --------------------------------------------------------------------------------------------
+    # --- selection ----------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -177,7 +236,7 @@ class CandidateParses:
         )
 
     def sentences(self, which: Sequence[int] | NDArray[Any]) -> CandidateParses:
-        """Some of the sentences, in the given order, with their candidates."""
+        """Select sentences with their candidates, in the given order."""
         numbers = np.arange(len(self))[np.asarray(which)]
         starts = np.searchsorted(self.qid, np.arange(len(self) + 1))
         rows = [np.arange(starts[number], starts[number + 1]) for number in numbers]
@@ -185,19 +244,19 @@ class CandidateParses:
         return self._rows(np.concatenate(rows) if rows else np.zeros(0, np.int64), self.gold[numbers], qid)
 
     def sample(self, n: int = 20, random_state: Any = 0) -> CandidateParses:
-        """At most `n` random candidates a sentence, of which one is the best there is."""
+        """Draw at most `n` random candidates per sentence. The best candidate is always included."""
         check_integer("n", n)
         random = generator(random_state)
-        # A random order in which the best of each sentence comes first; then the first n of each.
+        # Take the first n of each sentence in a random order that begins with the best candidate.
         key = random.random(len(self.qid))
         key[best_of_group(self.counts.goodness, self.qid)] = -1.0
         order = np.lexsort((key, self.qid))
-        place = np.arange(len(order)) - np.searchsorted(self.qid, self.qid[order])
-        rows = np.sort(order[place < n])
+        position = np.arange(len(order)) - np.searchsorted(self.qid, self.qid[order])
+        rows = np.sort(order[position < n])
         return self._rows(rows, self.gold, self.qid[rows])
 
     def with_gold(self) -> CandidateParses:
-        """Each sentence's right tree, before its candidates, as one more candidate that the parser gives no probability."""
+        """Add the gold tree of each sentence as its first candidate, with log probability -inf."""
         n = np.arange(len(self))
         qid = np.concatenate([n, self.qid])
         rows = np.argsort(qid, kind="stable")
@@ -214,7 +273,7 @@ class CandidateParses:
 
     @staticmethod
     def concat(parts: Iterable[CandidateParses]) -> CandidateParses:
-        """The sentences of several, in order."""
+        """Concatenate the sentences of several collections."""
         parts = list(parts)
         shift = np.cumsum([0, *(len(part) for part in parts[:-1])])
         return CandidateParses(
@@ -226,72 +285,78 @@ class CandidateParses:
         )
 
     def table(self) -> Table:
-        """What kernels see, one row a candidate: ``"tree"``, and ``"logp"`` as a feature.
+        """Return a table for kernels, one row per candidate, with the columns ``"tree"`` and ``"logp"``.
 
-        The log probability is taken relative to that of the sentence's best candidate: only differences within a
-        sentence matter, and long sentences should not count for more.
+        The log probability is relative to that of the best candidate of the sentence. Only differences
+        within a sentence matter, and long sentences should not get a larger weight.
         """
         return Table({"tree": self.trees, "logp": self.relative_logp()[:, None]})
 
     def relative_logp(self) -> NDArray[np.float64]:
-        """Log probability of each candidate, less the best one's of the sentence; a fallback, which has none, counts as far below."""
+        """Return the log probability of each candidate minus that of the best candidate of its sentence.
+
+        A fallback tree, whose log probability is -inf, counts as -1000.
+        """
         return relative_logp(self.logp, self.qid)
 
     # --- scores -------------------------------------------------------------------------------------------------
 
     def best(self, scores: NDArray[np.float64]) -> Rows:
-        """The row of the largest score of each sentence; on a tie, the one with the larger log probability."""
+        """Return the row with the highest score of each sentence. Ties are broken by log probability."""
         order = np.lexsort((-self.relative_logp(), -scores, self.qid))
         rows: Rows = order[np.searchsorted(self.qid, np.arange(len(self)))]
         return rows
 
     def first(self) -> Rows:
-        """The rows of the parser's first choices: the largest log probability of each sentence."""
+        """Return the rows of the parser's first choices, which have the highest log probability of each sentence."""
         return best_of_group(self.relative_logp(), self.qid)
 
     def score(self, rows: Rows) -> float:
-        """The parse score of one chosen candidate a sentence, in percent."""
+        """Return the parse score of one chosen candidate per sentence, in percent."""
         return self.counts[rows].parse_score
 
     @property
     def first_score(self) -> float:
-        """The parse score of the parser's first choices."""
+        """Parse score of the parser's first choices, in percent."""
         return self.score(self.first())
 
     @property
     def oracle_score(self) -> float:
-        """The parse score of the best candidates: no choice can do better."""
+        """Parse score of the best candidates (oracle), in percent: the upper bound for reranking."""
         return oracle(self.counts, self.qid).parse_score
 
 
 def _check_list(source: Source, number: int, right: str, trees: list[str]) -> None:
-    """Whether there are candidates of the right words; and that they are trees, where others are read all the same."""
+    """Check that a sentence has candidates with the words of the gold tree and, with on_error="skip", that all are trees."""
     if not trees:
-        raise source.error("this sentence has no candidates: leave it out", number)
+        raise source.error("this sentence has no candidates. Remove the line, or pass on_error='skip'.", number)
     words, thorough = LAST_WORDS.findall(right), source.on_error == "skip"
     if thorough:
         _check_words(source, number, None, right, right)
     for place, tree in enumerate(trees):
-        if thorough or LAST_WORDS.findall(tree) != words:  # in haste; they may be equal all the same
+        if thorough or LAST_WORDS.findall(tree) != words:  # a quick test that can fail for equal words
             _check_words(source, number, place, right, tree)
 
 
 def _check_words(source: Source, line: int, place: int | None, gold: str, tree: str) -> None:
-    """Raise the error of a tree that cannot be read, or has other words than the gold one."""
-    what = "the gold tree" if place is None else f"candidate {place}"
+    """Raise an error if a tree cannot be read, or if its words differ from those of the gold tree."""
+    name = "the gold tree" if place is None else f"candidate {place}"
     try:
         own, right = Tree.parse(tree).words(), Tree.parse(gold).words()
     except FormatError as error:
-        raise source.error(f"{what}: {error.message}", line) from None
+        raise source.error(f"{name}: {error.message}", line) from None
     if own != right:
-        raise source.error(f"{what} has other words than the gold tree", line)
+        raise source.error(
+            f"the words of {name} differ from those of the gold tree. All candidates must have the same words.", line
+        )
 
 
 def _sentences(bank: Treebank) -> list[list[str]]:
     out = []
     for number, tree in enumerate(bank):
         if tree is None or not tree.children:
-            raise TreeError(f"tree {number} is missing or a lone word: leave it out")
+            reason = "missing" if tree is None else f"the single word {tree.label!r}"
+            raise TreeError(f"Tree {number} is {reason}. Remove it: a gold tree needs a label above its words.")
         out.append(tree.words())
     return out
 
@@ -303,7 +368,7 @@ def _joined(parts: list[BracketCounts]) -> BracketCounts:
 
 
 def reranking_kernel(trees: Kernel | None = None, logp: float = 0.1) -> Kernel:
-    """A tree kernel on the candidates, and the parser's log probability as one more feature of weight `logp`.
+    """Return the sum of a tree kernel on the candidates and the parser's log probability with weight `logp`.
 
     >>> reranking_kernel()
     On('tree', SubsetTree(lam=0.3)) + 0.1 * On('logp', Linear())
@@ -313,18 +378,18 @@ def reranking_kernel(trees: Kernel | None = None, logp: float = 0.1) -> Kernel:
 
 
 class Reranker:
-    """Learns to choose among a parser's candidates.
+    """Choose among the candidates of a parser with a learned ranking.
 
     Parameters
     ----------
     ranker : VotedPerceptron, RankSVM or RankRLS, optional
-        What learns. By default a perceptron of three passes with `reranking_kernel`. Its kernel works on
-        `CandidateParses.table`, so trees are reached by ``On("tree", ...)``.
-    candidates : int, optional
-        How many of each sentence's candidates it is trained on: 20 random ones, the best among them, as in the paper;
-        None takes all.
-    random_state : int, RandomState or None
-        For the choice of these.
+        The learner. Default: a `VotedPerceptron` with three epochs and `reranking_kernel`. Its kernel is
+        applied to `CandidateParses.table`, so tree kernels are written ``On("tree", ...)``.
+    candidates : int or None, default 20
+        Maximum number of candidates per training sentence. They are drawn at random and include the best
+        candidate, as in Collins & Duffy (2001). None uses all.
+    random_state : int, RandomState or None, default 0
+        Source of randomness for the choice of candidates.
 
     Examples
     --------
@@ -341,30 +406,34 @@ class Reranker:
     def __init__(self, ranker: Ranker | None = None, *, candidates: int | None = 20, random_state: Any = 0) -> None:
         if ranker is not None and not isinstance(ranker, Ranker):
             raise InputTypeError(
-                f"a ranker is needed (VotedPerceptron, RankSVM or RankRLS), got {type(ranker).__name__}"
+                "The 'ranker' parameter of Reranker must be a VotedPerceptron, RankSVM or RankRLS. "
+                f"Got {article(type(ranker).__name__)} instead."
             )
         self.ranker = ranker if ranker is not None else VotedPerceptron(kernel=reranking_kernel(), epochs=3)
         self.candidates, self.random_state = candidates, random_state
 
     def fit(self, parses: CandidateParses) -> Self:
-        """Learn from sentences whose right trees are known."""
-        part = parses if self.candidates is None else parses.sample(self.candidates, self.random_state)
-        self.ranker.fit(part.table(), part.counts.goodness, part.qid)
+        """Train on sentences with gold trees."""
+        sampled = parses if self.candidates is None else parses.sample(self.candidates, self.random_state)
+        self.ranker.fit(sampled.table(), sampled.counts.goodness, sampled.qid)
         return self
 
     def scores(self, parses: CandidateParses) -> NDArray[np.float64]:
-        """The score of every candidate: only comparisons within a sentence mean something."""
+        """Return one score per candidate. Scores are comparable only within a sentence."""
         return np.asarray(self.ranker.predict(parses.table(), parses.qid), dtype=np.float64)
 
     def choose(self, parses: CandidateParses) -> Rows:
-        """The row of the chosen candidate of each sentence; on a tie, the one with the larger log probability."""
+        """Return the row of the chosen candidate of each sentence. Ties are broken by log probability."""
         return parses.best(self.scores(parses))
 
 
 def random_split(n: int, sizes: Sequence[int], random_state: Any) -> list[Rows]:
-    """Disjoint random parts of ``range(n)`` of the given sizes, each in ascending order."""
+    """Return disjoint random subsets of ``range(n)`` of the given sizes, each in ascending order."""
     if sum(sizes) > n or min(sizes) < 1:
-        raise ParameterError(f"parts of {', '.join(map(str, sizes))} sentences cannot be made of {n:,}: choose sizes")
+        raise ParameterError(
+            f"{plural(n, 'sentence')} cannot be split into sets of {', '.join(map(str, sizes))}. "
+            f"Every size must be at least 1, and their sum at most {n:,}."
+        )
     order = generator(random_state).permutation(n)
     ends = np.cumsum(sizes)
     return [np.sort(order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]

@@ -1,4 +1,4 @@
-"""Semantic roles and relations as examples with several parts, and the kernels on them, over trees or over forests."""
+"""Kernels for semantic roles and relations, on trees or forests, and tables of examples for them."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ from treelet.structures.spans import Span
 A = TypeVar("A")
 B = TypeVar("B")
 
-LINEAR_ALPHA, POLYNOMIAL_ALPHA = 0.4, 0.23  # conventions
+LINEAR_ALPHA, POLYNOMIAL_ALPHA = 0.4, 0.23  # the values commonly used
 
 
 def hybrid(
     theta: float = 0.5, lam: float = 0.4, *, forest: bool = False, leaves: bool = False, normalized: bool = True
 ) -> Kernel:
-    r"""The hybrid kernel for semantic roles of Che et al. (2006): paths, and what the arguments consist of.
+    r"""Return the hybrid kernel for semantic roles of Che et al. (2006): a path kernel plus a constituent kernel.
 
     .. math:: K = \theta K_{path} + (1 - \theta) K_{constituent}
 
     Parameters
     ----------
-    theta : float in [0, 1]
-        The weight of the paths. By default both count alike, which says nothing about the data.
-    lam : float in (0, 1]
-        The decay of the tree kernels. 0.4 is what Moschitti (2006) found best for subset trees.
-    forest : bool
-        True where the columns have forests: `ForestKernel` instead of `SubsetTree`.
-    leaves : bool
-        Whether words count without their tags, as in `SubsetTree`.
-    normalized : bool
-        True to normalize each of the two, so that a large constituent does not outweigh its path.
+    theta : float, default 0.5
+        Weight of the path kernel, in [0, 1]. The default gives both kernels the same weight and is not
+        tuned for any data.
+    lam : float, default 0.4
+        Decay per production, in (0, 1]. 0.4 was the best value for subset trees in Moschitti (2006).
+    forest : bool, default False
+        Whether the columns contain forests. If so, `ForestKernel` replaces `SubsetTree`.
+    leaves : bool, default False
+        Whether equal words match even if their tags differ, as in `SubsetTree`.
+    normalized : bool, default True
+        Whether to normalize both kernels. Otherwise a large constituent dominates its path.
 
     Returns
     -------
     Kernel
-        On examples with the columns ``"path"`` and ``"constituent"``.
+        A kernel on examples with the columns ``"path"`` and ``"constituent"``.
 
     Examples
     --------
@@ -68,7 +69,7 @@ def composite(
     leaves: bool = False,
     normalized: bool = True,
 ) -> Kernel:
-    r"""The composite kernel for relations of Zhang et al. (2006): features of the entities, and the tree around them.
+    r"""Return the composite kernel for relations of Zhang et al. (2006): entity features plus a tree kernel.
 
     .. math:: K = \alpha\, (K_{features} + 1)^{degree} + (1 - \alpha) K_{tree}
 
@@ -76,29 +77,30 @@ def composite(
 
     Parameters
     ----------
-    alpha : float in [0, 1], optional
-        The weight of the features. By default 0.4 with degree 1, and 0.23 above, where the first kernel has larger
-        values.
-    degree : int of at least 1
-        1 is the linear combination. 2, the polynomial expansion, adds pairs of features.
-    lam : float in (0, 1]
-        The decay of the tree kernel.
-    forest : bool
-        True where the column has forests: `ForestKernel` instead of `SubsetTree`.
-    leaves : bool
-        Whether words count without their tags, as in `SubsetTree`.
-    normalized : bool
-        True to normalize both, the features before they are expanded.
+    alpha : float, optional
+        Weight of the feature kernel, in [0, 1]. Default: 0.4 with degree 1; 0.23 with a higher degree, at
+        which the feature kernel has larger values.
+    degree : int, default 2
+        Degree of the polynomial, at least 1. 1 is the linear combination; 2 adds pairs of features.
+    lam : float, default 0.4
+        Decay per production of the tree kernel, in (0, 1].
+    forest : bool, default False
+        Whether the column ``"tree"`` contains forests. If so, `ForestKernel` replaces `SubsetTree`.
+    leaves : bool, default False
+        Whether equal words match even if their tags differ, as in `SubsetTree`.
+    normalized : bool, default True
+        Whether to normalize both kernels. Features are normalized before the polynomial expansion.
 
     Returns
     -------
     Kernel
-        On examples with the columns ``"features"`` and ``"tree"``.
+        A kernel on examples with the columns ``"features"`` and ``"tree"``.
 
     Notes
     -----
-    The two default weights, degree 2 and the decay 0.4 are as commonly used with this kernel. They have not been
-    checked against the text of the paper, and nothing says that they suit other data: choose them by cross-validation.
+    The two default weights, degree 2 and decay 0.4 are the values commonly used with this kernel. They
+    have not been compared with the text of the paper, and they may not suit other data. Choose them by
+    cross-validation.
 
     Examples
     --------
@@ -129,7 +131,7 @@ def _tree(column: str, lam: float, forest: bool, leaves: bool, normalized: bool)
 
 def _check_weight(name: str, value: object) -> None:
     if not is_number(value, 0, 1):
-        raise wrong(name, "a number from 0 to 1", value)
+        raise wrong(name, "a number in [0, 1]", value)
 
 
 # --- examples ---------------------------------------------------------------------------------------------------
@@ -138,16 +140,21 @@ def _check_weight(name: str, value: object) -> None:
 def role_table(
     instances: Iterable[tuple[Forest | ForestIndex, int, NodeLike]], *, mark: bool = True, argument: bool = False
 ) -> Table:
-    """Predicates and arguments as a Table with the columns ``"path"`` and ``"constituent"``, for `hybrid`.
+    """Return predicates and arguments as a table with the columns ``"path"`` and ``"constituent"``, for `hybrid`.
 
     Parameters
     ----------
     instances : iterable of (forest, predicate, node)
-        As `path_forest` takes them. The index of a forest is kept for the instances that follow it.
-    mark : bool
-        Whether argument and predicate are marked in paths.
-    argument : bool
-        Also a column ``"argument"``, of `argument_forest`.
+        Arguments of `path_forest`. Consecutive instances of the same forest share one index.
+    mark : bool, default True
+        Whether the labels of the argument and the predicate are marked in paths.
+    argument : bool, default False
+        Whether to add a column ``"argument"`` with the results of `argument_forest`.
+
+    Returns
+    -------
+    Table
+        One row per instance.
 
     Examples
     --------
@@ -175,16 +182,22 @@ def relation_table(
     mark: str | None = "node",
     labels: tuple[str, str] = ("E1", "E2"),
 ) -> Table:
-    """Pairs of entities as a Table with the columns ``"tree"`` and ``"features"``, for `composite`.
+    """Return pairs of entities as a table with the columns ``"tree"`` and ``"features"``, for `composite`.
 
     Parameters
     ----------
     instances : iterable of (forest, first, second)
-        As `enclosed_forest` takes them. The index of a forest is kept for the instances that follow it.
-    features : list, optional
-        A dict of numbers for each instance, as `treelet.cuts.indicators` makes them; none: no such column.
+        Arguments of `enclosed_forest`. Consecutive instances of the same forest share one index.
+    features : list of dict, optional
+        Numeric features of each instance, for example from `treelet.cuts.indicators`. By default, there is
+        no column ``"features"``.
     mark, labels
-        As those of `enclosed_forest`.
+        As in `enclosed_forest`.
+
+    Returns
+    -------
+    Table
+        One row per instance.
 
     Examples
     --------

@@ -46,7 +46,14 @@ def _zarr() -> Any:
 
 @lru_cache(1)
 def _apart() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, "treelet zarr")
+    """Return a pool with one running thread.
+
+    The thread must run before the first work is submitted. If an interrupt hit `submit` while it
+    starts a thread, the pool would not know that thread, and would start another one beside it.
+    """
+    pool = ThreadPoolExecutor(1, "treelet zarr")
+    pool.submit(int).result()
+    return pool
 
 
 if hasattr(os, "register_at_fork"):
@@ -60,10 +67,11 @@ def _undivided(work: Callable[[], Any]) -> Any:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
+    pool = _apart()
     try:
-        return _apart().submit(work).result()
+        return pool.submit(work).result()
     except BaseException:
-        _apart().submit(int).result()  # wait for the end of `work`
+        pool.submit(int).result()  # wait for the end of `work`
         raise
 
 
