@@ -19,7 +19,9 @@ import treelet as tl
 from conftest import fail, process, run, succeed
 from messages import cli as messages
 from messages.common import cannot_be
+from treelet.cli.grid import DECAYS, PRICES
 from treelet.cli.options import kernel_from_options
+from treelet.formats.base import FORMATS
 
 TREES = [
     "(S (NP (D the) (N cat)) (VP (V sat)))",
@@ -371,6 +373,19 @@ def test_doctor_without_the_optional_packages(monkeypatch: pytest.MonkeyPatch) -
 
 
 # --- the process ------------------------------------------------------------------------------------------------
+
+
+def test_help_lists_the_suffixes_of_formats_and_the_values_of_the_grid() -> None:
+    text = " ".join(succeed("convert", "--help").stdout.split())
+    own = {name: kind for name, kind in FORMATS.items() if kind.read.__module__.startswith("treelet.")}  # not of tests
+    writable = {name: kind.suffixes for name, kind in own.items() if kind.write is not None}
+    assert len(writable) == 6
+    assert all(f"{name} ({', '.join(suffixes)})" in text for name, suffixes in writable.items())
+    text = " ".join(succeed("train", "--help").stdout.split())
+    values = {name: ",".join(f"{value:g}" for value in DECAYS["pt"][name]) for name in ("lam", "mu")}
+    assert DECAYS["sst"]["lam"] == DECAYS["pt"]["lam"]
+    assert f"lam {values['lam']} (st: {','.join(f'{value:g}' for value in DECAYS['st']['lam'])})" in text
+    assert f"mu {values['mu']}, C {','.join(f'{value:g}' for value in PRICES)}." in text
 
 
 def test_version_and_help() -> None:

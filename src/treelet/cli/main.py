@@ -44,7 +44,7 @@ from treelet.vocabulary import speaking
 
 FAILED, INTERNAL, PIPE_CLOSED = 2, 3, 141
 TERMINATING = ("SIGTERM", "SIGHUP")  # the latter is sent when a terminal is closed; Windows does not have it
-SUMMARY = """Compare, search and classify trees by the fragments they share.
+SUMMARY = """Classify, rank, search and compare trees by the fragments that they share.
 
 Run treelet COMMAND --help for the options of a command.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treelet.cli.options import JobsOption, ProgressOption, among, one_of, wrong_value
+from treelet.cli.options import COLUMN, JobsOption, ProgressOption, among, one_of, wrong_value
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeError
@@ -79,7 +79,8 @@ def command(
         WRITTEN,
     ] = "-",
     k: Annotated[
-        int | None, typer.Option("--k", metavar="N", help="Number of trees per sentence, best first.  [default: 1]")
+        int | None,
+        typer.Option("--k", metavar="N", help="Number of trees per sentence, best first.  [default: 1]"),
     ] = None,
     forest: Annotated[
         bool, typer.Option("--forest", help="Write one packed forest per sentence instead of trees, as JSON lines.")
@@ -95,14 +96,14 @@ def command(
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Remove nodes that occur only in trees more than NUMBER below the best log probability; none keeps all nodes. For --forest.  [default: 8.0]",
+            help="Keep only nodes of trees whose log probability is within NUMBER of the best tree; none keeps all nodes. For --forest.  [default: 8.0]",
         ),
     ] = None,
     picture: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the first parse to a file ending in .svg, .png, .pdf or .tex. With --forest, draw the first forest; .tex is then unavailable.",
+            help="Draw the best parse of the first sentence that has a parse, to a file ending in .svg, .png, .pdf or .tex. With --forest, draw the forest of this sentence; .tex is then unavailable.",
         ),
         WRITTEN,
     ] = None,
@@ -110,7 +111,7 @@ def command(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Prune chart symbols more than NUMBER below the best log probability of their span. Faster, but no longer exact.  [default: no pruning]",
+            help="Drop labels of a span that are more than NUMBER below the best log probability of this span. Faster, but not exact.  [default: drop nothing]",
         ),
     ] = None,
     markov: Annotated[
@@ -125,7 +126,7 @@ def command(
         typer.Option(
             metavar="WHICH",
             autocompletion=among(*PARENTS),
-            help="Distinguish equal labels with different parents: off, phrases, or tags (phrases and tags); for --treebank.  [default: off]",
+            help="Distinguish equal labels with different parents: off, phrases, or tags (phrases and tags); for --treebank. phrases is parent=True in Python.  [default: off]",
         ),
     ] = None,
     min_count: Annotated[
@@ -139,12 +140,15 @@ def command(
     ] = False,
     column: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Tree column to use when rows contain several trees; for --treebank."),
+        typer.Option(metavar="NAME", help=f"{COLUMN} For --treebank."),
     ] = None,
     reading: Reading,
     save_grammar: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Save the grammar, as JSON (.json) or text. SENTENCES can then be omitted."),
+        typer.Option(
+            metavar="FILE",
+            help="Save the grammar, as JSON (.json) or text. If SENTENCES and --text are missing, nothing is parsed.",
+        ),
         WRITTEN,
     ] = None,
     skip_empty: Annotated[
@@ -158,9 +162,11 @@ def command(
     The format trees has one tree per line. The format tsv has the columns line number, rank, log probability and tree. The format json has one object per line.
     Ranks start at 1, and logarithms are natural.
 
-    If a sentence has no parse, a grammar with a fallback returns the most probable pieces under the root FALLBACK.
+    If a sentence has no parse, a grammar with a fallback covers the sentence with the fewest possible pieces, under the root FALLBACK.
     Without a fallback, the output is an empty line (trees), rank 0 (tsv) or an empty list (json), and the exit code is 1.
     Grammars estimated from a treebank have a fallback.
+
+    --format, --skip-bad, --label-column, --tree-column and --option apply to the treebank. --encoding also applies to SENTENCES.
 
     Example: treelet parse --treebank wsj.mrg --text "What time is it ?" --k 10
     """

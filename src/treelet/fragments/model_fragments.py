@@ -137,7 +137,9 @@ def explain_output(
         OtherShare(term.kernel_term.inner.kernel, float(signs @ _scores(linear, term, X))) for term in linear.others
     ]
     complete = complete and len(shares) <= limit
-    return Explanation(linear.output, score, shares[:limit], intercept, others, attribution.listed(), complete, exact)
+    return Explanation(
+        linear.output, score, shares[:limit], intercept, others, attribution.listed(), complete, exact, linear.is_class
+    )
 
 
 def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
