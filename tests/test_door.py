@@ -30,7 +30,7 @@ def test_import_is_light() -> None:
 
 
 def test_names() -> None:
-    assert len(tl.__all__) <= 49
+    assert len(tl.__all__) <= 55
     assert len(set(tl.__all__)) == len(tl.__all__)
     assert dir(tl) == sorted(tl.__all__)
     for name in tl.__all__:
@@ -70,6 +70,19 @@ def test_gram_is_a_function_whatever_was_imported_before(first: int) -> None:
         "import inspect, sys, treelet\n" + "".join(f"{step}\n{check}" for step in steps) + "from treelet import gram\n"
         "from treelet.gram import gram as same, parse_memory\n"
         "assert gram is same is treelet.gram\n"
+    )
+
+
+@pytest.mark.parametrize("first", ["treelet.draw", "import treelet.draw.svg", "from treelet.draw import latex"])
+def test_draw_is_a_function_whatever_was_imported_before(first: str) -> None:
+    run_python(
+        f"import inspect, sys, treelet\n{first}\n"
+        "assert inspect.isfunction(treelet.draw)\n"
+        "assert inspect.ismodule(sys.modules['treelet.draw'])\n"
+        "from treelet import draw\n"
+        "from treelet.draw import draw as same, Drawing\n"
+        "assert draw is same is treelet.draw\n"
+        "assert isinstance(treelet.draw('(S a)', style='plain'), Drawing)\n"
     )
 
 

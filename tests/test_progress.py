@@ -7,18 +7,23 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+import treelet as tl
 from conftest import run_python
 from treelet import progress
+from treelet.gram.executors import base
 
 LINE = re.compile(r"work: \d of 5, \d+ s elapsed(, about \d+ s left)?")
 
 WORK = """
 import time
 from treelet import progress
+from treelet.gram.executors import base
 progress.PATIENCE = 0.0
 with progress.progress_bar(True, "work", 5) as advance:
     for _ in range(5):
@@ -133,3 +138,20 @@ def test_a_bar_on_a_terminal() -> None:
 
 def test_importing_loads_no_rich() -> None:
     assert run_python(WORK + "import sys\nprint('rich' in sys.modules)") == "False\n"
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_matrix_advances_more_than_once_per_tile(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """A tile of a large matrix can take a minute, so the count must not wait for the end of a tile."""
+    counts: list[int] = []
+
+    @contextmanager
+    def recorded(wanted: bool, what: str, total: int) -> Iterator[progress.Advance]:
+        yield counts.append
+        assert sum(counts) == total
+
+    monkeypatch.setattr(base, "progress_bar", recorded)
+    n = 1000 if threads == 1 else 4000  # tiles of 84 rows
+    trees = [f"(S (A a{number % 7}) (B b{number % 5}))" for number in range(n)]
+    tl.nearest(tl.SubsetTree(), trees, k=1, n_jobs=threads, progress=True)
+    assert max(counts) <= 64 * n

@@ -33,7 +33,7 @@ def __dir__() -> list[str]:
 
 
 class _Door(ModuleType):
-    """A module in which `treelet.gram` is a function, although a package has the same name.
+    """A module in which `gram` and `draw` are functions, although packages have the same names.
 
     Python sets an imported package as an attribute of its parent. This class sets the function of
     that name instead. ``tl.gram`` is therefore always the function, regardless of previous imports.

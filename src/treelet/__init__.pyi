@@ -1,6 +1,6 @@
 """What users type, listed once: type checkers and editors read this file, and so does `__init__.py`.
 
-A name that stands here is loaded from its package when it is first used. At most 49: what is rarer is in its package.
+A name that stands here is loaded from its package when it is first used. At most 55: what is rarer is in its package.
 """
 
 from treelet import (
@@ -17,6 +17,7 @@ from treelet import (
     testing as testing,
 )
 from treelet.corpora import diff as diff
+from treelet.draw import draw as draw
 from treelet.errors import TreeletError as TreeletError
 from treelet.fragments import (
     explain as explain,

@@ -31,7 +31,8 @@ def tell(text: str) -> None:
 def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
     """Show the progress of a computation, if `wanted`.
 
-    The context manager yields a function that takes the number of steps done since its last call.
+    The context manager yields a function that takes the number of steps done since its last call. Several threads may
+    call this function.
 
     A terminal shows a bar, which pulses until the first step is done. A notebook shows a line that
     is updated in place. Otherwise (a pipe, a log), lines are written to standard error:
@@ -103,7 +104,8 @@ def _repeated(state: _Progress, show: Callable[[_Progress], None], first: float,
             show_if_due()
 
     def advance(steps: int) -> None:
-        state.done += steps
+        with lock:
+            state.done += steps
         show_if_due()
 
     watcher = threading.Thread(target=watch, name="treelet progress", daemon=True)

@@ -39,6 +39,7 @@ NO_FILES = {
     "balanced",
     "ovr|ovo",
     "cpu|cuda",
+    "color|plain",
 }
 """What texts stand for that are no names of files. A new one belongs here, or its parameter is marked READ or WRITTEN."""
 

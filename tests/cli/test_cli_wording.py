@@ -115,6 +115,7 @@ def test_no_wrong_value_is_told_of_in_python(
         "parse": ["--treebank", "a.tsv", "--text", "a b"] if option != "--grammar" else ["--text", "a b"],
         "rerank": ["a.tsv", "--sizes", "2,1,1"] if option != "--nbest" else ["--sizes", "2,1,1"],
         "convert": ["a.tsv", "out.tsv"],
+        "draw": ["(A a)", "-o", "out.svg"],
     }
     more = {"--mu": ["-k", "pt"], "--prune": ["--forest"], "--column": ["--format", "tsv"]}.get(option, [])
     result = run(name, *needed.get(name, []), *more, option, value)

@@ -375,8 +375,9 @@ def test_latex_compiles(tmp_path: Path) -> None:
     words = [word for word in NASTY if word.isascii()]
     tree = tl.Tree("S", [tl.Tree(word, [word]) for word in words])
     parse = tl.Dependencies.from_heads(words, words, [0, *[1] * (len(words) - 1)], words)
-    body = "\n\n".join(map(latex, (tree, parse, tl.Tree("x"))))
-    source = f"\\documentclass{{article}}\\usepackage{{forest,tikz-dependency}}\\begin{{document}}\n{body}\n\\end{{document}}\n"
+    plain = latex(tl.Tree("TOP", [tree]), style="plain", triangles=["S"])
+    body = "\n\n".join([*map(latex, (tree, parse, tl.Tree("x"))), latex(tree, style="plain"), plain])
+    source = f"\\documentclass{{article}}\\usepackage[linguistics]{{forest}}\\usepackage{{tikz-dependency}}\\begin{{document}}\n{body}\n\\end{{document}}\n"
     (tmp_path / "t.tex").write_text(source)
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)

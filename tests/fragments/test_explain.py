@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.svm import LinearSVC
 
 import treelet as tl
 from definitions.fragments import at_node, norm, vector
@@ -18,8 +22,10 @@ from messages import fragments as messages
 from messages.common import SMALLER_LAM, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError
+from treelet.explorer.workspace import ModelView
 from treelet.kernels.fragments import search
 from treelet.learn.model import CompressedModel
+from treelet.report import report
 from treelet.testing.strategies import banks, trees
 
 KERNELS = {
@@ -356,3 +362,31 @@ def test_more_than_there_are() -> None:
         assert tl.explain(model, trees[0], limit=10**30).fragments == tl.explain(model, trees[0], limit=100).fragments
         assert tl.top_fragments(model, 10**30) == tl.top_fragments(model, 1000)
         assert tl.shared_fragments(*trees, kernel, 10**30) == tl.shared_fragments(*trees, kernel, 1000)
+
+
+def test_searches_and_pipelines_are_explained_by_their_best_or_last_estimator() -> None:
+    X = ["(NP (D the) (N apple))", "(NP (D the) (N pear))", "(NP (D an) (N apple))", "(NP (D a) (N pear))"] * 2
+    y = ["a", "b"] * 4
+    step = tl.KernelSVC(tl.SubsetTree(lam=0.5))
+    search = GridSearchCV(step, {"C": [1, 10]}, cv=2).fit(X, y)
+    pipeline = Pipeline([("nothing", "passthrough"), ("svc", step)]).fit(X, y)
+    both = GridSearchCV(Pipeline([("svc", step)]), {"svc__C": [1, 10]}, cv=2).fit(X, y)
+    for model, inner in ((search, search.best_estimator_), (pipeline, pipeline[-1]), (both, both.best_estimator_[-1])):
+        assert tl.explain(model, X[0]).fragments == tl.explain(inner, X[0]).fragments
+        assert tl.top_fragments(model, 3) == tl.top_fragments(inner, 3)
+        assert report(model, X, y).figures == report(inner, X, y).figures
+        assert ModelView(model, "m").model is inner
+    calls = [lambda m: tl.explain(m, X[0]), lambda m: tl.top_fragments(m, 3), lambda m: report(m, X, y)]
+    without_best = GridSearchCV(step, {"C": [1]}, cv=2, refit=False).fit(X, y)
+    transforming = Pipeline([("same", FunctionTransformer()), ("svc", step)])
+    sketch = tl.TreeSketch(tl.SubsetTree()).fit(X)
+    for model, message in (
+        (GridSearchCV(step, {"C": [1]}), messages.NO_BEST_ESTIMATOR),
+        (without_best, messages.NO_BEST_ESTIMATOR),
+        (transforming, messages.TRANSFORMS_FIRST),
+        (Pipeline([("sketch", sketch), ("svc", LinearSVC())]), messages.nothing_to_explain("LinearSVC")),
+        (sketch, messages.nothing_to_explain("TreeSketch")),
+    ):
+        for call in calls:
+            with pytest.raises(InputTypeError, match=message):
+                call(model)

@@ -21,6 +21,7 @@ from sklearn.semi_supervised import LabelSpreading
 import treelet as tl
 from messages import learn as messages
 from messages.common import TRUE_OR_FALSE, at_least, at_most, nothing_to_search, one_of, wrong_parameter
+from treelet.kernels.wrapped import without_excess
 from treelet.testing import check_estimator
 from treelet.testing.strategies import trees
 
@@ -258,3 +259,27 @@ def test_what_is_wrong_is_said(bank):
         clone(search).kneighbors(TREES)
     with pytest.raises(tl.TreeletError, match=nothing_to_search("Nearest", got=1)):
         tl.Nearest(KERNEL).fit(TREES[:1]).kneighbors()
+
+
+@pytest.mark.parametrize("inner", [tl.PartialTree(lam=0.4, mu=0.4), tl.SubsetTree(lam=0.37), tl.Subtree(lam=0.3)])
+def test_values_of_a_normalized_kernel_do_not_exceed_1(inner: tl.kernels.Kernel) -> None:
+    kernel, bank = inner.normalized(), tl.datasets.flights(200)
+    assert tl.gram(kernel, bank, bank).max() > 1  # rounding, which the matrix keeps
+    search = tl.Nearest(kernel).fit(bank)
+    found = [
+        tl.nearest(kernel, bank, bank, k=3)[0],
+        tl.nearest(kernel, bank, bank, k=3, n_jobs=2)[0],
+        tl.nearest(kernel, bank, bank, threshold=0.5, graph=True).data,
+        tl.nearest(tl.On("tree", kernel), tl.structures.Table({"tree": bank}), k=3, graph=True).data,
+        search.kneighbors(bank, 3)[0],
+        *search.threshold_neighbors(0.5, bank)[0],
+    ]
+    for values in found:
+        assert values.max() <= 1
+    large = tl.nearest(inner, bank, bank, k=1)[0]  # without normalization, nothing changes
+    np.testing.assert_allclose(large[:, 0], tl.gram(inner, bank).max(axis=1))
+
+
+def test_only_rounding_is_removed() -> None:
+    values = np.array([0.5, 1.0, 1 + 1e-15, -1 - 1e-15, 1.01, -1.01, -np.inf])
+    assert without_excess(values).tolist() == [0.5, 1.0, 1.0, -1.0, 1.01, -1.01, -np.inf]

@@ -15,13 +15,14 @@ import pytest
 import scipy.sparse as sp
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 
 import treelet as tl
-from conftest import binary, round_trip, signed
+from conftest import binary, round_trip, run_python, signed
 from messages import learn as messages
 from messages.common import CUT_SHORT, cannot_be, wrong_parameter
 from treelet.learn import CompressedModel
-from treelet.learn.encoding import register
+from treelet.learn.encoding import BANKS, register
 from treelet.learn.persist import MAGIC, PREFIX, VERSION
 from treelet.learn.terms import node_weights
 
@@ -200,13 +201,18 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     with pytest.raises(NotFittedError):
         tl.save(tl.KernelSVC(), tmp_path / "m")
     with pytest.raises(
-        tl.errors.InputTypeError, match=messages.cannot_be_saved("a list", r".* RLS, RankRLS, RankSVM, .*Voted")
+        tl.errors.InputTypeError,
+        match=messages.cannot_be_saved("a list", r".* RLS, RLSPath, RankRLS, RankSVM, .*Voted"),
     ):
         tl.save([], tmp_path / "m")
     search = GridSearchCV(tl.KernelSVC(), {"C": [1]}, cv=2).fit(TREES, LABELS)
+    pipeline = make_pipeline(tl.KernelSVC())
+    grid_over_pipeline = GridSearchCV(pipeline, {"kernelsvc__C": [1]}, cv=2).fit(TREES, LABELS)
     for wrong, instead in (
         (search, messages.SAVE_THE_BEST_ESTIMATOR),
-        (make_pipeline(tl.KernelSVC()), messages.KEEP_WITH_JOBLIB),
+        (grid_over_pipeline, messages.SAVE_THE_BEST_LAST_STEP),
+        (make_pipeline(tl.KernelSVC()), messages.SAVE_THE_LAST_STEP),
+        (make_pipeline(tl.TreeSketch(KERNEL), LinearSVC()), messages.KEEP_WITH_JOBLIB),
         (KERNEL, messages.KEEP_ITS_REPR),
         ("m", messages.MODEL_COMES_FIRST),
     ):
@@ -219,6 +225,24 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir()), "something was left behind"
     with pytest.raises(tl.errors.FileError, match=cannot_be("written")):
         tl.save(tl.KernelSVC(KERNEL).fit(TREES, LABELS), tmp_path / "no" / "m")
+
+
+def test_the_list_of_what_can_be_saved_is_complete(tmp_path: Path) -> None:
+    program = (
+        "import treelet as tl\n"
+        "try:\n"
+        f"    tl.save([], {str(tmp_path / 'm')!r})\n"
+        "except tl.TreeletError as error:\n"
+        "    print(error)\n"
+    )
+    listed = run_python(program).partition("types: ")[2].rstrip(".\n").split(", ")
+    public = [getattr(tl.learn, name) for name in dir(tl.learn)]
+    wanted = {cls.__name__ for cls in public if hasattr(cls, "_to_state")} | {cls.__name__ for cls in BANKS.values()}
+    assert set(listed) == wanted
+    assert len(listed) == len(wanted) >= 18
+    for name in wanted:  # the docstring names everything that is not an estimator
+        cls = getattr(tl.learn, name, None) or getattr(tl.structures, name)
+        assert hasattr(cls, "fit") or name in str(tl.save.__doc__), name
 
 
 def test_a_failed_save_leaves_the_old_file(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

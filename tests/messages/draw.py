@@ -10,6 +10,9 @@ NOTHING_TO_DRAW = "The forest is empty: there is nothing to draw"
 POSITIVE = "a positive number"
 NO_FONT = r"No font .* or save the picture as \.svg instead of \.png"
 USE_THE_BEST_TREE = r"A Forest has no LaTeX form\. Pass its most probable tree, forest\.best"
+ONLY_IN_A_TREE = "Triangles can only be drawn in a tree"
+NO_PLAIN_FOREST = "A forest has no plain style"
+LABELS_OR_NUMBERS = "labels of constituents or numbers of nodes"
 NO_LATEX_FORM = "This picture has no LaTeX form"
 
 

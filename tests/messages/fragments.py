@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 NOT_FITTED = r"This RLS is not fitted\. Call its fit method first"
-NEITHER_ESTIMATOR_NOR_MODEL = r"A fitted estimator or a CompressedModel is needed\. Got an int"
+NEITHER_ESTIMATOR_NOR_MODEL = r"A fitted classifier, regressor or ranker of treelet is needed, .*\. Got an int"
+NO_BEST_ESTIMATOR = r"This GridSearchCV has no best_estimator_\. Call its fit method first, with refit=True"
+TRANSFORMS_FIRST = r"This Pipeline transforms its examples .*\. Pass the last step, pipeline\[-1\]"
+
+
+def nothing_to_explain(kind: str) -> str:
+    return f"of treelet is needed, such as KernelSVC. Got a {kind}"
+
+
 FITTED_TO_A_MATRIX = "This RLS cannot be explained, because it was fitted to a precomputed kernel matrix"
 VOTES = "This VotedPerceptron cannot be explained, because it predicts by votes of many weight vectors"
 INDEX_FROM_0_TO_1 = "'output' parameter must be the index of an output, from 0 to 1. Got "

@@ -321,6 +321,8 @@ def one_example_of(label: str) -> str:
 # --- model files --------------------------------------------------------------------------------------------------
 
 SAVE_THE_BEST_ESTIMATOR = r"save cannot store a GridSearchCV\. Save its best_estimator_ instead"
+SAVE_THE_BEST_LAST_STEP = r"save cannot store a GridSearchCV\. Save its best_estimator_\[-1\] instead"
+SAVE_THE_LAST_STEP = r"save cannot store a Pipeline\. Save its last step, pipeline\[-1\], instead"
 KEEP_WITH_JOBLIB = r"save cannot store a Pipeline, because .*\. Use joblib.dump instead"
 KEEP_ITS_REPR = r"save cannot store a kernel \(SubsetTree\)\. Store its repr instead"
 MODEL_COMES_FIRST = r"save needs the model as the first argument and the file as the second\. Got a str first"

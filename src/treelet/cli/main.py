@@ -23,6 +23,7 @@ from treelet.cli import (
     convert,
     diff,
     doctor,
+    draw,
     evaluate,
     explain,
     explore,
@@ -211,6 +212,7 @@ for module in (
     parse,
     rerank,
     explore,
+    draw,
     convert,
     doctor,
 ):

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass, field
 
 from treelet.checks import article, check_integer, plural
-from treelet.draw.drawing import Drawing
+from treelet.draw.drawing import Drawing, check_style
 from treelet.draw.excerpts import shortened
 from treelet.draw.layout import shown, width_of
 from treelet.draw.svg import Caption, escaped
@@ -171,13 +171,17 @@ def _check(parse: object, limit: int) -> Dependencies:
 # --- SVG --------------------------------------------------------------------------------------------------------
 
 
-def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "", limit: int = LIMIT) -> Drawing:
+def dependency_svg(
+    parse: Dependencies, *, style: str = "color", tags: bool = True, caption: str = "", limit: int = LIMIT
+) -> Drawing:
     """Draw a dependency parse as labeled arcs over the words.
 
     Parameters
     ----------
     parse : Dependencies
         The parse. If it has heads, an arrow points at each dependent, and a vertical line marks each root.
+    style : {"color", "plain"}, default "color"
+        Colored or black arcs, as for `draw`.
     tags : bool, default True
         Show the tags, if any, below the words.
     caption : str, default ""
@@ -198,6 +202,7 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "",
     >>> svg.startswith("<svg "), ">nsubj</text>" in svg
     (True, True)
     """
+    check_style(style)
     parse = _check(parse, limit)
     tags = tags and any(tag != "_" for tag in parse.tags)
     layout = ArcLayout(parse, tags)
@@ -211,20 +216,21 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "",
         f"<title>{escaped(shortened(' '.join(parse.words)))}</title>",
         f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
     ]
+    line, name, tag_color, root = (LINE, NAME, TAG, ROOT) if style == "color" else ("#000000",) * 4
     highest = sorted(layout.arcs, key=lambda arc: -arc.level)
-    lines += [f'<g fill="none" stroke="{LINE}" stroke-width="1.3">']
-    lines += [_path(arc, floor) for arc in highest]
+    lines += [f'<g fill="none" stroke="{line}" stroke-width="1.3">']
+    lines += [_path(arc, floor, root) for arc in highest]
     lines += ["</g>"]
     for arc in highest:
         if arc.arrow is not None:
-            x, color = arc.arrow.x + MARGIN, ROOT if arc.root else LINE
+            x, color = arc.arrow.x + MARGIN, root if arc.root else line
             lines.append(f'<path d="M{x - 3.5:.1f} {floor - 5:.1f}h7l-3.5 6.5z" fill="{color}"/>')
     for arc in highest:
         x, y = arc.at + MARGIN, floor - LEVEL * arc.level
         half = arc.label_width / 2 + 2
         lines.append(f'<path d="M{x - half:.1f} {y - 7:.1f}h{2 * half:.1f}v14h{-2 * half:.1f}z" fill="#ffffff"/>')
         lines.append(
-            f'<text x="{x:.1f}" y="{y + 3.8:.1f}" font-size="{SMALL:g}" fill="{ROOT if arc.root else NAME}">'
+            f'<text x="{x:.1f}" y="{y + 3.8:.1f}" font-size="{SMALL:g}" fill="{root if arc.root else name}">'
             f"{escaped(arc.label)}</text>"
         )
     for position, word in enumerate(parse.words):
@@ -232,16 +238,16 @@ def dependency_svg(parse: Dependencies, *, tags: bool = True, caption: str = "",
         lines.append(f'<text x="{x:.1f}" y="{floor + 18:.1f}" font-size="{WORD:g}">{escaped(shown(word))}</text>')
         if tags:
             lines.append(
-                f'<text x="{x:.1f}" y="{floor + 35:.1f}" font-size="{SMALL:g}" fill="{TAG}">'
+                f'<text x="{x:.1f}" y="{floor + 35:.1f}" font-size="{SMALL:g}" fill="{tag_color}">'
                 f"{escaped(shown(parse.tags[position]))}</text>"
             )
     return Drawing("\n".join([*lines, *below.lines(height), "</svg>"]) + "\n", of=parse)
 
 
-def _path(arc: _Arc, floor: float) -> str:
+def _path(arc: _Arc, floor: float, root: str) -> str:
     left, right, y = arc.left.x + MARGIN, arc.right.x + MARGIN, floor - LEVEL * arc.level
     if arc.root:
-        return f'<path d="M{left:.1f} {floor:.1f}V{y:.1f}" stroke="{ROOT}"/>'
+        return f'<path d="M{left:.1f} {floor:.1f}V{y:.1f}" stroke="{root}"/>'
     return (
         f'<path d="M{left:.1f} {floor:.1f}V{y + CORNER:.1f}q0 {-CORNER:g} {CORNER:g} {-CORNER:g}H{right - CORNER:.1f}'
         f'q{CORNER:g} 0 {CORNER:g} {CORNER:g}V{floor:.1f}"/>'

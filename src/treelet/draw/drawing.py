@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
-from treelet.checks import article, in_words
+from treelet.checks import article, check_one_of, in_words
 from treelet.errors import InputTypeError, ParameterError, TreeletError
 from treelet.formats.files import PathLike, open_whole
 from treelet.structures import Dependencies, Forest, Tree
+from treelet.vocabulary import keyword
 
 KINDS = (".svg", ".png", ".pdf", ".tex")
+STYLES = ("color", "plain")
 SCALE = 2.0
 
 
@@ -22,18 +25,21 @@ class Drawing(str):
     ----------
     of : Tree, Dependencies, ... or None
         The drawn structure, if it can also be written in LaTeX.
+    options : dict
+        Options of `treelet.draw.latex` for the same style.
     """
 
-    __slots__ = ("of",)
+    __slots__ = ("of", "options")
     of: object
+    options: dict[str, Any]
 
-    def __new__(cls, svg: str, of: object = None) -> Self:
+    def __new__(cls, svg: str, of: object = None, options: dict[str, Any] | None = None) -> Self:
         drawing = super().__new__(cls, svg)
-        drawing.of = of
+        drawing.of, drawing.options = of, options or {}
         return drawing
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (str(self), self.of)
+        return type(self), (str(self), self.of, self.options)
 
     @property
     def width(self) -> float:
@@ -66,10 +72,10 @@ class Drawing(str):
         --------
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from treelet.draw import draw
+        >>> import treelet as tl
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     file = Path(folder) / "tree.tex"
-        ...     draw("(NP (D the) (N apple))").save(file)
+        ...     tl.draw("(NP (D the) (N apple))").save(file)
         ...     print(file.read_text().splitlines()[-2])
           [NP [D [the]] [N [apple]]]
         """
@@ -87,7 +93,7 @@ class Drawing(str):
 
             if self.of is None:
                 raise ParameterError("This picture has no LaTeX form. Save it as .pdf, or draw the tree alone.")
-            return f"{latex(self.of)}\n".encode()
+            return f"{latex(self.of, **self.options)}\n".encode()
         from treelet.draw.raster import rendered
 
         return rendered(self, kind[1:], scale)
@@ -104,36 +110,67 @@ def check_kind(suffix: str, name: str = "") -> str:
     return kind
 
 
-def draw(thing: object, **options: Any) -> Drawing:
+def check_style(style: object) -> None:
+    """Require the name of a style."""
+    check_one_of("style", style, STYLES)
+
+
+def draw(
+    thing: object, *, style: str = "color", triangles: Iterable[str | int] | str | int = (), **options: Any
+) -> Drawing:
     """Draw a tree, a forest or a dependency parse.
 
     Parameters
     ----------
     thing : Tree, str, Forest or Dependencies
         Structure to draw. A string is a tree in brackets.
+    style : {"color", "plain"}, default "color"
+        ``"color"`` draws categories in light blue boxes, with all words in a row at the bottom.
+        ``"plain"`` is the usual style of linguistic papers: labels without boxes, straight black
+        lines, and each node one level below its parent. Arcs of a dependency parse are then black.
+        Forests have only the first style.
+    triangles : str, int or collection of them, default ()
+        Constituents of a tree to draw as a triangle over their words: labels such as ``"NP"``, or
+        numbers of nodes in pre-order, counted from 0. A constituent inside a triangle is not drawn.
+        Labels that do not occur have no effect.
     **options
-        Options of `tree_svg`, `forest_svg` or `dependency_svg`, depending on `thing`.
+        Other options of `tree_svg`, `forest_svg` or `dependency_svg`, depending on `thing`.
 
     Returns
     -------
     Drawing
-        An SVG document as a string. Notebooks display it, and its `save` method writes it to a file.
+        An SVG document as a string. Notebooks display it, and its `save` method writes it to a file
+        as SVG, PDF, PNG or LaTeX.
 
     Examples
     --------
-    >>> from treelet.draw import draw
-    >>> draw("(NP (D the) (N apple))")
+    >>> import treelet as tl
+    >>> tl.draw("(NP (D the) (N apple))")
     <Drawing: 148 x 182>
+    >>> tl.draw("(S (NP (D the) (N cat)) (VP (V sat)))", style="plain", triangles=["NP"]).count("the cat</text>")
+    1
     """
     from treelet.draw.arcs import dependency_svg
     from treelet.draw.svg import forest_svg, tree_svg
+    from treelet.draw.triangles import checked_triangles
 
-    if isinstance(thing, Forest):
-        return forest_svg(thing, **options)
-    if isinstance(thing, Dependencies):
-        return dependency_svg(thing, **options)
+    check_style(style)
     if isinstance(thing, (Tree, str)):
-        return tree_svg(thing, **options)
+        return tree_svg(thing, style=style, triangles=triangles, **options)
+    if isinstance(thing, (Forest, Dependencies)) and checked_triangles(triangles):
+        raise ParameterError(
+            f"Triangles can only be drawn in a tree. Got {article(type(thing).__name__)} instead. "
+            f"Remove {keyword('triangles')}."
+        )
+    if isinstance(thing, Dependencies):
+        return dependency_svg(thing, style=style, **options)
+    if isinstance(thing, Forest):
+        if style != "color":
+            raise ParameterError(
+                f"A forest has no plain style, because colors distinguish its alternatives. Use {keyword('style', 'color')}, "
+                "or draw the most probable tree."
+            )
+        return forest_svg(thing, **options)
     raise InputTypeError(
         f"draw takes a Tree, a bracketed string, a Forest or Dependencies. Got {article(type(thing).__name__)} instead."
     )

@@ -37,9 +37,13 @@ class DrawnEdge(NamedTuple):
 
 
 class ForestGraph:
-    """The nodes and edges of a forest, with the probabilities that the picture shows."""
+    """The nodes and edges of a forest, with the probabilities that the picture shows.
 
-    def __init__(self, forest: Forest) -> None:
+    With `hanging`, for trees only, each node is in the layer below its parent. Otherwise all words are in the lowest layer.
+    """
+
+    def __init__(self, forest: Forest, *, hanging: bool = False) -> None:
+        self.hanging = hanging
         content = json.loads(forest.to_json())
         self.nodes = forest.nodes
         self.root: int = forest.root or 0
@@ -75,6 +79,10 @@ class ForestGraph:
         self.layer = [0] * len(self.nodes)
         for edge in self.edges:  # grouped by head, in the order of heads
             self.layer[edge.head] = max(self.layer[edge.head], 1 + max(self.layer[tail] for tail in edge.tails))
+        if hanging:
+            for edge in reversed(self.edges):  # parents first
+                for tail in edge.tails:
+                    self.layer[tail] = self.layer[edge.head] - 1
 
     def marked(self, edge: DrawnEdge) -> bool:
         """Return whether an edge has a dot. Edges of a single tree and of unary nodes without alternatives have none."""
@@ -176,7 +184,13 @@ class ForestLayout:
             for item in layer:
                 below = self.at.get((item.node, number - 1)) if item.passing else None
                 wanted[id(item)] = below.x if below else (slots[item.begin] + slots[item.end]) / 2
-            layer.sort(key=lambda item: (wanted[id(item)], item.begin + item.end, item.end - item.begin))
+                if self.graph.hanging and (edges := self.graph.own.get(item.node)):
+                    children = edges[0].tails
+                    wanted[id(item)] = (self._middle(children[0]) + self._middle(children[-1])) / 2
+            if self.graph.hanging:  # subtrees stay in order, so their lines do not cross
+                layer.sort(key=lambda item: item.begin)
+            else:
+                layer.sort(key=lambda item: (wanted[id(item)], item.begin + item.end, item.end - item.begin))
             spread(layer, wanted)
 
     def _slots(self) -> dict[int, float]:

@@ -116,6 +116,7 @@ def _text(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
         rotation=-float(turned[1]) if (turned := _ROTATION.match(element.attrib.get("transform", ""))) else 0,
         rotation_mode="anchor",
         fontweight=element.attrib.get("font-weight", "normal"),
+        fontstyle=element.attrib.get("font-style", "normal"),
         parse_math=False,
         path_effects=halo,
         zorder=where["zorder"],

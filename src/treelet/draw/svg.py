@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from html import escape
 
 from treelet.checks import article, check_integer, plural
-from treelet.draw.drawing import Drawing
+from treelet.draw.drawing import Drawing, check_style
 from treelet.draw.excerpts import shortened
 from treelet.draw.layout import FONT, HEIGHT, MARGIN, DrawnEdge, ForestGraph, ForestLayout, shown, width_of
 from treelet.draw.leaves import DASHES, is_open
+from treelet.draw.triangles import collapsed, is_collapsed
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Forest, Tree
 
@@ -77,16 +78,23 @@ def forest_svg(forest: Forest, *, caption: bool = True, limit: int = LIMIT) -> D
     return Drawing(Picture(ForestGraph(forest), f"{trees}, the most probable one in bold" if caption else "").svg())
 
 
-def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
-    """Draw a tree, with all words in a row at the bottom.
+def tree_svg(
+    tree: object, *, style: str = "color", triangles: Iterable[str | int] | str | int = (), limit: int = 2 * LIMIT
+) -> Drawing:
+    """Draw a tree.
 
-    Categories have boxes, and words have none. In a fragment, such as ``explain(model, tree).fragments[0].tree``, the dashed
-    boxes are categories that the fragment does not expand.
+    In a fragment, such as ``explain(model, tree).fragments[0].tree``, some leaves are categories that the fragment does not
+    expand. In the style "color", these categories have dashed boxes, and words have none. In the style "plain", the words of a
+    fragment are in italics.
 
     Parameters
     ----------
     tree : Tree or str
         Tree to draw. A string is a tree in brackets.
+    style : {"color", "plain"}, default "color"
+        Colored boxes and curves, or labels and straight lines, as for `draw`.
+    triangles : str, int or collection of them, default ()
+        Labels of constituents, or numbers of nodes in pre-order, as for `draw`.
     limit : int, default 800
         Maximum number of nodes. Larger trees raise `TreeError`.
 
@@ -107,12 +115,18 @@ def tree_svg(tree: object, *, limit: int = 2 * LIMIT) -> Drawing:
         raise InputTypeError(
             f"tree_svg draws a Tree or a bracketed string. Got {article(type(tree).__name__)} instead."
         )
+    check_style(style)
     _check_limit(limit)
     if sum(1 for _ in itertools.islice(tree.nodes(), limit + 1)) > limit:
         raise TreeError(
             f"The tree has more than {plural(limit, 'node')}, which is too many to draw. Draw a subtree, or print the tree."
         )
-    return captioned_svg(tree)
+    small = collapsed(tree, triangles)
+    graph = ForestGraph(Forest.from_tree(small), hanging=style == "plain")
+    words = _leaves_where(is_collapsed, small, graph)
+    room = {number: width_of(graph.nodes[number].label, FONT + 1) for number in words}
+    picture = (PlainPicture if style == "plain" else Picture)(graph, "", room, open_leaves(small, graph), words)
+    return Drawing(picture.svg(), of=tree, options={"style": style, "triangles": triangles})
 
 
 def captioned_svg(tree: Tree, caption: str = "") -> Drawing:
@@ -123,11 +137,15 @@ def captioned_svg(tree: Tree, caption: str = "") -> Drawing:
 
 def open_leaves(tree: Tree, graph: ForestGraph) -> set[int]:
     """Return the nodes of a tree's graph that are open categories of the tree."""
-    is_open_at = [is_open(node) for node in tree.nodes() if not node.children]
-    if not any(is_open_at):
+    return _leaves_where(is_open, tree, graph)
+
+
+def _leaves_where(chosen: Callable[[Tree], bool], tree: Tree, graph: ForestGraph) -> set[int]:
+    chosen_at = [chosen(node) for node in tree.nodes() if not node.children]
+    if not any(chosen_at):
         return set()
     leaves = (number for number in range(len(graph.nodes)) if number not in graph.own)
-    return {number for number in leaves if is_open_at[graph.nodes[number].begin]}
+    return {number for number in leaves if chosen_at[graph.nodes[number].begin]}
 
 
 def _check_limit(limit: object) -> None:
@@ -135,7 +153,10 @@ def _check_limit(limit: object) -> None:
 
 
 class Picture:
-    """The SVG elements of a forest or a tree. Nodes in `open_leaves` are drawn as open categories."""
+    """The SVG elements of a forest or a tree.
+
+    Nodes in `open_leaves` are drawn as open categories, and nodes in `triangles` as the words below a triangle.
+    """
 
     def __init__(
         self,
@@ -143,8 +164,9 @@ class Picture:
         caption: str,
         room: Mapping[int, float] | None = None,
         open_leaves: Collection[int] = frozenset(),
+        triangles: Collection[int] = frozenset(),
     ) -> None:
-        self.graph, self.caption, self.open_leaves = graph, caption, open_leaves
+        self.graph, self.caption, self.open_leaves, self.triangles = graph, caption, open_leaves, triangles
         self.layout = ForestLayout(graph, room)
 
     def svg(self) -> str:
@@ -182,6 +204,9 @@ class Picture:
         foot = layout.top[above] + (HEIGHT if self.graph.nodes[edge.head].label else HEIGHT / 2 + 6)
         paths = [f"M{head:.1f} {foot:.1f}L{x:.1f} {y:.1f}"]
         for tail in edge.tails:
+            if tail in self.triangles:
+                paths = [self._triangle(edge, tail, foot)]
+                continue
             path = f"M{x:.1f} {y:.1f}"
             here_x, here_y = x, y
             for number in range(above - 1, layer[tail] - 1, -1):
@@ -197,6 +222,14 @@ class Picture:
             paths.append(path)
         style = f'stroke="{self._color(edge, rank)}" stroke-width="{2.2 if edge.best else 1.3:g}"'
         return [f'<path d="{"".join(paths)}" {style}/>']
+
+    def _triangle(self, edge: DrawnEdge, tail: int, foot: float) -> str:
+        """Return the path of a triangle between a node and its words."""
+        layout, layer = self.layout, self.graph.layer
+        top, middle = layout.top[layer[tail]] + 6, layout.at[tail, layer[tail]].x
+        half = 0.45 * width_of(self.graph.nodes[tail].label, FONT + 1)  # the estimate is rather too large
+        apex = layout.at[edge.head, layer[edge.head]].x
+        return f"M{apex:.1f} {foot:.1f}L{middle - half:.1f} {top:.1f}H{middle + half:.1f}z"
 
     def _dot(self, edge: DrawnEdge, x: float, y: float, rank: int) -> list[str]:
         if not self.graph.marked(edge):
@@ -225,7 +258,8 @@ class Picture:
         if not label:
             lines.append(f'<circle cx="{x:.1f}" cy="{y + HEIGHT / 2:.1f}" r="6" fill="#ffffff" {line}/>')
         elif node not in self.graph.own and node not in self.open_leaves:
-            lines.append(f'<text x="{x:.1f}" y="{y + 21:.1f}" font-size="{FONT + 1:g}">{escaped(shown(label))}</text>')
+            text = shortened(label) if node in self.triangles else shown(label)
+            lines.append(f'<text x="{x:.1f}" y="{y + 21:.1f}" font-size="{FONT + 1:g}">{escaped(text)}</text>')
         else:
             half = self.layout.box[node] / 2
             is_open = node in self.open_leaves
@@ -243,6 +277,30 @@ class Picture:
                     f'<text x="{x:.1f}" y="{y + 25.5:.1f}" font-size="{SMALL:g}" fill="#4d5964">{number}</text>'
                 )
         return [*lines, "</g>"]
+
+
+class PlainPicture(Picture):
+    """A tree in the style of linguistic papers: labels and straight lines. If there are open categories, words are in italics."""
+
+    def _edge(self, edge: DrawnEdge, x: float, y: float, rank: int) -> list[str]:
+        layout, layer = self.layout, self.graph.layer
+        foot = layout.top[layer[edge.head]] + HEIGHT - 4
+        head = layout.at[edge.head, layer[edge.head]].x
+        paths = [
+            self._triangle(edge, tail, foot)
+            if tail in self.triangles
+            else f"M{head:.1f} {foot:.1f}L{layout.at[tail, layer[tail]].x:.1f} {layout.top[layer[tail]] + 6:.1f}"
+            for tail in edge.tails
+        ]
+        return [f'<path d="{"".join(paths)}" stroke="#000000" stroke-width="1" stroke-linejoin="round"/>']
+
+    def _node(self, node: int) -> list[str]:
+        label, layer = self.graph.nodes[node].label, self.graph.layer[node]
+        x, y = self.layout.at[node, layer].x, self.layout.top[layer]
+        text = shortened(label) if node in self.triangles else shown(label)
+        is_word = node not in self.graph.own and node not in self.open_leaves
+        italics = ' font-style="italic"' if self.open_leaves and is_word else ""
+        return [f'<text x="{x:.1f}" y="{y + 20:.1f}" font-size="{FONT + 1:g}"{italics}>{escaped(text)}</text>']
 
 
 def _shade(chance: float) -> str:

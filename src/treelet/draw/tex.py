@@ -3,9 +3,13 @@ r"""Trees and dependency parses in LaTeX, for the packages ``forest`` and ``tikz
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from treelet.checks import article
-from treelet.draw.leaves import is_open
+from treelet.draw.drawing import check_style
+from treelet.draw.leaves import is_open, open_nodes
+from treelet.draw.triangles import collapsed, is_collapsed
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies, Forest, Tree
 
@@ -23,22 +27,29 @@ SPECIAL = {
 SYNTAX = re.compile(r"[\[\],=!;()/@:']|--|''")  # has a meaning in the syntax or in the options of forest
 DEEPEST = 500  # levels, because TeX recurses
 OPEN = ", draw, dashed"  # options of an open category
+TRIANGLE = ", roof"  # option of the words below a triangle, defined by the library linguistics
 LINE = 100  # characters of a subtree on one line
 
 
-def latex(thing: object) -> str:
+def latex(thing: object, *, style: str = "color", triangles: Iterable[str | int] | str | int = ()) -> str:
     r"""Return a tree or a dependency parse as LaTeX source.
 
     Parameters
     ----------
     thing : Tree, str or Dependencies
         Structure to write. A string is a tree in brackets.
+    style : {"color", "plain"}, default "color"
+        With ``"plain"``, each word of a tree is one level below its category, instead of all words in a
+        row at the bottom. LaTeX draws both styles in black, without boxes.
+    triangles : str, int or collection of them, default ()
+        Constituents of a tree to draw as a triangle over their words, as for `draw`.
 
     Returns
     -------
     str
         An environment of the package ``forest`` or ``tikz-dependency``. A comment names the package. Special characters of
-        LaTeX are escaped. Open categories of a fragment have a dashed frame. For non-Latin scripts, use LuaLaTeX or XeLaTeX with a suitable font.
+        LaTeX are escaped. Open categories of a fragment have a dashed frame; in the plain style, words of a fragment are in italics
+        instead. For non-Latin scripts, use LuaLaTeX or XeLaTeX with a suitable font.
 
     Examples
     --------
@@ -50,12 +61,13 @@ def latex(thing: object) -> str:
       [S [NP-SBJ\_1 [NN [50\%]]] [VP [V [rose]]]]
     \end{forest}
     """
+    check_style(style)
     if isinstance(thing, str):
         thing = Tree.parse(thing)
     if isinstance(thing, Dependencies):
         return _dependencies(thing)
     if isinstance(thing, Tree):
-        return _tree(thing)
+        return _tree(thing, style, triangles)
     if isinstance(thing, Forest):
         raise InputTypeError("A Forest has no LaTeX form. Pass its most probable tree, forest.best()[0].")
     raise InputTypeError(
@@ -76,14 +88,34 @@ def escaped(text: str) -> str:
     return f"{{{out}}}" if SYNTAX.search(text) else out
 
 
-def _tree(tree: Tree) -> str:
+def _tree(tree: Tree, style: str, triangles: Iterable[str | int] | str | int) -> str:
     if tree.height() > DEEPEST:
         raise TreeError(f"The tree is {tree.height():,} levels deep, but LaTeX can draw at most {DEEPEST:,} levels.")
-    lines = [r"% \usepackage{forest}", r"\begin{forest}", "  where n children=0{tier=word}{}"]
-    return "\n".join([*lines, *_bracketed(tree), r"\end{forest}"])
+    tree, plain = collapsed(tree, triangles), style == "plain"
+    library = "[linguistics]" if plain or any(map(is_collapsed, tree.nodes())) else ""
+    preamble = "sn edges" if plain else "where n children=0{tier=word}{}"
+    formats = NodeFormats(OPEN, "{}") if not plain else NodeFormats("", r"\textit{{{}}}" if open_nodes(tree) else "{}")
+    lines = [rf"% \usepackage{library}{{forest}}", r"\begin{forest}", f"  {preamble}"]
+    return "\n".join([*lines, *_bracketed(tree, formats), r"\end{forest}"])
 
 
-def _bracketed(tree: Tree) -> list[str]:
+class NodeFormats(NamedTuple):
+    """Options of an open category, and the format of words."""
+
+    open_category: str
+    word: str
+
+    def node(self, node: Tree) -> str:
+        """Return the label of a node with its options."""
+        label = escaped(node.label)
+        if node.children:
+            return label
+        if is_open(node):
+            return f"{label}{self.open_category}"
+        return self.word.format(label) + (TRIANGLE if is_collapsed(node) else "")
+
+
+def _bracketed(tree: Tree, formats: NodeFormats) -> list[str]:
     """Return the lines of a subtree: a single line if it is short, otherwise its label followed by its children."""
     lines: list[str] = []
     stack: list[tuple[Tree | None, int]] = [(tree, 1)]
@@ -91,7 +123,7 @@ def _bracketed(tree: Tree) -> list[str]:
         node, depth = stack.pop()
         if node is None:
             lines.append("  " * depth + "]")
-        elif (line := _line(node, LINE - 2 * depth)) is not None:
+        elif (line := _line(node, LINE - 2 * depth, formats)) is not None:
             lines.append("  " * depth + line)
         else:
             lines.append("  " * depth + f"[{escaped(node.label)}")
@@ -100,14 +132,14 @@ def _bracketed(tree: Tree) -> list[str]:
     return lines
 
 
-def _line(tree: Tree, most: int) -> str | None:
+def _line(tree: Tree, most: int, formats: NodeFormats) -> str | None:
     """Return a subtree on one line, or None if it is too long."""
     texts: list[str] = []
     length = 0
     stack: list[Tree | None] = [tree]
     while stack:
         node = stack.pop()
-        text = "]" if node is None else f" [{escaped(node.label)}{OPEN if is_open(node) else ''}"
+        text = "]" if node is None else f" [{formats.node(node)}"
         length += len(text)
         if length > most and tree.children:
             return None

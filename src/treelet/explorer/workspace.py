@@ -15,7 +15,8 @@ from treelet.checks import article
 from treelet.errors import InputTypeError
 from treelet.kernels.tree import TreeKernel
 from treelet.learn import Nearest
-from treelet.learn.deciding import TASKS
+from treelet.learn.deciding import task_of
+from treelet.learn.linear_output import final_estimator
 from treelet.learn.persist import fitted_kernel
 from treelet.learn.terms import GraphTerm, linear_parts
 from treelet.parsing import PCFG
@@ -56,6 +57,7 @@ class ModelView:
     name: str
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "model", final_estimator(self.model))
         if self.task is None:
             raise InputTypeError(
                 f"{self.name}: {article(type(self.model).__name__)} does not predict from trees. Pass a classifier, regressor or ranker."
@@ -65,7 +67,7 @@ class ModelView:
     @property
     def task(self) -> str | None:
         """``"classify"``, ``"regress"`` or ``"rank"``."""
-        return TASKS.get(type(self.model).__name__)
+        return task_of(self.model)
 
     @property
     def kernel(self) -> Any:

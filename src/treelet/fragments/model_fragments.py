@@ -27,7 +27,7 @@ from treelet.fragments.explanation import (
 from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import NodeWeighting, SearchResult
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.linear_output import LinearOutput, compressed_model, resolve_output, weights_of
+from treelet.learn.linear_output import LinearOutput, compressed_model, final_estimator, resolve_output, weights_of
 from treelet.learn.model import CompressedModel
 from treelet.learn.terms import GraphTerm, Roots, Term
 
@@ -40,7 +40,8 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     model : fitted estimator or CompressedModel
         Classifier, regressor or ranker. Its kernel must contain `Subtree`, `SubsetTree`,
         `PartialTree`, `ForestKernel`, `Tagging`, `Subsequence` or `Locality`, combined by sums,
-        multiples, `On` and ``.normalized()``. The shares of other terms are listed separately.
+        multiples, `On` and ``.normalized()``. The shares of other terms are listed separately. For a
+        fitted search such as `GridSearchCV`, the best estimator is explained.
     tree : Tree, Forest, Tagged, Dependencies, str, ...
         Example to explain, in any form that the model accepts. A tuple of two examples explains the
         difference of their scores, for example of two parses that a ranker compares.
@@ -82,6 +83,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     check_integer("limit", limit)
     pair = isinstance(tree, tuple) and len(tree) == 2
     examples = list(tree) if pair else [tree]
+    model = final_estimator(model)
     compressed = compressed_model(model)
     if hasattr(model, "_coerced"):  # an estimator, which may have limits on its examples
         X = model._coerced(compressed.kernel, examples)

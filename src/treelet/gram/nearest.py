@@ -30,6 +30,7 @@ from treelet.gram.sinks import pieces
 from treelet.gram.tiles import Job, check_pairwise
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Pairwise
+from treelet.kernels.wrapped import is_normalized, without_excess
 from treelet.resources import Resources
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def nearest(
     Returns
     -------
     values : ndarray of shape (len(Q), k)
-        Values in descending order; distances in ascending order.
+        Values in descending order; distances in ascending order. Values of a normalized kernel that
+        exceed 1 by rounding are exactly 1.
     indices : ndarray of int, of shape (len(Q), k)
         Indices of the neighbors in X. Among equal values the smaller index comes first. Values that
         differ only by rounding count as equal.
@@ -184,7 +186,7 @@ class Index:
         choose = partial(the_best, k=best.values.shape[1], close=self.close)
         self._search(Q, best, choose, itself=Q is not None)
         values, numbers = best.result(None if threshold is None else self.sign * threshold)
-        return self.sign * values, numbers
+        return self._shown(values), numbers
 
     def above(self, Q: Any | None, threshold: float) -> tuple[NDArray[np.float64], Numbers, Numbers]:
         """Return the values that reach a threshold, their indices, and the start of each row.
@@ -198,7 +200,7 @@ class Index:
         self._search(Q, matches, choose)
         rows, numbers, values = matches.result()
         start = np.searchsorted(rows, np.arange(len(self if Q is None else Q) + 1))
-        return self.sign * values, numbers, start.astype(np.int64)
+        return self._shown(values), numbers, start.astype(np.int64)
 
     def graph(self, Q: Any | None, k: int | None, threshold: float | None = None) -> csr_matrix:
         """Return values as a sparse matrix, as `treelet.nearest` does."""
@@ -213,6 +215,11 @@ class Index:
         present = columns != ABSENT
         start = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
         return csr_matrix((nearest_values[present], columns[present], start), shape=(len(nearest_values), len(self)))
+
+    def _shown(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values that were searched as the caller sees them."""
+        values = self.sign * values
+        return without_excess(values) if is_normalized(self.kernel) else values
 
     def _with_itself(self, values: Matrix, numbers: Numbers, threshold: float | None) -> tuple[Matrix, Numbers]:
         own = self.kernel.diag(self.data) if isinstance(self.kernel, Kernel) else np.zeros(len(self))

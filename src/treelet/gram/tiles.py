@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import InputTypeError
-from treelet.gram.plan import Block, Plan, Tile, planned
+from treelet.gram.plan import Block, Plan, Span, Tile, planned
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, overflow
 from treelet.kernels.values import first_place
 from treelet.printable import shortened
+from treelet.progress import Advance
 
 if TYPE_CHECKING:
     from treelet.gram.stored.existing import ExistingMatrix
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Values = NDArray[Any]
 """float64 or float32."""
 FLOAT = np.dtype(np.float64)
-STRIP = 1 << 24  # maximal bytes of float64 values that are computed before they are rounded to float32
+STRIP = 1 << 24  # maximal bytes of float64 values that are computed at once, before they are rounded to float32
 ROWS = 64  # minimal number of rows per strip, because computing similar rows together is faster
 STRIPS = 4  # minimal number of strips per tile
 
@@ -111,21 +112,29 @@ def bind(job: Job, block: Block, threads: int = 1) -> Evaluator:
     return evaluator
 
 
-def fill_tile(kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values) -> None:
-    """Compute a tile into an array of the same shape, with the evaluator of its block."""
-    if out.dtype == np.float64 or evaluator.rounds:
-        evaluator.fill(tile.rows.begin, tile.rows.end, out, tile.halves)
-        return
+def fill_tile(
+    kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values, advance: Advance = lambda cells: None
+) -> None:
+    """Compute a tile into an array of the same shape, with the evaluator of its block.
+
+    The tile is computed in strips of rows, so `advance`, which counts finished cells, is called more than once per tile.
+    """
+    direct = out.dtype == np.float64 or evaluator.rounds
     height = -(-len(out) // STRIPS)
     if evaluator.xp is np:
         height = min(height, max(ROWS, STRIP // (8 * max(1, out.shape[1]))))
+        height = max(height, ROWS) if direct else height
+    elif direct:  # a device computes a whole tile at once
+        height = max(1, len(out))
     for begin in range(tile.rows.begin, tile.rows.end, height):
-        end = min(begin + height, tile.rows.end)
-        width = end if tile.halves else out.shape[1]
-        values = evaluator.xp.zeros((end - begin, width))
-        evaluator.fill(begin, end, values, tile.halves)
-        target = out[begin - tile.rows.begin : end - tile.rows.begin, :width]
-        _round(values, target, kernel, (begin, tile.columns.begin), tile.halves)
+        rows = Span(begin, min(begin + height, tile.rows.end))
+        width = rows.end if tile.halves else out.shape[1]
+        target = out[begin - tile.rows.begin : rows.end - tile.rows.begin, :width]
+        values = target if direct else evaluator.xp.zeros(target.shape)
+        evaluator.fill(begin, rows.end, values, tile.halves)
+        if not direct:
+            _round(values, target, kernel, (begin, tile.columns.begin), tile.halves)
+        advance(Tile(rows, tile.columns, tile.halves).cells)
 
 
 def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int], halves: bool) -> None:

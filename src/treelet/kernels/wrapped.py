@@ -11,6 +11,7 @@ from treelet.checks import check_number, check_tunable
 from treelet.errors import KernelOverflowError
 from treelet.kernels.algebra import tightly
 from treelet.kernels.base import Kernel, WrappedKernel
+from treelet.kernels.on import On
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
 from treelet.kernels.tuning import WIDTHS, Bounds
 from treelet.kernels.values import (
@@ -33,6 +34,10 @@ from treelet.kernels.values import (
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
+
+
+EXCESS = 1e-9
+"""Largest excess of a normalized value over 1 that rounding can cause."""
 
 
 class NormalizedEvaluator(Evaluator):
@@ -164,6 +169,22 @@ class Normalized(WrappedKernel):
 
     def __repr__(self) -> str:
         return f"{tightly(self.kernel)}.normalized()"
+
+
+def is_normalized(kernel: Any) -> bool:
+    """Return whether a kernel is normalized, on any column."""
+    return isinstance(kernel, Normalized) or (isinstance(kernel, On) and is_normalized(kernel.kernel))
+
+
+def without_excess(values: Matrix) -> Matrix:
+    """Set values of a normalized kernel to 1 or -1, in place, if they exceed these limits by rounding alone.
+
+    A matrix contains the values as they were computed, because another pass over it takes time.
+    """
+    excess = np.abs(values) - 1
+    rounding = (excess > 0) & (excess < EXCESS)
+    values[rounding] = np.sign(values[rounding])
+    return values
 
 
 class GaussianEvaluator(Evaluator):

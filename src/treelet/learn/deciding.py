@@ -240,6 +240,14 @@ TASKS = {
 }
 """The task of each estimator."""
 
+
+def task_of(model: Any) -> str | None:
+    """Return the task of an estimator, of a subclass of one, or of a `SavedPredictor`; otherwise None."""
+    if isinstance(model, SavedPredictor):
+        return model.task
+    return next((TASKS[cls.__name__] for cls in type(model).__mro__ if cls.__name__ in TASKS), None)
+
+
 KEPT = ("model_", "intercept_", "classes_", "multi_class_", "platt_")
 """Fitted attributes that predictions need."""
 

@@ -68,11 +68,26 @@ def known_class(name: str) -> type[Saved]:
     Classes that need scikit-learn are imported on demand.
     """
     if name not in CLASSES:
-        from treelet import learn
-
-        for home in sorted(set(names_in_stub(learn.__file__).values())):
-            import_module(home)
+        _import_all()
     return CLASSES[name]
+
+
+def savable() -> list[str]:
+    """Return the names of all classes whose objects `treelet.save` accepts. Parts of models are not included."""
+    _import_all()
+    return [*sorted(CLASSES.keys() & _homes().keys()), *(cls.__name__ for cls in BANKS.values())]
+
+
+def _homes() -> dict[str, str]:
+    """Return the modules of the public names of `treelet.learn`."""
+    from treelet import learn
+
+    return names_in_stub(learn.__file__)
+
+
+def _import_all() -> None:
+    for home in sorted(set(_homes().values())):
+        import_module(home)
 
 
 def known_kernels() -> dict[str, type[Kernel]]:

@@ -14,6 +14,7 @@ from treelet.checks import article, some_of, suggestion
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.fragments.weighting import LISTED, is_listed
 from treelet.kernels.pairwise import Matrix, Vector
+from treelet.learn.deciding import task_of
 from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.terms import GraphTerm, Term, node_weights
 
@@ -79,6 +80,7 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
     X, values : optional
         Examples in the kernel's form and the values of `CompressedModel.score` for them.
     """
+    model = final_estimator(model)
     compressed = compressed_model(model)
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
         raise InputTypeError(
@@ -104,6 +106,27 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
     return LinearOutput(compressed, mix, float(mix @ intercepts), output)
 
 
+def final_estimator(model: Any) -> Any:
+    """Return the best estimator of a fitted search, or the last step of a pipeline that transforms nothing.
+
+    Other models are returned unchanged. The classes of scikit-learn are recognized without importing them.
+    """
+    kind = type(model).__name__
+    if hasattr(model, "best_estimator_"):
+        return final_estimator(model.best_estimator_)
+    if hasattr(model, "estimator") and hasattr(model, "refit"):
+        raise InputTypeError(f"This {kind} has no best_estimator_. Call its fit method first, with refit=True.")
+    if hasattr(model, "named_steps"):
+        *before, (_, last) = model.steps
+        if task_of(last) is not None and any(step not in (None, "passthrough") for _, step in before):
+            raise InputTypeError(
+                f"This {kind} transforms its examples before the last step. Pass the last step, pipeline[-1], with "
+                "examples that are transformed by pipeline[:-1]."
+            )
+        return final_estimator(last)
+    return model
+
+
 def compressed_model(model: Any) -> CompressedModel:
     """Return the compressed model of a fitted estimator.
 
@@ -114,15 +137,23 @@ def compressed_model(model: Any) -> CompressedModel:
     kind = type(model).__name__
     inner = getattr(model, "model_", None)
     if inner is None:
-        if hasattr(model, "fit"):
+        if task_of(model) is not None:
             raise InputTypeError(f"This {kind} is not fitted. Call its fit method first.")
-        raise InputTypeError(f"A fitted estimator or a CompressedModel is needed. Got {article(kind)}.")
+        raise not_explainable(model)
     if not isinstance(inner, CompressedModel):
         why = "was fitted to a precomputed kernel matrix, which contains no trees. Fit it with a kernel."
         if getattr(inner, "kernel", None) is not None:
             why = "predicts by votes of many weight vectors. Fit it with prediction='averaged'."
         raise InputTypeError(f"This {kind} cannot be explained, because it {why}")
     return inner
+
+
+def not_explainable(model: Any) -> InputTypeError:
+    """Return the error for an object without a score to explain."""
+    return InputTypeError(
+        "A fitted classifier, regressor or ranker of treelet is needed, such as KernelSVC. "
+        f"Got {article(type(model).__name__)}."
+    )
 
 
 def class_mixes(classifier: Any) -> Matrix:

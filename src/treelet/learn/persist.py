@@ -25,7 +25,7 @@ from treelet.errors import FileError, InputTypeError, TreeletError
 from treelet.formats.files import PathLike, checked_path, open_whole
 from treelet.kernels.base import Kernel
 from treelet.learn.deciding import KEPT, TASKS, NoPredictorError, SavedClassifier, SavedPredictor
-from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels
+from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels, savable
 
 MAGIC = b"treelet\0"
 VERSION = 2
@@ -46,9 +46,11 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
 
     Parameters
     ----------
-    model : estimator, CompressedModel or bank
-        A fitted estimator of treelet such as `KernelSVC`, `VotedPerceptron`, `RankSVM` or
-        `KernelMatrix`, a `CompressedModel`, or a bank such as `Treebank`.
+    model : estimator, CompressedModel, RLSPath or bank
+        Any fitted estimator of treelet, including transformers such as `TreeSketch`; a
+        `CompressedModel`; an `RLSPath`; or a bank: `Treebank`, `ForestBank`, `TaggedBank`,
+        `SequenceBank` or `DependencyBank`. Of a search such as `GridSearchCV`, save
+        ``best_estimator_``; of a pipeline, save the last step.
     path : path
         Name of the file. The usual suffix is ``.treelet``.
     metrics : dict, optional
@@ -77,15 +79,9 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
     ['deed']
     """
     if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in BANKS.values():
-        others = {name for name, cls in CLASSES.items() if hasattr(cls, "fit")}
-        known = [
-            *sorted({*TASKS, "KernelMatrix"} | others),
-            "CompressedModel",
-            *(cls.__name__ for cls in BANKS.values()),
-        ]
         raise InputTypeError(
             _alternative(model)
-            or f"save cannot store {article(type(model).__name__)}. It accepts these types: {', '.join(known)}."
+            or f"save cannot store {article(type(model).__name__)}. It accepts these types: {', '.join(savable())}."
         )
     encoder = Encoder()
     header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}
@@ -108,7 +104,10 @@ def _alternative(model: Any) -> str:
     if isinstance(model, (str, os.PathLike)):
         return f"save needs the model as the first argument and the file as the second. Got {kind} first."
     if hasattr(model, "best_estimator_"):
-        return f"save cannot store {kind}. Save its best_estimator_ instead."
+        steps = "[-1]" if hasattr(model.best_estimator_, "named_steps") else ""
+        return f"save cannot store {kind}. Save its best_estimator_{steps} instead."
+    if hasattr(model, "named_steps") and type(model[-1]).__name__ in CLASSES:
+        return f"save cannot store {kind}. Save its last step, pipeline[-1], instead, or use joblib.dump for all steps."
     if isinstance(model, Kernel):
         return (
             f"save cannot store a kernel ({type(model).__name__}). Store its repr instead: it is a Python expression."

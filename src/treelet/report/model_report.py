@@ -16,8 +16,9 @@ from treelet.formats import label_text
 from treelet.fragments.explanation import Explanation, TopFragments, WeightedFragment
 from treelet.fragments.model_fragments import explain, top_fragments
 from treelet.fragments.occurrences import places
-from treelet.learn.deciding import TASKS
+from treelet.learn.deciding import task_of
 from treelet.learn.fragment_selection import FragmentCounter
+from treelet.learn.linear_output import compressed_model, final_estimator, not_explainable
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.predictions import class_figures, order_figures, value_figures
 from treelet.progress import progress_bar
@@ -154,8 +155,10 @@ def report(
     """
     check_integer("top", top, 0)
     check_integer("errors", errors, 0)
-    task = getattr(model, "task", None) or TASKS[type(model).__name__]
-    X = model.model_.kernel.coerce(data)
+    model = final_estimator(model)
+    if (task := task_of(model)) is None:
+        raise not_explainable(model)
+    X = (model.model_ if hasattr(model, "model_") else compressed_model(model)).kernel.coerce(data)
     truth = None if labels is None else list(labels)
     if not len(X):
         raise ParameterError("data is empty: a report needs at least one example.")

@@ -25,12 +25,11 @@ class ThreadExecutor(Executor):
         for block in blocks:
             evaluator = bind(job, block, threads).ready(threads)
 
-            def work(tile: Tile, evaluator: Evaluator = evaluator) -> int:
+            def work(tile: Tile, evaluator: Evaluator = evaluator) -> None:
                 with sink.tile(tile) as out:
-                    fill_tile(job.kernel, evaluator, tile, out)
-                return tile.cells
+                    fill_tile(job.kernel, evaluator, tile, out, advance)
 
-            run(work, block.tiles, threads, advance)
+            run(work, block.tiles, threads, lambda done: None)
 
     def search(self, job: Job, search: TileSearch, needs: Needs | None = None) -> None:
         plan = self.plan(job, buffers=1, needs=needs)

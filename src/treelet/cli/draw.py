@@ -1,0 +1,123 @@
+"""``treelet draw``: save a picture of a tree, a dependency parse or a forest."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treelet.cli.compare import read_argument
+from treelet.cli.options import among, items, one_of, wrong_value
+from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.reading import Reading, with_option_groups
+from treelet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from treelet.structures.bank import Bank
+
+FORESTS = (".json", ".jsonl")
+"""Suffixes of the files of forests that ``treelet parse --forest`` writes."""
+
+
+@with_option_groups
+def command(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="TREE",
+            help="Tree in brackets, or a file: trees, dependency parses (.conllu) or forests (.json, .jsonl). Use - for standard input.",
+        ),
+        READ,
+    ],
+    *,
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="OUT", help="Picture to write, ending in .svg, .pdf, .png or .tex."),
+        WRITTEN,
+    ],
+    number: Annotated[
+        int | None,
+        typer.Option(
+            "--number",
+            "-n",
+            metavar="N",
+            help="Number of the tree in the file, counted from 1.  [default: the only tree]",
+        ),
+    ] = None,
+    style: Annotated[
+        str,
+        typer.Option(
+            metavar="color|plain",
+            autocompletion=among("color", "plain"),
+            help="color for colored boxes; plain for labels with straight black lines, as in linguistic papers.",
+        ),
+    ] = "color",
+    triangles: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Labels of constituents to draw as a triangle over their words, separated by commas, e.g. NP,PP.",
+        ),
+    ] = None,
+    scale: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="Pixels of a .png per pixel of the drawing; larger is sharper.  [default: 2]"
+        ),
+    ] = None,
+    reading: Reading,
+) -> None:
+    """Draw a tree, a dependency parse or a forest.
+
+    LaTeX output uses the package forest, or tikz-dependency for dependency parses. PDF and PNG need matplotlib.
+
+    Example: treelet draw "(S (NP (D the) (N cat)) (VP (V sat)))" -o tree.pdf --style plain --triangles NP
+    """
+    from treelet.draw.drawing import SCALE, STYLES, check_kind, draw
+
+    kind = check_kind(Path(output).suffix, output)
+    chosen = one_of("--style", style, STYLES)
+    if scale is not None and kind != ".png":
+        raise ParameterError(f"--scale applies to .png files only. Got --output {output} instead.")
+    labels = items("--triangles", triangles) if triangles is not None else []
+    if source.lstrip().startswith("("):
+        if number not in (None, 1):
+            raise ParameterError("--number chooses a tree of a file, but TREE is a single tree. Remove --number.")
+        thing: Any = read_argument(source, "TREE", reading)
+    else:
+        thing = _chosen(_read(source, reading), source, number)
+    drawing = draw(thing, style=chosen, triangles=labels)
+    drawing.save(output, scale=SCALE if scale is None else scale)
+    print(f"picture: {output}", file=sys.stderr)
+
+
+def _read(file: str, reading: Reading) -> Bank[Any]:
+    from treelet.formats.base import find_format
+    from treelet.formats.files import unpacked_name
+    from treelet.structures import read_conllu, read_forests, read_trees
+
+    name, settings = file.removeprefix("@"), {"encoding": reading.encoding, "on_error": reading.on_error}
+    if reading.format is None and unpacked_name(name).suffix.lower() in FORESTS:
+        return read_forests(name, **settings)
+    is_conllu = reading.format in (None, "conllu") and find_format(reading.format, name).name == "conllu"
+    if is_conllu and not reading.options:  # the options describe a conversion to trees
+        return read_conllu(name, **settings)
+    return read_trees(name, **reading.arguments())
+
+
+def _chosen(bank: Bank[Any], file: str, number: int | None) -> Any:
+    from treelet.checks import plural
+
+    count = plural(len(bank), "tree")
+    if not len(bank):
+        raise ParameterError(f"{file}: the file contains no trees.")
+    if number is None and len(bank) > 1:
+        raise ParameterError(f"{file}: the file contains {count}. Choose one with --number, such as --number 1.")
+    if number is not None and not 1 <= number <= len(bank):
+        raise wrong_value("--number", f"a whole number from 1 to {len(bank)}", number)
+    thing = bank[(number or 1) - 1]
+    if thing is None:
+        raise ParameterError(f"{file}: tree {number or 1} is missing, so there is nothing to draw.")
+    return thing
