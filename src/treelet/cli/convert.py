@@ -24,7 +24,7 @@ def command(
         str | None,
         typer.Option(
             metavar="FORMAT",
-            help="Output format.  [default: from the suffix of OUT; brackets for OUT without a suffix]",
+            help="Output format.  [default: from the suffix of OUT; brackets if OUT is - or has no suffix]",
         ),
     ] = None,
     drop: Annotated[

@@ -39,7 +39,7 @@ def command(
         int,
         typer.Option(
             metavar="N",
-            help="Number of random permutations for the p-value of each fragment. Each takes one or two seconds. 0: no p-values per fragment.",
+            help="Number of random permutations for the p-values of single fragments. Each permutation takes one or two seconds. 0 disables these p-values.",
         ),
     ] = 0,
     paired: Annotated[
@@ -81,7 +81,7 @@ def command(
 ) -> None:
     """Test whether two collections of trees differ significantly.
 
-    The output is a p-value and a list of the fragments that differ most, with z-scores. A z-score is the mean weight of a fragment in A minus its mean weight in B, in standard deviations under random permutations of the trees.
+    The output is a p-value and a list of the fragments that differ most, with z-scores. A z-score is the mean weight of a fragment in A minus its mean weight in B, divided by the standard deviation of this difference if the trees are assigned to A and B at random.
     A positive z-score means more weight in A.
 
     The files may have different formats, which are detected. If detection fails, pass --format-a and --format-b, with options of the

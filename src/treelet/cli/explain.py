@@ -45,7 +45,7 @@ def command(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="OUT", help="Write a report on the whole file, to a name ending in .html."
+            "--output", "-o", metavar="OUT", help="Write a report on all trees of TREES to this file. The name must end in .html."
         ),
         WRITTEN,
     ] = None,

@@ -52,7 +52,7 @@ OPTION_NAMES = {"lam": "--lam", "mu": "--mu", "max_depth": "--max-depth", "leave
 LAM = "Decay in (0, 1]. st, sst: factor per production. pt: factor per skipped child. 1 disables the decay."
 MU = "Decay per node, in (0, 1]; pt only. 1 disables the decay."
 MEMORY = "Memory limit of the computation, without the trees themselves, e.g. 512MiB."
-COLUMN = "For rows with several trees, the name of the tree to use."
+COLUMN = "Name of the tree to use if the rows have several trees, as in KeLP files."
 QUERY = "Column that names the sentence (group) of each candidate"
 LAM_DEFAULT = "[default: 1 for st, 0.4 for sst and pt]"
 
@@ -90,7 +90,7 @@ LeavesOption = Annotated[
     bool | None,
     typer.Option(
         "--leaves/--no-leaves",
-        help="Also count equal words without their tags; sst and pt only.  [default: on for pt, off for sst]",
+        help="Also count single words as fragments, whatever their tags; sst and pt only.  [default: on for pt, off for sst]",
         show_default=False,
     ),
 ]

@@ -93,14 +93,14 @@ def command(
         str | None,
         typer.Option(
             metavar="FORMAT",
-            help="Output format: trees, tsv or json.  [default: from the name of OUT; otherwise trees, or tsv with several trees per sentence]",
+            help="Output format: trees, tsv or json.  [default: from the suffix of OUT; otherwise trees for --k 1, and tsv for larger --k]",
         ),
     ] = None,
     prune: Annotated[
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Keep only nodes of trees whose log probability is within NUMBER of the best tree; none keeps all nodes. For --forest.  [default: 8.0]",
+            help="Keep a node only if it occurs in a tree whose log probability is at most NUMBER below that of the best tree; none keeps all nodes. For --forest.  [default: 8.0]",
         ),
     ] = None,
     picture: Annotated[
@@ -115,7 +115,7 @@ def command(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Drop labels of a span that are more than NUMBER below the best log probability of this span. Faster, but not exact.  [default: drop nothing]",
+            help="Drop labels whose log probability is more than NUMBER below the best one of the same span. Faster, but not exact.  [default: drop nothing]",
         ),
     ] = None,
     markov: Annotated[
@@ -130,12 +130,12 @@ def command(
         typer.Option(
             metavar="WHICH",
             autocompletion=among(*PARENTS),
-            help="Distinguish equal labels with different parents: off, phrases, or tags (phrases and tags); for --treebank. phrases is parent=True in Python.  [default: off]",
+            help="Add the label of the parent to the labels of the grammar: off, phrases (phrase labels only; in Python, parent=True) or tags (phrase labels and tags). For --treebank.  [default: off]",
         ),
     ] = None,
     min_count: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Treat words seen at most N times as rare; for --treebank.  [default: 1]"),
+        typer.Option(metavar="N", help="Treat words seen N times or fewer as rare, and estimate unknown words from them; for --treebank.  [default: 1]"),
     ] = None,
     drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Remove -NONE- elements; for --treebank.")] = False,
     drop_function_tags: Annotated[
@@ -163,10 +163,10 @@ def command(
 ) -> None:
     """Parse sentences with a probabilistic grammar.
 
-    The format trees has one tree per line. The format tsv has the columns line number, rank, log probability and tree. The format json has one object per line.
+    Output formats (--to): trees has one tree per line. tsv has the columns line number, rank, log probability and tree. json has one object per line.
     Ranks start at 1, and logarithms are natural.
 
-    If a sentence has no parse, a grammar with a fallback covers the sentence with the fewest possible pieces, under the root FALLBACK.
+    If a sentence has no parse, a grammar with a fallback joins the fewest possible partial trees under the root FALLBACK.
     Without a fallback, the output is an empty line (trees), rank 0 (tsv) or an empty list (json), and the exit code is 1.
     Grammars estimated from a treebank have a fallback.
 

@@ -46,7 +46,7 @@ def command(
         bool,
         typer.Option(
             "--probability",
-            help="Also print the probability of each class, in the same layout. The model must be trained with --probability.",
+            help="Also print the probability of each class, in columns as for --scores. Train the model with treelet train --probability.",
         ),
     ] = False,
     computing: dict[str, Any],
@@ -54,7 +54,7 @@ def command(
     progress: ProgressOption = True,
     json: JsonOrSummaryOption = False,
 ) -> None:
-    """Predict a label or a number for each tree, one per line.
+    """Predict a label or a number for each tree, and print one result per line.
 
     A classifier predicts a label and a regressor predicts a number. A ranker predicts a score. Compare scores only between candidates of the same sentence. Labels in FILE are ignored.
 

@@ -94,19 +94,19 @@ def command(
         ),
     ] = None,
     lam: Annotated[
-        str, typer.Option(metavar="LIST", help="Decays per production to choose from, in (0, 1].")
+        str, typer.Option(metavar="LIST", help="Values to try for the decay per production, in (0, 1].")
     ] = "0.2,0.3,0.5",
     max_depth: Annotated[
         str,
         typer.Option(
-            "--depth", metavar="LIST", help="Maximum fragment depths to choose from, in productions; none for no limit."
+            "--depth", metavar="LIST", help="Values to try for the maximum fragment depth, in productions; none for no limit."
         ),
     ] = "none",
     logp: Annotated[
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Weights of the parser's log probability to choose from, at least 0.  [default: 0,0.1. With --nbest: 0.1,1,10]",
+            help="Values to try for the weight of the parser's log probability, at least 0.  [default: 0,0.1. With --nbest: 0.1,1,10]",
         ),
     ] = None,
     epochs: Annotated[
@@ -124,7 +124,7 @@ def command(
         typer.Option(
             metavar="WHICH",
             autocompletion=among(*PARENTS),
-            help="Distinguish equal labels with different parents in the grammar: off, phrases, or tags (phrases and tags). phrases is parent=True in Python.  [default: off]",
+            help="Add the label of the parent to the labels of the grammar: off, phrases (phrase labels only; in Python, parent=True) or tags (phrase labels and tags).  [default: off]",
         ),
     ] = None,
     max_words: Annotated[
@@ -146,7 +146,7 @@ def command(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Rerank the candidate parses of a parser and measure the gain.
+    """Rerank the candidate parses of a parser and measure how much they improve.
 
     The method follows Collins & Duffy (2001). A grammar proposes candidates, and a perceptron with a tree kernel chooses among them.
 

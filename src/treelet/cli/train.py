@@ -111,7 +111,7 @@ def command(
         typer.Option(
             metavar="balanced",
             autocompletion=among("balanced"),
-            help="Give both sides of each binary classifier the same total weight, so errors in rare classes count more; classify only.",
+            help="Give positive and negative examples of each binary classifier the same total weight, so errors in rare classes count more; classify only.",
         ),
     ] = None,
     probability: Annotated[
@@ -176,7 +176,7 @@ def command(
     and print the results so far; no model is written and the exit code is 130.
 
     For --task rank, the column qid names the sentence (group) of each candidate. In SVM-Light-TK files, a candidate of sentence 1 with the
-    label 2 is the line: 2 qid:1 |BT| (S (A a) (B b)) |ET|. For tsv and csv, pass --option query_column=NAME.
+    label 2 is the line: 2 qid:1 |BT| (S (A a) (B b)) |ET|. For tsv and csv, pass --option query_column=NAME; --query is for other formats.
 
     Example: treelet train train.tsv -o m.treelet --lam 0.2,0.4 --C 1,10
     """
