@@ -31,7 +31,9 @@ def wrong(
     """
     owner = "" if of is None else of if isinstance(of, str) else type(of).__name__
     subject, none_or = current().parameter(name, value, owner), current().none_or if optional else ""
-    return ParameterError(f"{subject} must be {none_or}{wanted}. Got {got or repr(value)} instead.")
+    if got is None:
+        got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+    return ParameterError(f"{subject} must be {none_or}{wanted}. Got {got} instead.")
 
 
 # --- phrases ------------------------------------------------------------------------------------------------------
@@ -62,14 +64,14 @@ def article(noun: str) -> str:
     return f"{'an' if an else 'a'} {noun}"
 
 
-def in_words(texts: Iterable[str]) -> str:
-    """Join alternatives with commas and "or".
+def in_words(texts: Iterable[str], word: str = "or") -> str:
+    """Join alternatives with commas and "or", or items with another word.
 
-    >>> in_words(["'a'"]), in_words(["'a'", "'b'"]), in_words(["'a'", "'b'", "None"])
-    ("'a'", "'a' or 'b'", "'a', 'b' or None")
+    >>> in_words(["'a'"]), in_words(["'a'", "'b'"]), in_words(["'a'", "'b'", "None"]), in_words(["x", "y"], "and")
+    ("'a'", "'a' or 'b'", "'a', 'b' or None", 'x and y')
     """
     *most, last = texts
-    return f"{', '.join(most)} or {last}" if most else last
+    return f"{', '.join(most)} {word} {last}" if most else last
 
 
 def some_of(names: Iterable[object], most: int = 20) -> str:

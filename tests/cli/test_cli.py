@@ -187,7 +187,7 @@ def test_overflow_needs_normalizing(bank: Path) -> None:
     bank.write_text(f"{tree}\n(N n)\n")
     output = bank.with_name("K.npy")
     line = fail("gram", bank, "-o", output, "--lam", "1", "--no-normalize")
-    assert messages.DOES_NOT_FIT_FLOAT64 in line
+    assert messages.TOO_LARGE_FOR_FLOAT64 in line
     assert not output.exists()
     succeed("gram", bank, "-o", output, "--lam", "1")
     K = np.load(output)

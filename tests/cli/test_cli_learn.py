@@ -212,7 +212,7 @@ def test_grid_passes_over_values_that_do_not_fit(tmp_path: Path, monkeypatch: py
     assert result["grid"]["overflow"] == [{"lam": 1.0}]
     assert result["grid"]["best"]["lam"] == 0.01
     assert "kernel values overflow float64" in succeed(*options)
-    assert messages.DOES_NOT_FIT_FLOAT64 in fail(*options, "--lam", "1")
+    assert messages.TOO_LARGE_FOR_FLOAT64 in fail(*options, "--lam", "1")
 
 
 def test_grid_needs_two_of_each(tmp_path: Path) -> None:

@@ -81,7 +81,7 @@ NO_TREES = "no trees"
 LINE_WITHOUT_QID = "this line has no qid:N, but others do. Give every line a query, or none."
 ONLY_LINE_WITH_QID = "this line has a qid:N, but others do not. Give every line a query, or none."
 NO_TREES_TO_WRITE = "The document has no trees, and the format"
-DOES_NOT_FIT_FLOAT64 = "does not fit a float64"
+TOO_LARGE_FOR_FLOAT64 = "is too large for a float64"
 NO_MODEL_WRITTEN = ". No model was written.\n"
 INTERRUPTED_EARLY = f"treelet: interrupted: No setting was finished{NO_MODEL_WRITTEN}"
 

@@ -29,7 +29,10 @@ def at_least(number: int) -> str:
 
 def at_most(neighbors: int, *, without_itself: bool = False) -> str:
     """The number of neighbors is limited. `without_itself`: an example is not its own neighbor."""
-    return f"at most {neighbors}, the number of {'other ' if without_itself else ''}examples to search"
+    if without_itself:
+        others = "1 other" if neighbors == 1 else f"{neighbors} others"
+        return f"at most {neighbors}, because each of the {neighbors + 1} examples has only {others}"
+    return f"at most {neighbors}, the number of examples to search"
 
 
 def number_in(interval: str) -> str:
@@ -64,12 +67,17 @@ def needs_package(package: str, *, what: str = "", extra: str = "") -> str:
 
 def value_of(first: int, second: int | None = None) -> str:
     """The reported kernel value: of one example with itself, or of two examples."""
-    return f"example {first} with itself" if second is None else f"examples {first} and {second}"
+    return f"item {first} with itself" if second is None else f"items {first} and {second}"
 
 
 def more_than_memory(limit: str) -> str:
-    """A matrix needs more bytes than the `memory` parameter allows."""
+    """A step of an estimator needs more bytes than the `memory` parameter allows."""
     return f"more than the {limit}( bytes?)? of memory="
+
+
+def more_than_memory_limit(limit: str) -> str:
+    """The result of `gram` needs more bytes than the `memory` parameter allows."""
+    return rf"more than the memory limit of {limit} bytes? \(memory=\)"
 
 
 # --- examples -----------------------------------------------------------------------------------------------------
@@ -84,8 +92,9 @@ def needs_a_kernel(function: str, got: str) -> str:
 
 def nothing_to_search(function: str, got: int) -> str:
     """There are too few examples to search for neighbors."""
-    needed = "at least 2 examples in X, or Q" if got else "at least one example in X"
-    return f"X has {got} examples?, but {function} needs {needed}"
+    if got:
+        return f"X has 1 example, but {function} needs at least 2 examples in X, or at least 1 example in X and queries"
+    return rf"X is empty: {function} needs at least one example in X\."
 
 
 PUT_IT_IN_A_LIST = "[Pp]ut it in a list"

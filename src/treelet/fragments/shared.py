@@ -94,7 +94,7 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     >>> shared.complete, shared.total()
     (True, 1.25)
     """
-    check_integer("limit", limit)
+    check_integer("limit", limit, of="shared_fragments")
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
     check_is_listed(inner)
     bank = inner.coerce([a, b])

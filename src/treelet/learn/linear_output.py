@@ -10,12 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from treelet import _core
-from treelet.checks import article, some_of, suggestion
+from treelet.checks import some_of, suggestion
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.fragments.weighting import LISTED, is_listed
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.terms import GraphTerm, Term, node_weights
+from treelet.printable import shortened
 
 SHOWN = 10  # maximum number of classes in a message
 
@@ -63,7 +64,9 @@ def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:
     return _core.NodeWeights.spread(*term.graph.columns, node_weights(mixed))
 
 
-def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix | None = None) -> LinearOutput:
+def resolve_output(
+    model: Any, output: Any = None, X: Any = None, values: Matrix | None = None, *, of: str = "explain"
+) -> LinearOutput:
     """Return the linear function of a model that `output` names.
 
     Parameters
@@ -75,8 +78,10 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
         of two classes.
     X, values : optional
         Examples in the kernel's form and the values of `CompressedModel.score` for them.
+    of : str, default "explain"
+        Name of the function that got the arguments, for messages.
     """
-    compressed = compressed_model(model)
+    compressed = compressed_model(model, of)
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
         raise InputTypeError(
             f"The fragments of {compressed.kernel!r} cannot be listed. Use one of the kernels {LISTED}, or a sum, "
@@ -84,7 +89,7 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
         )
     intercepts = getattr(model, "intercept_", np.zeros(compressed.outputs))
     if (classes := getattr(model, "classes_", None)) is None:
-        label = _index(compressed.outputs, output)
+        label = _index(compressed.outputs, output, of)
         mix = np.eye(compressed.outputs)[label]
         return LinearOutput(compressed, mix, float(mix @ intercepts), label)
     names = classes.tolist()
@@ -93,18 +98,19 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
         output = model.labels(model.decisions(values + intercepts)).tolist()[0]
     mixes = class_mixes(model)
     if isinstance(output, tuple) and len(output) == 2 and output not in names:
-        first, second = (_label(names, label) for label in output)
+        first, second = (_label(names, label, of) for label in output)
         output, mix = (first, second), mixes[names.index(first)] - mixes[names.index(second)]
     else:
-        output = _label(names, output)
+        output = _label(names, output, of)
         mix = mixes[names.index(output)]
     return LinearOutput(compressed, mix, float(mix @ intercepts), output)
 
 
-def compressed_model(model: Any) -> CompressedModel:
-    """Return the compressed model of a fitted estimator.
+def compressed_model(model: Any, of: str = "explain") -> CompressedModel:
+    """Return the compressed model of a fitted estimator. `of` is the name of the public function, for messages.
 
-    Raises InputTypeError with a reason if there is none.
+    Raises scikit-learn's NotFittedError for an unfitted estimator, and InputTypeError with a reason if
+    there is no compressed model.
     """
     if isinstance(model, CompressedModel):
         return model
@@ -112,8 +118,13 @@ def compressed_model(model: Any) -> CompressedModel:
     inner = getattr(model, "model_", None)
     if inner is None:
         if hasattr(model, "fit"):
-            raise InputTypeError(f"This {kind} is not fitted. Call its fit method first.")
-        raise InputTypeError(f"A fitted estimator or a CompressedModel is needed. Got {article(kind)}.")
+            from sklearn.exceptions import NotFittedError  # imported late, because scikit-learn is slow to import
+
+            raise NotFittedError(f"This {kind} is not fitted. Call its fit method first.")
+        got = repr(model) if model is None or isinstance(model, int | float) else shortened(model)
+        raise InputTypeError(
+            f"The 'model' parameter of {of} must be a fitted estimator or a CompressedModel. Got {got} instead."
+        )
     if not isinstance(inner, CompressedModel):
         why = "was fitted to a precomputed kernel matrix, which contains no trees. Fit it with a kernel."
         if getattr(inner, "kernel", None) is not None:
@@ -133,7 +144,7 @@ def class_mixes(classifier: Any) -> Matrix:
     return np.eye(count)[:, first] - np.eye(count)[:, second]
 
 
-def _label(names: list[Any], output: Any) -> Any:
+def _label(names: list[Any], output: Any, of: str) -> Any:
     if output is None:
         if len(names) == 2:
             return names[1]
@@ -142,19 +153,19 @@ def _label(names: list[Any], output: Any) -> Any:
         )
     if output not in names:
         raise _wrong_output(
-            f"one of the classes {some_of(names, SHOWN)}", output, suggestion(str(output), map(str, names))
+            f"one of the classes {some_of(names, SHOWN)}", output, of, suggestion(str(output), map(str, names))
         )
     return output
 
 
-def _index(outputs: int, output: Any) -> int:
+def _index(outputs: int, output: Any, of: str) -> int:
     if output is None and outputs == 1:
         return 0
     if isinstance(output, bool) or not isinstance(output, int | np.integer) or not 0 <= output < outputs:
-        raise _wrong_output(f"the index of an output, from 0 to {outputs - 1}", output)
+        raise _wrong_output(f"the index of an output, from 0 to {outputs - 1}", output, of)
     return int(output)
 
 
-def _wrong_output(wanted: str, output: Any, hint: str = "") -> ParameterError:
+def _wrong_output(wanted: str, output: Any, of: str, hint: str = "") -> ParameterError:
     # Not by `checks.wrong`: the option --output of the command line has another meaning.
-    return ParameterError(f"The 'output' parameter must be {wanted}. Got {output!r} instead.{hint}")
+    return ParameterError(f"The 'output' parameter of {of} must be {wanted}. Got {output!r} instead.{hint}")
