@@ -29,7 +29,7 @@ def wrong(
     >>> str(wrong("lam", "a number in (0, 1]", 2, of="SubsetTree"))
     "The 'lam' parameter of SubsetTree must be a number in (0, 1]. Got 2 instead."
     """
-    owner = "" if of is None else of if isinstance(of, str) else type(of).__name__
+    owner = of if isinstance(of, str) else getattr(of, "_name_in_messages", type(of).__name__) if of is not None else ""
     subject, none_or = current().parameter(name, value, owner), current().none_or if optional else ""
     if got is None:
         got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
@@ -62,6 +62,15 @@ def article(noun: str) -> str:
         ("uni", "use", "eu")
     )
     return f"{'an' if an else 'a'} {noun}"
+
+
+def with_type(value: object) -> str:
+    """Return a value with its type, for a message.
+
+    >>> with_type(1), with_type(None)
+    ('1 (an int)', 'None')
+    """
+    return "None" if value is None else f"{value!r:.60} ({article(type(value).__name__)})"
 
 
 def in_words(texts: Iterable[str], word: str = "or") -> str:

@@ -153,7 +153,7 @@ def test_malformed_tree_says_where(bank: Path) -> None:
         (["--jobs", "0"], "error: --jobs must be a whole number other than 0"),
         (["--memory", "much"], "error: --memory must be a positive number of bytes"),
         (["--format", "yaml"], "error: --format must be "),
-        (["--columns", "nowhere.mrg"], "nowhere.mrg: cannot be opened"),
+        (["--columns", "nowhere.mrg"], "nowhere.mrg: the file does not exist"),
     ],
 )
 def test_bad_options(bank: Path, options: list[str], message: str) -> None:

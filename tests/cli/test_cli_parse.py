@@ -305,9 +305,9 @@ def test_bytes_that_are_no_text(grammar: Path, sentences: Path) -> None:
     [
         ([], "treelet parse needs a grammar. Pass --grammar FILE or --treebank FILE.\n"),
         (["-g", "g.txt", "--treebank", "b.mrg"], "--grammar and --treebank exclude each other."),
-        (["-g", "nothing.json"], "nothing.json: cannot be opened"),
-        (["-g", "nothing.txt"], "nothing.txt: cannot be opened"),
-        (["--treebank", "nothing.mrg"], "nothing.mrg: cannot be opened"),
+        (["-g", "nothing.json"], "nothing.json: the file does not exist"),
+        (["-g", "nothing.txt"], "nothing.txt: the file does not exist"),
+        (["--treebank", "nothing.mrg"], "nothing.mrg: the file does not exist"),
         (["-g", "g.txt", "--k", "0"], "--k must be a whole number of at least 1. Got 0 instead."),
         (["-g", "g.txt", "--k", "2", "--forest"], "--k and --forest exclude each other"),
         (["-g", "g.txt", "--to", "xml"], "--to must be trees, tsv or json"),

@@ -20,7 +20,7 @@ def error(line: str) -> str:
 
 
 def not_found(name: object) -> str:
-    return error(f"{name}: cannot be opened (No such file or directory).\n")
+    return error(f"{name}: the file does not exist. Check the name and the current folder.\n")
 
 
 def no_format_for(name: str, suffix: str) -> str:
@@ -72,8 +72,8 @@ def internal_error(what: str) -> str:
 MODEL_OF_A_MATRIX = "fitted to a precomputed kernel matrix, so it cannot predict from examples"
 PREDICTS_NOTHING = "the file contains a KernelMatrix, which cannot predict"
 NO_LABEL_WAS_SEEN = "None of the labels occur in the training data"
-ALL_TARGETS_ARE_0 = "the examples have no labels, because all targets are 0."
-EXAMPLES_WITHOUT_LABELS = "the examples have no labels"
+ALL_TARGETS_ARE_0 = "the examples have no class labels, because all targets are 0."
+EXAMPLES_WITHOUT_LABELS = "the examples have no class labels"
 NO_EXAMPLES = "the file contains no examples."
 NOT_A_MODEL = "the file is not a treelet model"
 ONE_TREE_EACH = "the model needs exactly one tree per example."
@@ -141,8 +141,8 @@ def result_takes(size: str) -> str:
 # --- commands -----------------------------------------------------------------------------------------------------
 
 WRITE_A_TREE_IN_BRACKETS = "Write a tree in brackets"
-NO_TREE_TO_SEARCH = "the file contains no trees. Pass a file with at least one tree."
-ONLY_ONE_TREE = "the file contains only 1 tree. Pass a QUERY, or a file with at least two trees."
+NO_TREE_TO_SEARCH = "the file contains no trees. treelet nearest needs at least "
+ONLY_ONE_TREE = "the file contains only 1 tree. treelet nearest needs at least 2 trees, or 1 tree and a QUERY."
 UNLIKE_THE_BANK = "treelet: warning: 1 of 1 queries has no fragment in common with any tree of BANK."
 FOREST_AS_LATEX = "a forest cannot be drawn as LaTeX."
 TOO_LARGE_TO_DRAW = "but the limit is 400 together."

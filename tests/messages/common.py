@@ -14,7 +14,7 @@ TRUE_OR_FALSE = "True or False"
 
 def wrong_parameter(name: str, must_be: str = "", *, of: str = "", got: str = "") -> str:
     """A parameter has an invalid value. `must_be` describes the valid values."""
-    owner = f" of {of}" if of else r"( of \S+)?"
+    owner = f" of {of}" if of else r"( of \S+( \([^)]*\))?)?"
     return f"'{name}' parameter{owner} must be {must_be}" + (f".*Got {got}" if got else "")
 
 
@@ -55,6 +55,16 @@ NOT_UTF8 = "not UTF-8"
 def cannot_be(done: str, name: str = "", reason: str = "") -> str:
     """A file cannot be opened, read or written. `reason` comes from the operating system."""
     return (f"{name}: " if name else "") + f"cannot be {done}" + (rf" \({reason}" if reason else "")
+
+
+def does_not_exist(name: str = "") -> str:
+    """A file to read does not exist."""
+    return (f"{name}: " if name else "") + "the file does not exist. Check the name and the current folder."
+
+
+def folder_does_not_exist(name: str = "") -> str:
+    """A file cannot be written, because its folder does not exist."""
+    return (f"{name}: " if name else "") + "cannot be written, because the folder .* does not exist. Create the folder"
 
 
 def needs_package(package: str, *, what: str = "", extra: str = "") -> str:

@@ -22,7 +22,7 @@ A_NAME_INSTEAD_OF_A_TEXT = (
     r"looks like the name of a file, but a string must contain the source itself\. Pass pathlib\.Path\("
 )
 A_SOURCE_IS_NEEDED = "A string, bytes, a path or an open file is needed, but got an? "
-A_TEXT_INSTEAD_OF_A_NAME = r"^'\(A \(B x\)\).{1,80}: cannot be opened .*A file name is needed here\. .*StringIO"
+A_TEXT_INSTEAD_OF_A_NAME = r"^'\(A \(B x\)\).{1,80} is not the name of a file\. .*StringIO"
 AS_A_NUMPY_ARRAY = " as a NumPy array"
 OTHER_ENCODING_ON_THE_COMMAND_LINE = (
     "not UTF-8 text. If the file has another encoding, name the encoding (--encoding latin-1)"
@@ -90,9 +90,10 @@ def not_closed(missing: int) -> str:
 
 def read_as(format: str, since: str) -> str:
     """An error in a file whose format was guessed names the guess and its reason."""
-    return f"The file was read as {format}, because {since}."
+    return f"The file was read as '{format}', because {since}."
 
 
+USE_FORMAT = r" For another format, use format=\."
 CHOOSE_A_FORMAT = " To choose another format, use format= with one of "
 LOOKS_LIKE_NO_OTHER_FORMAT = read_as("brackets", "it does not look like any other format") + CHOOSE_A_FORMAT
 

@@ -116,6 +116,9 @@ def _sentence(source: Source, after: int, rows: list[ConlluWord], lines: list[st
     return ConlluSentence(tuple(rows), tuple(lines))
 
 
+CYCLE = "this word is part of a cycle of heads. Give one word of the cycle another head, or 0 for the root."
+
+
 def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
     """Return the first word whose head is wrong, and why, as one or two sentences; or None."""
     number = len(heads)
@@ -133,7 +136,7 @@ def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
             seen[here] = start
             here = cast("int", heads[here - 1])
         if here and seen[here] == start:
-            return here - 1, "the heads form a cycle through this word. Give one word of the cycle another head."
+            return here - 1, CYCLE
     return None
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_boolean, check_integer, is_number, plural, wrong
+from treelet.checks import check_boolean, check_integer, is_number, wrong
 from treelet.device.launching import functions_of
 from treelet.errors import ParameterError
 from treelet.gram.best import (

@@ -390,7 +390,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         kernel = self._own_kernel()
         inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
         try:
-            check_has_fragments(inner)
+            check_has_fragments(inner, "FragmentFeatures")
         except (InputTypeError, ParameterError):
             raise self._refuse("kernel", f"one of {FRAGMENTS}, normalized or not, with n_features=") from None
         assert self.n_features is not None
