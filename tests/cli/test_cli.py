@@ -18,7 +18,7 @@ import pytest
 import treelet as tl
 from conftest import fail, process, run, succeed
 from messages import cli as messages
-from messages.common import cannot_be
+from messages.common import cannot_be, does_not_exist
 from treelet.cli.options import kernel_from_options
 
 TREES = [
@@ -126,7 +126,7 @@ def test_gram_replaces_a_file_only_when_it_is_done(bank: Path) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    assert cannot_be("opened", "nothing.mrg") in fail("gram", tmp_path / "nothing.mrg", "-o", tmp_path / "K.npy")
+    assert does_not_exist("nothing.mrg") in fail("gram", tmp_path / "nothing.mrg", "-o", tmp_path / "K.npy")
     assert os.listdir(tmp_path) == []
 
 
@@ -138,7 +138,7 @@ def test_malformed_tree_says_where(bank: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--kernel", "tree"], "--kernel must be st, sst or pt. Got 'tree' instead"),
+        (["--kernel", "tree"], "--kernel must be 'st', 'sst' or 'pt'. Got 'tree' instead"),
         (["--lam", "1.5"], "error: --lam must be a number in (0, 1]. Got 1.5 instead."),
         (["--lam", "nan"], "Got nan"),
         (["--mu", "0.5"], "--mu does not apply to --kernel sst. Use --kernel pt, or remove --mu."),
@@ -328,7 +328,7 @@ def test_convert_leaves_nothing_out_unasked(tmp_path: Path) -> None:
 
 def test_convert_errors(bank: Path) -> None:
     assert "yaml" in fail("convert", bank, bank.with_name("out.tsv"), "--to", "yaml")
-    assert cannot_be("opened") in fail("convert", bank.with_name("nothing"), "-")
+    assert does_not_exist() in fail("convert", bank.with_name("nothing"), "-")
     assert "encoding" in fail("convert", bank, "-", "--encoding", "klingon")
     bank.write_text("(S (A a)")
     assert f"{bank}:1:" in fail("convert", bank, bank.with_name("out.tsv"))

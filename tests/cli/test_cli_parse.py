@@ -310,7 +310,7 @@ def test_bytes_that_are_no_text(grammar: Path, sentences: Path) -> None:
         (["--treebank", "nothing.mrg"], "nothing.mrg: the file does not exist"),
         (["-g", "g.txt", "--k", "0"], "--k must be a whole number of at least 1. Got 0 instead."),
         (["-g", "g.txt", "--k", "2", "--forest"], "--k and --forest exclude each other"),
-        (["-g", "g.txt", "--to", "xml"], "--to must be trees, tsv or json"),
+        (["-g", "g.txt", "--to", "xml"], "--to must be 'trees', 'tsv' or 'json'"),
         (
             ["-g", "g.txt", "--to", "trees", "--k", "2"],
             "--to trees writes one tree per sentence. For several trees per sentence, use --to tsv or json.",
@@ -329,7 +329,7 @@ def test_bytes_that_are_no_text(grammar: Path, sentences: Path) -> None:
             ["-g", "g.txt", "--format", "json"],
             "--format applies to --treebank, not to --grammar. Use --to for the output format.",
         ),
-        (["--treebank", "b.mrg", "--parent", "yes"], "--parent must be off, phrases or tags"),
+        (["--treebank", "b.mrg", "--parent", "yes"], "--parent must be 'off', 'phrases' or 'tags'"),
         (["--treebank", "b.mrg", "--markov", "-1"], "--markov must be"),
         (["-g", "g.txt", "--beam", "-1"], "--beam must be"),
         (["-g", "g.txt", "--jobs", "0"], "--jobs must be"),

@@ -162,12 +162,12 @@ def test_pages(outcome: Outcome) -> None:
     ("options", "said"),
     [
         (["--sizes", "1,2"], "three numbers above 0"),
-        (["--sizes", "1,x,3"], "--sizes must be numbers separated by commas"),
+        (["--sizes", "1,x,3"], "--sizes must be a finite number, or several separated by commas"),
         (["--sizes", "1000,200,336"], "1,336 sentences cannot be split into sets of 1000, 200, 336"),
         (["--sizes", "0.5,0.5,0.5"], "--sizes must be fractions that sum to at most 1. Got 0.5, 0.5, 0.5 instead"),
         (["--sizes", "12,4,4", "--folds", 20], "--folds must be a whole number from 2 to the number of trees (12)"),
         (["--lam", "2"], "--lam must be a number in (0, 1]"),
-        (["--lam", "0.2,,0.3"], "--lam must be numbers separated by commas"),
+        (["--lam", "0.2,,0.3"], "--lam must be a number in (0, 1], or several separated by commas"),
         (["--lam", "nan"], "--lam must be finite"),
         (["--depth", "0"], "--depth must be"),
         (["--depth", "deep"], "--depth must be whole numbers or none"),
@@ -180,7 +180,7 @@ def test_pages(outcome: Outcome) -> None:
             ["--train-candidates", 1],
             "--train-candidates must be a whole number of at least 2, or 0 for all. Got 1 instead.",
         ),
-        (["--parent", "child"], "--parent must be off, phrases or tags"),
+        (["--parent", "child"], "--parent must be 'off', 'phrases' or 'tags'"),
         (["--seed", -1], "--seed must be a whole number from 0 to 2^32 - 1. Got -1 instead."),
         (["--save", "-"], "A model cannot be written to standard output."),
         (

@@ -50,7 +50,7 @@ PROBABILITY_IS_FOR_CLASSIFIERS = "--probability applies to classifiers only, but
 SCORES_OR_PROBABILITY = "--scores and --probability exclude each other."
 MODEL_WITHOUT_PROBABILITIES = "The model was trained without probabilities. Train it with --probability."
 SMALLER_LAM_OPTION = "a smaller --lam"
-USE_A_FILE = "or --output K.npy for a file"
+USE_A_FILE = "or write the result to a file with --output K.npy"
 SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
 ONE_STANDARD_INPUT = "BANK and QUERY are both standard input (-)."
 
@@ -76,6 +76,7 @@ ALL_TARGETS_ARE_0 = "the examples have no class labels, because all targets are 
 EXAMPLES_WITHOUT_LABELS = "the examples have no class labels"
 NO_EXAMPLES = "the file contains no examples."
 NOT_A_MODEL = "the file is not a treelet model"
+TREES_INSTEAD_OF_A_MODEL = "the file contains trees, not a saved model. Pass a model written by treelet train first."
 ONE_TREE_EACH = "the model needs exactly one tree per example."
 NO_TREES = "no trees"
 LINE_WITHOUT_QID = "this line has no qid:N, but others do. Give every line a query, or none."
@@ -140,7 +141,7 @@ def result_takes(size: str) -> str:
 
 # --- commands -----------------------------------------------------------------------------------------------------
 
-WRITE_A_TREE_IN_BRACKETS = "Write a tree in brackets"
+WRITE_A_TREE_IN_BRACKETS = "is neither a tree in brackets nor an existing file. Write a tree such as "
 NO_TREE_TO_SEARCH = "the file contains no trees. treelet nearest needs at least "
 ONLY_ONE_TREE = "the file contains only 1 tree. treelet nearest needs at least 2 trees, or 1 tree and a QUERY."
 UNLIKE_THE_BANK = "treelet: warning: 1 of 1 queries has no fragment in common with any tree of BANK."

@@ -124,4 +124,4 @@ def left_out(count: str, of: str, first: str = "") -> str:
 
 def item_is(number: int, kind: str, problem: str = "") -> str:
     """An item of a collection has a type that cannot be used."""
-    return f"[Ii]tem {number} is an? {kind}{problem}"
+    return rf"[Ii]tem {number} is an? {kind}( \(.*\))?{problem}"

@@ -64,7 +64,7 @@ TEXT_IS_EMPTY = r"^The text is empty, but a tree such as '\(NP \(D the\) \(N cat
 
 def item_needed(number: int, kind: str, needed: str, remedy: str = "") -> str:
     """An item of a collection has another type; `kind` and `needed` include the article."""
-    return f"Item {number} is {kind}, but {needed} is needed.*{remedy}"
+    return rf"Item {number} is {kind}( \(.*\))?, but {needed} is needed.*{remedy}"
 
 
 def not_a_tree(text: str) -> str:
@@ -172,7 +172,12 @@ CYCLE = f"{FOLLOWING_THE_HEADS}. Give one word of the cycle another head, or 0 f
 
 
 def at_word(number: object, problem: str) -> str:
-    return rf"[Ww]ord {number}( \('.*'\))?:? (this word )?{problem}"
+    return rf"[Ww]ord {number} \('.*'\):? {problem}"
+
+
+def at_word_in_file(number: object, problem: str) -> str:
+    """The same in a file, as plain text."""
+    return f"word {number} {problem}"
 
 
 def one_per_word(what: str, words: str, got: str) -> str:

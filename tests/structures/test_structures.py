@@ -95,8 +95,8 @@ def test_the_error_about_a_bracket_in_a_label_names_the_escaping_function(label:
         ("the cat sat", "^" + messages.plain_text("the cat sat")),
         ("wsj.mrg", "^" + messages.file_name("wsj.mrg", "a tree")),
         ("  ", messages.TEXT_IS_EMPTY),
-        ("(S (A a)))", messages.at_column(10, r"this '\)'")),
-        ("(S (A a)\n (B b)))", messages.at_column(8, r"this '\)'", line=2)),
+        ("(S (A a)))", messages.at_column(10, r"unexpected '\)'")),
+        ("(S (A a)\n (B b)))", messages.at_column(8, r"unexpected '\)'", line=2)),
     ],
 )
 def test_errors_of_parse_name_the_column(text: str, message: str) -> None:
@@ -106,7 +106,7 @@ def test_errors_of_parse_name_the_column(text: str, message: str) -> None:
 
 
 def test_errors_in_a_list_name_the_item_and_the_column() -> None:
-    with pytest.raises(tl.errors.FormatError, match=messages.at_column(10, r"this '\)'", source="item 1")):
+    with pytest.raises(tl.errors.FormatError, match=messages.at_column(10, r"unexpected '\)'", source="item 1")):
         tl.Treebank([DOG, "(S (A a)))"])
     with pytest.raises(tl.errors.FormatError, match="^item 1: " + messages.plain_text("the cat sat")):
         tl.SubsetTree()([DOG, "the cat sat"])

@@ -112,7 +112,10 @@ def _sentence(source: Source, after: int, rows: list[ConlluWord], lines: list[st
         if row.head == position:
             raise source.error(f"word {position} is its own head. Give a root the head 0.", row.line)
     if problem := heads_problem([row.head for row in rows]):
-        raise source.error(f"word {problem[0] + 1}: {problem[1]}", rows[problem[0]].line)
+        index, reason = problem
+        separator = " " if reason.startswith("this word ") else ": "
+        reason = reason.removeprefix("this word ")
+        raise source.error(f"word {index + 1}{separator}{reason}", rows[index].line)
     return ConlluSentence(tuple(rows), tuple(lines))
 
 
