@@ -250,6 +250,7 @@ NB_MODULE(_core, m) {
     m.def(
         "watch", [](const Stop &stop) { watched = stop.wanted; }, "stop"_a,
         "Let this thread's long work end when the flag is set.");
+    m.def("check", &check_signals, "Raise an error if this thread's work is to end. For long loops in Python.");
 
     m.def(
         "post_order",

@@ -131,8 +131,13 @@ class WithGil {
     PyGILState_STATE state_{};
 };
 
+// Waiting for the interpreter takes longer than reading the flag, so signals are checked less often.
 inline void check_signals() {
     if (watched && *watched) throw std::runtime_error("stopped");
+    thread_local std::chrono::steady_clock::time_point last;
+    const auto now = std::chrono::steady_clock::now();
+    if (now - last < std::chrono::milliseconds(100)) return;
+    last = now;
     WithGil gil;
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }

@@ -39,7 +39,7 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         index_edges(targets.weights);
     }
 
-    void prepare(const ForestStore &, Scratch &s) const {
+    void prepare(const ForestStore &, Scratch &s, Pulse &) const {
         s.product.resize(static_cast<std::size_t>(widest_), Num(0)), s.factor.resize(s.product.size(), Num(0));
         s.child.resize(columns_ + 1, Num(0)), s.own.resize(columns_ + 1, Num(0));
     }

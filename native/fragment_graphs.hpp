@@ -124,9 +124,11 @@ template <class Edges> class ProductionGraph : public RootNumbers {
                             if (kids[k] != none) needed[kids[k]] = 1;
                 });
         edge_start_ = {0, 0}; // node 0 has no edges
+        Pulse pulse;
         for (Id v = 0; v <= last; ++v) {
             if (!needed[v]) continue;
             edges.each(v, [&](std::int64_t key, double p, const Id *kids, std::size_t n, std::int64_t example) {
+                pulse.add(32 + n);
                 const Id number = all ? keys_.add(key) : keys_.find(key);
                 if (number == none) return;
                 edge_.push_back({number, p, static_cast<std::int64_t>(kid_.size()), n, example});
@@ -338,6 +340,7 @@ class Lists : public RootNumbers {
         const std::size_t kinds = cells_[0].most.size();
         std::vector<double> largest(kinds, 0);
         Id at = 0;
+        pulse_.add(32 * items.size() * kinds);
         sums_.clear();
         if (by_key_.size() < keys_.size()) by_key_.resize(keys_.size(), none);
         std::vector<Id> seen;
@@ -387,6 +390,7 @@ class Lists : public RootNumbers {
     KeyNumbers<2> item_keys_, cell_keys_;
     std::vector<double> sums_; // by key: one number per kind, and the position of the last item
     std::vector<Id> by_key_;
+    Pulse pulse_;
 };
 
 } // namespace treelet

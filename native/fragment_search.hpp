@@ -54,8 +54,8 @@ struct FragmentSize {
 
 template <class Graph> class FragmentSearch {
   public:
-    // `most_steps` is the number of edges after which the search is cut off. The initial fragments
-    // are always processed once.
+    // `most_steps` is the number of steps after which the search is cut off: edges that are followed,
+    // and fragments that are kept. The initial fragments are always processed once.
     FragmentSearch(const Graph &graph, std::size_t sides, std::size_t limit, std::int64_t most_steps, void (*check)())
         : graph_(graph), sides_(sides), limit_(limit), most_steps_(most_steps), pulse_(check), sum_(graph.keys()) {}
 
@@ -123,9 +123,14 @@ template <class Graph> class FragmentSearch {
         Id group = none;
     };
 
+    // Steps per kept fragment beyond the number wanted. Keeping one takes a few microseconds and about
+    // 700 bytes. Where little can be ruled out, as with wide trees and no decay, these fragments would
+    // take most of the time and the memory.
+    static constexpr std::size_t keeping = 128;
+
     bool more() const { return seen_ > limit_ || left_out_; }
     void work(std::size_t steps) {
-        pulse_.add(steps);
+        pulse_.add(16 * steps); // a step of the search takes about 60 nanoseconds
         if ((steps_left_ -= static_cast<std::int64_t>(steps)) < 0) throw Enough();
     }
     double most_of(const State &state, const Id *open, std::size_t from) const {
@@ -212,6 +217,7 @@ template <class Graph> class FragmentSearch {
             graph_.each_edge(slot.kind, open[at], [&](Id key, double p, const Id *kids, std::size_t n, std::int64_t what) {
                 const Id group = sum_[key].group;
                 if (group == none) return;
+                pulse_.add(16 + n + width - at);
                 State &one = made[group];
                 if (example[group] < 0) { // the first occurrence defines the open nodes
                     example[group] = what;
@@ -255,7 +261,12 @@ template <class Graph> class FragmentSearch {
             }
         }
         if (state.slots.empty()) return;
-        if (bound > least_ || !more()) waiting_.push({bound, count_, std::make_shared<State>(std::move(state))});
+        if (bound > least_ || !more()) {
+            std::size_t occurrences = 0;
+            for (const Side &side : state.sides) occurrences += side.open.size();
+            waiting_.push({bound, count_, std::make_shared<State>(std::move(state))});
+            if (waiting_.size() > limit_) work(keeping + occurrences);
+        }
     }
 
     void close(State &state) const {

@@ -101,7 +101,7 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         index_features();
     }
 
-    void prepare(const Store &, Scratch &s) const {
+    void prepare(const Store &, Scratch &s, Pulse &) const {
         if (s.inner.size() < windows_.size()) s.inner.resize(windows_.size(), Num(0));
     }
     template <class Block> std::size_t take_rows(Block &b) const {

@@ -45,7 +45,7 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
         index_sums(targets.weights);
     }
 
-    void prepare(const Store &store, Scratch &s) const { s.plans.for_store(store); }
+    void prepare(const Store &store, Scratch &s, Pulse &) const { s.plans.for_store(store); }
 
     // mu * lam^2 for every pair of nodes with the same label (without leaves: neither of them a
     // word), times the terminal factor if one of them is a word.

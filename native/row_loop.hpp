@@ -2,8 +2,8 @@
 //   take_rows(block)               returns how many rows, from block.first on, are processed together
 //   constant_part(block, r, sums)  adds the part of row r that depends only on counts
 //   correct(block)                 adds the rest
-// and optionally prepare(store, scratch), called before the first block, and finish(block, r,
-// sums), called before a row is written.
+// and optionally prepare(store, scratch, pulse), called before the first block, and finish(block,
+// r, sums), called before a row is written.
 #pragma once
 #include "count_product.hpp"
 #include "row_block.hpp"
@@ -42,7 +42,7 @@ template <class Algorithm, class Scratch> class RowLoop {
     template <class Store> void rows(RowsOf<Store> &rows, void (*check)()) {
         std::unique_ptr<Scratch> scratch = scratch_.take(rows.store->size());
         Pulse pulse(check);
-        self().prepare(*rows.store, *scratch);
+        self().prepare(*rows.store, *scratch, pulse);
         for (std::size_t row = rows.begin; row < rows.end;) {
             Block<Store, Scratch> block{rows, *rows.store, *scratch, pulse, size_, row};
             block.count = self().take_rows(block);
@@ -54,7 +54,7 @@ template <class Algorithm, class Scratch> class RowLoop {
     }
 
     // Optional functions of an algorithm.
-    template <class Store> void prepare(const Store &, Scratch &) const {}
+    template <class Store> void prepare(const Store &, Scratch &, Pulse &) const {}
     template <class Block> std::size_t take_rows(Block &) const { return 1; }
     template <class Block> void constant_part(Block &, std::size_t, Num *) const {}
     template <class Block> void correct(Block &) const {}

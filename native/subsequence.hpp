@@ -41,7 +41,7 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
         });
     }
 
-    void prepare(const Store &, Scratch &s) const {
+    void prepare(const Store &, Scratch &s, Pulse &) const {
         if (s.common.size() < column_.size()) s.common.resize(column_.size(), 0);
     }
 

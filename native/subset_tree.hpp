@@ -46,13 +46,13 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         longest_ = static_cast<std::size_t>(index_.most_columns());
     }
 
-    void prepare(const Store &, Scratch &s) const {
-        s.product.resize(widest_ * levels_, Num(0));
+    void prepare(const Store &, Scratch &s, Pulse &pulse) const {
+        resize(s.product, widest_ * levels_, pulse);
         s.touched.resize(widest_ + 1);
-        s.exact.resize(longest_ * levels_, Num(0)), s.rest.resize(s.exact.size());
+        resize(s.exact, longest_ * levels_, pulse), resize(s.rest, longest_ * levels_, pulse);
         s.other.resize(longest_ + 1);
-        s.child_shape.resize(widest_ * levels_, Num(0));
-        s.child_rest.resize((index_.columns() + 1) * levels_, Num(0));
+        resize(s.child_shape, widest_ * levels_, pulse);
+        resize(s.child_rest, (index_.columns() + 1) * levels_, pulse);
         s.reached.resize(static_cast<std::size_t>(productions_.size()));
     }
 
@@ -93,12 +93,13 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (kept) kept->levels = std::min(at.levels, kept_levels_), kept->first_shape = at.shapes > 0 ? index_.first_shape(p) : 0;
         at.all ? finish_all_shapes(b, at, kept) : finish_shapes(b, at, kept);
         finish_others(b, at, kept);
-        b.pulse.add(at.levels);
-        for (std::size_t l = 0; l < at.levels; ++l)
+        for (std::size_t l = 0; l < at.levels; ++l) {
+            b.pulse.add(1 + (at.all ? static_cast<std::size_t>(at.shapes) : at.touched));
             if (at.all)
                 std::fill_n(product(b, l), at.shapes, Num(0));
             else
                 for (std::size_t t = 0; t < at.touched; ++t) product(b, l)[b.s.touched[t]] = Num(0);
+        }
     }
 
     // Adds to the weights of the only target, which must contain the nodes.
@@ -182,12 +183,11 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     template <class Block> Num *child_rest(Block &b) const { return b.s.child_rest.data() + 1; }
     template <class Block, class F> void with_child(Block &b, const Values &known, F f) const {
         if (known.levels == 0) return f();
-        b.pulse.add(2 * (known.shapes.value.size() + known.rest.value.size()));
-        scatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
-        scatter(known.rest, known.levels, child_rest(b), index_.columns() + 1);
+        scatter(known.shapes, known.levels, b.s.child_shape.data(), widest_, b.pulse);
+        scatter(known.rest, known.levels, child_rest(b), index_.columns() + 1, b.pulse);
         f();
-        unscatter(known.shapes, known.levels, b.s.child_shape.data(), widest_);
-        unscatter(known.rest, known.levels, child_rest(b), index_.columns() + 1);
+        unscatter(known.shapes, known.levels, b.s.child_shape.data(), widest_, b.pulse);
+        unscatter(known.rest, known.levels, child_rest(b), index_.columns() + 1, b.pulse);
     }
     // 1 + C(u_j, column)
     Num factor(const Below &child, Id column) const {
@@ -237,8 +237,10 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     // columns that have a common key and differ from their shape below it.
     template <class Block> void meet_common(Block &b, Id u, Node &at) const {
         at.all = meets_most(b.s.keys, at.p);
-        if (at.all)
-            for (std::size_t l = 0; l < at.levels; ++l) std::fill_n(product(b, l), at.shapes, Num(1));
+        for (std::size_t l = 0; at.all && l < at.levels; ++l) {
+            b.pulse.add(static_cast<std::size_t>(at.shapes));
+            std::fill_n(product(b, l), at.shapes, Num(1));
+        }
         const auto each = [&](auto f) {
             for (std::size_t q = 0; q < b.s.keys.size(); ++q)
                 if (b.s.keys[q] != none && index_.common(b.s.keys[q])) f(q, known(b, u, q));
@@ -292,9 +294,9 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         const Id *const touched = b.s.touched.data();
         const std::size_t n = at.touched;
         if (n == 0) return;
-        if (kept) kept->shapes.column.assign(touched, touched + n), kept->shapes.value.resize(n * kept->levels);
-        b.pulse.add(n * at.levels);
+        if (kept) kept->shapes.column.assign(touched, touched + n), resize(kept->shapes.value, n * kept->levels, b.pulse);
         for (std::size_t l = 0; l < at.levels; ++l) {
+            b.pulse.add(n);
             Num *const values = product(b, l);
             for (std::size_t t = 0; t < n; ++t) values[touched[t]] = lam_ * (values[touched[t]] - Num(1));
             if (kept && l < kept->levels)
@@ -315,9 +317,9 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     }
     template <class Block> void finish_all_shapes(Block &b, const Node &at, Values *kept) const {
         const auto n = static_cast<std::size_t>(at.shapes);
-        if (kept) kept->shapes.value.resize(n * kept->levels);
-        b.pulse.add(n * at.levels);
+        if (kept) resize(kept->shapes.value, n * kept->levels, b.pulse);
         for (std::size_t l = 0; l < at.levels; ++l) {
+            b.pulse.add(n);
             Num *const values = product(b, l);
             shift_scale(values, lam_, Num(0) - lam_, n);
             if (kept && l < kept->levels) std::copy_n(values, n, kept->shapes.value.data() + l * n);
@@ -352,8 +354,8 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (n == 0) return;
         const Id first = index_.first_column(at.p), first_shape = at.shapes > 0 ? index_.first_shape(at.p) : 0;
         const bool shaped = at.all || at.touched > 0;
-        b.pulse.add(n * at.levels);
         for (std::size_t l = 0; l < at.levels; ++l) {
+            b.pulse.add(n);
             Num *const from = exact(b, l), *const rest = b.s.rest.data() + l * n;
             const Num *const shapes = product(b, l);
             for (std::size_t t = 0; t < n; ++t) {
@@ -365,7 +367,11 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         if (kept) {
             kept->rest.column.resize(n);
             for (std::size_t t = 0; t < n; ++t) kept->rest.column[t] = first + other[t];
-            kept->rest.value.assign(b.s.rest.begin(), b.s.rest.begin() + static_cast<std::ptrdiff_t>(n * kept->levels));
+            kept->rest.value.reserve(n * kept->levels);
+            for (const Num *from = b.s.rest.data(), *const end = from + n * kept->levels; from < end; from += n) {
+                b.pulse.add(n);
+                kept->rest.value.insert(kept->rest.value.end(), from, from + n);
+            }
         }
         const Num *const values = b.s.rest.data() + (at.levels - 1) * n;
         for (const RowBlock::Occurrence &o : b.s.nodes.held(at.i)) {
@@ -375,14 +381,18 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     }
 
     // If no columns are listed, the values are already in place.
-    static void scatter(const SparseValues<Num> &row, std::size_t levels, Num *to, std::size_t width) {
+    static void scatter(const SparseValues<Num> &row, std::size_t levels, Num *to, std::size_t width, Pulse &pulse) {
         const std::size_t n = row.column.size();
-        for (std::size_t l = 0; n > 0 && l < levels; ++l)
+        for (std::size_t l = 0; n > 0 && l < levels; ++l) {
+            pulse.add(n);
             for (std::size_t k = 0; k < n; ++k) to[l * width + static_cast<std::size_t>(row.column[k])] = row.value[l * n + k];
+        }
     }
-    static void unscatter(const SparseValues<Num> &row, std::size_t levels, Num *to, std::size_t width) {
-        for (std::size_t l = 0; l < levels; ++l)
+    static void unscatter(const SparseValues<Num> &row, std::size_t levels, Num *to, std::size_t width, Pulse &pulse) {
+        for (std::size_t l = 0; !row.column.empty() && l < levels; ++l) {
+            pulse.add(row.column.size());
             for (Id column : row.column) to[l * width + static_cast<std::size_t>(column)] = Num(0);
+        }
     }
 
     // Returns the level from which on the values of u no longer change: one above that of its

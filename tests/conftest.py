@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -31,7 +32,8 @@ settings.register_profile("mutants", settings.get_profile("default"), phases=[Ph
 settings.load_profile(os.environ.get("TREELET_HYPOTHESIS", "default"))
 
 # A shell lets jobs in the background ignore Ctrl-C. Tests send SIGINT to this process and to children, which inherit that.
-signal.signal(signal.SIGINT, signal.default_int_handler)
+if threading.current_thread() is threading.main_thread():  # Dask's workers import this module in another thread.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("TREELET_DATA", ROOT.parent / "shared" / "data"))

@@ -90,6 +90,9 @@ class Stop:
 def watch(stop: Stop) -> None:
     """Let this thread's long work end when the flag is set."""
 
+def check() -> None:
+    """Raise an error if this thread's work is to end. For long loops in Python."""
+
 def post_order(parent: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
     Trees given by the parent of each node, counted within its tree (-1: the root): the nodes, children before parents, and how many children each has.

@@ -95,12 +95,19 @@ class InlineFormatError(FormatError):
         return ", ".join(item for item in (source, line_text, column_text) if item)
 
 
+class TreeSizeError(FormatError):
+    """A tree is larger than ``max_nodes`` or deeper than ``max_depth`` allows.
+
+    `source` is the name of a file, or "item 3" for an example that was passed to a model.
+    """
+
+
 class FileError(TreeletError, OSError):
     """A file cannot be read or written."""
 
 
 class KernelOverflowError(TreeletError, ValueError, OverflowError):
-    """A kernel value is too large for a float64."""
+    """A kernel value is too large for a float64, or for a solver."""
 
 
 class NotEnoughMemoryError(TreeletError, MemoryError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from contextvars import copy_context
 from typing import Any, TypeVar
 
@@ -48,18 +48,48 @@ def seed_of(random_state: Any) -> int:
     raise wrong("random_state", current().random_state, random_state)
 
 
+class CannotStartError(NotEnoughMemoryError):
+    """The system cannot start a thread, although `check_room` found enough memory."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The system cannot start a thread. Raise the limit on memory (ulimit -v) or processes (ulimit -u)."
+        )
+
+
+class _Pool(ThreadPoolExecutor):
+    """A pool that continues with fewer threads if the system does not start more of them.
+
+    The limits on processes and address space (``ulimit -u``, ``ulimit -v``) cannot be predicted.
+    """
+
+    def _adjust_thread_count(self) -> None:
+        try:
+            super()._adjust_thread_count()
+        except RuntimeError:
+            if not self._threads:
+                raise CannotStartError from None  # nothing has been done yet
+
+
 def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advance: Callable[[Any], None]) -> None:
     """Apply `work` to all items, in threads, and pass each result to `advance`.
 
-    An error or an interrupt stops all threads.
+    An error or an interrupt stops all threads. If there is not enough memory for the threads, fewer
+    are started, or none.
     """
-    if threads == 1 or len(items) <= 1:
-        for item in items:
-            advance(work(item))
-        return
-    check_room(threads)
+    if threads > 1 and len(items) > 1 and (threads := min(threads, available() // THREAD)) > 1:
+        with suppress(CannotStartError):
+            _run_in_threads(work, items, threads, advance)
+            return
+    for item in items:
+        advance(work(item))
+
+
+def _run_in_threads(
+    work: Callable[[Item], Any], items: Sequence[Item], threads: int, advance: Callable[[Any], None]
+) -> None:
     stop = _core.Stop()  # signals reach only the main thread; the other threads poll this flag
-    with ThreadPoolExecutor(threads, "treelet", initializer=_core.watch, initargs=(stop,)) as pool:
+    with _Pool(threads, "treelet", initializer=_core.watch, initargs=(stop,)) as pool:
         waiting = {
             pool.submit(copy_context().run, work, item) for item in items
         }  # the context contains the vocabulary of messages

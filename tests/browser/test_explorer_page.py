@@ -229,6 +229,16 @@ def test_a_sentence_is_parsed_ranked_and_explained(page: Any, explorer: str) -> 
     assert "trees in" in page.inner_text(".card:has(.stage.wide) p")
 
 
+def test_a_sentence_outside_the_grammar_has_a_warning(page: Any, explorer: str) -> None:
+    page.goto(explorer + "#sentence")
+    page.fill(".sentence", "The quick brown fox jumps over the lazy dog.")
+    page.wait_for_selector(".warning:visible")
+    assert page.inner_text(".warning").startswith("This sentence is outside this grammar")
+    assert "Unknown words: 'quick', 'brown'" in page.inner_text(".warning")
+    page.fill(".sentence", "show me flights to dallas")
+    page.wait_for_selector(".warning", state="hidden")
+
+
 def test_a_model_follows_the_edits_of_a_tree(page: Any, explorer: str) -> None:
     tree = QUESTIONS[0]
     page.goto(explorer + "#model?" + urlencode({"model.tree": tree, "model.baseline": tree}))

@@ -19,7 +19,9 @@ import treelet as tl
 from conftest import fail, process, run, succeed
 from messages import cli as messages
 from messages.common import cannot_be, does_not_exist
+from treelet.cli.grid import DECAYS, PRICES
 from treelet.cli.options import kernel_from_options
+from treelet.formats.base import FORMATS
 
 TREES = [
     "(S (NP (D the) (N cat)) (VP (V sat)))",
@@ -373,6 +375,19 @@ def test_doctor_without_the_optional_packages(monkeypatch: pytest.MonkeyPatch) -
 # --- the process ------------------------------------------------------------------------------------------------
 
 
+def test_help_lists_the_suffixes_of_formats_and_the_values_of_the_grid() -> None:
+    text = " ".join(succeed("convert", "--help").stdout.split())
+    own = {name: kind for name, kind in FORMATS.items() if kind.read.__module__.startswith("treelet.")}  # not of tests
+    writable = {name: kind.suffixes for name, kind in own.items() if kind.write is not None}
+    assert len(writable) == 6
+    assert all(f"{name} ({', '.join(suffixes)})" in text for name, suffixes in writable.items())
+    text = " ".join(succeed("train", "--help").stdout.split())
+    values = {name: ",".join(f"{value:g}" for value in DECAYS["pt"][name]) for name in ("lam", "mu")}
+    assert DECAYS["sst"]["lam"] == DECAYS["pt"]["lam"]
+    assert f"lam {values['lam']} (st: {','.join(f'{value:g}' for value in DECAYS['st']['lam'])})" in text
+    assert f"mu {values['mu']}, C {','.join(f'{value:g}' for value in PRICES)}." in text
+
+
 def test_version_and_help() -> None:
     assert succeed("--version").stdout == f"treelet {tl.__version__}\n"
     for command in ("gram", "compare", "convert", "doctor"):
@@ -425,14 +440,18 @@ def test_a_closed_pipe_is_quiet(bank: Path) -> None:
 
 
 # A shell lets what it runs in the background ignore interrupts, and so its children.
-HEARING = "import signal; signal.signal(2, signal.default_int_handler); from treelet.cli.main import main; main()"
+HEARING = (
+    "import signal; signal.signal(2, signal.default_int_handler); signal.signal(signal.SIGHUP, signal.SIG_DFL); "
+    "from treelet.cli.main import main; main()"
+)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX pipes and signals")
 @pytest.mark.parametrize(
-    ("number", "code", "message"), [(signal.SIGINT, 130, "treelet: interrupted\n"), (signal.SIGTERM, 143, "")]
+    ("name", "code", "message"),
+    [("SIGINT", 130, "treelet: interrupted\n"), ("SIGTERM", 143, ""), ("SIGHUP", 129, "")],
 )
-def test_stopped_half_way(tmp_path: Path, number: signal.Signals, code: int, message: str) -> None:
+def test_stopped_half_way(tmp_path: Path, name: str, code: int, message: str) -> None:
     # It waits for its standard input with the temporary file open.
     command = [sys.executable, "-c", HEARING, "gram", "-", "-o", str(tmp_path / "K.tsv")]
     with subprocess.Popen(
@@ -440,10 +459,22 @@ def test_stopped_half_way(tmp_path: Path, number: signal.Signals, code: int, mes
     ) as child:
         while not os.listdir(tmp_path):
             assert child.poll() is None
-        child.send_signal(number)
+        child.send_signal(getattr(signal, name))
         _, errors = child.communicate(timeout=60)
     assert (child.returncode, errors) == (code, message)
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+def test_nohup_keeps_ignoring_the_end_of_its_terminal(tmp_path: Path) -> None:
+    ignoring = HEARING.replace("SIG_DFL", "SIG_IGN")
+    command = [sys.executable, "-c", ignoring, "gram", "-", "-o", str(tmp_path / "K.tsv")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        while not os.listdir(tmp_path):
+            assert child.poll() is None
+        child.send_signal(signal.SIGHUP)
+        _, errors = child.communicate("(A a)", timeout=60)
+    assert (child.returncode, os.listdir(tmp_path)) == (0, ["K.tsv"]), errors
 
 
 def test_kernel_from_options() -> None:
@@ -591,8 +622,9 @@ def test_a_source_folder_without_the_native_core(tmp_path: Path) -> None:
     source = Path(tl.__file__).parent
     shutil.copytree(source, tmp_path / "treelet", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
     for arguments in (["compare", "(A a)", "(A a)"], ["doctor"]):
-        command = [sys.executable, "-m", "treelet", *arguments]
-        environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+        command = [sys.executable, "-S", "-m", "treelet", *arguments]  # -S: without the hooks of an editable install
+        folders = [folder for folder in sys.path if "site-packages" in folder]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *folders])}
         result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert result.returncode == 2, result.stderr
         assert result.stderr.startswith(

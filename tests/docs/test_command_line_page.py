@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typer.main import get_command
 
 from _frame.contents import pages_in
 from conftest import ROOT, shows, succeed
-from treelet.cli.main import FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED, app
+from treelet.cli.main import FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATING, app
 
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -44,16 +45,36 @@ def test_what_is_shown_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert {"K.npy", "m.treelet", "labels.txt", "train.klp"} <= set(os.listdir(tmp_path))
 
 
-def test_classifying_on_the_command_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its first Python block makes the files."""
+def test_classifying_on_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first Python block writes the files."""
+    monkeypatch.chdir(tmp_path)
     page = (ROOT / "docs" / "classifying.md").read_text(encoding="utf-8")
-    made: dict[str, Any] = {}
-    exec(blocks(page, "python")[0], made)
-    monkeypatch.chdir(made["folder"])
-    for command in commands(page):
-        assert "treelet: " not in succeed(*shlex.split(command)[1:]).stderr, command
+    names: dict[str, Any] = {}
+    exec(blocks(page, "python")[0], names)
+    monkeypatch.chdir(names["folder"])
+    assert run_commands(page, "classifying.md") == 3
     assert Path("labels.txt").read_text() == "question-word\n"
     assert {"confusion.svg", "m.treelet", "sure.treelet", "report.html"} <= set(os.listdir())
+
+
+def run_commands(page: str, name: str) -> int:
+    """Run the commands of a page, compare their output with the text blocks below them, and return the number of these."""
+    printed, compared, before = "", 0, ""
+    for language, block in in_order(page):
+        if language == "console":
+            printed = ""
+            for command in commands(f"```console\n{block}```"):
+                if command.startswith("treelet "):
+                    result = succeed(*shlex.split(command)[1:])
+                    assert "treelet: " not in result.stderr, command
+                    printed += result.stdout
+                else:
+                    subprocess.run(["bash", "-e", "-c", command], check=True)
+        elif language == "text" and before == "console":
+            assert shows(printed, block), f"{name}: the page shows\n{block}\nbut the commands print\n{printed}"
+            compared += 1
+        before = language
+    return compared
 
 
 def in_order(page: str) -> list[tuple[str, str]]:
@@ -89,6 +110,12 @@ def test_the_first_five_minutes(
     assert shows("a\nb\nc\n", "a\n...\nc\n")
 
 
+@pytest.mark.parametrize("name", ["searching.md"])
+def test_commands_print_the_text_below_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_commands((ROOT / "docs" / name).read_text(encoding="utf-8"), name)
+
+
 def test_every_command_is_shown() -> None:
     known = get_command(app).commands  # type: ignore[attr-defined]
     assert {command.split()[1] for command in COMMANDS if command.startswith("treelet ")} == set(known)
@@ -96,7 +123,7 @@ def test_every_command_is_shown() -> None:
 
 def test_every_exit_code_is_told() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE)}
-    codes = (FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATED)
+    codes = (FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, *(128 + getattr(signal, name) for name in TERMINATING))
     assert told == {0, 1, *codes}
 
 

@@ -22,7 +22,9 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import binary, fail
+from messages import cli as cli_messages
 from messages import explorer as messages
+from treelet import _core
 from treelet.cli.explore import embedded, workspace_of
 from treelet.cli.reading import Reading
 from treelet.draw.web.pictures import picture
@@ -212,6 +214,25 @@ def test_a_given_ranker_orders_the_parses() -> None:
         scores = judge.model.predict(rows)
         assert [one["score"] for one in found["parses"]] == pytest.approx(sorted(scores.tolist(), reverse=True))
         assert len(found["parses"]) == len(parses) > 1
+
+
+def test_a_sentence_outside_the_grammar_is_no_silent_parse() -> None:
+    """The demo grammar tags nearly all words of this sentence as numbers."""
+    workspace = Workspace(embedded())
+    found = answer("sentence", workspace, sentence="The quick brown fox jumps over the lazy dog.")
+    assert found["words"][-2:] == ["dog", "."]
+    assert found["parses"][0]["tree"].startswith("(FALLBACK ")
+    assert found["note"] == (
+        f"This sentence {cli_messages.NOT_A_PARSE} Unknown words: 'quick', 'brown', 'fox', 'jumps', 'over', 'lazy', "
+        f"'dog', '.'. {cli_messages.ANOTHER_GRAMMAR}"
+    )
+    assert answer("sentence", workspace, sentence=SENTENCE)["note"] is None
+    found = answer("sentence", workspace, sentence=f"{SENTENCE.removesuffix('denver')}Xanadu")
+    assert found["note"] == "Unknown words: 'Xanadu'. The parser guesses their tags from their form."
+    without = Workspace(Parsing("g", lambda: tl.PCFG.from_rules([("S", ("a",), 1.0)], start="S")))
+    assert str(refused("sentence", without, sentence="a, b")) == (
+        f"This sentence is outside this grammar. Unknown words: ',', 'b'. {cli_messages.ANOTHER_GRAMMAR}"
+    )
 
 
 def test_sentences_that_cannot_be_parsed(workspace: Workspace) -> None:
@@ -491,6 +512,7 @@ async def left() -> bool:
 
 def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "GLANCE", 0.02)
+    monkeypatch.setattr(limits, "SHORT_SECONDS", 0.1)
 
     async def scenario() -> None:
         workers = limits.WorkerPool(at_once=1, waiting=1, seconds=0.5)
@@ -500,6 +522,8 @@ def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> Non
             return has_left.is_set()
 
         first = asyncio.create_task(workers.do(lambda: hold.wait(10), stays))
+        await asyncio.sleep(0.2)  # from now on, the first request counts as a long one
+        second = asyncio.create_task(workers.do(lambda: hold.wait(10), stays))
         await asyncio.sleep(0.05)
         dropped = asyncio.create_task(workers.do(lambda: done.append("dropped"), leaves))
         await asyncio.sleep(0.05)
@@ -515,6 +539,8 @@ def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> Non
             await first
         with pytest.raises(limits.RefusedError, match=messages.EARLIER_REQUESTS):
             await waiting
+        with pytest.raises(limits.RefusedError, match=messages.takes_longer(r"0\.5")):
+            await second
         hold.set()
         assert await workers.do(lambda: 7, stays) == 7  # the thread is free again
         with pytest.raises(ZeroDivisionError):
@@ -527,6 +553,39 @@ def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> Non
             await workers.do(lambda: 7, stays)
 
     in_its_own_loop(scenario())
+
+
+def test_long_requests_give_way_to_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The smallest waiting request is next. A long one moves to its own slots; if none is free, it starts again later."""
+    monkeypatch.setattr(limits, "GLANCE", 0.02)
+    monkeypatch.setattr(limits, "SHORT_SECONDS", 0.1)
+
+    async def scenario() -> None:
+        workers = limits.WorkerPool(at_once=1, waiting=9, seconds=10)
+        done, begun, hold = list[str](), list[str](), threading.Event()
+
+        def long(name: str) -> None:
+            begun.append(name)
+            while not hold.is_set():
+                _core.check()
+            done.append(name)
+
+        waiting = [asyncio.create_task(workers.do(lambda name=name: long(name), stays, 3)) for name in "ab"]  # type: ignore[misc]
+        await asyncio.sleep(0.01)
+        waiting += [
+            asyncio.create_task(workers.do(lambda size=size: done.append(str(size)), stays, size))  # type: ignore[misc]
+            for size in (2, 1)
+        ]
+        assert await workers.do(lambda: 7, stays) == 7
+        while begun != ["a", "b"] or done != ["1", "2"]:
+            await asyncio.sleep(0.01)
+        assert await workers.do(lambda: 7, stays, 100) == 7  # behind the second long request, which is stopped
+        hold.set()
+        await asyncio.gather(*waiting)
+        assert begun == ["a", "b", "b"]
+        assert done == ["1", "2", "a", "b"]
+
+    in_its_own_loop(asyncio.wait_for(scenario(), 60))
 
 
 def test_a_body_that_dawdles_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import signal
 import socket
@@ -19,6 +20,7 @@ import pytest
 
 import treelet as tl
 from messages import explorer as messages
+from treelet import _core
 from treelet.cli.explore import workspace_of
 from treelet.cli.reading import Reading
 
@@ -386,6 +388,66 @@ def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.
         time.sleep(0.05)
     assert ended == ["stopped"] * 2
     assert not begun.acquire(blocking=False)  # the other two were not begun
+
+
+def test_short_requests_do_not_wait_for_long_ones(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = threading.Semaphore(0)
+
+    def long(workspace: Workspace, question: Request) -> dict[str, Any]:
+        begun.release()
+        tl.PartialTree()([tl.Tree("A", [tl.Tree("B", [tl.Tree("x")])] * 30_000)])  # minutes
+        return {}
+
+    monkeypatch.setitem(HANDLERS, "long", long)
+    with ExitStack() as open_ones:
+        for _ in range(6):
+            open_ones.enter_context(server.connect("POST /ask/long HTTP/1.1", JSON, "Content-Length: 2", body=b"{}"))
+        assert begun.acquire(timeout=20)
+        for _ in range(10):
+            begin = time.monotonic()
+            assert server.asked("compare", {"a": TREES[0], "b": TREES[1]})[1]["value"] > 0
+            assert time.monotonic() - begin < 10  # usually below 0.5; six long requests took 20 seconds each
+
+
+def wide(seed: int, words: str = "") -> str:
+    """A tree of 2,400 children with 800 labels: without decay, hardly any shared fragment can be ruled out."""
+    draw = random.Random(seed)
+    return f"(S {' '.join(f'(L{draw.randrange(800)}{words})' for _ in range(2400))})"
+
+
+@pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="needs the CPU time of another thread")
+@pytest.mark.parametrize("words", ["", " x"])
+def test_wide_trees_are_within_the_limits_and_stop_at_once(words: str) -> None:
+    """The work is measured in CPU time of its thread, so that other processes do not matter."""
+    request = Request({"a": wide(1, words), "b": wide(2, words), "kernel": "pt", "lam": 1})
+    used: list[float] = []
+
+    def work(stop: _core.Stop) -> None:
+        _core.watch(stop)
+        with suppress(RuntimeError):
+            found = HANDLERS["compare"](Workspace(Parsing("", lambda: tl.PCFG.from_treebank(TREES))), request)
+            assert len(found["fragments"]) == 40
+            assert not found["complete"]
+        used.append(time.thread_time())
+
+    complete = threading.Thread(target=work, args=(_core.Stop(),))
+    complete.start()
+    complete.join()
+    assert used[0] < 6  # usually 1.5; formerly 7 to 20
+    for part in (0.1, 0.3, 0.5, 0.7, 0.9):
+        stop = _core.Stop()
+        thread = threading.Thread(target=work, args=(stop,))
+        thread.start()
+        assert thread.ident is not None
+        clock = time.pthread_getcpuclockid(thread.ident)
+        begin = 0.0
+        with suppress(OSError):  # the thread has finished
+            while begin < part * used[0]:
+                time.sleep(0.002)
+                begin = time.clock_gettime(clock)
+        stop.set()
+        thread.join()
+        assert used[-1] - begin < 0.5  # usually below 0.1
 
 
 def test_it_serves_until_ctrl_c() -> None:

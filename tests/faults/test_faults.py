@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -191,11 +192,38 @@ def test_packed_files_are_the_same_each_time(tmp_path: Path, monkeypatch: pytest
     assert len(found) == 1
 
 
-def test_no_thread_without_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(work, "available", lambda: 20 << 20)
-    with pytest.raises(NotEnoughMemoryError, match=gram.no_memory_for_threads(2, r"20\.0 MiB")):
-        tl.gram(KERNEL, bank(), n_jobs=2)
-    assert len(KERNEL(bank())) == len(bank())
+def test_no_thread_without_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = KERNEL(bank())
+    monkeypatch.setattr(work, "available", lambda: 10 << 20)
+    monkeypatch.setattr("threading.Thread.start", lambda self: pytest.fail("a thread was started"))
+    assert (tl.gram(KERNEL, bank(), n_jobs=2) == expected).all()
+    with pytest.raises(NotEnoughMemoryError, match=gram.no_memory_for_threads("1 thread", r"10\.0 MiB")):
+        tl.gram(KERNEL, bank(), out=tmp_path / "K.npy", resume=True)
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_fewer_threads_where_the_system_starts_no_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    trees, labels = bank(), [index % 5 for index in range(len(bank()))]
+    matrix, model = KERNEL(trees), tl.KernelSVC(KERNEL.normalized()).fit(trees, labels)
+    start, refused = threading.Thread.start, []
+
+    def start_some(thread: threading.Thread) -> None:
+        if sum(other.name.startswith("treelet") for other in threading.enumerate()) >= most:
+            refused.append(thread)
+            raise RuntimeError("can't start new thread")  # as Python does under ulimit -v
+        start(thread)
+
+    monkeypatch.setattr("threading.Thread.start", start_some)
+    assert (tl.gram(KERNEL, trees, n_jobs=8, memory="64KiB") == matrix).all()
+    assert refused
+    refused.clear()
+    assert (tl.KernelSVC(KERNEL.normalized(), n_jobs=8).fit(trees, labels).dual_coef_ == model.dual_coef_).all()
+    assert refused
+    if most == 0:
+        with pytest.raises(NotEnoughMemoryError, match=gram.CANNOT_START_THREADS):
+            tl.gram(KERNEL, trees, out=tmp_path / "K.npy", resume=True)
 
 
 def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import treelet as tl
 from conftest import succeed
 from messages import formats as messages
 from messages.common import does_not_exist, folder_does_not_exist
-from treelet.errors import FileError, FormatError, InputTypeError
+from treelet.errors import FileError, FormatError, InputTypeError, ParameterError
 from treelet.formats.files import open_source, open_target, open_whole, unpacked_name, whole_file
 
 TEXT = "one\ntwo ünïcode\n"
@@ -130,3 +130,32 @@ def test_what_is_no_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "wide.tsv").write_text("a\t(S x)\n", encoding="utf-16")
     with pytest.raises(FormatError, match="encoding='utf-16'"):
         tl.read_trees(tmp_path / "wide.tsv")
+
+
+NAMED = {
+    "load": tl.load,
+    "card": tl.learn.card,
+    "save": lambda name: tl.save(tl.Treebank(["(A a)"]), name),
+    "write": lambda name: tl.Treebank(["(A a)"]).write(name, "brackets"),
+    "gram": lambda name: tl.gram(tl.SubsetTree(), ["(A a)"], out=name),
+    "resume": lambda name: tl.gram(tl.SubsetTree(), ["(A a)"], out=name, resume=True),
+    "extend": lambda name: tl.gram(tl.SubsetTree(), ["(A a)"], extend=name),
+}
+
+
+@pytest.mark.parametrize("call", NAMED)
+def test_names_that_no_file_can_have(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for suffix in (".npy", ".zarr"):
+        for name in ("a\0b" + suffix, Path("a\0b" + suffix)):
+            with pytest.raises(FileError, match=messages.NUL_IN_A_NAME):
+                NAMED[call](name)
+        if os.name != "nt":  # Windows accepts lone surrogates
+            with pytest.raises(FileError, match=messages.SURROGATE_IN_A_NAME):
+                NAMED[call]("\ud800" + suffix)
+    with pytest.raises((InputTypeError, ParameterError), match=messages.BYTES_AS_A_NAME):
+        NAMED[call](b"a.npy")
+    if call in ("save", "write", "gram", "resume"):  # others report that there is no such file
+        with pytest.raises(FileError, match="cannot be written"):
+            NAMED[call]("x" * 300 + ".npy")
+    assert os.listdir(tmp_path) == []

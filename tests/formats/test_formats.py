@@ -313,9 +313,9 @@ def test_nothing_in_the_file(format: str, data: str) -> None:
 @pytest.mark.parametrize(
     ("tree", "column", "message"),
     [
-        ("(é (猫 \U0001f333)))", 10, r"unexpected '\)'\. Check for an extra closing bracket\."),
-        ("(é (猫 \U0001f333)", 1, "1 ')' missing"),
-        ("((é (猫 (x", 1, "4 ')' missing"),
+        ("(é (猫 \U0001f333)))", 10, "unexpected ')'. Check for an extra closing bracket."),
+        ("(é (猫 \U0001f333)", 1, "missing ')' at the end of the input: 1."),
+        ("((é (猫 (x", 1, "missing ')' at the end of the input: 4."),
         ("(é 猫 ())", 6, "empty brackets"),
         ("(é 猫 ((x y)))", 6, "a node inside the tree has no label"),
         ("((é 猫) (x y))", 1, "the root has no label and several children"),

@@ -223,7 +223,7 @@ def test_a_part_that_is_not_the_kernels_is_refused(tmp_path: Path, models: dict[
     path = tmp_path / "model.treelet"
     path.write_bytes(joined(header, data))
     for read in (tl.load, load_predictor):
-        with pytest.raises(ModelFileError, match=learn.NONSENSE_IN_A_MODEL):
+        with pytest.raises(ModelFileError, match=learn.INVALID_MODEL):
             read(path)
 
 
@@ -240,7 +240,7 @@ def test_parameters_that_make_no_sense_are_refused(
     params["dict"] = [[key, value if key == name else item] for key, item in params["dict"]]
     path = tmp_path / "model.treelet"
     path.write_bytes(joined(header, data))
-    with pytest.raises(ModelFileError, match=learn.NONSENSE_IN_A_MODEL):
+    with pytest.raises(ModelFileError, match=learn.INVALID_MODEL):
         tl.load(path)
 
 
@@ -259,7 +259,7 @@ def test_an_empty_model_is_refused(tmp_path: Path, models: dict[str, bytes]) -> 
     path = tmp_path / "model.treelet"
     path.write_bytes(joined(header, data))
     for read in (tl.load, load_predictor):
-        with pytest.raises(ModelFileError, match=learn.NONSENSE_IN_A_MODEL):
+        with pytest.raises(ModelFileError, match=learn.INVALID_MODEL):
             read(path)
 
 

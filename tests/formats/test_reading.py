@@ -565,7 +565,7 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     bank = path.with_suffix(".mrg")
     bank.write_text("(S (A a))\n(S ( ))\n")
     assert (
-        f"{bank}:2:4: {messages.EMPTY_BRACKETS} '()': a tree needs a label. {messages.SKIP_BAD_LEAVES_IT_OUT}"
+        f"{bank}:2:4: {messages.EMPTY_BRACKETS} '()'. A tree needs a label. {messages.SKIP_BAD_LEAVES_IT_OUT}"
         in fail("rerank", bank)
     )
     bank.write_text("(S (A a))\n(S (B b)\n")

@@ -326,11 +326,28 @@ def test_is_shown() -> None:
     model = tl.RLS(tl.SubsetTree(lam=0.5)).fit(X, [1, -1])
     explanation, top = tl.explain(model, X[0]), tl.top_fragments(model, 3)
     assert repr(explanation).startswith("<Explanation of 0: score ")
+    assert str(explanation).splitlines()[0] == f"{explanation.score:+.4f}  score of output 0"
     assert "(N <b>)" in str(explanation)
     assert len(str(top).splitlines()) == 3
     for shown in (explanation._repr_html_(), top._repr_html_()):
         assert "<img " in shown
-        assert "(N &lt;b&gt;)" in shown
+        assert "&lt;b&gt;" in shown
+        assert "<b>" not in shown
+
+
+@pytest.mark.parametrize(
+    ("labels", "output", "name"),
+    [
+        (["a", "b"], "a", "score of 'a'"),
+        ([0, 1], 0, "score of class 0"),
+        ([-1, 1], (-1, 1), "score of class -1 minus score of class 1"),
+        (["a", "b"], ("a", "b"), "score of 'a' minus score of 'b'"),
+    ],
+)
+def test_first_line_names_the_class(labels: list[Any], output: Any, name: str) -> None:
+    trees = ["(A x)", "(B x)"]
+    model = tl.KernelSVC().fit(trees, labels)
+    assert str(tl.explain(model, trees[0], output)).splitlines()[0].split("  ")[1] == name
 
 
 def test_more_than_there_are() -> None:

@@ -598,7 +598,7 @@ BAD_VECTORS = [
         messages.row_contains(1, "None, but numbers are needed"),
     ),
     ([{"a": 1}, [2]], tl.errors.InputTypeError, messages.row_is(1, "list", messages.OTHER_ROWS_ARE_DICTS)),
-    ([{"a": 1}, None], tl.errors.InputTypeError, messages.row_is(1, "None", messages.OTHER_ROWS_ARE_DICTS)),
+    ([{"a": 1}, None], tl.errors.InputTypeError, messages.row_is(1, "NoneType", messages.OTHER_ROWS_ARE_DICTS)),
     ([{"a": "x"}], tl.errors.InputTypeError, messages.bad_feature(0, "'x'", "'a'")),
     ([{1.5: 1}], tl.errors.InputTypeError, messages.feature_called(0, "1.5")),
     ([[10**400, 1]], tl.errors.ParameterError, messages.row_contains(0, messages.TOO_LARGE_NUMBER)),
@@ -697,7 +697,7 @@ def test_bag_of_words() -> None:
     np.testing.assert_array_equal(tl.Linear()(bags), [[5, 1, 0], [1, 2, 0], [0, 0, 0]])
     for wrong, message in (
         ("text", PUT_IT_IN_A_LIST),
-        ([None], messages.text_is(0, "None")),
+        ([None], messages.text_is(0, "NoneType")),
         ([["a"], [1]], messages.bad_word(1)),
     ):
         with pytest.raises(tl.errors.InputTypeError, match=message):

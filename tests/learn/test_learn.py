@@ -843,3 +843,15 @@ def test_columns_of_a_given_matrix_keep_their_order(tmp_path: Path, names: list[
             model.predict(K[names[::-1]])
         assert model.predict(K[names[::-1]][model.feature_names_in_]).tolist() == [0, 1, 0]
     assert not hasattr(fitted.fit(K.to_numpy(), [0, 1, 0]), "feature_names_in_")
+
+
+@pytest.mark.parametrize("machine", [tl.KernelSVC, tl.KernelSVR])
+def test_values_that_are_too_large_for_libsvm(machine: Any) -> None:
+    K, y = np.diag([1e148] * 6) + 1e147, [0, 1, 0, 1, 0, 1]
+    with pytest.raises(tl.errors.KernelOverflowError, match=messages.too_large_for_libsvm(r"1\.1e\+148")):
+        machine("precomputed").fit(K, y)
+    machine("precomputed").fit(K / 1e148, y)
+    trees = ["(A " + f"(B (C x{i}) (D y{i}))" * (60 + i) + ")" for i in range(6)]
+    with pytest.raises(tl.errors.KernelOverflowError, match=messages.too_large_for_libsvm(r"2\.71e\+45")):
+        machine(tl.SubsetTree(lam=1)).fit(trees, y)
+    machine(tl.SubsetTree(lam=1).normalized()).fit(trees, y)

@@ -149,12 +149,14 @@ FOREST_AS_LATEX = "a forest cannot be drawn as LaTeX."
 TOO_LARGE_TO_DRAW = "but the limit is 400 together."
 PRUNE_CLOSER = "Prune the forest to a smaller log-probability range"
 NOTHING_TO_DRAW = "nothing to draw"
+NOT_A_PARSE = "is outside this grammar, so the tree under FALLBACK is not a parse: it joins the most probable pieces."
+ANOTHER_GRAMMAR = "Use a grammar of a treebank with similar sentences (--treebank FILE), or trees of another parser."
 NEEDS_A_SENTENCE = "--picture needs at least one sentence, but the input is empty."
 NO_WORDS = "no words"
 SET_IS_EMPTY = "All sentences of the development set have the same words as sentences of a later set"
 EMPTY_LINE = "the line is empty. Remove the line, or pass --skip-empty."
 A_LINE_IS = "this line is not an n-best list ("
-OUTSIDE_BRACKETS = "text outside brackets"
+OUTSIDE_BRACKETS = "unexpected text outside brackets"
 
 
 def one_tree_needed(got: int) -> str:

@@ -125,3 +125,11 @@ def left_out(count: str, of: str, first: str = "") -> str:
 def item_is(number: int, kind: str, problem: str = "") -> str:
     """An item of a collection has a type that cannot be used."""
     return rf"[Ii]tem {number} is an? {kind}( \(.*\))?{problem}"
+
+
+def tree_beyond_limit(number: int, problem: str, limit: dict[str, int]) -> str:
+    """A tree of a file is larger than `max_nodes` or `max_depth` allows."""
+    ((name, value),) = limit.items()
+    return (
+        f"^<stream>: tree {number}, counted from 0, has {problem}, more than {name}={value} allows. Increase the limit"
+    )

@@ -21,7 +21,7 @@ def not_text_in(encoding: str) -> str:
 A_NAME_INSTEAD_OF_A_TEXT = (
     r"looks like the name of a file, but a string must contain the source itself\. Pass pathlib\.Path\("
 )
-A_SOURCE_IS_NEEDED = "A string, bytes, a path or an open file is needed, but got an? "
+A_SOURCE_IS_NEEDED = "A string, bytes, a path or an open file is needed, but got "
 A_TEXT_INSTEAD_OF_A_NAME = r"^'\(A \(B x\)\).{1,80} is not the name of a file\. .*StringIO"
 AS_A_NUMPY_ARRAY = " as a NumPy array"
 OTHER_ENCODING_ON_THE_COMMAND_LINE = (
@@ -74,15 +74,15 @@ LEAVES_IT_OUT = "--skip-bad"
 EMPTY_BRACKETS = "empty brackets"
 SKIP_BAD_LEAVES_IT_OUT = "Pass --skip-bad to skip such items."
 OUTSIDE_BRACKETS = "text outside brackets"
-SOURCE_CODE_HAS_A_READER = rf"{OUTSIDE_BRACKETS}.*; treelet\.formats\.python_trees reads source code$"
-MARKUP_HAS_READERS = "item 0:.*treelet.formats.xml_trees and html_trees read markup"
-GIVE_WHAT_IS_AFTER_THE_TAB = "give what is after the tab"
+SOURCE_CODE_HAS_A_READER = rf"{OUTSIDE_BRACKETS}.*\. Read source code with treelet\.formats\.python_trees\.$"
+MARKUP_HAS_READERS = "item 0, column 1: .*Read markup with treelet.formats.xml_trees or html_trees"
+GIVE_WHAT_IS_AFTER_THE_TAB = "For label<TAB>tree, pass only the part after the tab"
 TWO_TREES_INSTEAD_OF_ONE = "exactly one tree is needed here, but there are 2 trees."
-NOTHING_LEFT_OF_THE_TREE = "nothing is left of this tree"
+NOTHING_LEFT_OF_THE_TREE = "this tree is empty after its -NONE- elements are removed"
 
 
 def not_closed(missing: int) -> str:
-    return f"this '(' starts a tree that is {NEVER_CLOSED}: {missing} ')' missing"
+    return f"this '(' starts a tree that is {NEVER_CLOSED}. Number of missing ')' at the end of the input: {missing}."
 
 
 # --- guessed formats ----------------------------------------------------------------------------------------------
@@ -143,12 +143,12 @@ def no_labels(format: str, y: str = "y is None") -> str:
 
 def classes_among(classes: int, examples: int) -> str:
     """Nearly every example has a class of its own."""
-    return f"{classes} classes among {examples} examples"
+    return f"y contains {classes} classes for {examples} examples"
 
 
 def classes_warning(classes: int, examples: int) -> str:
     """The line that a command prints, as plain text."""
-    return f"treelet: warning: there are {classes_among(classes, examples)}: nearly every class has one example"
+    return f"treelet: warning: {classes_among(classes, examples)}, so most classes have only one example."
 
 
 # --- malformed examples that are skipped --------------------------------------------------------------------------
@@ -199,7 +199,7 @@ def fragment_needed(got: str) -> str:
 
 # --- absurd numbers and forged content ----------------------------------------------------------------------------
 
-COUNTS_OUT_OF_RANGE = "counts above 0 and below|must be in"
+COUNTS_OUT_OF_RANGE = "counts above 0 and below|must be a number in"
 POSITIVE_BYTES = "must be a positive number of bytes"
 HEAD_OF_A_WORD = "the head of a word must be the number of another word, or 0 for a root. Got "
 NOT_COLUMNS_OF_A_BANK = "The stored columns of a bank are damaged"
@@ -233,3 +233,7 @@ def no_text_in(encoding: str) -> str:
 
 
 NAME_ANOTHER_ENCODING = r"\. Name another encoding"
+
+NUL_IN_A_NAME = r"^'a\\x00b\.(npy|zarr)' is not a valid file name: it contains a NUL character\."
+SURROGATE_IN_A_NAME = r"^'\\ud800\.(npy|zarr)' is not a valid file name: it contains a lone surrogate\."
+BYTES_AS_A_NAME = r"A file name must be a string or a path\. Got b'a\.npy' instead\. Decode|^The 'out' parameter must be .* Got (b'a\.npy'|a bytes)"

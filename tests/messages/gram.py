@@ -134,5 +134,8 @@ CHECKSUM = "checksum"
 CANNOT_BE_MAPPED = "the matrix is complete, but cannot be mapped into memory"
 
 
-def no_memory_for_threads(threads: int, free: str) -> str:
-    return f"Not enough memory to start {threads} threads: only {free} are free"
+def no_memory_for_threads(threads: str, free: str) -> str:
+    return f"Not enough memory to start {threads}: only {free} are free"
+
+
+CANNOT_START_THREADS = r"^The system cannot start a thread\. Raise the limit on memory"

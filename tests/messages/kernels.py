@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from treelet.checks import article
+
 # --- parameters ---------------------------------------------------------------------------------------------------
 
 A_KERNEL = "a kernel"
@@ -46,7 +48,7 @@ def row_contains(row: int, problem: str) -> str:
 
 
 def row_is(row: int, kind: str, problem: str) -> str:
-    return f"Row {row} is an? {kind}, but {problem}"
+    return f"Row {row} is {article(kind)}, but {problem}"
 
 
 def row_lengths(first: int, row: int, features: int) -> str:
@@ -87,7 +89,7 @@ NAMED_COLUMNS = "named columns"
 
 
 def text_is(number: int, kind: str) -> str:
-    return f"Text {number} is (an? )?{kind}, but a string or a list of words is needed"
+    return f"Text {number} is {article(kind)}, but a string or a list of words is needed"
 
 
 def bad_word(text: int) -> str:
@@ -180,7 +182,7 @@ def no_such_column(columns: int, number: int, option: str) -> str:
 
 
 def looks_like(format: str, remedy: str) -> str:
-    return f"this looks like {format}. .*{remedy}"
+    return rf"this looks like {format}\. .*{remedy}"
 
 
 def sequence_is_missing(number: int) -> str:

@@ -283,6 +283,11 @@ def too_many_fragments(subtrees: int) -> str:
 USE_A_SMALLER_LAM_ONLY = r"Use a smaller lam=\.$"
 
 
+def too_large_for_libsvm(value: str) -> str:
+    """libsvm stores kernel values as float32."""
+    return rf"^The kernel values reach {value}, but libsvm needs values below 1e\+30\. Use a normalized kernel or"
+
+
 def score_overflow(example: int) -> str:
     """A score is too large for a float64."""
     return f"The score of item {example} is too large for a float64.*smaller lam"

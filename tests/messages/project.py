@@ -45,4 +45,4 @@ def chart_takes_more(words: int) -> str:
 
 
 def forest_too_large(words: int, limit: int) -> str:
-    return rf"the forest of {words} words: the forest has more than {limit} hyperedges\. Prune the forest"
+    return rf"the forest of a sentence of {words} words: the forest has more than {limit} hyperedges\. Prune the forest"

@@ -100,13 +100,13 @@ def choose_with_on(column: str, kind: str, names: str) -> str:
 # --- tables -------------------------------------------------------------------------------------------------------
 
 NO_DIMENSION = "The column 'a' is an array without dimensions"
-A_COLUMN_NAME = "the name of a column"
+A_COLUMN_NAME = r"a column name \(a string or an int\) or a list of different column names"
 WITHOUT_NAMES = "Got an array, which has no column names.*"
 KEEP_NAMES = r'ColumnTransformer\(..., verbose_feature_names_out=False\).set_output\(transform="pandas"\)'
 SEVERAL_COLUMNS = r"with the columns 'only', 'other'. Pass one of them.*On\('only', kernel\)"
 LABELS_ALONE = "The file contains only labels: no row has a tree, a vector or a text"
 MANY_NAMES_ARE_CUT = r"18, 19 and 2,980 more"
-NAMED_ROWS_NEED_ON = r"(Got dicts with the keys 'tree', 'n' instead.*On\('tree', kernel\)|bag 0)"
+NAMED_ROWS_NEED_ON = r"(Got dicts with the keys 'tree', 'n' instead.*On\('tree', kernel\)|Bag 0 is a dict)"
 
 
 def repeated_names(names: str) -> str:

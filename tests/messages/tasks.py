@@ -4,17 +4,17 @@ from __future__ import annotations
 
 # --- dependency parses --------------------------------------------------------------------------------------------
 
-MUST_HAVE_HEADS = "must have heads"
+MUST_HAVE_HEADS = "The gold parse has no heads or relations"
 NO_WORD_IN_COMMON = "no word in common"
-GOODNESS_AND_RANK = "a goodness and a rank"
+GOODNESS_AND_RANK = "one goodness and one rank per parse"
 NO_KERNELS = r"'kernels' parameter of ParseRanker must be None or a non-empty sequence of kernels. Got \[\] instead"
 NOT_FITTED = "This ParseRanker is not fitted. Call fit first"
 ONE_HEAD_PER_WORD = "A parse needs one head per word. Got 2 words and 1 head instead"
-NOT_AS_IT_WAS = "not as it"
+NOT_AS_IT_WAS = "the sentence is invalid: "
 
 
 def gold_must_be_dependencies(got: str) -> str:
-    return f"gold must be Dependencies, got {got}"
+    return f"gold must be a Dependencies object. Got an? {got} instead"
 
 
 def sentence_is(number: int, kind: str) -> str:
@@ -26,7 +26,7 @@ def text_counts(texts: int, parses: int) -> str:
 
 
 def lacks(field: str) -> str:
-    return f"has no '{field}'"
+    return f"the sentence has no field '{field}'"
 
 
 # --- lists of parses ----------------------------------------------------------------------------------------------

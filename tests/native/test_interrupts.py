@@ -48,6 +48,7 @@ ALGORITHMS: dict[str, tuple[Kernel, Callable[[], Any]]] = {
 MORE = {
     "SubsetTreeColumns.rows, all depths": (tl.SubsetTree(), lambda: chain(60_000)),
     "SubsetTreeColumns.rows, leaves": (tl.SubsetTree(leaves=True), lambda: chain(60_000)),
+    "SubsetTreeColumns.rows, many levels": (tl.SubsetTree(max_depth=1000), lambda: chain(100_000)),
     "PartialTreeColumns.rows, wide": (tl.PartialTree(), lambda: tl.Treebank(["(A " + "(B x)" * 20_000 + ")"])),
     "PartialTreeColumns.rows, comb": (
         tl.PartialTree(),
@@ -165,7 +166,7 @@ LINEAR = {
     "Stop.__init__ set": "nothing",
     "Mask.__init__": "nothing",
     "InputError": "nothing",
-    "build children_first forest post_order mirror watch": "nodes, or cells",
+    "build check children_first forest post_order mirror watch": "nodes, or cells",
     "FragmentMatcher.__init__ rows": "nodes of the fragments, of the trees; polled",
     "HashedFragments.__init__ columns": "nodes of the fragments",
     "subset_trees forest_subset_trees tag_runs partial_trees subsequences": "the steps that they are given, and polled",

@@ -365,7 +365,7 @@ def test_sentences_must_be_strings(parser: LinkParser) -> None:
     for wrong, hint in (
         (b"Dogs bark.", messages.DECODE_BYTES),
         (["Dogs", "bark"], messages.JOIN_WORDS),
-        (None, "NoneType"),
+        (None, "Got None instead"),
         (3, "int"),
     ):
         with pytest.raises(InputTypeError, match=hint):

@@ -211,7 +211,7 @@ def test_shared_fragments_are_little_trees() -> None:
     few = shared_fragments(f"(S (A {EVIL}))", f"(S (A {EVIL}))", tl.SubsetTree(lam=1))
     page = Page(shown(few)[HTML])
     assert "script" not in page.tags
-    assert "3 shared fragments, together 3" in page.text
+    assert "3 shared fragments, sum of contributions 3" in page.text
     assert EVIL in page.text
 
 

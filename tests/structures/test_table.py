@@ -317,7 +317,7 @@ def test_a_column_in_which_all_is_missing() -> None:
         np.testing.assert_array_equal(K, np.zeros((2, 2)))
     with pytest.raises(
         tl.errors.InputTypeError,
-        match=r"column 'n': A collection of trees is needed\. Got an ndarray of numbers instead",
+        match=r"column 'n': Item 0 is a float64.*, but a tree is needed\.",
     ):
         tl.On("n", tl.SubsetTree())(frame)
 

@@ -21,13 +21,17 @@ def command(
         str | None, typer.Option("--from", metavar="FORMAT", help="Input format, the same as --format.")
     ] = None,
     to: Annotated[
-        str | None, typer.Option(metavar="FORMAT", help="Output format.  [default: from the name of OUT]")
+        str | None,
+        typer.Option(
+            metavar="FORMAT",
+            help="Output format.  [default: from the suffix of OUT; brackets for OUT without a suffix]",
+        ),
     ] = None,
     drop: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KIND",
-            help="Data to discard if the output format cannot store it: labels, vectors, strings or trees (all tree columns but the first). Can be repeated.",
+            help="Data to discard if the output format cannot store it: labels, vectors, strings (text columns) or trees (all tree columns but the first). Can be repeated.",
         ),
     ] = None,
     drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Remove -NONE- elements.")] = False,
@@ -39,7 +43,9 @@ def command(
 ) -> None:
     """Convert a file of trees to another format.
 
-    Output formats: brackets, lines, tsv, csv, svmlight_tk, kelp. Files ending in .gz, .xz or .bz2 are compressed or decompressed.
+    Output formats and suffixes: brackets (.mrg, .ptb, .trees, .brackets), lines (.txt), tsv (.tsv, .tab), csv (.csv), svmlight_tk (.dat, .svm, .svmlight), kelp (.klp, .kelp).
+
+    A further suffix .gz, .xz or .bz2 means a compressed file.
 
     The command fails if the output format cannot store all data of IN. Use --drop to discard such data.
 

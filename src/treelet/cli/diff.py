@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from treelet.cli.options import (
+    COLUMN,
+    MEMORY,
     JobsOption,
     JsonOption,
     NormalizeOption,
@@ -30,14 +32,14 @@ def command(
     tree_kernel: Any,
     normalize: NormalizeOption = True,
     permutations: Annotated[
-        int, typer.Option(metavar="N", help="Number of random permutations for the p-value.")
+        int, typer.Option(metavar="N", help="Number of random permutations for the p-value of the whole comparison.")
     ] = 1_000,
     top: Annotated[int, typer.Option(metavar="N", help="Number of fragments to show.")] = 20,
     searches: Annotated[
         int,
         typer.Option(
             metavar="N",
-            help="Number of searches on randomly mixed files, for a p-value per fragment. Each takes a second or two; 0 omits these p-values.",
+            help="Number of random permutations for the p-value of each fragment. Each takes one or two seconds. 0: no p-values per fragment.",
         ),
     ] = 0,
     paired: Annotated[
@@ -52,9 +54,7 @@ def command(
             metavar="N", help="Maximum number of trees per file for the p-value. Larger files are sampled at random."
         ),
     ] = 20_000,
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Tree column to use when rows contain several trees.")
-    ] = None,
+    column: Annotated[str | None, typer.Option(metavar="NAME", help=COLUMN)] = None,
     format_a: Annotated[
         str | None,
         typer.Option("--format-a", metavar="FORMAT", help="Format of A, if it differs from B.  [default: --format]"),
@@ -73,20 +73,18 @@ def command(
     n_jobs: JobsOption = 1,
     memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE", callback=memory_size, help="Memory limit for kernel values, e.g. 512MiB.  [default: 1GiB]"
-        ),
+        typer.Option(metavar="SIZE", callback=memory_size, help=f"{MEMORY}  [default: 1GiB]"),
     ] = None,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
 ) -> None:
-    """Test whether two files of trees differ, and show how.
+    """Test whether two collections of trees differ significantly.
 
-    The output is a p-value and a list of fragments with z-scores. A z-score is the difference in weight between A and B, in standard deviations expected by chance.
+    The output is a p-value and a list of the fragments that differ most, with z-scores. A z-score is the mean weight of a fragment in A minus its mean weight in B, in standard deviations under random permutations of the trees.
     A positive z-score means more weight in A.
 
-    The files may have different formats. Formats are detected; otherwise pass --format-a and --format-b, with options of the
+    The files may have different formats, which are detected. If detection fails, pass --format-a and --format-b, with options of the
     format after a colon, e.g. --format-b tsv:tree_column=2.
 
     Example: treelet diff wsj.mrg questions.mrg --jobs 2

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples, learning
-from treelet.cli.options import JsonOption, ProgressOption, check_device
+from treelet.cli.options import QUERY, JsonOption, ProgressOption, check_device
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names, scored
 from treelet.cli.reading import Reading, with_option_groups
@@ -40,7 +40,7 @@ def command(
         ),
         WRITTEN,
     ] = None,
-    qid: Annotated[str, typer.Option("--query", metavar="NAME", help="Column of the queries; rankers only.")] = "qid",
+    qid: Annotated[str, typer.Option("--query", metavar="NAME", help=f"{QUERY}; rankers only.")] = "qid",
     computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
@@ -52,7 +52,7 @@ def command(
 
     Regressors: root mean squared error, mean absolute error, correlation, R².
 
-    Rankers: Kendall's tau within queries, and how often the best candidate is ranked first.
+    Rankers: Kendall's tau within each sentence (group), and how often the best candidate is ranked first.
 
     Example: treelet evaluate m.treelet test.tsv --picture confusion.svg
     """

@@ -15,7 +15,7 @@ import typer
 from treelet.cli import examples, learning
 from treelet.cli.compare import read_argument
 from treelet.cli.evaluate import checked_labels
-from treelet.cli.options import JsonOption, ProgressOption, check_device, wrong_value
+from treelet.cli.options import QUERY, JsonOrSummaryOption, ProgressOption, check_device, wrong_value
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
@@ -62,19 +62,17 @@ def command(
         int, typer.Option(metavar="N", help="Number of fragments per tree or, in a report, per class.")
     ] = 10,
     errors: Annotated[int, typer.Option(metavar="N", help="Number of errors to explain in a report.")] = 10,
-    qid: Annotated[
-        str, typer.Option("--query", metavar="NAME", help="Column of the queries; for reports on rankers.")
-    ] = "qid",
+    qid: Annotated[str, typer.Option("--query", metavar="NAME", help=f"{QUERY}; for reports on rankers.")] = "qid",
     computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
-    json: JsonOption = False,
+    json: JsonOrSummaryOption = False,
 ) -> None:
     """Show which fragments contribute most to a model's predictions.
 
-    Without --output, the command lists the fragments with the largest share of each tree's score.
+    Without --output, the command lists the fragments with the largest contributions to the score of each tree.
 
-    With --output, the command writes a report: one HTML file with scores, the confusion matrix, the most important fragments and the worst errors.
+    With --output, the command writes a report: one HTML file. For a classifier, the report contains the accuracy, the confusion matrix, the heaviest fragments, and the errors with the highest confidence.
 
     Example: treelet explain m.treelet test.tsv -o report.html
     """

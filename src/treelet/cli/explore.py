@@ -29,27 +29,36 @@ CANDIDATES = 20  # parses per training sentence
 def command(
     model: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", help="Model file written by treelet train, treelet rerank or treelet.save."),
+        typer.Argument(
+            metavar="MODEL",
+            help="Model file written by treelet train, treelet rerank or treelet.save.  [default: no model]",
+        ),
         READ,
     ] = None,
     *,
     data: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Training trees of MODEL. The page then shows the nearest ones with their labels."
+            metavar="FILE",
+            help="Training trees of MODEL. The page then shows the training trees most similar to your tree, with their labels.  [default: none]",
         ),
         READ,
     ] = None,
     grammar: Annotated[
         str | None,
         typer.Option(
-            "--grammar", "-g", metavar="FILE", help="Grammar file for parsing, as JSON (.json, .json.gz) or text."
+            "--grammar",
+            "-g",
+            metavar="FILE",
+            help="Grammar file for parsing, as JSON (.json, .json.gz) or text.  [default: a grammar of generated travel questions]",
         ),
         READ,
     ] = None,
     treebank: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="File of trees to estimate the grammar from, instead of --grammar."),
+        typer.Option(
+            metavar="FILE", help="File of trees to estimate the grammar from, instead of --grammar.  [default: none]"
+        ),
         READ,
     ] = None,
     port: Annotated[

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import JsonOption, NormalizeOption, ProgressOption, memory_size
+from treelet.cli.options import COLUMN, MEMORY, JsonSummaryOption, NormalizeOption, ProgressOption, memory_size
 from treelet.cli.overwriting import READ, WRITTEN, InputFile
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import FileError, ParameterError
@@ -35,7 +35,7 @@ def command(
             "--output",
             "-o",
             metavar="OUT",
-            help="Output file, ending in .npy, .zarr, .tsv, .csv or .txt. Use - to print the matrix as text.",
+            help="Output file, ending in .npy, .zarr, .tsv, .csv or .txt. Use - to print the matrix as text. A .zarr matrix is a folder and needs treelet[zarr].",
         ),
         WRITTEN,
     ],
@@ -54,7 +54,7 @@ def command(
         typer.Option(
             metavar="SIZE",
             callback=memory_size,
-            help="Memory limit for the computation, e.g. 512MiB. A .npy or .zarr matrix does not count toward the limit.  [default: 1GiB]",
+            help=f"{MEMORY} A .npy or .zarr matrix does not count toward the limit.  [default: 1GiB]",
         ),
     ] = None,
     dtype: Annotated[
@@ -64,23 +64,21 @@ def command(
         bool,
         typer.Option(
             "--resume",
-            help="Keep finished parts on disk. To continue after an interruption, repeat the command; .npy and .zarr only.",
+            help="Save finished parts on disk. Pass --resume in the first run; after an interruption, repeat the same command. For .npy and .zarr only.",
         ),
     ] = False,
     extend: Annotated[
         str | None,
         typer.Option(
             metavar="FILE3",
-            help="Existing matrix of the first trees of FILE. Only the entries of the remaining trees are computed. OUT may be the same file; .npy and .zarr only.",
+            help="File with the matrix of the first trees of FILE. Only entries of the other trees are computed. OUT may be the same file. For .npy and .zarr only.",
         ),
         InputFile(replaced_by="out"),
     ] = None,
-    column: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Tree column to use when rows contain several trees.")
-    ] = None,
+    column: Annotated[str | None, typer.Option(metavar="NAME", help=COLUMN)] = None,
     reading: Reading,
     progress: ProgressOption = True,
-    json: JsonOption = False,
+    json: JsonSummaryOption = False,
 ) -> None:
     """Compute the kernel matrix of all pairs of trees.
 

@@ -41,8 +41,9 @@ from treelet.errors import TreeletError
 from treelet.printable import printable
 from treelet.vocabulary import speaking
 
-FAILED, INTERNAL, PIPE_CLOSED, TERMINATED = 2, 3, 141, 143
-SUMMARY = """Compare, search and classify trees by the fragments they share.
+FAILED, INTERNAL, PIPE_CLOSED = 2, 3, 141
+TERMINATING = ("SIGTERM", "SIGHUP")  # the latter is sent when a terminal is closed; Windows does not have it
+SUMMARY = """Classify, rank, search and compare trees by the fragments that they share.
 
 Run treelet COMMAND --help for the options of a command.
 
@@ -285,7 +286,9 @@ def start(app: typer.Typer, name: str) -> None:
         "MPLBACKEND", None
     )  # pictures go to files, and matplotlib cannot be imported with an unknown backend
     if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _terminated)
+        for number in (getattr(signal, known) for known in TERMINATING if hasattr(signal, known)):
+            if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP
+                signal.signal(number, _terminated)
     try:
         app(prog_name=name)
     except OSError as error:  # outside of any command, for example in the help
@@ -294,8 +297,8 @@ def start(app: typer.Typer, name: str) -> None:
 
 def _terminated(number: int, frame: Any) -> NoReturn:
     """Exit in an orderly way, which removes half-written files. A second signal exits at once."""
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(TERMINATED))
-    sys.exit(TERMINATED)
+    signal.signal(number, lambda *_: os._exit(128 + number))
+    sys.exit(128 + number)
 
 
 def _fail(message: str) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli.compare import read_argument
-from treelet.cli.options import JsonOption, ProgressOption, check_device, memory_size, wrong_value
+from treelet.cli.options import MEMORY, JsonOption, ProgressOption, check_device, memory_size, wrong_value
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeletWarning
@@ -40,7 +40,7 @@ def command(
         typer.Option(
             "--k",
             metavar="N",
-            help=f"Number of neighbors per query.  [default: {DEFAULT_K}; with --threshold, all that reach the threshold]",
+            help=f"Number of neighbors per query (not the same as -k).  [default: {DEFAULT_K}; with --threshold, all that reach the threshold]",
         ),
     ] = None,
     threshold: Annotated[
@@ -52,14 +52,15 @@ def command(
     ] = None,
     tree_kernel: Any,
     top: Annotated[
-        int, typer.Option(metavar="N", help="Number of shared fragments to show per neighbor, largest first.")
+        int,
+        typer.Option(
+            metavar="N", help="Number of shared fragments to show per neighbor, those with the most productions first."
+        ),
     ] = 1,
     computing: dict[str, Any],
     memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="SIZE", callback=memory_size, help="Memory limit for the search, e.g. 512MiB.  [default: 1GiB]"
-        ),
+        typer.Option(metavar="SIZE", callback=memory_size, help=f"{MEMORY}  [default: 1GiB]"),
     ] = None,
     reading: Reading,
     progress: ProgressOption = True,

@@ -56,7 +56,11 @@ RANGES: dict[str, tuple[str, Callable[[float], bool]]] = {
 }
 """Intervals of options with several numbers, in words and as a test."""
 
-LAM = "Decay in (0, 1]: per production (st, sst) or per skipped child (pt). 1 disables the decay."
+LAM = "Decay in (0, 1]. st, sst: factor per production. pt: factor per skipped child. 1 disables the decay."
+MU = "Decay per node, in (0, 1]; pt only. 1 disables the decay."
+MEMORY = "Memory limit of the computation, without the trees themselves, e.g. 512MiB."
+COLUMN = "For rows with several trees, the name of the tree to use."
+QUERY = "Column that names the sentence (group) of each candidate"
 LAM_DEFAULT = "[default: 1 for st, 0.4 for sst and pt]"
 
 KernelOption = Annotated[
@@ -73,9 +77,7 @@ LamOption = Annotated[
     float | None,
     typer.Option(metavar="NUMBER", help=f"{LAM}  {LAM_DEFAULT}"),
 ]
-MuOption = Annotated[
-    float | None, typer.Option(metavar="NUMBER", help="Decay per tree level, in (0, 1]; pt only.  [default: 0.4]")
-]
+MuOption = Annotated[float | None, typer.Option(metavar="NUMBER", help=f"{MU}  [default: 0.4]")]
 LamsOption = Annotated[
     str | None, typer.Option("--lam", metavar="LIST", help=f"{LAM} Separate several values with commas.  {LAM_DEFAULT}")
 ]
@@ -84,7 +86,7 @@ MusOption = Annotated[
     typer.Option(
         "--mu",
         metavar="LIST",
-        help="Decay per tree level, in (0, 1]; pt only. Separate several values with commas.  [default: 0.4]",
+        help=f"{MU} Separate several values with commas.  [default: 0.4]",
     ),
 ]
 MaxDepthOption = Annotated[
@@ -95,7 +97,7 @@ LeavesOption = Annotated[
     bool | None,
     typer.Option(
         "--leaves/--no-leaves",
-        help="Count equal words as fragments of their own; sst and pt only.  [default: on for pt, off for sst]",
+        help="Also count equal words without their tags; sst and pt only.  [default: on for pt, off for sst]",
         show_default=False,
     ),
 ]
@@ -128,6 +130,16 @@ SeedOption = Annotated[
     int, typer.Option("--seed", metavar="N", help="Random seed, at least 0. Equal seeds give equal results.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+JsonSummaryOption = Annotated[
+    bool, typer.Option("--json", help="Print a summary of the result as JSON on standard output.")
+]
+JsonOrSummaryOption = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print the result as JSON on standard output. With --output, print a summary of the result as JSON.",
+    ),
+]
 
 
 NormalizeOption = Annotated[

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treelet.cli.options import JobsOption, ProgressOption, among, one_of, wrong_value
+from treelet.cli.options import COLUMN, JobsOption, ProgressOption, among, one_of, wrong_value
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeError
@@ -30,6 +30,7 @@ SUFFIXES = {".tsv": "tsv", ".json": "json", ".jsonl": "json"}
 PARENTS: dict[str, bool | str] = {"off": False, "phrases": True, "tags": "tags"}
 PRUNE = 8.0
 NO_PARSE = 1  # exit code
+WARNED = 3  # sentences outside the grammar that are described; all are counted
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,10 @@ def command(
     ] = None,
     text: Annotated[
         list[str] | None,
-        typer.Option(metavar="WORDS", help="Sentence to parse, instead of SENTENCES. Can be repeated."),
+        typer.Option(
+            metavar="WORDS",
+            help="Sentence to parse, instead of SENTENCES. Punctuation is split off words. Can be repeated.",
+        ),
     ] = None,
     output: Annotated[
         str,
@@ -79,7 +83,8 @@ def command(
         WRITTEN,
     ] = "-",
     k: Annotated[
-        int | None, typer.Option("--k", metavar="N", help="Number of trees per sentence, best first.  [default: 1]")
+        int | None,
+        typer.Option("--k", metavar="N", help="Number of trees per sentence, best first.  [default: 1]"),
     ] = None,
     forest: Annotated[
         bool, typer.Option("--forest", help="Write one packed forest per sentence instead of trees, as JSON lines.")
@@ -95,14 +100,14 @@ def command(
         str | None,
         typer.Option(
             metavar="NUMBER",
-            help="Remove nodes that occur only in trees more than NUMBER below the best log probability; none keeps all nodes. For --forest.  [default: 8.0]",
+            help="Keep only nodes of trees whose log probability is within NUMBER of the best tree; none keeps all nodes. For --forest.  [default: 8.0]",
         ),
     ] = None,
     picture: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the first parse to a file ending in .svg, .png, .pdf or .tex. With --forest, draw the first forest; .tex is then unavailable.",
+            help="Draw the best parse of the first sentence that has a parse, to a file ending in .svg, .png, .pdf or .tex. With --forest, draw the forest of this sentence; .tex is then unavailable.",
         ),
         WRITTEN,
     ] = None,
@@ -110,7 +115,7 @@ def command(
         float | None,
         typer.Option(
             metavar="NUMBER",
-            help="Prune chart symbols more than NUMBER below the best log probability of their span. Faster, but no longer exact.  [default: no pruning]",
+            help="Drop labels of a span that are more than NUMBER below the best log probability of this span. Faster, but not exact.  [default: drop nothing]",
         ),
     ] = None,
     markov: Annotated[
@@ -125,7 +130,7 @@ def command(
         typer.Option(
             metavar="WHICH",
             autocompletion=among(*PARENTS),
-            help="Distinguish equal labels with different parents: off, phrases, or tags (phrases and tags); for --treebank.  [default: off]",
+            help="Distinguish equal labels with different parents: off, phrases, or tags (phrases and tags); for --treebank. phrases is parent=True in Python.  [default: off]",
         ),
     ] = None,
     min_count: Annotated[
@@ -139,12 +144,15 @@ def command(
     ] = False,
     column: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Tree column to use when rows contain several trees; for --treebank."),
+        typer.Option(metavar="NAME", help=f"{COLUMN} For --treebank."),
     ] = None,
     reading: Reading,
     save_grammar: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Save the grammar, as JSON (.json) or text. SENTENCES can then be omitted."),
+        typer.Option(
+            metavar="FILE",
+            help="Save the grammar, as JSON (.json) or text. If SENTENCES and --text are missing, nothing is parsed.",
+        ),
         WRITTEN,
     ] = None,
     skip_empty: Annotated[
@@ -158,9 +166,11 @@ def command(
     The format trees has one tree per line. The format tsv has the columns line number, rank, log probability and tree. The format json has one object per line.
     Ranks start at 1, and logarithms are natural.
 
-    If a sentence has no parse, a grammar with a fallback returns the most probable pieces under the root FALLBACK.
+    If a sentence has no parse, a grammar with a fallback covers the sentence with the fewest possible pieces, under the root FALLBACK.
     Without a fallback, the output is an empty line (trees), rank 0 (tsv) or an empty list (json), and the exit code is 1.
     Grammars estimated from a treebank have a fallback.
+
+    --format, --skip-bad, --label-column, --tree-column and --option apply to the treebank. --encoding also applies to SENTENCES.
 
     Example: treelet parse --treebank wsj.mrg --text "What time is it ?" --k 10
     """
@@ -194,6 +204,7 @@ def command(
 
     from treelet.checks import plural
     from treelet.formats.files import open_target, whole_file
+    from treelet.parsing.typed import outside_grammar
 
     threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
     with ExitStack() as stack:
@@ -210,7 +221,11 @@ def command(
             chosen = PCFG.from_treebank(
                 bank, markov=markov, parent=parents, min_count=1 if min_count is None else min_count
             )
-        items = (_sentences(text) if text else _read(sentences or "-", skip_empty, reading.encoding)) if parsing else []
+        items = (
+            (_sentences(text, chosen) if text else _read(sentences or "-", skip_empty, reading.encoding))
+            if parsing
+            else []
+        )
         if drawing is not None and not items:
             raise ParameterError("--picture needs at least one sentence, but the input is empty.")
         if save_grammar is not None:
@@ -231,11 +246,14 @@ def command(
             candidates = chosen.parse_all(words, k or 1, beam=beam, n_jobs=n_jobs, progress=progress)
             lines = _lines(items, candidates, to or _suggested(output, k or 1))
             produced = plural(len(candidates.trees), "tree")
-            pieces = int((candidates.logp == -math.inf).sum())
-            without = len(items) - len(set(candidates.qid.tolist()))
+            pieces = candidates.qid[candidates.logp == -math.inf].tolist()
+            without = sorted(set(range(len(items))) - set(candidates.qid.tolist()))
         stream.writelines(f"{line}\n" for line in lines)
         seconds = time.perf_counter() - begin
-    _close(len(items), produced, seconds, without, pieces)
+    _close(len(items), produced, seconds, len(without), len(pieces))
+    for number in sorted(pieces + without)[:WARNED]:
+        subject = "The sentence" if len(items) == 1 else f"Sentence {number + 1:,}"
+        print(f"treelet: note: {outside_grammar(chosen, words[number], subject)}", file=sys.stderr)
     if picture is not None:
         which = "" if len(items) == 1 else f", of sentence {drawn + 1} of {len(items):,}"
         print(f"picture: {picture}{which}", file=sys.stderr)
@@ -297,13 +315,15 @@ def load_grammar(file: str) -> PCFG:
     return grammar
 
 
-def _sentences(texts: list[str]) -> list[InputSentence]:
+def _sentences(texts: list[str], grammar: PCFG) -> list[InputSentence]:
+    from treelet.parsing.typed import typed_words
+
     sentences = []
     for number, text in enumerate(texts, 1):
         if not text.split():
             raise TreeError("--text contains no words. Pass a sentence such as --text 'What time is it ?'.")
         _check_words(text, f"--text {text[:40]!r}")
-        sentences.append(InputSentence(number, text.split()))
+        sentences.append(InputSentence(number, typed_words(text, grammar.lexicon)))
     return sentences
 
 
@@ -384,12 +404,12 @@ def _draw(
     raise TreeError("No sentence has a parse, so there is nothing to draw. Remove --picture.")
 
 
-def _failed_forests(forests: ForestBank) -> tuple[int, int]:
-    """Return the number of empty forests, and the number of forests with only the pieces of a fallback."""
+def _failed_forests(forests: ForestBank) -> tuple[list[int], list[int]]:
+    """Return the indices of empty forests, and of forests with only the pieces of a fallback."""
     from treelet.parsing.chart import FALLBACK
 
-    pieces = sum(1 for forest in forests if forest.root is not None and forest.nodes[forest.root].label == FALLBACK)
-    return sum(1 for forest in forests if not forest), pieces
+    roots = [None if forest.root is None else forest.nodes[forest.root].label for forest in forests]
+    return [n for n, root in enumerate(roots) if root is None], [n for n, root in enumerate(roots) if root == FALLBACK]
 
 
 def _close(count: int, produced: str, seconds: float, without: int, pieces: int) -> None:

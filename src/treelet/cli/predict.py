@@ -10,7 +10,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples
-from treelet.cli.options import JsonOption, ProgressOption, check_device
+from treelet.cli.options import JsonOrSummaryOption, ProgressOption, check_device
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import ParameterError
@@ -52,11 +52,11 @@ def command(
     computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
-    json: JsonOption = False,
+    json: JsonOrSummaryOption = False,
 ) -> None:
     """Predict a label or a number for each tree, one per line.
 
-    A classifier predicts a label and a regressor predicts a number. A ranker predicts a score, which is comparable within a query only. Labels in FILE are ignored.
+    A classifier predicts a label and a regressor predicts a number. A ranker predicts a score. Compare scores only between candidates of the same sentence. Labels in FILE are ignored.
 
     Example: treelet predict m.treelet test.tsv --scores
     """

@@ -45,20 +45,21 @@ LabelOption = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Column of the labels: a number counted from 0, or a name in the header line; tsv and csv only.",
+        help="Column of the tsv or csv file that contains the labels: a number counted from 0, or a name in the header line.",
     ),
 ]
 TreeOption = Annotated[
     str | None,
     typer.Option(
         metavar="COLUMN",
-        help="Column of the trees: a number counted from 0, or a name in the header line; tsv and csv only.",
+        help="Column of the tsv or csv file that contains the trees: a number counted from 0, or a name in the header line.",
     ),
 ]
 OwnOption = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME=VALUE", help="Option of the input format, e.g. drop_empty=true or root=TOP. Can be repeated."
+        metavar="NAME=VALUE",
+        help="Option of the input format, e.g. drop_empty=true or root=TOP. See docs/formats.md for the options of each format. Can be repeated.",
     ),
 ]
 OPTIONS: dict[str, tuple[Any, Any]] = {

@@ -44,7 +44,10 @@ GENERATED = (
 def command(
     treebank: Annotated[
         str | None,
-        typer.Argument(metavar="TREEBANK", help="File of trees.  [default: 1,336 generated travel questions]"),
+        typer.Argument(
+            metavar="TREEBANK",
+            help="File of trees.  [default: 1,336 generated travel questions, 336 of them for the test]",
+        ),
         READ,
     ] = None,
     *,
@@ -52,7 +55,7 @@ def command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help='Candidates of another parser, instead of TREEBANK; one JSON object per line: {"gold": ..., "nbest": [[logp, tree], ...]}.',
+            help='Candidates of another parser, instead of TREEBANK; one JSON object per line: {"gold": tree, "nbest": [[logp, tree], ...]}. Trees are bracketed strings.',
         ),
         READ,
     ] = None,
@@ -65,12 +68,16 @@ def command(
         str | None,
         typer.Option(
             metavar="A,B,C",
-            help="Sizes of the training, development and test parts: numbers of sentences, or fractions.  [default: 0.6,0.15,0.25]",
+            help="Sizes of the training, development and test parts: numbers of sentences, or fractions.  [default: 0.6,0.15,0.25. Generated questions: 800,200,336]",
         ),
     ] = None,
     k: Annotated[
         int | None,
-        typer.Option("--k", metavar="N", help="Maximum number of candidates per sentence, at least 2.  [default: 100]"),
+        typer.Option(
+            "--k",
+            metavar="N",
+            help="Maximum number of candidates per sentence, at least 2.  [default: 100]",
+        ),
     ] = None,
     train_candidates: Annotated[
         int,
@@ -83,7 +90,7 @@ def command(
         int | None,
         typer.Option(
             metavar="N",
-            help="Number of folds of the training part, at least 2. Each fold is parsed by a grammar of the others.  [default: 10]",
+            help="Number of folds of the training part, at least 2. Each fold is parsed with a grammar of the other folds, because a grammar must not see the sentences that it parses.  [default: 10]",
         ),
     ] = None,
     lam: Annotated[
@@ -99,7 +106,7 @@ def command(
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Weights of the parser's log probability to choose from, at least 0.  [default: 0,0.1; with --nbest 0.1,1,10]",
+            help="Weights of the parser's log probability to choose from, at least 0.  [default: 0,0.1. With --nbest: 0.1,1,10]",
         ),
     ] = None,
     epochs: Annotated[
@@ -117,7 +124,7 @@ def command(
         typer.Option(
             metavar="WHICH",
             autocompletion=among(*PARENTS),
-            help="Distinguish equal labels with different parents in the grammar: off, phrases, or tags (phrases and tags).  [default: off]",
+            help="Distinguish equal labels with different parents in the grammar: off, phrases, or tags (phrases and tags). phrases is parent=True in Python.  [default: off]",
         ),
     ] = None,
     max_words: Annotated[
@@ -141,9 +148,9 @@ def command(
 ) -> None:
     """Rerank the candidate parses of a parser and measure the gain.
 
-    The method is that of Collins & Duffy (2001). A grammar proposes candidates, and a perceptron with a tree kernel chooses among them.
+    The method follows Collins & Duffy (2001). A grammar proposes candidates, and a perceptron with a tree kernel chooses among them.
 
-    Sentences are split at random into three parts. The grammar is estimated from the training part, and settings are chosen on the development part. The test part is used once, at the end.
+    Sentences are split at random into three parts. The grammar is estimated from the training part, and the values of --lam, --depth and --logp are chosen on the development part. The test part is used once, at the end.
 
     Example: treelet rerank trees.mrg --drop-empty --drop-function-tags -o out
     """

@@ -15,8 +15,10 @@ import typer
 from treelet.cli import examples, learning
 from treelet.cli.learning import METRICS, TASKS
 from treelet.cli.options import (
+    COLUMN,
     KERNELS,
-    JsonOption,
+    QUERY,
+    JsonSummaryOption,
     KernelOption,
     LamsOption,
     LeavesOption,
@@ -62,7 +64,7 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Tree column to use when rows contain several trees. Can be repeated.  [default: all tree columns]",
+            help=f"{COLUMN} Can be repeated.  [default: all trees of a row]",
         ),
     ] = None,
     vectors: Annotated[
@@ -85,7 +87,7 @@ def command(
             "--C",
             "-C",
             metavar="LIST",
-            help="Regularization: the penalty per training error, above 0. Larger values fit the training data more closely. Separate several values with commas.  [default: 1]",
+            help="Penalty per training error, above 0. Larger values fit the training data more closely. Separate several values with commas.  [default: 1]",
         ),
     ] = None,
     task: Annotated[
@@ -93,7 +95,7 @@ def command(
         typer.Option(
             metavar="TASK",
             autocompletion=among(*TASKS),
-            help="Task to learn: classify, regress (labels are numbers) or rank (labels are numbers, compared within each query).",
+            help="Task to learn: classify, regress (labels are numbers) or rank (labels are numbers; candidates of the same sentence are compared).",
         ),
     ] = "classify",
     multi_class: Annotated[
@@ -109,7 +111,7 @@ def command(
         typer.Option(
             metavar="balanced",
             autocompletion=among("balanced"),
-            help="Give rare classes the same weight as frequent ones; classify only.",
+            help="Give both sides of each binary classifier the same total weight, so errors in rare classes count more; classify only.",
         ),
     ] = None,
     probability: Annotated[
@@ -126,13 +128,13 @@ def command(
         ),
     ] = None,
     qid: Annotated[
-        str | None, typer.Option("--query", metavar="NAME", help="Column of the queries; rank only.  [default: qid]")
+        str | None, typer.Option("--query", metavar="NAME", help=f"{QUERY}; rank only.  [default: qid]")
     ] = None,
     grid: Annotated[
         bool,
         typer.Option(
             "--grid",
-            help="Choose --lam, --mu and --C by cross-validation. Values that you pass replace the built-in ones.",
+            help="Choose --lam, --mu and --C by cross-validation. Values that you pass replace the built-in ones: lam 0.1,0.2,0.4,0.6,0.8 (st: 0.2,0.4,0.6,0.8,1), mu 0.2,0.4,0.8, C 0.1,1,10,100.",
         ),
     ] = False,
     cv: Annotated[
@@ -149,7 +151,7 @@ def command(
             "--metric",
             metavar="METRIC",
             autocompletion=among(*(name for known in METRICS.values() for name in known)),
-            help="Score to choose by: accuracy, macro-f1 or balanced-accuracy (classify); rmse, correlation or r2 (regress); tau (rank).  [default: accuracy, rmse or tau, depending on --task]",
+            help="Score that decides which values are chosen: accuracy, macro-f1 or balanced-accuracy (classify); rmse, correlation or r2 (regress); tau (rank).  [default: accuracy, rmse or tau, depending on --task]",
         ),
     ] = None,
     memory: Annotated[
@@ -157,14 +159,14 @@ def command(
         typer.Option(
             metavar="SIZE",
             callback=memory_size,
-            help="Memory limit for the kernel matrix, e.g. 4GiB.  [default: no limit]",
+            help="Memory limit of the kernel matrix, which takes 8 bytes per pair of examples, e.g. 4GiB.  [default: no limit]",
         ),
     ] = None,
     random_state: SeedOption = 0,
     computing: dict[str, Any],
     reading: Reading,
     progress: ProgressOption = True,
-    json: JsonOption = False,
+    json: JsonSummaryOption = False,
 ) -> None:
     """Train a classifier, regressor or ranker on trees.
 
@@ -172,6 +174,9 @@ def command(
 
     Pass several values to --lam, --mu or --C to choose the best combination by cross-validation. Press Ctrl-C to stop the search
     and print the results so far; no model is written and the exit code is 130.
+
+    For --task rank, the column qid names the sentence (group) of each candidate. In SVM-Light-TK files, a candidate of sentence 1 with the
+    label 2 is the line: 2 qid:1 |BT| (S (A a) (B b)) |ET|. For tsv and csv, pass --option query_column=NAME.
 
     Example: treelet train train.tsv -o m.treelet --lam 0.2,0.4 --C 1,10
     """

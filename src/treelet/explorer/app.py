@@ -48,8 +48,9 @@ def application(workspace: Workspace, port: int) -> Starlette:
         if handle is None:
             return refusal(404, "This server has no such address under /ask.")
         try:
-            request = Request.parse(await body_of(http))
-            return await workers.do(lambda: JSONResponse(handle(workspace, request)), http.is_disconnected)
+            body = await body_of(http)
+            request = Request.parse(body)
+            return await workers.do(lambda: JSONResponse(handle(workspace, request)), http.is_disconnected, len(body))
         except RefusedError as error:
             return refusal(error.status, str(error))
         except TreeletError as error:

@@ -7,18 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from treelet import _core
 from treelet.draw.web.pictures import fragment_text, picture
 from treelet.errors import KernelOverflowError
 from treelet.explorer.highlights import Highlights, can_be_attributed, shares_of
 from treelet.explorer.requests import Request, RequestError
-from treelet.fragments.model_fragments import explain
+from treelet.fragments.model_fragments import explain_output
 from treelet.fragments.shared import shared_fragments
 from treelet.kernels import Kernel
 from treelet.kernels.tree import TreeKernel
+from treelet.learn.linear_output import resolve_output
 from treelet.learn.model import CompressedModel
 from treelet.structures import Tree
 
-PAIRS = 20e6  # node pairs of one kernel value: about a tenth of a second
+PAIRS = 20e6  # node pairs of one kernel value: about a tenth of a second. A request computes about four such values.
 CURVE_PAIRS = 2e6  # node pairs per point of a curve
 POINTS = 24  # points of a curve
 LISTED = 40  # fragments that are listed
@@ -56,6 +58,7 @@ def curve(request: Request) -> dict[str, Any]:
     trees, kernel = _trees_and_kernel(request, CURVE_PAIRS)
     points: dict[str, list[float | None]] = {"lam": [], "value": [], "cosine": []}
     for lam in np.linspace(0.02, 1.0, POINTS).round(4).tolist():
+        _core.check()
         value, cosine = _values(type(kernel)(**{**kernel.get_params(), "lam": lam}), trees)
         for name, number in (("lam", lam), ("value", value), ("cosine", cosine)):
             points[name].append(number)
@@ -90,6 +93,9 @@ def _shares(kernel: Kernel, tree: Tree, other: Tree) -> list[float] | None:
         return None
     try:
         model = CompressedModel.of(kernel, [other], np.ones((1, 1)))
-        return shares_of(explain(model, tree, limit=1).heat)
+        X = model.kernel.coerce([tree])
+        values = model.score(X)
+        linear = resolve_output(model, None, X, values)
+        return shares_of(explain_output(linear, [tree], X, values, limit=0).heat)
     except KernelOverflowError:
         return None

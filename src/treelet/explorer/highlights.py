@@ -15,7 +15,7 @@ from treelet.kernels.wrapped import Normalized
 from treelet.structures import Tree
 
 OCCURRENCES = 20  # highlighted occurrences of a fragment in a tree
-PAIRS = 100_000  # pairs of equally labeled nodes of fragment and tree, in total: about a tenth of a second
+STEPS = 250_000  # nodes and children that are looked at, in total: about half a second
 CACHED = 2_000  # cached pairs of a fragment and a tree
 CACHED_LETTERS = 5_000  # characters of a cached pair, which bounds the size of the cache
 ATTRIBUTED = 200_000  # sum of the depths of all nodes; larger trees have no shares of nodes
@@ -27,19 +27,27 @@ class Highlights:
     def __init__(self, trees: Iterable[Tree]) -> None:
         self.trees = list(trees)
         self._texts = [str(tree) for tree in self.trees]
-        self._labels = [Counter(node.label for node in tree.nodes()) for tree in self.trees]
-        self._left = PAIRS
+        self._steps: list[
+            Counter[str]
+        ] = []  # per tree and label: nodes, and children to which those of a fragment are compared
+        for tree in self.trees:
+            steps: Counter[str] = Counter()
+            for node in tree.nodes():
+                steps[node.label] += 1 + len(node.children)
+            self._steps.append(steps)
+        self._left = STEPS
 
     def of(self, fragment: Tree, kernel: Kernel) -> list[list[int]]:
         """Return, per tree, the nodes that all occurrences of a fragment cover."""
         own, text = Counter(node.label for node in fragment.nodes()), str(fragment)
         nodes: list[list[int]] = []
-        for tree, labels in zip(self._texts, self._labels, strict=True):
-            pairs = sum(count * labels[label] for label, count in own.items())
-            if pairs > self._left:
+        for tree, steps in zip(self._texts, self._steps, strict=True):
+            # All nodes are visited once. Those with a label of the fragment are compared with its nodes of this label.
+            cost = own.total() + steps.total() + sum(count * steps[label] for label, count in own.items())
+            if cost > self._left:
                 nodes.append([])
                 continue
-            self._left -= pairs
+            self._left -= cost
             covered = _covered if len(text) + len(tree) <= CACHED_LETTERS else _covered.__wrapped__
             nodes.append(covered(text, tree, _family(kernel)))
         return nodes

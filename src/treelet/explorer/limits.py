@@ -3,14 +3,16 @@
 The server listens on this machine only, but every page in a browser on this machine can send requests to the server. Therefore
 the host name of a request is checked, because a foreign page may map its own name to our address. The origin is checked too.
 Requests are handled in threads. Each handler first estimates its cost and refuses requests that are too expensive. Long loops
-end when the client has disconnected.
+end when the client has disconnected. Requests that take long give way to requests that do not.
 """
 
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -24,9 +26,10 @@ from treelet.errors import TreeletError
 BODY = 256 * 1024  # bytes of a request
 BODY_SECONDS = 5.0  # time limit for the arrival of a request
 ANSWER_SECONDS = 20.0  # time limit for waiting, and for the work
-AT_ONCE = 2  # requests that are handled at the same time
+AT_ONCE = 2  # short requests that are handled at the same time, and as many long ones
+SHORT_SECONDS = 0.25  # work after which a request is a long one
 WAITING = 64  # requests in the queue
-GLANCE = 0.2  # seconds between two checks that the client is still connected
+GLANCE = 0.05  # seconds between two checks that the client is still connected
 
 Done = TypeVar("Done")
 
@@ -121,12 +124,53 @@ def _too_large() -> str:
     return f"The request is larger than {BODY // 1024} KiB. Enter smaller trees, or use the command line."
 
 
+class Slots:
+    """A number of slots. The smallest waiting request gets the next free one."""
+
+    def __init__(self, free: int) -> None:
+        self.free = free
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._count = 0
+
+    def take(self, size: int) -> asyncio.Future[None]:
+        """Return a future that is done when a slot is taken. A canceled future takes no slot."""
+        turn = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (size, self._count, turn))
+        self._count += 1
+        self._distribute()
+        return turn
+
+    def give_back(self) -> None:
+        self.free += 1
+        self._distribute()
+
+    def _distribute(self) -> None:
+        while self.free and self._waiting:
+            turn = heapq.heappop(self._waiting)[2]
+            if not turn.cancelled():
+                self.free -= 1
+                turn.set_result(None)
+
+
+@dataclass
+class Run:
+    """Work that a thread does, and the slots of which it has one."""
+
+    done: asyncio.Future[Any]
+    stop: _core.Stop
+    slots: Slots
+
+
 class WorkerPool:
-    """A few threads that handle requests in order. Requests of clients that have disconnected are abandoned."""
+    """A few threads that handle requests, the smallest first. Requests of clients that have disconnected are abandoned.
+
+    Short and long requests have slots of their own. Every request starts as a short one. After SHORT_SECONDS the request
+    moves to a slot for long requests. If none is free, the work is stopped, and starts again when there is one.
+    """
 
     def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING, seconds: float = ANSWER_SECONDS) -> None:
-        self._threads = ThreadPoolExecutor(at_once, "treelet-explorer")
-        self._free = asyncio.Semaphore(at_once)
+        self._threads = ThreadPoolExecutor(2 * at_once, "treelet-explorer")
+        self._short, self._long = Slots(at_once), Slots(at_once)
         self._room, self._seconds = waiting, seconds
         self._closed = False
 
@@ -134,40 +178,65 @@ class WorkerPool:
         """Abandon all requests in progress or waiting."""
         self._closed = True
 
-    async def do(self, work: Callable[[], Done], gone: Callable[[], Awaitable[bool]]) -> Done:
-        """Return the result of `work`. The work is abandoned when `gone` reports that the client has disconnected."""
+    async def do(self, work: Callable[[], Done], gone: Callable[[], Awaitable[bool]], size: int = 0) -> Done:
+        """Return the result of `work`. The work is abandoned when `gone` reports that the client has disconnected.
+
+        `size` is the number of bytes of the request. `work` may be started a second time.
+        """
+        run = await self._start(work, gone, size, self._short)
+        try:
+            if not await self._attended(run.done, gone, SHORT_SECONDS):
+                if self._long.free:
+                    self._long.free -= 1
+                    run.slots.give_back()
+                    run.slots = self._long
+                else:
+                    run.stop.set()
+                    if await self._attended(run.done, gone, self._seconds) and run.done.exception() is not None:
+                        run = await self._start(work, gone, size, self._long)
+            if not await self._attended(run.done, gone, self._seconds):
+                raise RefusedError(
+                    503,
+                    f"The request took more than {self._seconds:g} seconds. Enter smaller trees, or use the command line.",
+                )
+        finally:
+            run.stop.set()
+        result: Done = run.done.result()
+        return result
+
+    async def _start(
+        self, work: Callable[[], Any], gone: Callable[[], Awaitable[bool]], size: int, slots: Slots
+    ) -> Run:
+        """Wait for a slot and start the work."""
         if self._room <= 0:
             raise RefusedError(503, "Too many requests are waiting. Try again in a moment.")
         self._room -= 1
-        turn = asyncio.ensure_future(self._free.acquire())
+        turn = slots.take(size)
         try:
-            await self._attended(turn, gone, "The server is busy with earlier requests. Try again in a moment.")
+            if not await self._attended(turn, gone, self._seconds):
+                raise RefusedError(503, "The server is busy with earlier requests. Try again in a moment.")
             await self._look(gone)  # the client may have disconnected meanwhile; then the work is not even begun
         except BaseException:
             if not turn.cancel():
-                self._free.release()
+                slots.give_back()
             raise
         finally:
             self._room += 1
         stop = _core.Stop()
-        done = asyncio.get_running_loop().run_in_executor(self._threads, _watched, work, stop)
-        done.add_done_callback(self._finished)
-        late = f"The request took more than {self._seconds:g} seconds. Enter smaller trees, or use the command line."
-        try:
-            await self._attended(done, gone, late)
-        finally:
-            stop.set()
-        return done.result()
+        run = Run(asyncio.get_running_loop().run_in_executor(self._threads, _watched, work, stop), stop, slots)
+        run.done.add_done_callback(lambda done: self._finished(run))
+        return run
 
-    async def _attended(self, future: asyncio.Future[Any], gone: Callable[[], Awaitable[bool]], late: str) -> None:
-        """Wait for a future until it is done, the time is over, or the client has disconnected."""
+    async def _attended(self, future: asyncio.Future[Any], gone: Callable[[], Awaitable[bool]], seconds: float) -> bool:
+        """Wait for a future until it is done or the time is over. Raise an error if the client has disconnected."""
         try:
-            async with asyncio.timeout(self._seconds):
+            async with asyncio.timeout(seconds):
                 await self._look(gone)
                 while not (await asyncio.wait({future}, timeout=GLANCE))[0]:
                     await self._look(gone)
         except TimeoutError:
-            raise RefusedError(503, late) from None
+            return future.done()
+        return True
 
     async def _look(self, gone: Callable[[], Awaitable[bool]]) -> None:
         if self._closed:
@@ -175,10 +244,10 @@ class WorkerPool:
         if await gone():
             raise _nobody()
 
-    def _finished(self, done: asyncio.Future[Done]) -> None:
-        self._free.release()
-        if not done.cancelled():
-            done.exception()  # marks the exception as retrieved: a waiting client has received it already
+    def _finished(self, run: Run) -> None:
+        run.slots.give_back()
+        if not run.done.cancelled():
+            run.done.exception()  # marks the exception as retrieved: a waiting client has received it already
 
 
 def _watched(work: Callable[[], Done], stop: _core.Stop) -> Done:

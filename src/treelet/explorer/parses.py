@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet.checks import some_of
 from treelet.draw.web.pictures import picture
 from treelet.errors import InputTypeError, TreeletError
 from treelet.explorer.comparing import LISTED
@@ -17,6 +18,8 @@ from treelet.explorer.workspace import ModelView, Workspace
 from treelet.fragments.model_fragments import explain
 from treelet.parsing import PCFG
 from treelet.parsing.chart import checked_sentence, relative_logp
+from treelet.parsing.typed import LISTED as LISTED_WORDS
+from treelet.parsing.typed import outside_grammar, typed_words, unknown_words
 from treelet.structures import Tree, Treebank
 
 K = 10
@@ -54,6 +57,7 @@ def sentence(workspace: Workspace, request: Request) -> dict[str, Any]:
     small = len(forest.nodes) <= DRAWN
     return {
         "words": parses.words,
+        "note": _note(workspace.parsing.grammar(), parses),
         "grammar": workspace.parsing.name,
         "ranker": None if parses.ranker is None else parses.ranker.name,
         "parses": [
@@ -99,9 +103,9 @@ def why(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 
 def _parsed(workspace: Workspace, request: Request) -> Parses:
-    text = request.text("sentence")
+    text, grammar = request.text("sentence"), workspace.parsing.grammar()
     try:
-        words = checked_sentence(text.split())
+        words = checked_sentence(typed_words(text, grammar.lexicon))
     except (TreeletError, InputTypeError) as error:
         raise RequestError("sentence", str(error)) from None
     if len(words) > WORDS:
@@ -109,19 +113,26 @@ def _parsed(workspace: Workspace, request: Request) -> Parses:
             "sentence",
             f"The sentence has {len(words):,} words. This page parses up to {WORDS}; the command treelet parse takes more.",
         )
-    grammar = workspace.parsing.grammar()
     _check_cost(grammar, len(words))
     parses = grammar.parse(words, request.integer("k", 1, MOST_K, K))
     if not parses:
-        raise RequestError(
-            "sentence", "The grammar has no parse of this sentence. Perhaps it does not contain one of the words."
-        )
+        raise RequestError("sentence", outside_grammar(grammar, words, "This sentence"))
     trees = [tree for tree, _ in parses]
     logp = np.array([float(number) for _, number in parses])
     ranker = workspace.ranker()
     relative = relative_logp(logp, np.zeros(len(logp), np.int64))
     scores = None if ranker is None else ranker.scores(Treebank(trees), relative)
     return Parses(words, trees, logp, ranker, scores)
+
+
+def _note(grammar: PCFG, parses: Parses) -> str | None:
+    """Return a warning about a sentence without a parse, or about unknown words."""
+    if parses.logp[0] == -math.inf:
+        return outside_grammar(grammar, parses.words, "This sentence")
+    unknown = unknown_words(grammar, parses.words)
+    if not unknown:
+        return None
+    return f"Unknown words: {some_of(unknown, LISTED_WORDS)}. The parser guesses their tags from their form."
 
 
 def _check_cost(grammar: PCFG, words: int) -> None:

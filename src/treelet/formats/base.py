@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_integer, check_one_of, in_words, suggestion, wrong
-from treelet.errors import FormatError, ParameterError, TreeletWarning
+from treelet.errors import FormatError, ParameterError, TreeletWarning, TreeSizeError
 from treelet.formats.files import NOT_TEXT, PathLike, Source, open_source, open_target, unpacked_name
 from treelet.formats.format_options import OptionText, option_values, split_options
+from treelet.formats.tree_limits import TreeLimits
 from treelet.printable import shortened
 from treelet.vocabulary import keyword
 
@@ -72,6 +73,22 @@ class Document:
         for columns in self.trees.values():
             return len(columns.roots)
         return max((len(values) for group in (self.vectors, self.strings) for values in group.values()), default=0)
+
+    def without(self, rows: Collection[int]) -> Document:
+        """Return the document without these rows."""
+        kept = [row for row in range(len(self)) if row not in rows]
+
+        def some(values: Any) -> Any:
+            return None if values is None else [values[row] for row in kept]
+
+        return Document(
+            {name: Columns(store, roots[kept]) for name, (store, roots) in self.trees.items()},
+            some(self.labels),
+            {name: some(values) for name, values in self.vectors.items()},
+            {name: some(values) for name, values in self.strings.items()},
+            self.format,
+            some(self.lines),
+        )
 
 
 @dataclass(frozen=True)
@@ -191,7 +208,7 @@ class FormatChoice(NamedTuple):
 
     def explained(self, error: FormatError, head: bytes) -> FormatError:
         """Return the error, extended by the detected format and by formats that would fit better."""
-        if self.why is None:
+        if self.why is None or isinstance(error, TreeSizeError):
             return error
         if NOT_TEXT in error.message:
             return error
@@ -269,6 +286,8 @@ def read_document(
     on_error: str = "raise",
     labels: bool = True,
     expect_labels: bool = False,
+    max_nodes: int | None = None,
+    max_depth: int | None = None,
     **options: Any,
 ) -> Document:
     r"""Read a file in any registered format.
@@ -291,6 +310,10 @@ def read_document(
     expect_labels : bool, default False
         Whether to warn if the file has no labels. There is no warning with ``labels=False`` or
         ``label_column=None``.
+    max_nodes, max_depth : int, optional
+        Limits per tree. A larger tree counts as malformed; the error is a `TreeSizeError`. Words
+        count as nodes. The depth is the number of edges from the root to the deepest word. Default:
+        no limit.
     **options
         Options of the format, such as ``drop_empty=True``.
 
@@ -307,8 +330,9 @@ def read_document(
     >>> document.format, document.labels
     ('tsv', ['yes', 'no'])
     """
+    limits = TreeLimits.of(max_nodes, max_depth)
     with _opened(file, format, encoding, on_error, labels, options) as (source, chosen, reader_options):
-        document = chosen.read(source, **reader_options)
+        document = _within(limits, chosen.read(source, **reader_options), source)
         source.told(len(document), "examples" if document.labels is not None else "trees")
         if expect_labels and _wants_labels(labels, reader_options) and _is_unlabeled(document):
             _warn_unlabeled(source.name, chosen, document)
@@ -324,6 +348,8 @@ def read_blocks(
     on_error: str = "raise",
     labels: bool = True,
     expect_labels: bool = False,
+    max_nodes: int | None = None,
+    max_depth: int | None = None,
     **options: Any,
 ) -> Iterator[Document]:
     """Read a file in blocks of `block` examples, so the file may be larger than memory.
@@ -332,7 +358,8 @@ def read_blocks(
     when the block that contains the malformed item is read.
     """
     check_integer("block", block, 1)
-    kept, items, labeled = 0, "trees", False
+    limits = TreeLimits.of(max_nodes, max_depth)
+    begin, kept, items, labeled = 0, 0, "trees", False
     with _opened(file, format, encoding, on_error, labels, options) as (source, chosen, reader_options):
         if chosen.blocks is None:
             known = sorted(candidate.name for candidate in FORMATS.values() if candidate.blocks)
@@ -341,7 +368,9 @@ def read_blocks(
                 f"{in_words(known)}, or read them as a whole."
             )
         expect_labels = expect_labels and _wants_labels(labels, reader_options)
-        for document in chosen.blocks(source, block, **reader_options):
+        for whole in chosen.blocks(source, block, **reader_options):
+            document = _within(limits, whole, source, begin)
+            begin += len(whole)
             if expect_labels and document.labels is None:  # at once, because the caller may need the labels now
                 _warn_unlabeled(source.name, chosen, document)
                 expect_labels = False
@@ -394,6 +423,19 @@ def _opened(
             yield source, choice.format, options
         except FormatError as error:
             raise choice.explained(error, head) from None
+
+
+def _within(limits: TreeLimits | None, document: Document, source: Source, begin: int = 0) -> Document:
+    """Return the document without examples whose trees exceed the limits. `begin` examples came before."""
+    if limits is None:
+        return document
+    problems = {row: text for columns in document.trees.values() for row, text in limits.problems(*columns)}
+    for row in sorted(problems):
+        line = None if document.lines is None else document.lines[row]
+        message = f"tree {begin + row}, counted from 0, {problems[row]} Increase the limit to accept the tree."
+        with source.item():
+            raise TreeSizeError(message, source.name, line)
+    return document.without(problems) if problems else document
 
 
 def _named(document: Document, format: Format) -> Document:

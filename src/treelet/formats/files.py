@@ -53,6 +53,25 @@ def unpacked_name(file: PathLike) -> Path:
     return path.with_suffix("") if path.suffix.lower() in PACKED else path
 
 
+def checked_path(file: PathLike) -> Path:
+    """Return a file name as a path. Raise an error if no file can have this name.
+
+    Python would raise a ValueError for a NUL, a UnicodeEncodeError for a lone surrogate, and a
+    TypeError for bytes.
+    """
+    name = os.fspath(file) if isinstance(file, str | os.PathLike) else file
+    if not isinstance(name, str):
+        hint = " Decode it with os.fsdecode." if isinstance(name, bytes) else ""
+        raise InputTypeError(f"A file name must be a string or a path. Got {shortened(name)} instead.{hint}")
+    try:
+        encoded = os.fsencode(name)
+    except UnicodeEncodeError:
+        raise FileError(f"{shortened(name)} is not a valid file name: it contains a lone surrogate.") from None
+    if b"\0" in encoded:
+        raise FileError(f"{shortened(name)} is not a valid file name: it contains a NUL character.")
+    return Path(name)
+
+
 # --- reading ----------------------------------------------------------------------------------------------------
 
 NOT_TEXT = "the file contains a NUL byte, so it is not UTF-8 text."
@@ -350,7 +369,7 @@ def whole_file(file: PathLike) -> Iterator[Path]:
     At the end the temporary file is renamed to the target; after an error it is removed. Links are
     followed. If the target is not a regular file (a pipe, a device), the contents are copied into it.
     """
-    target = Path(file)
+    target = checked_path(file)
     with naming(file, target):
         special = target.exists() and not target.is_file() and not target.is_dir()
         if not special:  # the shell's >(command) is a link to a file without a name

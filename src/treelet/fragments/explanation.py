@@ -80,7 +80,7 @@ class Explanation(Tabled):
     Attributes
     ----------
     output : object
-        Class or number of the output that is explained.
+        Class, pair of classes, or index of the output that is explained.
     score : float
         Score of the example, including the intercept. For a pair, the difference of the two scores.
     fragments : list of FragmentShare
@@ -100,6 +100,8 @@ class Explanation(Tabled):
         True if no fragment is missing, so `rest` consists of the intercept and `others`.
     exact : bool
         True if no unlisted fragment has a larger share.
+    is_class : bool
+        True if `output` is a class or a pair of classes, false if it is the index of an output.
     """
 
     output: Any
@@ -110,10 +112,19 @@ class Explanation(Tabled):
     heat: list[NodeShare] = field(compare=False)
     complete: bool
     exact: bool
+    is_class: bool = True
 
     @property
     def rest(self) -> float:
         return self.score - math.fsum(fragment.share for fragment in self.fragments)
+
+    @property
+    def score_name(self) -> str:
+        """Name of the score, such as "score of 'human'" or "score of output 0"."""
+        outputs = self.output if isinstance(self.output, tuple) else (self.output,)
+        kind = "class" if self.is_class else "output"  # without the kind, "score of 0" reads like a score that is 0
+        names = [repr(output) if isinstance(output, str) else f"{kind} {output!r}" for output in outputs]
+        return " minus ".join(f"score of {name}" for name in names)
 
     def __repr__(self) -> str:
         return (
@@ -122,7 +133,7 @@ class Explanation(Tabled):
         )
 
     def __str__(self) -> str:
-        lines = [f"{self.score:+.4f}  score of {self.output!r}"]
+        lines = [f"{self.score:+.4f}  {self.score_name}"]
         lines += [f"{fragment.share:+.4f}  {fragment.tree}" for fragment in self.fragments[:LINES]]
         left = self.score - math.fsum(fragment.share for fragment in self.fragments[:LINES])
         return "\n".join([*lines, f"{left:+.4f}  all else, intercept {self.intercept:+.4f}"])

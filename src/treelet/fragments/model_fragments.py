@@ -25,7 +25,7 @@ from treelet.fragments.explanation import (
     WeightedFragment,
 )
 from treelet.kernels.fragments.search import search_fragments
-from treelet.kernels.fragments.weighting import NodeWeighting
+from treelet.kernels.fragments.weighting import NodeWeighting, SearchResult
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.linear_output import LinearOutput, compressed_model, resolve_output, weights_of
 from treelet.learn.model import CompressedModel
@@ -83,7 +83,10 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     pair = isinstance(tree, tuple) and len(tree) == 2
     examples = list(tree) if pair else [tree]
     compressed = compressed_model(model)
-    X = compressed.kernel.coerce(examples)
+    if hasattr(model, "_coerced"):  # an estimator, which may have limits on its examples
+        X = model._coerced(compressed.kernel, examples)
+    else:
+        X = compressed.kernel.coerce(examples)
     values = compressed.score(X)
     return explain_output(resolve_output(model, output, X, values), examples, X, values, limit)
 
@@ -104,7 +107,7 @@ def explain_output(
     values : ndarray of shape (examples, outputs)
         The values of `CompressedModel.score` for the examples.
     limit : int
-        Maximum number of fragments.
+        Maximum number of fragments. With 0, the search is skipped, and only nodes get shares.
     """
     signs = np.array([1.0, -1.0][: len(examples)])
     intercept = linear.intercept * float(signs.sum())
@@ -123,7 +126,9 @@ def explain_output(
             term.kernel_term.inner.column,
         )
         weightings = NodeWeighting.of(data.weights(), signs * factors), model_weighting
-        result = search_fragments(kernel, data.columns.store, weightings, limit)
+        result = (
+            search_fragments(kernel, data.columns.store, weightings, limit) if limit else SearchResult([], False, False)
+        )
         shares += [FragmentShare(fragment, share, kernel, column) for fragment, share, _ in result.fragments]
         complete, exact = complete and result.complete, exact and result.exact
         attribution.add(TermExamples(term, data, logs, factors, model_weighting, column))
@@ -132,7 +137,9 @@ def explain_output(
         OtherShare(term.kernel_term.inner.kernel, float(signs @ _scores(linear, term, X))) for term in linear.others
     ]
     complete = complete and len(shares) <= limit
-    return Explanation(linear.output, score, shares[:limit], intercept, others, attribution.listed(), complete, exact)
+    return Explanation(
+        linear.output, score, shares[:limit], intercept, others, attribution.listed(), complete, exact, linear.is_class
+    )
 
 
 def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:

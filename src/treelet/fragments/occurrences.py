@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from treelet import _core
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
@@ -118,11 +120,14 @@ class _FragmentMatch:
         self._whole = isinstance(kernel, Subtree)
         self._words = isinstance(kernel, SubsetTree) and bool(kernel.leaves)
         self._pairs: set[tuple[int, int]] = set()
+        self.latest: dict[tuple[int, int], list[int]] = {}
+        """For partial trees: per pair, the rightmost children that match, from right to left."""
         alike: dict[str, list[int]] = {}
         for node, label in enumerate(pattern.label):
             alike.setdefault(label, []).append(node)
         for at in reversed(range(len(tree.label))):  # children before parents
             for node in alike.get(tree.label[at], ()):
+                _core.check()
                 if self._fits(node, at):
                     self._pairs.add((node, at))
         roots = (at for at in range(len(tree.label)) if self.at(0, at))
@@ -147,14 +152,17 @@ class _FragmentMatch:
     def _fits(self, node: int, at: int) -> bool:
         below, children = self.pattern.children[node], self.tree.children[at]
         if self.partial:
-            return len(self.latest(node, at)) == len(below)
+            latest = self._latest(node, at)
+            if len(latest) == len(below):
+                self.latest[node, at] = latest
+            return len(latest) == len(below)
         if not below:
             return not (self._whole and children)
         if self.expands_word(node, at):
             return True
         return len(below) == len(children) and all(map(self.at, below, children))
 
-    def latest(self, node: int, at: int) -> list[int]:
+    def _latest(self, node: int, at: int) -> list[int]:
         """Return the rightmost children of a tree node that match those of a fragment node, from right to left."""
         children: list[int] = []
         left = iter(reversed(self.tree.children[at]))
@@ -196,15 +204,18 @@ def _partial(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
 
     def choices(node: int) -> Iterator[int]:
         parent, k = above[node]
+        below = match.tree.children[covered[parent]]
         after = covered[children[parent][k - 1]] if k else -1
-        until = match.latest(parent, covered[parent])[len(children[parent]) - 1 - k]
-        return (at for at in match.tree.children[covered[parent]] if after < at <= until and match.at(node, at))
+        until = match.latest[parent, covered[parent]][len(children[parent]) - 1 - k]
+        nearby = range(bisect_right(below, after), bisect_right(below, until))
+        return (below[i] for i in nearby if match.at(node, below[i]))
 
     if last == 0:
         yield (root,)
         return
     open_choices = [choices(1)]
     while open_choices:
+        _core.check()
         del covered[len(open_choices) :]
         at = next(open_choices[-1], None)
         if at is None:

@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike, NDArray
 from treelet import _core
 from treelet.checks import check_boolean, in_words, wrong
 from treelet.errors import ParameterError
+from treelet.formats.files import checked_path
 from treelet.gram.cost import Limit, check_limit
 from treelet.gram.executors import executor_for
 from treelet.gram.sinks import checked_dtype, is_file
@@ -148,6 +149,10 @@ def gram(
     resources = Resources.of(n_jobs, memory, device, device_memory, client, progress, owner="gram")
     numbers = FLOAT if out is None and isinstance(dtype, str) and dtype == "float64" else checked_dtype(dtype, out)
     check_boolean("resume", resume, of="gram")
+    if isinstance(out, str | os.PathLike):
+        checked_path(out)
+    if extend is not None:
+        checked_path(extend)
     job = Job(kernel, kernel.coerce(X), None if Y is None else kernel.coerce(Y), numbers)
     if limit is not None:
         check_limit(limit, job, resources)

@@ -62,8 +62,8 @@ def operator(
     Notes
     -----
     On the CPU, every product computes all values again, so one product takes as long as the matrix.
-    Multiply several vectors at once: ``K @ V`` takes hardly longer than ``K @ v``. Self-values and
-    the index of the examples are cached between products.
+    Multiply several vectors at once: ``K @ V`` takes much less time than one product per vector.
+    Self-values and the index of the examples are cached between products.
 
     Examples
     --------

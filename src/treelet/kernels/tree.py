@@ -185,7 +185,7 @@ class PartialTree(TreeKernel):
     lam : float, default 0.4
         Decay per skipped child, in (0, 1]. Smaller values reduce the weight of fragments with gaps.
     mu : float, default 0.4
-        Decay per tree level, in (0, 1]. Smaller values reduce the weight of deep fragments.
+        Decay per node, in (0, 1]. Smaller values reduce the weight of large fragments.
     leaves : bool, default True
         Whether two equal words also count on their own. If False, the sum includes only pairs of
         nodes with children.

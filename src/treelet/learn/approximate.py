@@ -188,7 +188,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
             while block := list(islice(examples, size)):
                 yield self.transform(block)
             return
-        data = self.kernel_.coerce(X)
+        data = self._coerced(self.kernel_, X)
         for begin in range(0, len(data), size):
             yield self.transform(data[begin : begin + size])
 
@@ -355,7 +355,7 @@ class Nystroem(FeatureMap):
         ndarray of shape (len(X), n_components_)
         """
         check_is_fitted(self)
-        data = self.kernel_.coerce(X)
+        data = self._coerced(self.kernel_, X)
         out = np.empty((len(data), self.n_components_))
         size = max(1, BLOCK // max(1, len(self.components_)))
         with progress_bar(self.progress, "examples", len(data)) as advance:
@@ -472,7 +472,7 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
         ndarray of shape (len(X), len(X_fit_))
         """
         check_is_fitted(self)
-        return self._gram(self.kernel_, self.kernel_.coerce(X), self.X_fit_)
+        return self._gram(self.kernel_, self._coerced(self.kernel_, X), self.X_fit_)
 
     @property
     def _n_features_out(self) -> int:

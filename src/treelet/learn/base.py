@@ -20,7 +20,9 @@ from treelet.errors import (
     NotEnoughMemoryError,
     ParameterError,
     TreeletWarning,
+    TreeSizeError,
 )
+from treelet.formats.tree_limits import TreeLimits
 from treelet.gram import parse_memory
 from treelet.gram.executors import executor_for, host_matrix
 from treelet.kernels import SubsetTree
@@ -31,7 +33,7 @@ from treelet.learn.encoding import are_floats, known_kernels, whole_numbers
 from treelet.learn.matrices import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
 from treelet.learn.model import CompressedModel
 from treelet.learn.persist import fitted_kernel, fitted_parameters, training
-from treelet.learn.terms import compact_examples
+from treelet.learn.terms import banks_in, compact_examples
 from treelet.resources import Resources
 from treelet.shown import learnt
 from treelet.vocabulary import keyword
@@ -133,6 +135,8 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     """Attributes that a fit sets and a model file stores."""
     _fitted_private: ClassVar[tuple[str, ...]] = ()
     """Private attributes that are set by a fit, or later by a fitted estimator."""
+    _limits: TreeLimits | None = None
+    """Limits on the examples of all methods. They are not parameters: a model file does not store them."""
     _set_by_fit: frozenset[str] = frozenset()
     """Names of all attributes that the latest fits have set; see `atomic_fit`."""
 
@@ -181,6 +185,50 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             super().set_params(**params)
         return self
 
+    def set_limits(self, *, max_nodes: int | None = None, max_depth: int | None = None) -> Self:
+        """Refuse large examples, for services that accept untrusted trees.
+
+        All methods that take examples then raise `treelet.errors.TreeSizeError` for a larger tree,
+        before any kernel value is computed. The limits replace earlier ones. They are not
+        parameters: pickle keeps them, but `save`, ``clone`` and `get_params` do not.
+
+        Parameters
+        ----------
+        max_nodes : int, optional
+            Largest number of nodes of a tree, words included. Default: no limit.
+        max_depth : int, optional
+            Largest number of edges from the root of a tree to its deepest word. Default: no limit.
+
+        Returns
+        -------
+        estimator
+            The estimator itself.
+
+        See Also
+        --------
+        treelet.load : set the limits when a model is loaded.
+
+        Examples
+        --------
+        >>> from treelet import KernelSVC
+        >>> clf = KernelSVC().fit(["(A (B b))", "(C (D d))"], [0, 1]).set_limits(max_depth=2)
+        >>> clf.predict(["(A (B (B b)))"])
+        Traceback (most recent call last):
+        ...
+        treelet.errors.TreeSizeError: item 0: the tree has a depth of 3, more than max_depth=2 allows.
+        """
+        self._limits = TreeLimits.of(max_nodes, max_depth, self)
+        return self
+
+    def _coerced(self, kernel: Any, X: Any) -> Any:
+        """Return examples in the kernel's form. Raise `TreeSizeError` if one exceeds the limits."""
+        data = kernel.coerce(X)
+        if self._limits is not None:
+            for bank in banks_in(data):
+                for row, problem in self._limits.problems(*bank.columns, bank.weights()):
+                    raise TreeSizeError(f"the tree {problem}", f"item {row}")
+        return data
+
     def _own_kernel(self) -> Kernel:
         """Return a validated copy of the kernel, because the parameter may change after the fit."""
         kernel = default_kernel() if self.kernel is None else self.kernel
@@ -190,7 +238,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         return copy.deepcopy(kernel)
 
     def _examples(self, kernel: Kernel, X: Any) -> Any:
-        data = kernel.coerce(X)
+        data = self._coerced(kernel, X)
         if len(data) == 0:
             raise self._no_examples()
         return data
@@ -394,6 +442,8 @@ class KernelLearner(KernelEstimator):
             check_is_fitted(self)
         if isinstance(self.model_, MatrixModel):
             check_columns(X, getattr(self, "feature_names_in_", None))
+        elif self._limits is not None:
+            X = self._coerced(self.model_.kernel, X)
         values: Matrix = self.model_.score_with(X, self._resources)
         return values
 

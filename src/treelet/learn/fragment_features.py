@@ -249,7 +249,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if self.n_features is not None:
             return self._hashed_rows(X)
         check_is_fitted(self)
-        data = self.kernel_.coerce(X)
+        data = self._coerced(self.kernel_, X)
         if self.__dict__.get("_counters") is None:
             self._counters = counters(self.kernel_, self.fragments_, self.part_)
         roots, threads, unit = Roots(data), count_threads(self.n_jobs, of=self), self.norm == "l2"
@@ -333,7 +333,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         if self.n_features is None:
             raise ParameterError("names_of needs hashed columns (n_features=). Use get_feature_names_out instead.")
         counter, inner, _ = self._hashed()
-        return counter.named(columns, inner.coerce(trees))
+        return counter.named(columns, self._coerced(inner, trees))
 
     # --- the linear model ---------------------------------------------------------------------------------------
 
@@ -400,7 +400,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         self._check_parameters()
         counter, inner, normalized = self._hashed()
         rows, crowded = counter.rows(
-            inner.coerce(X), unit=normalized or self.norm == "l2", threads=count_threads(self.n_jobs, of=self)
+            self._coerced(inner, X), unit=normalized or self.norm == "l2", threads=count_threads(self.n_jobs, of=self)
         )
         if crowded:
             warnings.warn(

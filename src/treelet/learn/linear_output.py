@@ -32,13 +32,16 @@ class LinearOutput:
         Weight of each output in the sum.
     intercept : float
     output : object
-        The class, or the index of the output.
+        The class, the two classes, or the index of the output.
+    is_class : bool
+        Whether `output` is a class or a pair of classes.
     """
 
     model: CompressedModel
     mix: Vector
     intercept: float
     output: Any
+    is_class: bool = True
 
     @property
     def listed(self) -> list[GraphTerm]:
@@ -91,7 +94,7 @@ def resolve_output(
     if (classes := getattr(model, "classes_", None)) is None:
         label = _index(compressed.outputs, output, of)
         mix = np.eye(compressed.outputs)[label]
-        return LinearOutput(compressed, mix, float(mix @ intercepts), label)
+        return LinearOutput(compressed, mix, float(mix @ intercepts), label, is_class=False)
     names = classes.tolist()
     if output is None and values is not None:
         warn_if_unrelated(compressed, X[:1], values[:1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from treelet.checks import check_boolean, check_number, plural
-from treelet.errors import TreeletWarning
+from treelet.errors import KernelOverflowError, TreeletWarning
 from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
@@ -23,9 +22,10 @@ from treelet.learn.encoding import check_intercepts
 from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.targets import Rows
 from treelet.vocabulary import keyword
-from treelet.work import check_room
+from treelet.work import run
 
 Codes = NDArray[np.intp]
+LARGEST = 1e30  # A gradient of libsvm sums over many kernel values, and the largest float32 is 3e38.
 
 
 class DualSolution(NamedTuple):
@@ -42,8 +42,16 @@ def _solved(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any
     """
     from sklearn import config_context, svm
 
-    with config_context(assume_finite=True):
-        return getattr(svm, kind)(kernel="precomputed", **solver).fit(K, y, **more)
+    try:
+        with config_context(assume_finite=True):
+            return getattr(svm, kind)(kernel="precomputed", **solver).fit(K, y, **more)
+    except ValueError:  # The coefficients are not finite, because libsvm stores kernel values as float32.
+        if (largest := float(np.abs(K).max())) <= LARGEST:
+            raise
+        raise KernelOverflowError(
+            f"The kernel values reach {largest:.3g}, but libsvm needs values below {LARGEST:.0e}. "
+            f"Use a normalized kernel or a smaller {keyword('lam')}; divide a precomputed matrix by a constant."
+        ) from None
 
 
 def _row(coefficients: Vector, support: NDArray[Any], n: int) -> Any:
@@ -69,12 +77,10 @@ def against_rest(
         svc = _solved("SVC", K, mine, solver, sample_weight=factors)
         return _row(svc.dual_coef_, svc.support_, len(codes)), float(svc.intercept_[0])
 
-    if threads == 1 or len(positives) == 1:
-        rows, intercepts = zip(*map(machine, positives), strict=True)
-    else:  # libsvm releases the GIL, and all classifiers share one matrix.
-        check_room(min(threads, len(positives)))
-        with ThreadPoolExecutor(min(threads, len(positives)), thread_name_prefix="treelet") as pool:
-            rows, intercepts = zip(*pool.map(machine, positives), strict=True)
+    found: dict[int, tuple[Any, float]] = {}
+    # libsvm releases the GIL, and all classifiers share one matrix.
+    run(lambda positive: (positive, machine(positive)), positives, threads, lambda result: found.update([result]))
+    rows, intercepts = zip(*(found[positive] for positive in positives), strict=True)
     return DualSolution(sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts))
 
 

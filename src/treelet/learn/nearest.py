@@ -143,7 +143,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        return self._index(self.kernel_).nearest(Q, k)
+        return self._index(self.kernel_).nearest(self._queries(Q), k)
 
     def threshold_neighbors(
         self, threshold: float, Q: Any | None = None
@@ -164,7 +164,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
             Sorted as in `kneighbors`.
         """
         check_is_fitted(self)
-        values, indices, start = self._index(self.kernel_).above(Q, threshold)
+        values, indices, start = self._index(self.kernel_).above(self._queries(Q), threshold)
         if Q is None:  # Remove each example from its own neighbors.
             row = np.repeat(np.arange(len(start) - 1), np.diff(start))
             others = indices != row
@@ -206,7 +206,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         if n_neighbors is None and threshold is None:
             n_neighbors = self.n_neighbors
         index = self._index(self.kernel_.distance() if mode == "distance" else self.kernel_)
-        graph = index.graph(Q, n_neighbors, threshold)
+        graph = index.graph(self._queries(Q), n_neighbors, threshold)
         if mode == "connectivity":
             graph.data[:] = 1
         return graph
@@ -224,6 +224,9 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """
         check_is_fitted(self)
         return self.kneighbors_graph(X, min(self.n_neighbors + 1, len(self.X_fit_)))
+
+    def _queries(self, Q: Any | None) -> Any:
+        return None if Q is None else self._coerced(self.kernel_, Q)
 
     def _index(self, kernel: Pairwise) -> Index:
         """Return the index for the kernel or its distance. Both share one native index."""

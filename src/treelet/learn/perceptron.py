@@ -336,6 +336,8 @@ class VotedPerceptron(Ranker, KernelLearner):
                 "qid is missing: with prediction='voted', predict needs the sentence or query of each example. "
                 "Pass qid=, or fit with prediction='averaged'."
             )
+        if self._limits is not None and self.model_.kernel is not None:
+            X = self._coerced(self.model_.kernel, X)
         return self.model_.votes(X, qid, self._resources)
 
     def _check_fitted_state(self) -> None:

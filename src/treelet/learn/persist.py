@@ -15,7 +15,6 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -24,7 +23,7 @@ from treelet import __version__
 from treelet.checks import article, wrong
 from treelet.errors import FileError, InputTypeError, TreeletError
 from treelet.formats import FORMATS
-from treelet.formats.files import HEAD, PathLike, open_whole, unreadable
+from treelet.formats.files import HEAD, PathLike, checked_path, open_whole, unreadable
 from treelet.kernels.base import Kernel
 from treelet.learn.deciding import KEPT, TASKS, NoPredictorError, SavedClassifier, SavedPredictor
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels
@@ -124,7 +123,13 @@ def _alternative(model: Any) -> str:
     return ""
 
 
-def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
+def load(
+    path: PathLike,
+    *,
+    kernels: Iterable[type[Kernel]] = (),
+    max_nodes: int | None = None,
+    max_depth: int | None = None,
+) -> Any:
     """Read a model from a file written by `save`.
 
     No code from the file is executed.
@@ -135,6 +140,9 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
         Name of the file.
     kernels : iterable of classes, default ()
         Kernel classes of your own that the model uses. The kernels of treelet are always known.
+    max_nodes, max_depth : int, optional
+        Limits on the trees that the estimator accepts, for services; see `KernelSVC.set_limits`.
+        Default: no limits.
 
     Returns
     -------
@@ -147,6 +155,8 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
         If the file is not a model, is incomplete or altered, or was written in a newer format.
     FileError
         If the file cannot be read.
+    InputTypeError
+        If there are limits, but the file does not contain an estimator.
 
     See Also
     --------
@@ -172,7 +182,15 @@ def load(path: PathLike, *, kernels: Iterable[type[Kernel]] = ()) -> Any:
         attach(loaded, decoder.header.get("card"))
         return loaded
 
-    return _decoded(path, known, model)
+    loaded = _decoded(path, known, model)
+    if max_nodes is None and max_depth is None:
+        return loaded
+    if not hasattr(loaded, "set_limits"):
+        raise InputTypeError(
+            f"{path}: the file contains {article(type(loaded).__name__)}, but max_nodes and max_depth are limits of an "
+            "estimator. Load the file without them."
+        )
+    return loaded.set_limits(max_nodes=max_nodes, max_depth=max_depth)
 
 
 def card(path: PathLike) -> dict[str, Any]:
@@ -231,8 +249,9 @@ def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
 
 
 def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Decoder], Read]) -> Read:
+    file = checked_path(path)
     try:
-        with Path(path).open("rb") as stream:
+        with file.open("rb") as stream:
             content = stream.read(len(MAGIC))
             content += stream.read() if content == MAGIC else stream.read(HEAD)  # Any other file may be very long.
     except OSError as error:

@@ -36,6 +36,17 @@ def collapses(kernel: Kernel) -> bool:
     return isinstance(kernel, StoreKernel) and kernel.collapses
 
 
+def banks_in(data: Any) -> Iterator[Bank[Any]]:
+    """Yield the banks of examples that a kernel has coerced: of all columns of a table, and of bags."""
+    if isinstance(data, Bank):
+        yield data
+    elif isinstance(data, Bags):
+        yield from banks_in(data.members)
+    elif isinstance(data, Table):
+        for form in data.forms():
+            yield from banks_in(form)
+
+
 @dataclass(frozen=True)
 class ColumnKernel:
     """A kernel with the path of column names to its data, the outermost first."""

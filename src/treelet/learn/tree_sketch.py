@@ -224,7 +224,7 @@ class TreeSketch(FeatureMap):
         ndarray of shape (len(X), n_components_)
         """
         check_is_fitted(self)
-        bank = self.kernel_.coerce(X)
+        bank = self._coerced(self.kernel_, X)
         sketched, native = self._native()
         out = self._room(len(bank))
         as_they_are = out.dtype == np.float32

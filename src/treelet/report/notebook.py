@@ -193,7 +193,7 @@ def explanation_table(explanation: Any) -> str:
     number = aligned([*(fragment.share for fragment in few), left, explanation.score])
     rows = [[number(fragment.share, "+"), _drawn(fragment.tree)] for fragment in few]
     rows.append([number(left, "+"), f"not listed, including the intercept {number(explanation.intercept, '+')}"])
-    caption = f"Score of {explanation.output!r}: {number(explanation.score)}"
+    caption = f"S{explanation.score_name[1:]}: {number(explanation.score)}"
     return _fragment_table(caption, ["Share", "Fragment"], rows, few)
 
 

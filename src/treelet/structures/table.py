@@ -247,6 +247,12 @@ class Table(Tabled):
             self._forms[name] = [coerced, *self._forms.get(name, ())]
         return coerced
 
+    def forms(self) -> Iterator[Any]:
+        """Yield the columns, and their cached forms."""
+        yield from self._columns.values()
+        for forms in self._forms.values():
+            yield from forms
+
     def with_form(self, name: Names, form: Any) -> Table:
         """Return the same table with one more cached form of a column, which is tried first."""
         table = _rebuild(self._columns, dict(self._forms), self._length)

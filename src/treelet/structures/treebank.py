@@ -122,7 +122,13 @@ def _read_in(trees: Iterable[object]) -> Columns:
 
 
 def read_trees(
-    file: PathLike | IO[bytes] | IO[str], format: str | None = None, *, column: str | None = None, **options: Any
+    file: PathLike | IO[bytes] | IO[str],
+    format: str | None = None,
+    *,
+    column: str | None = None,
+    max_nodes: int | None = None,
+    max_depth: int | None = None,
+    **options: Any,
 ) -> Treebank:
     """Read a file of trees.
 
@@ -135,6 +141,9 @@ def read_trees(
         ``"python:each=function"``. Default: detected from the file name, then from the content.
     column : str, optional
         Tree column to use when rows contain several trees. Default: the only tree column.
+    max_nodes, max_depth : int, optional
+        Limits per tree, for untrusted files. A tree with more nodes (words included), or with more
+        edges from the root to the deepest word, counts as malformed. Default: no limit.
     **options
         Options of the format, for example ``drop_empty=True``, ``drop_function_tags=True``,
         ``root="ROOT"`` or ``encoding="latin-1"``. With ``on_error="skip"``, malformed trees are
@@ -148,6 +157,7 @@ def read_trees(
     ------
     FormatError
         If the file contains a malformed tree. The message contains the file, the line and the column.
+        A tree beyond `max_nodes` or `max_depth` raises the subclass `treelet.errors.TreeSizeError`.
     FileError
         If the file cannot be read.
 
@@ -163,7 +173,8 @@ def read_trees(
     >>> print(bank[0])
     (S (VP (VB Go)))
     """
-    return bank_of(read_document(file, format, labels=False, **options), column)
+    document = read_document(file, format, labels=False, max_nodes=max_nodes, max_depth=max_depth, **options)
+    return bank_of(document, column)
 
 
 def iter_trees(

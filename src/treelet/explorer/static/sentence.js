@@ -29,6 +29,7 @@ export class SentenceView {
     this.show = choice("Show", {parses: "Parses", forest: "Forest"}, (show) => (this.link.set("sentence", {show}), this.arrange()));
     this.errorLine = new ErrorLine();
     this.source = make("p", {class: "faint"});
+    this.note = make("p", {class: "warning", role: "status", hidden: true});
     this.list = make("ol", {class: "parses"});
     this.stages = SIDES.map((name, side) => stage({on: {
       "treelet:hover": (event) => this.fragments.touch(side, event.detail.number),
@@ -51,7 +52,7 @@ export class SentenceView {
       make("div", {class: "ask"},
         make("div", {}, make("label", {class: "field-label", for: "sentence"}, "Sentence"), this.input),
         make("div", {class: "sliders"}, this.show.element, this.k.element, this.prune.element)),
-      this.errorLine.element, examples.element, this.parses, this.forest);
+      this.errorLine.element, this.note, examples.element, this.parses, this.forest);
   }
 
   restore() {
@@ -90,6 +91,8 @@ export class SentenceView {
     this.element.classList.remove("stale");
     this.result = result;
     this.column.hidden = false;
+    this.note.hidden = result.note === null;
+    this.note.textContent = result.note ?? "";
     this.source.textContent = `Grammar: ${result.grammar}. ` + (result.ranker !== null ? `Ranker: ${result.ranker}.`
       : "The parses are in the order of the grammar. To rank them, start the explorer with a ranker: treelet explore ranker.treelet.");
     const numbers = result.parses.map((parse) => parse.number);
@@ -175,6 +178,7 @@ export class SentenceView {
   }
 
   fail(error) {
+    this.note.hidden = true;
     this.element.classList.add("stale");
     this.errorLine.show(error);
   }

@@ -31,7 +31,7 @@ export class TreesView {
     this.kernel = choice("Kernel", KERNELS, (kernel) => set({kernel}));
     this.lam = slider("λ", "Decay λ per production. Smaller values reduce the weight of large fragments.",
       {min: 0.02, max: 1, step: 0.01, format: decimals}, (value) => set({lam: String(value)}));
-    this.mu = slider("μ", "Decay μ per tree level", {min: 0.02, max: 1, step: 0.01, format: decimals}, (value) => set({mu: String(value)}));
+    this.mu = slider("μ", "Decay μ per node", {min: 0.02, max: 1, step: 0.01, format: decimals}, (value) => set({mu: String(value)}));
     this.depth = slider("Max depth", "Maximum depth of a fragment",
       {min: 1, max: NO_LIMIT, step: 1, format: (value) => (value >= NO_LIMIT ? "no limit" : value)},
       (value) => set({depth: value >= NO_LIMIT ? "" : String(value)}));

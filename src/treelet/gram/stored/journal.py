@@ -12,7 +12,7 @@ from treelet.gram.stored.integrity import checksum, copied_checksum
 from treelet.gram.stored.manifest import Manifest
 from treelet.gram.stored.matrix_file import MatrixFile
 from treelet.gram.tiles import Values
-from treelet.work import check_room
+from treelet.work import CannotStartError, check_room
 
 PATIENCE = 2.0  # maximal seconds of lost work, besides the tiles in computation
 
@@ -52,7 +52,10 @@ class Journal(NoJournal):
 
     def __enter__(self) -> Self:
         check_room(1)
-        self._thread.start()
+        try:
+            self._thread.start()
+        except RuntimeError:
+            raise CannotStartError from None
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:

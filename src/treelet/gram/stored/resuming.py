@@ -99,7 +99,9 @@ def into_file(job: Job, executor: Executor, file: PathLike) -> Any:
     returned matrix is always the matrix of this call.
     """
     kind, target = kind_of(file), Path(file)
-    if target.exists() and not target.is_file() and not target.is_dir():  # a pipe
+    with naming(file, target):
+        is_pipe = target.exists() and not target.is_file() and not target.is_dir()
+    if is_pipe:
         _new_matrix(job, executor, kind, file, target)
         return None
     with naming(file, target):
@@ -157,7 +159,7 @@ class State(Enum):
 def resumed(job: Job, executor: Executor, file: PathLike) -> Any:
     """Compute a matrix into a file like `into_file`, without the tiles that an earlier call completed."""
     kind = kind_of(file)
-    with naming(file, Path(file)):
+    with naming(file, Path(file), Path(file).absolute()):
         target = Path(file).resolve()
         if target.exists() and (target.is_file() if kind is not NpyFile else not target.is_file()):
             raise FileError(f"{file}: not a {'file' if kind is NpyFile else 'folder'}. Choose another name.")

@@ -1,0 +1,64 @@
+"""Sentences that a person types: splitting them into words, and reporting words that a grammar does not contain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING
+
+from treelet.checks import some_of
+
+if TYPE_CHECKING:
+    from treelet.parsing.grammar import PCFG
+
+LISTED = 10
+_BEFORE = "\"'“‘«¿¡"
+_AFTER = re.compile(r"(\.{2,}|[.,;:!?…\"'”’»])$")
+
+
+def typed_words(text: str, known: Container[str] = ()) -> list[str]:
+    """Split a sentence at spaces, and split punctuation marks off its words.
+
+    Words in `known` are not split. A period is split off at the end of the sentence only, because it may belong to an
+    abbreviation.
+
+    >>> typed_words("Mr. Fox, who is 3.5 years old, can't jump (he says)."), typed_words('"Yahoo!"', {"Yahoo!"})
+    (['Mr.', 'Fox', ',', 'who', 'is', '3.5', 'years', 'old', ',', "can't", 'jump', '(he', 'says)', '.'], ['"', 'Yahoo!', '"'])
+    """
+    words: list[str] = []
+    tokens = text.split()
+    for number, word in enumerate(tokens, 1):
+        begin, end = 0, len(word)
+        after: list[str] = []
+        if any(map(str.isalnum, word)):  # otherwise it is a punctuation mark itself
+            while word[begin:] not in known and word[begin] in _BEFORE:
+                begin += 1
+            while word[begin:end] not in known and (mark := _AFTER.search(word[begin:end])):
+                if mark[0] == "." and number < len(tokens):
+                    break
+                after.append(mark[0])
+                end -= len(mark[0])
+        words += [*word[:begin], word[begin:end], *reversed(after)]
+    return words
+
+
+def unknown_words(grammar: PCFG, words: Sequence[str]) -> list[str]:
+    """Return the words that the grammar does not contain. The first word may be a known word with a capital."""
+    known = grammar.lexicon
+    unknown = (
+        word for number, word in enumerate(words) if word not in known and (number > 0 or word.lower() not in known)
+    )
+    return list(dict.fromkeys(unknown))
+
+
+def outside_grammar(grammar: PCFG, words: Sequence[str], subject: str) -> str:
+    """Return the message about a sentence, the subject, that has no parse or only the pieces of a fallback."""
+    unknown = unknown_words(grammar, words)
+    pieces = (
+        ", so the tree under FALLBACK is not a parse: it joins the most probable pieces" if grammar.fallback else ""
+    )
+    reason = f"Unknown words: {some_of(unknown, LISTED)}" if unknown else "All of its words are known"
+    return (
+        f"{subject} is outside this grammar{pieces}. {reason}. Use a grammar of a treebank with similar sentences "
+        "(--treebank FILE), or trees of another parser."
+    )
