@@ -106,7 +106,7 @@ SAY_LABEL_COLUMN_OPTION = f"{WHICH_LABELS}. Choose the label column with --label
 SAY_LABEL_COLUMN = rf"{WHICH_LABELS}\. Choose the label column with label_column=\."
 SEVERAL_COLUMNS_OF_TREES = r"several columns contain trees\. Choose the tree column with tree_column=\."
 NO_COLUMN_OF_TREES = r"no column contains trees, which begin with '\('"
-NO_LABELS = "have no labels"  # in the error of a command
+NO_LABELS = "have no class labels"  # in the error of a command
 QUOTE_COMMAS = "Put a tree that contains commas in quotes: "
 NOT_CSV = "this is not valid CSV "
 A_TAB_IS_NEEDED = "Separate label and tree by a tab, not by a space"
@@ -236,4 +236,4 @@ NAME_ANOTHER_ENCODING = r"\. Name another encoding"
 
 NUL_IN_A_NAME = r"^'a\\x00b\.(npy|zarr)' is not a valid file name: it contains a NUL character\."
 SURROGATE_IN_A_NAME = r"^'\\ud800\.(npy|zarr)' is not a valid file name: it contains a lone surrogate\."
-BYTES_AS_A_NAME = r"A file name must be a string or a path\. Got b'a\.npy' instead\. Decode|^The 'out' parameter must be .* Got (b'a\.npy'|a bytes)"
+BYTES_AS_A_NAME = r"A file name must be a string or a path\. Got b'a\.npy' instead\. Decode|^The 'out' parameter of gram must be .* Got (b'a\.npy'|a bytes)"

@@ -210,8 +210,8 @@ class FormatChoice(NamedTuple):
         """Return the error, extended by the detected format and by formats that would fit better."""
         if self.why is None or isinstance(error, TreeSizeError):
             return error
-        if NOT_TEXT in error.message:
-            return error
+        if NOT_TEXT in error.message:  # a new error, because the whole file is wrong and not one of its items
+            return FormatError(error.message, error.source, error.line, error.column)
         other = _by_content(head, but=self.format)
         problem = _sentence(error.message)
         if other:
