@@ -601,7 +601,7 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
         (["--vectors", "-1"], "--vectors must be a finite number above 0. Got "),
         (["--normalize-vectors"], "--normalize-vectors needs --vectors WEIGHT."),
         (["--multi-class", "all"], "--multi-class must be 'ovr' or 'ovo'"),
-        (["--class-weight", "heavy"], "--class-weight must be balanced"),
+        (["--class-weight", "heavy"], "--class-weight must be 'balanced'"),
         (["--seed", "-1"], "--seed"),
         (["--mu", "0.5"], "--mu does not apply to --kernel sst. Use --kernel pt, or remove --mu."),
         (["--lam", "2"], "--lam must be a number in (0, 1], or several separated by commas. Got '2' instead."),

@@ -168,7 +168,7 @@ def test_pages(outcome: Outcome) -> None:
         (["--sizes", "12,4,4", "--folds", 20], "--folds must be a whole number from 2 to the number of trees (12)"),
         (["--lam", "2"], "--lam must be a number in (0, 1]"),
         (["--lam", "0.2,,0.3"], "--lam must be a number in (0, 1], or several separated by commas"),
-        (["--lam", "nan"], "--lam must be finite"),
+        (["--lam", "nan"], "--lam must be a number in (0, 1], or several separated by commas. Got 'nan' instead."),
         (["--depth", "0"], "--depth must be"),
         (["--depth", "deep"], "--depth must be whole numbers or none"),
         (["--logp", "-1"], "--logp must be a number of at least 0"),
