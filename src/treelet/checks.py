@@ -29,9 +29,11 @@ def wrong(
     >>> str(wrong("lam", "a number in (0, 1]", 2, of="SubsetTree"))
     "The 'lam' parameter of SubsetTree must be a number in (0, 1]. Got 2 instead."
     """
-    owner = "" if of is None else of if isinstance(of, str) else type(of).__name__
+    owner = of if isinstance(of, str) else getattr(of, "_name_in_messages", type(of).__name__) if of is not None else ""
     subject, none_or = current().parameter(name, value, owner), current().none_or if optional else ""
-    return ParameterError(f"{subject} must be {none_or}{wanted}. Got {got or repr(value)} instead.")
+    if got is None:
+        got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
+    return ParameterError(f"{subject} must be {none_or}{wanted}. Got {got} instead.")
 
 
 # --- phrases ------------------------------------------------------------------------------------------------------
@@ -62,14 +64,23 @@ def article(noun: str) -> str:
     return f"{'an' if an else 'a'} {noun}"
 
 
-def in_words(texts: Iterable[str]) -> str:
-    """Join alternatives with commas and "or".
+def with_type(value: object) -> str:
+    """Return a value with its type, for a message.
 
-    >>> in_words(["'a'"]), in_words(["'a'", "'b'"]), in_words(["'a'", "'b'", "None"])
-    ("'a'", "'a' or 'b'", "'a', 'b' or None")
+    >>> with_type(1), with_type(None)
+    ('1 (an int)', 'None')
+    """
+    return "None" if value is None else f"{value!r:.60} ({article(type(value).__name__)})"
+
+
+def in_words(texts: Iterable[str], word: str = "or") -> str:
+    """Join alternatives with commas and "or", or items with another word.
+
+    >>> in_words(["'a'"]), in_words(["'a'", "'b'"]), in_words(["'a'", "'b'", "None"]), in_words(["x", "y"], "and")
+    ("'a'", "'a' or 'b'", "'a', 'b' or None", 'x and y')
     """
     *most, last = texts
-    return f"{', '.join(most)} or {last}" if most else last
+    return f"{', '.join(most)} {word} {last}" if most else last
 
 
 def some_of(names: Iterable[object], most: int = 20) -> str:

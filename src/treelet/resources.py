@@ -14,6 +14,9 @@ from treelet.vocabulary import current, keyword
 
 DEFAULT_MEMORY = 1 << 30
 DEVICES = ("cpu", "cuda", "emulated")
+DEVICES_IN_WORDS = "'cpu' or 'cuda'"
+GPU_NAMES = ("gpu", "cuda:0", "nvidia", "cupy")
+"""Other names for a GPU, for suggestions."""
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
 
@@ -53,8 +56,9 @@ class Resources(NamedTuple):
         """Validate execution options. Errors name `owner`, the estimator or function that received them."""
         check_boolean("progress", progress, of=owner)
         if not isinstance(device, str) or device not in DEVICES:
-            raise wrong("device", "'cpu' or 'cuda'", device, owner)
-        device_limit = parse_memory(device_memory, "device_memory")
+            hint = " Did you mean 'cuda'?" if isinstance(device, str) and device.lower() in GPU_NAMES else ""
+            raise ParameterError(f"{wrong('device', DEVICES_IN_WORDS, device, owner)}{hint}")
+        device_limit = parse_memory(device_memory, "device_memory", of=owner)
         if device == "cpu" and device_limit is not None:
             raise ParameterError(
                 f"{keyword('device_memory')} requires {keyword('device', 'cuda')}. "
@@ -65,7 +69,8 @@ class Resources(NamedTuple):
                 f"{keyword('client')} and {keyword('device', device)} cannot be combined: the workers of a cluster compute on "
                 f"their CPUs. Omit one of the two."
             )
-        return cls(count_threads(n_jobs), parse_memory(memory), device, device_limit, client, bool(progress))
+        threads, limit = count_threads(n_jobs, of=owner), parse_memory(memory, of=owner)
+        return cls(threads, limit, device, device_limit, client, bool(progress))
 
     @property
     def memory(self) -> int:
@@ -77,19 +82,19 @@ PLAIN = Resources()
 """One thread, the default memory limit, no progress display."""
 
 
-def count_threads(n_jobs: int | None) -> int:
+def count_threads(n_jobs: int | None, *, of: object = None) -> int:
     """Return the number of threads. As in joblib, None means 1 and -1 means one thread per core."""
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise wrong("n_jobs", f"{current().integer} other than 0 (-1 uses all cores)", n_jobs)
+        raise wrong("n_jobs", f"{current().integer} other than 0 (-1 uses all cores)", n_jobs, of)
     if n_jobs > 0:
         return int(n_jobs)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores + 1 + int(n_jobs))
 
 
-def parse_memory(memory: Bytes, name: str = "memory") -> int | None:
+def parse_memory(memory: Bytes, name: str = "memory", *, of: object = None) -> int | None:
     """Return an amount of memory in bytes. None stays None.
 
     Strings such as ``"1GiB"`` and ``"500 MB"`` are allowed; the unit is case-insensitive.
@@ -107,5 +112,5 @@ def parse_memory(memory: Bytes, name: str = "memory") -> int | None:
     else:
         value = 0
     if not 1 <= value < 2**62:
-        raise wrong(name, "a positive number of bytes or a string such as '1GiB'", memory)
+        raise wrong(name, "a positive number of bytes or a string such as '1GiB'", memory, of)
     return int(value)

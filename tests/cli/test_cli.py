@@ -18,7 +18,7 @@ import pytest
 import treelet as tl
 from conftest import fail, process, run, succeed
 from messages import cli as messages
-from messages.common import cannot_be
+from messages.common import cannot_be, does_not_exist
 from treelet.cli.grid import DECAYS, PRICES
 from treelet.cli.options import kernel_from_options
 from treelet.formats.base import FORMATS
@@ -128,7 +128,7 @@ def test_gram_replaces_a_file_only_when_it_is_done(bank: Path) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    assert cannot_be("opened", "nothing.mrg") in fail("gram", tmp_path / "nothing.mrg", "-o", tmp_path / "K.npy")
+    assert does_not_exist("nothing.mrg") in fail("gram", tmp_path / "nothing.mrg", "-o", tmp_path / "K.npy")
     assert os.listdir(tmp_path) == []
 
 
@@ -140,7 +140,7 @@ def test_malformed_tree_says_where(bank: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--kernel", "tree"], "--kernel must be st, sst or pt. Got 'tree' instead"),
+        (["--kernel", "tree"], "--kernel must be 'st', 'sst' or 'pt'. Got 'tree' instead"),
         (["--lam", "1.5"], "error: --lam must be a number in (0, 1]. Got 1.5 instead."),
         (["--lam", "nan"], "Got nan"),
         (["--mu", "0.5"], "--mu does not apply to --kernel sst. Use --kernel pt, or remove --mu."),
@@ -155,7 +155,7 @@ def test_malformed_tree_says_where(bank: Path) -> None:
         (["--jobs", "0"], "error: --jobs must be a whole number other than 0"),
         (["--memory", "much"], "error: --memory must be a positive number of bytes"),
         (["--format", "yaml"], "error: --format must be "),
-        (["--columns", "nowhere.mrg"], "nowhere.mrg: cannot be opened"),
+        (["--columns", "nowhere.mrg"], "nowhere.mrg: the file does not exist"),
     ],
 )
 def test_bad_options(bank: Path, options: list[str], message: str) -> None:
@@ -189,7 +189,7 @@ def test_overflow_needs_normalizing(bank: Path) -> None:
     bank.write_text(f"{tree}\n(N n)\n")
     output = bank.with_name("K.npy")
     line = fail("gram", bank, "-o", output, "--lam", "1", "--no-normalize")
-    assert messages.DOES_NOT_FIT_FLOAT64 in line
+    assert messages.TOO_LARGE_FOR_FLOAT64 in line
     assert not output.exists()
     succeed("gram", bank, "-o", output, "--lam", "1")
     K = np.load(output)
@@ -330,7 +330,7 @@ def test_convert_leaves_nothing_out_unasked(tmp_path: Path) -> None:
 
 def test_convert_errors(bank: Path) -> None:
     assert "yaml" in fail("convert", bank, bank.with_name("out.tsv"), "--to", "yaml")
-    assert cannot_be("opened") in fail("convert", bank.with_name("nothing"), "-")
+    assert does_not_exist() in fail("convert", bank.with_name("nothing"), "-")
     assert "encoding" in fail("convert", bank, "-", "--encoding", "klingon")
     bank.write_text("(S (A a)")
     assert f"{bank}:1:" in fail("convert", bank, bank.with_name("out.tsv"))

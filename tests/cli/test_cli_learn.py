@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedKFold
 import treelet as tl
 from conftest import fail, run, run_python
 from messages import cli as messages
-from messages.common import cannot_be
+from messages.common import cannot_be, does_not_exist
 from treelet.cli import evaluate, grid
 from treelet.draw.confusion import confusion_svg
 from treelet.learn import matrices
@@ -212,7 +212,7 @@ def test_grid_passes_over_values_that_do_not_fit(tmp_path: Path, monkeypatch: py
     assert result["grid"]["overflow"] == [{"lam": 1.0}]
     assert result["grid"]["best"]["lam"] == 0.01
     assert "kernel values overflow float64" in succeed(*options)
-    assert messages.DOES_NOT_FIT_FLOAT64 in fail(*options, "--lam", "1")
+    assert messages.TOO_LARGE_FOR_FLOAT64 in fail(*options, "--lam", "1")
 
 
 def test_grid_needs_two_of_each(tmp_path: Path) -> None:
@@ -567,8 +567,8 @@ def test_picture_without_matplotlib(train: Path, test: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_no_model(test: Path, command: str) -> None:
-    assert messages.NOT_A_MODEL in fail(command, test, test)
-    assert cannot_be("read") in fail(command, test.with_name("nothing.treelet"), test)
+    assert messages.TREES_INSTEAD_OF_A_MODEL in fail(command, test, test)
+    assert does_not_exist() in fail(command, test.with_name("nothing.treelet"), test)
     matrix = test.with_name("matrix.treelet")
     tl.save(tl.KernelMatrix(tl.SubsetTree()).fit(["(A x)"]), matrix)
     assert messages.PREDICTS_NOTHING in fail(command, matrix, test)
@@ -596,15 +596,15 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--C", "0"], "--C must be a number above 0"),
-        (["--C", "nan"], "--C must be finite numbers"),
+        (["--C", "0"], "--C must be a number in (0, inf), or several separated by commas. Got '0' instead."),
+        (["--C", "nan"], "--C must be a number in (0, inf), or several separated by commas. Got 'nan' instead."),
         (["--vectors", "-1"], "--vectors must be a finite number above 0. Got "),
         (["--normalize-vectors"], "--normalize-vectors needs --vectors WEIGHT."),
-        (["--multi-class", "all"], "--multi-class must be ovr or ovo"),
-        (["--class-weight", "heavy"], "--class-weight must be balanced"),
+        (["--multi-class", "all"], "--multi-class must be 'ovr' or 'ovo'"),
+        (["--class-weight", "heavy"], "--class-weight must be 'balanced'"),
         (["--seed", "-1"], "--seed"),
         (["--mu", "0.5"], "--mu does not apply to --kernel sst. Use --kernel pt, or remove --mu."),
-        (["--lam", "2"], "--lam must be a number in (0, 1]"),
+        (["--lam", "2"], "--lam must be a number in (0, 1], or several separated by commas. Got '2' instead."),
         (["--jobs", "0"], "--jobs must be a whole number"),
         (["--format", "yaml"], "--format must be"),
         (["--column", "parse"], "the file has no tree column 'parse', only the tree column 'tree'."),
@@ -625,7 +625,7 @@ def test_nothing_half_written(train: Path, test: Path, monkeypatch: pytest.Monke
     assert f"{bad}:2:" in fail("train", bad, "-o", model)
     write_tsv(bad, [("a", "(S (A a))"), ("a", "(S (B b))")])
     assert messages.one_label_only(2, "a") in fail("train", bad, "-o", model)
-    assert cannot_be("opened") in fail("train", train.with_name("nothing.tsv"), "-o", model)
+    assert does_not_exist() in fail("train", train.with_name("nothing.tsv"), "-o", model)
     assert cannot_be("written") in fail("train", train, "-o", folder / "no" / "m.treelet")
     assert messages.STANDARD_OUTPUT in fail("train", train, "-o", "-")
     with monkeypatch.context() as broken:

@@ -77,7 +77,7 @@ def test_mistakes_are_said(bank: Path) -> None:
         "nearest", bank, "--top", -1
     )
     assert messages.ONE_STANDARD_INPUT in fail("nearest", "-", "-")
-    assert messages.option_must_be("--kernel", "st, sst or pt") in fail("nearest", bank, "--kernel", "rbf")
+    assert messages.option_must_be("--kernel", "'st', 'sst' or 'pt'") in fail("nearest", bank, "--kernel", "rbf")
 
 
 def test_as_many_neighbors_as_there_are(tmp_path: Path) -> None:
@@ -119,8 +119,8 @@ def test_k_is_the_number_and_the_short_option_is_the_kernel(bank: Path) -> None:
     assert found["kernel"] == repr(tl.Subtree().normalized())
     assert {len(query["nearest"]) for query in found["queries"]} == {1}
     assert fail("nearest", bank, "-k", 3) == (
-        messages.error("--kernel must be st, sst or pt. Got '3' instead. Did you mean '--k 3'?\n")
+        messages.error("--kernel must be 'st', 'sst' or 'pt'. Got '3' instead. Did you mean '--k 3'?\n")
     )
     assert fail("gram", bank, "-o", "-", "-k", 3) == messages.error(
-        "--kernel must be st, sst or pt. Got '3' instead.\n"
+        "--kernel must be 'st', 'sst' or 'pt'. Got '3' instead.\n"
     )

@@ -15,7 +15,7 @@ import pytest
 import treelet as tl
 from conftest import fail, run
 from messages import cli as messages
-from messages.common import cannot_be, more_than_memory, wrong_parameter
+from messages.common import does_not_exist, more_than_memory, wrong_parameter
 from treelet.cli.grid import ScoredSetting, Search
 from treelet.cli.learning import METRICS
 from treelet.learn import matrices
@@ -152,15 +152,15 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--lam", "0.2,x"], "--lam must be numbers separated by commas. Got '0.2,x' instead."),
-        (["--lam", "0.2,3"], "--lam must be a number in (0, 1]. Got 3.0 instead."),
-        (["--C", "1,0"], "--C must be a number above 0. Got 0.0 instead."),
+        (["--lam", "0.2,x"], "--lam must be a number in (0, 1], or several separated by commas. Got '0.2,x' instead."),
+        (["--lam", "0.2,3"], "--lam must be a number in (0, 1], or several separated by commas. Got '0.2,3' instead."),
+        (["--C", "1,0"], "--C must be a number in (0, inf), or several separated by commas. Got '1,0' instead."),
         (["--cv", "1"], "--cv must be a whole number of at least 2. Got 1 instead."),
         (["--cv", "60"], "--cv must be at most "),
         (["--metric", "accuracy"], "--metric needs cross-validation. Add --grid, --cv, or several values of --lam, --mu or --C."),
         (["--grid", "--metric", "accurcy"], "Got 'accurcy' instead. Did you mean 'accuracy'?"),
         (["--grid", "--metric", "rmse"], "--metric must be accuracy, macro-f1 or balanced-accuracy"),
-        (["--task", "rang"], "--task must be classify, regress or rank. Got 'rang' instead. Did you mean 'rank'?"),
+        (["--task", "rang"], "--task must be 'classify', 'regress' or 'rank'. Got 'rang' instead. Did you mean 'rank'?"),
         (["--epsilon", "1"], "--epsilon applies to --task regress, not to --task classify. Remove --epsilon."),
         (["--task", "regress", "--probability"], "--probability applies to --task classify, not to --task regress. Remove --probability."),
         (["--task", "regress"], "the label of example 1, 'few', is not a finite number"),
@@ -288,8 +288,8 @@ def test_doctor_prints_the_card(classes: Path) -> None:
         "accuracy 0.",
     ):
         assert part in text
-    assert messages.NOT_A_MODEL in fail("doctor", classes)
-    assert cannot_be("read") in fail("doctor", classes.with_name("nothing"))
+    assert messages.TREES_INSTEAD_OF_A_MODEL in fail("doctor", classes)
+    assert does_not_exist() in fail("doctor", classes.with_name("nothing"))
 
 
 def test_queries_of_svm_light(tmp_path: Path, ranks: Path) -> None:

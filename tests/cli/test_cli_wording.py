@@ -133,7 +133,9 @@ def test_any_case_and_the_nearest() -> None:
     assert one_of("--parent", "Phrases", ("off", "phrases")) == "phrases"
     with pytest.raises(
         ParameterError,
-        match=messages.option_must_be("--parent", r"off or phrases\. Got 'phrase' instead\. Did you mean 'phrases'\?"),
+        match=messages.option_must_be(
+            "--parent", r"'off' or 'phrases'\. Got 'phrase' instead\. Did you mean 'phrases'\?"
+        ),
     ):
         one_of("--parent", "phrase", ("off", "phrases"))
     assert succeed("compare", "(A a)", "(A a)", "--kernel", "PT", "--json").stdout.startswith('{"kernel": "PartialTree')
@@ -144,22 +146,22 @@ def test_any_case_and_the_nearest() -> None:
     [
         ("trian", "'trian' is not a command of treelet. Did you mean 'train'? Run treelet --help for the list of commands."),
         ("xyzzy", "'xyzzy' is not a command of treelet. Run treelet --help for the list of commands."),
-        ("--bogus gram", "--bogus is not an option of treelet. Run treelet --help for the list of options."),
-        ("gram x --lambda 1", "--lambda is not an option of treelet gram. Did you mean '--lam'? Run treelet gram --help for the list of options."),
-        ("gram x -lam 1", "-lam is not an option of treelet gram. Did you mean '--lam'? Run treelet gram --help for the list of options."),
-        ("gram x --no-leave", "--no-leave is not an option of treelet gram. Did you mean '--no-leaves'? Run treelet gram --help for the list of options."),
-        ("gram x --traceback", "--traceback is not an option of treelet gram. Write --traceback before the command: treelet --traceback gram."),
-        ("gram", "The argument FILE is missing. Usage: treelet gram [OPTIONS] FILE."),
-        ("gram x", "The option --output is missing. Add --output OUT."),
+        ("--bogus gram", "'--bogus' is not an option of treelet. Run treelet --help for the list of options."),
+        ("gram x --lambda 1", "'--lambda' is not an option of treelet gram. Did you mean '--lam'? Run treelet gram --help for the list of options."),
+        ("gram x -lam 1", "'-lam' is not an option of treelet gram. Did you mean '--lam'? Run treelet gram --help for the list of options."),
+        ("gram x --no-leave", "'--no-leave' is not an option of treelet gram. Did you mean '--no-leaves'? Run treelet gram --help for the list of options."),
+        ("gram x --traceback", "'--traceback' is not an option of treelet gram. Write --traceback before the command: treelet --traceback gram."),
+        ("gram", "The argument FILE (file of trees) is missing. For example: treelet gram trees.mrg -o K.npy"),
+        ("gram x", "The option --output is missing. Add it, for example --output K.npy."),
         ("gram x -o", "-o needs a value. Write -o OUT."),
         ("gram x -o - --json=3", "--json does not take a value. Write only --json."),
         ("gram x -o - --lam x", "--lam must be a number. Got 'x' instead."),
         ("gram x -o - --lam=0,4", "--lam must be a number. Got '0,4' instead."),
         ("gram x -o - -j2x", "--jobs must be a whole number. Got '2x' instead."),
         ("gram x -o - --max-depth 1.5", "--max-depth must be a whole number. Got '1.5' instead."),
-        ("doctor a b", "Unexpected argument 'b'. Usage: treelet doctor [OPTIONS] [MODEL]. Put quotes around a tree or a name that contains spaces."),
-        ("compare a b c b", "Unexpected arguments 'c', 'b'. Usage: treelet compare [OPTIONS] TREE1 TREE2. Put quotes around a tree or a name that contains spaces."),
-        ("gram x -o - --kernel ss", "--kernel must be st, sst or pt. Got 'ss' instead. Did you mean 'sst'?"),
+        ("doctor a b", "Unexpected argument 'b'. Put quotes around a tree or a name that contains spaces. Usage: treelet doctor [OPTIONS] [MODEL]"),
+        ("compare a b c b", "Unexpected arguments 'c', 'b'. Put quotes around a tree or a name that contains spaces. Usage: treelet compare [OPTIONS] TREE1 TREE2"),
+        ("gram x -o - --kernel ss", "--kernel must be 'st', 'sst' or 'pt'. Got 'ss' instead. Did you mean 'sst'?"),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_one_line_with_a_remedy(arguments: str, line: str) -> None:

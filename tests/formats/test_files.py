@@ -16,7 +16,7 @@ import pytest
 import treelet as tl
 from conftest import succeed
 from messages import formats as messages
-from messages.common import cannot_be
+from messages.common import does_not_exist, folder_does_not_exist
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError
 from treelet.formats.files import open_source, open_target, open_whole, unpacked_name, whole_file
 
@@ -68,13 +68,13 @@ def test_what_fails_leaves_the_old_file(error, tmp_path: Path) -> None:
 
 
 def test_errors_name_the_right_file(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=cannot_be("written", r"no/a\.txt", "No such file")), open_target(tmp_path / "no" / "a.txt"):  # fmt: skip
+    with pytest.raises(FileError, match=folder_does_not_exist(r"no/a\.txt")), open_target(tmp_path / "no" / "a.txt"):  # fmt: skip
         pass
     with pytest.raises(FileError, match=messages.IS_A_FOLDER), open_target(tmp_path):
         pass
     with pytest.raises(FileNotFoundError, match="other"), open_target(tmp_path / "a.txt"):
         (tmp_path / "other").read_bytes()
-    with pytest.raises(FileError, match=cannot_be("opened", r"missing\.gz")), open_source(tmp_path / "missing.gz"):
+    with pytest.raises(FileError, match=does_not_exist(r"missing\.gz")), open_source(tmp_path / "missing.gz"):
         pass
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import fail, succeed
 from messages import formats as messages
-from messages.common import OWN_DESCENDANT, cannot_be
+from messages.common import OWN_DESCENDANT, does_not_exist
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError
 from treelet.formats import Located, Place, python_trees
 from treelet.formats.nodes import value_label
@@ -334,7 +334,7 @@ def test_errors_name_the_place(source: str | bytes, line: int | None, column: in
 def test_names_of_files_are_no_sources(source: str) -> None:
     with pytest.raises(InputTypeError, match=messages.A_NAME_INSTEAD_OF_A_TEXT):
         python_trees(source)
-    with pytest.raises(FileError, match=cannot_be("opened")):
+    with pytest.raises(FileError, match=does_not_exist()):
         python_trees(Path("there-is-no.py"))
     for other in (5, None, ["x = 1"]):
         with pytest.raises(InputTypeError, match=messages.A_SOURCE_IS_NEEDED):

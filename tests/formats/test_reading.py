@@ -221,7 +221,7 @@ def test_empty_labels_are_reported(format: str, text: str) -> None:
 def test_an_error_says_what_was_guessed() -> None:
     with pytest.raises(FormatError) as caught:
         tl.read_trees(io.StringIO("hello world\n"))
-    assert messages.OUTSIDE_BRACKETS + ": 'hello'" in str(caught.value)
+    assert "'hello world' is plain text, but a tree such as '(NP (D the) (N cat))' is needed." in str(caught.value)
     assert messages.LOOKS_LIKE_NO_OTHER_FORMAT in str(caught.value)
     assert all(name in str(caught.value) for name in FORMATS)
     assert (caught.value.line, caught.value.column) == (1, 1)
@@ -239,7 +239,7 @@ def test_an_error_says_what_would_fit_better(tmp_path: Path) -> None:
         path.write_text("nothing that is known\n")
         with pytest.raises(
             FormatError,
-            match=r"not odd\. " + messages.read_as("odd", r"its name ends in \.odd") + messages.CHOOSE_A_FORMAT,
+            match=r"not odd\. " + messages.read_as("odd", r"its name ends in \.odd") + messages.USE_FORMAT,
         ):
             tl.read_trees(path)
     finally:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -306,7 +307,7 @@ def test_kernels_without_fragments(kernel: Any) -> None:
 
 def test_what_cannot_be_asked() -> None:
     X = ["(A a)", "(A b)"]
-    with pytest.raises(InputTypeError, match=messages.NOT_FITTED):
+    with pytest.raises(NotFittedError, match=messages.NOT_FITTED):
         tl.explain(tl.RLS(), X[0])
     with pytest.raises(InputTypeError, match=messages.NEITHER_ESTIMATOR_NOR_MODEL):
         tl.explain(3, X[0])

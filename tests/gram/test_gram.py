@@ -16,7 +16,7 @@ import pytest
 import treelet as tl
 from conftest import binary
 from messages import gram as messages
-from messages.common import cannot_be, more_than_memory, needs_a_kernel, one_of, value_of, wrong_parameter
+from messages.common import cannot_be, more_than_memory_limit, needs_a_kernel, one_of, value_of, wrong_parameter
 from treelet.gram import parse_memory
 from treelet.gram.plan import column_blocks, planned, row_strips
 from treelet.testing.cases import random_tree
@@ -90,7 +90,9 @@ def test_unfit_places_for_results(out: Any, got: str) -> None:
     for compute in (lambda: tl.gram(kernel, trees, out=out), lambda: kernel(trees, out=out)):
         with pytest.raises(tl.errors.ParameterError) as error:
             compute()
-        assert str(error.value) == messages.wrong_out("(2, 2)", got)
+        is_array = isinstance(out, np.ndarray)
+        expected = messages.wrong_out("(2, 2)", got) if is_array else messages.neither_array_nor_path(got)
+        assert str(error.value) == expected
 
 
 def test_examples_are_not_written_over() -> None:
@@ -183,7 +185,7 @@ def test_results_in_files_by_name(bank: tl.Treebank, tmp_path: Path) -> None:
 
 
 def test_a_result_larger_than_the_memory_is_refused(bank: tl.Treebank) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=more_than_memory("1,000") + messages.GIVE_OUT):
+    with pytest.raises(tl.errors.ParameterError, match=more_than_memory_limit("1,000") + messages.GIVE_OUT):
         tl.gram(tl.SubsetTree(), bank, memory=1000)
 
 

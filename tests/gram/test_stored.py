@@ -19,7 +19,7 @@ import pytest
 import treelet as tl
 from conftest import binary
 from messages import gram as messages
-from messages.common import TRUE_OR_FALSE, cannot_be, needs_package, wrong_parameter
+from messages.common import TRUE_OR_FALSE, cannot_be, does_not_exist, needs_package, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.formats.temporary import locked
@@ -458,7 +458,7 @@ def test_what_cannot_grow(bank: tl.Treebank, path: Path, manifest: bool) -> None
         ({"X": bank[:60]}, messages.cannot_shrink("60 x 60", "70 x 70")),
         ({"dtype": "float32"}, messages.OTHER_DTYPE),
         ({"Y": bank}, messages.ONLY_SYMMETRIC_CAN_GROW),
-        ({"extend": path.with_name("nothing.npy")}, cannot_be("read", r"nothing.npy")),
+        ({"extend": path.with_name("nothing.npy")}, does_not_exist(r"nothing.npy")),
     ):
         arguments: dict[str, Any] = {"kernel": KERNEL, "X": bank, "extend": path} | change
         with pytest.raises(tl.TreeletError, match=words):

@@ -269,7 +269,7 @@ def test_nested_parameters() -> None:
     assert changed.get_params()["k2__kernel__kernel__kernel__gamma"] == 2
     assert kernel.get_params()["k1__sigma"] == 2.0
     with pytest.raises(
-        tl.errors.ParameterError, match=messages.no_parameter("Gaussian", "width", known="'kernel', 'sigma'")
+        tl.errors.ParameterError, match=messages.no_parameter("Sum", "k1__width", known="'k1__kernel', 'k1__sigma'")
     ):
         kernel.set_params(k1__width=1)
 
@@ -314,7 +314,7 @@ def test_named_parts() -> None:
         ),
         (
             lambda: tl.Sum(a=A).set_params(a__mu=1),
-            "SubsetTree has no parameter 'mu'. The parameters are 'lam', 'max_depth'",
+            "Sum has no parameter 'a__mu'. The parameters are 'a__lam', 'a__max_depth'",
         ),
         (
             lambda: A.set_params(lam__x=1),
@@ -479,7 +479,7 @@ def test_a_distance_is_no_kernel() -> None:
     ):
         with pytest.raises((TypeError, tl.TreeletError)):
             make()
-    with pytest.raises(tl.errors.KernelOverflowError, match=messages.DOES_NOT_FIT_FLOAT64):
+    with pytest.raises(tl.errors.KernelOverflowError, match=messages.TOO_LARGE_FOR_FLOAT64):
         tl.SubsetTree(lam=1).distance()([binary(12), "(A x)"])
     with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("kernel", messages.A_KERNEL, of="Distance")):
         tl.kernels.Distance("sst")  # type: ignore[arg-type]

@@ -230,7 +230,7 @@ def test_normalized_values_far_beyond_float64_are_exact() -> None:
 def test_overflow_is_an_error_and_normalized_values_stay_right(kernel: tl.kernels.Kernel) -> None:
     large = binary(11)
     examples = [large, tl.Tree("A", [large, tl.Tree("B", ["x"])]), tl.Tree.parse("(B x)")]
-    with pytest.raises(tl.errors.KernelOverflowError, match="example.* " + SMALLER_LAM):
+    with pytest.raises(tl.errors.KernelOverflowError, match="for item.* is too large for a float64.* " + SMALLER_LAM):
         kernel(examples)
     with pytest.raises(tl.errors.KernelOverflowError):
         kernel.diag(examples)

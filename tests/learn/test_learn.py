@@ -517,16 +517,23 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
         ({"C": "1"}, wrong_parameter("C")),
         ({"multi_class": "all"}, wrong_parameter("multi_class", one_of("ovr", "ovo"), of="KernelSVC", got="'all'")),
         ({"class_weight": "even"}, wrong_parameter("class_weight")),
-        ({"class_weight": {"verb": 2}}, wrong_parameter("class_weight", messages.A_POSITIVE_WEIGHT_PER_CLASS)),
-        ({"class_weight": {"deed": -1}}, wrong_parameter("class_weight", messages.A_POSITIVE_WEIGHT_PER_CLASS)),
+        (
+            {"class_weight": {"verb": 2}},
+            f"{wrong_parameter('class_weight', messages.CLASS_WEIGHTS)}.*"
+            + messages.not_a_class("verb", "'deed', 'relation' and 'thing'"),
+        ),
+        (
+            {"class_weight": {"deed": -1}},
+            f"{wrong_parameter('class_weight', messages.CLASS_WEIGHTS)}.*" + messages.weight_of_class("deed", "-1"),
+        ),
         ({"kernel": "rbf"}, wrong_parameter("kernel", messages.A_KERNEL_OR_PRECOMPUTED, got="'rbf'")),
         (
             {"kernel": tl.SubsetTree},
-            wrong_parameter("kernel", messages.A_KERNEL_OR_PRECOMPUTED, got="<class .*instead"),
+            wrong_parameter("kernel", messages.A_KERNEL_OR_PRECOMPUTED, got="the class SubsetTree instead"),
         ),
-        ({"kernel": tl.SubsetTree}, messages.kernel_object("SubsetTree")),
-        ({"kernel": "sst"}, wrong_parameter("kernel", got="'sst'") + messages.kernel_object("SubsetTree")),
-        ({"kernel": "PT"}, wrong_parameter("kernel", got="'PT'") + messages.kernel_object("PartialTree")),
+        ({"kernel": tl.SubsetTree}, messages.kernel_class("SubsetTree")),
+        ({"kernel": "sst"}, wrong_parameter("kernel", got="'sst'") + messages.short_kernel_name("SubsetTree")),
+        ({"kernel": "PT"}, wrong_parameter("kernel", got="'PT'") + messages.short_kernel_name("PartialTree")),
         ({"kernel": "subset tree"}, messages.kernel_object("SubsetTree")),
         (
             {"kernel": "precompute"},
@@ -602,11 +609,13 @@ def test_names_of_parameters_reach_through_wrappers() -> None:
     named = tl.Sum(syntax=tl.On("tree", tl.SubsetTree().normalized()), length=tl.On("length", tl.Linear()))
     machine = tl.KernelSVC(named)
     with pytest.raises(
-        tl.errors.ParameterError, match=messages.unknown_parameter("lamda", messages.THE_KERNEL_WITHIN_HAS_LAM)
+        tl.errors.ParameterError,
+        match=messages.unknown_parameter("kernel__syntax__lamda", messages.THE_KERNEL_WITHIN_HAS_LAM),
     ):
         machine.set_params(kernel__syntax__lamda=0.2)
     with pytest.raises(
-        tl.errors.ParameterError, match=messages.unknown_parameter("factor", messages.MADE_WITH_A_FACTOR)
+        tl.errors.ParameterError,
+        match=messages.unknown_parameter("kernel__length__factor", messages.MADE_WITH_A_FACTOR),
     ):
         machine.set_params(kernel__length__factor=0.1)
     for unsaid in (tl.KernelSVC(), tl.KernelSVC(tl.SubsetTree())):
@@ -804,10 +813,16 @@ def test_a_warning_about_examples_without_common_fragments():
         model.predict(["(S (A a))", "(Module (Pass x))"])
     with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(3, 3, labels)):
         model.predict(["(Module (Pass x))"] * 3)
-    with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(1, 1, "as the training data")):
+    with pytest.warns(
+        tl.errors.TreeletWarning,
+        match=messages.nothing_in_common(1, 1, "as the training data and was read with the same options"),
+    ):
         model.predict(["(A (B (S x)))"])
     vectors = tl.KernelSVC(tl.Linear()).fit([[1.0, 0.0], [2.0, 0.0]], [0, 1])
-    with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(1, 1, "as the training data")):
+    with pytest.warns(
+        tl.errors.TreeletWarning,
+        match=messages.nothing_in_common(1, 1, "as the training data and was read with the same options"),
+    ):
         vectors.predict([[0.0, 1.0]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 import treelet as tl
 from conftest import binary, round_trip, run_python, signed
 from messages import learn as messages
-from messages.common import CUT_SHORT, cannot_be, wrong_parameter
+from messages.common import CUT_SHORT, cannot_be, does_not_exist, wrong_parameter
 from treelet.learn import CompressedModel
 from treelet.learn.encoding import BANKS, register
 from treelet.learn.persist import MAGIC, PREFIX, VERSION
@@ -274,7 +274,7 @@ def refused(content: bytes, path: Path) -> str:
 def test_errors_say_what_and_what_to_do(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m.treelet"
     assert messages.NOT_A_MODEL in refused(b"", path)
-    assert messages.NOT_A_MODEL in refused(b"(S (NP x))\n" * 100, path)
+    assert messages.TREES_INSTEAD_OF_A_MODEL in refused(b"(S (NP x))\n" * 100, path)
     assert messages.NOT_A_MODEL in refused(b"PK\x03\x04" + content, path)
     for length in (1, 7, 20, 63, len(content) // 2, len(content) - 1):
         assert CUT_SHORT in refused(content[:length], path)
@@ -286,7 +286,7 @@ def test_errors_say_what_and_what_to_do(content: bytes, tmp_path: Path) -> None:
     newer = refused(rebuilt(header, data, version=VERSION + 1), path)
     assert messages.of_format(VERSION + 1) in newer
     assert messages.UPGRADE_TREELET in newer
-    with pytest.raises(tl.errors.FileError, match=cannot_be("read")):
+    with pytest.raises(tl.errors.FileError, match=does_not_exist()):
         tl.load(tmp_path / "nowhere")
 
 
@@ -616,7 +616,7 @@ def test_files_without_a_card_and_wrong_ones(tmp_path: Path) -> None:
     tl.save(tl.load(file), file)
     assert tl.learn.card(file)["training"] is None
     file.write_text("(A a)")
-    with pytest.raises(tl.learn.ModelFileError, match=messages.NOT_A_MODEL):
+    with pytest.raises(tl.learn.ModelFileError, match=messages.TREES_INSTEAD_OF_A_MODEL):
         tl.learn.card(file)
 
 

@@ -20,7 +20,7 @@ def error(line: str) -> str:
 
 
 def not_found(name: object) -> str:
-    return error(f"{name}: cannot be opened (No such file or directory).\n")
+    return error(f"{name}: the file does not exist. Check the name and the current folder.\n")
 
 
 def no_format_for(name: str, suffix: str) -> str:
@@ -50,7 +50,7 @@ PROBABILITY_IS_FOR_CLASSIFIERS = "--probability applies to classifiers only, but
 SCORES_OR_PROBABILITY = "--scores and --probability exclude each other."
 MODEL_WITHOUT_PROBABILITIES = "The model was trained without probabilities. Train it with --probability."
 SMALLER_LAM_OPTION = "a smaller --lam"
-USE_A_FILE = "or --output K.npy for a file"
+USE_A_FILE = "or write the result to a file with --output K.npy"
 SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
 ONE_STANDARD_INPUT = "BANK and QUERY are both standard input (-)."
 
@@ -72,16 +72,17 @@ def internal_error(what: str) -> str:
 MODEL_OF_A_MATRIX = "fitted to a precomputed kernel matrix, so it cannot predict from examples"
 PREDICTS_NOTHING = "the file contains a KernelMatrix, which cannot predict"
 NO_LABEL_WAS_SEEN = "None of the labels occur in the training data"
-ALL_TARGETS_ARE_0 = "the examples have no labels, because all targets are 0."
-EXAMPLES_WITHOUT_LABELS = "the examples have no labels"
+ALL_TARGETS_ARE_0 = "the examples have no class labels, because all targets are 0."
+EXAMPLES_WITHOUT_LABELS = "the examples have no class labels"
 NO_EXAMPLES = "the file contains no examples."
 NOT_A_MODEL = "the file is not a treelet model"
+TREES_INSTEAD_OF_A_MODEL = "the file contains trees, not a saved model. Pass a model written by treelet train first."
 ONE_TREE_EACH = "the model needs exactly one tree per example."
 NO_TREES = "no trees"
 LINE_WITHOUT_QID = "this line has no qid:N, but others do. Give every line a query, or none."
 ONLY_LINE_WITH_QID = "this line has a qid:N, but others do not. Give every line a query, or none."
 NO_TREES_TO_WRITE = "The document has no trees, and the format"
-DOES_NOT_FIT_FLOAT64 = "does not fit a float64"
+TOO_LARGE_FOR_FLOAT64 = "is too large for a float64"
 NO_MODEL_WRITTEN = ". No model was written.\n"
 INTERRUPTED_EARLY = f"treelet: interrupted: No setting was finished{NO_MODEL_WRITTEN}"
 
@@ -140,9 +141,9 @@ def result_takes(size: str) -> str:
 
 # --- commands -----------------------------------------------------------------------------------------------------
 
-WRITE_A_TREE_IN_BRACKETS = "Write a tree in brackets"
-NO_TREE_TO_SEARCH = "the file contains no trees. Pass a file with at least one tree."
-ONLY_ONE_TREE = "the file contains only 1 tree. Pass a QUERY, or a file with at least two trees."
+WRITE_A_TREE_IN_BRACKETS = "is neither a tree in brackets nor an existing file. Write a tree such as "
+NO_TREE_TO_SEARCH = "the file contains no trees. treelet nearest needs at least "
+ONLY_ONE_TREE = "the file contains only 1 tree. treelet nearest needs at least 2 trees, or 1 tree and a QUERY."
 UNLIKE_THE_BANK = "treelet: warning: 1 of 1 queries has no fragment in common with any tree of BANK."
 FOREST_AS_LATEX = "a forest cannot be drawn as LaTeX."
 TOO_LARGE_TO_DRAW = "but the limit is 400 together."

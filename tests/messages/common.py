@@ -14,7 +14,7 @@ TRUE_OR_FALSE = "True or False"
 
 def wrong_parameter(name: str, must_be: str = "", *, of: str = "", got: str = "") -> str:
     """A parameter has an invalid value. `must_be` describes the valid values."""
-    owner = f" of {of}" if of else r"( of \S+)?"
+    owner = f" of {of}" if of else r"( of \S+( \([^)]*\))?)?"
     return f"'{name}' parameter{owner} must be {must_be}" + (f".*Got {got}" if got else "")
 
 
@@ -29,7 +29,10 @@ def at_least(number: int) -> str:
 
 def at_most(neighbors: int, *, without_itself: bool = False) -> str:
     """The number of neighbors is limited. `without_itself`: an example is not its own neighbor."""
-    return f"at most {neighbors}, the number of {'other ' if without_itself else ''}examples to search"
+    if without_itself:
+        others = "1 other" if neighbors == 1 else f"{neighbors} others"
+        return f"at most {neighbors}, because each of the {neighbors + 1} examples has only {others}"
+    return f"at most {neighbors}, the number of examples to search"
 
 
 def number_in(interval: str) -> str:
@@ -54,6 +57,16 @@ def cannot_be(done: str, name: str = "", reason: str = "") -> str:
     return (f"{name}: " if name else "") + f"cannot be {done}" + (rf" \({reason}" if reason else "")
 
 
+def does_not_exist(name: str = "") -> str:
+    """A file to read does not exist."""
+    return (f"{name}: " if name else "") + "the file does not exist. Check the name and the current folder."
+
+
+def folder_does_not_exist(name: str = "") -> str:
+    """A file cannot be written, because its folder does not exist."""
+    return (f"{name}: " if name else "") + "cannot be written, because the folder .* does not exist. Create the folder"
+
+
 def needs_package(package: str, *, what: str = "", extra: str = "") -> str:
     """An optional package is missing. `extra` is the extra of treelet that installs the package."""
     return f"{what}.*(needs?|requires?) {package}" + (rf".*pip install 'treelet\[{extra}\]'" if extra else "")
@@ -64,12 +77,17 @@ def needs_package(package: str, *, what: str = "", extra: str = "") -> str:
 
 def value_of(first: int, second: int | None = None) -> str:
     """The reported kernel value: of one example with itself, or of two examples."""
-    return f"example {first} with itself" if second is None else f"examples {first} and {second}"
+    return f"item {first} with itself" if second is None else f"items {first} and {second}"
 
 
 def more_than_memory(limit: str) -> str:
-    """A matrix needs more bytes than the `memory` parameter allows."""
+    """A step of an estimator needs more bytes than the `memory` parameter allows."""
     return f"more than the {limit}( bytes?)? of memory="
+
+
+def more_than_memory_limit(limit: str) -> str:
+    """The result of `gram` needs more bytes than the `memory` parameter allows."""
+    return rf"more than the memory limit of {limit} bytes? \(memory=\)"
 
 
 # --- examples -----------------------------------------------------------------------------------------------------
@@ -84,8 +102,9 @@ def needs_a_kernel(function: str, got: str) -> str:
 
 def nothing_to_search(function: str, got: int) -> str:
     """There are too few examples to search for neighbors."""
-    needed = "at least 2 examples in X, or Q" if got else "at least one example in X"
-    return f"X has {got} examples?, but {function} needs {needed}"
+    if got:
+        return f"X has 1 example, but {function} needs at least 2 examples in X, or at least 1 example in X and queries"
+    return rf"X is empty: {function} needs at least one example in X\."
 
 
 PUT_IT_IN_A_LIST = "[Pp]ut it in a list"
@@ -105,7 +124,7 @@ def left_out(count: str, of: str, first: str = "") -> str:
 
 def item_is(number: int, kind: str, problem: str = "") -> str:
     """An item of a collection has a type that cannot be used."""
-    return f"[Ii]tem {number} is an? {kind}{problem}"
+    return rf"[Ii]tem {number} is an? {kind}( \(.*\))?{problem}"
 
 
 def tree_beyond_limit(number: int, problem: str, limit: dict[str, int]) -> str:

@@ -5,10 +5,13 @@ from __future__ import annotations
 CLIENT_OR_DEVICE = "client= and device='emulated' cannot be combined"
 INSTALL_CUPY = r"pip install 'treelet\[cuda\]'"
 USE_THE_CPU = "device='cpu'"
-NEEDS_CUPY = rf"needs CuPy\. Install it with {INSTALL_CUPY}, or use {USE_THE_CPU}\. The import failed: "
+NEEDS_CUPY = (
+    rf"needs CuPy, which (is not installed|cannot be imported \(.*\))\. "
+    rf"Install it with {INSTALL_CUPY}, or use {USE_THE_CPU}\."
+)
 MEMORY_IS_FOR_CUDA = "device_memory= requires device='cuda'"
 NO_GPU_FOUND = r"needs an NVIDIA GPU, but CuPy does not find one \(.*\)\. Use device='cpu'\."
-SCALE_THE_FEATURES_DOWN = "does not fit a float64. Scale the features down"
+SCALE_THE_FEATURES_DOWN = "is too large for a float64. Scale the features down"
 BYTES_OF_VALUES = "is full: the values take .* bytes"
 MEMORY_OPTION_IS_FOR_CUDA = "--device-memory requires --device cuda"
 

@@ -22,7 +22,7 @@ A_NAME_INSTEAD_OF_A_TEXT = (
     r"looks like the name of a file, but a string must contain the source itself\. Pass pathlib\.Path\("
 )
 A_SOURCE_IS_NEEDED = "A string, bytes, a path or an open file is needed, but got "
-A_TEXT_INSTEAD_OF_A_NAME = r"^'\(A \(B x\)\).{1,80}: cannot be opened .*A file name is needed here\. .*StringIO"
+A_TEXT_INSTEAD_OF_A_NAME = r"^'\(A \(B x\)\).{1,80} is not the name of a file\. .*StringIO"
 AS_A_NUMPY_ARRAY = " as a NumPy array"
 OTHER_ENCODING_ON_THE_COMMAND_LINE = (
     "not UTF-8 text. If the file has another encoding, name the encoding (--encoding latin-1)"
@@ -90,9 +90,10 @@ def not_closed(missing: int) -> str:
 
 def read_as(format: str, since: str) -> str:
     """An error in a file whose format was guessed names the guess and its reason."""
-    return f"The file was read as {format}, because {since}."
+    return f"The file was read as '{format}', because {since}."
 
 
+USE_FORMAT = r" For another format, use format=\."
 CHOOSE_A_FORMAT = " To choose another format, use format= with one of "
 LOOKS_LIKE_NO_OTHER_FORMAT = read_as("brackets", "it does not look like any other format") + CHOOSE_A_FORMAT
 
@@ -105,7 +106,7 @@ SAY_LABEL_COLUMN_OPTION = f"{WHICH_LABELS}. Choose the label column with --label
 SAY_LABEL_COLUMN = rf"{WHICH_LABELS}\. Choose the label column with label_column=\."
 SEVERAL_COLUMNS_OF_TREES = r"several columns contain trees\. Choose the tree column with tree_column=\."
 NO_COLUMN_OF_TREES = r"no column contains trees, which begin with '\('"
-NO_LABELS = "have no labels"  # in the error of a command
+NO_LABELS = "have no class labels"  # in the error of a command
 QUOTE_COMMAS = "Put a tree that contains commas in quotes: "
 NOT_CSV = "this is not valid CSV "
 A_TAB_IS_NEEDED = "Separate label and tree by a tab, not by a space"
@@ -235,4 +236,4 @@ NAME_ANOTHER_ENCODING = r"\. Name another encoding"
 
 NUL_IN_A_NAME = r"^'a\\x00b\.(npy|zarr)' is not a valid file name: it contains a NUL character\."
 SURROGATE_IN_A_NAME = r"^'\\ud800\.(npy|zarr)' is not a valid file name: it contains a lone surrogate\."
-BYTES_AS_A_NAME = r"A file name must be a string or a path\. Got b'a\.npy' instead\. Decode|^The 'out' parameter must be .* Got (b'a\.npy'|a bytes)"
+BYTES_AS_A_NAME = r"A file name must be a string or a path\. Got b'a\.npy' instead\. Decode|^The 'out' parameter of gram must be .* Got (b'a\.npy'|a bytes)"

@@ -11,11 +11,16 @@ OUT_SHARES_MEMORY = "Got an array that shares memory with the examples instead"
 
 
 def wrong_out(shape: str, got: str) -> str:
-    """The whole message, as plain text: an array that cannot take the result, or a wrong file name."""
+    """The whole message, as plain text: an array that cannot take the result."""
     return (
-        f"The 'out' parameter must be a writable float64 or float32 array of shape {shape} with contiguous, non-overlapping "
-        f"rows, or a path ending in .npy or .zarr. Got {got} instead."
+        f"The 'out' parameter of gram must be a writable float64 or float32 array of shape {shape} with contiguous, "
+        f"non-overlapping rows. Got {got} instead."
     )
+
+
+def neither_array_nor_path(got: str) -> str:
+    """The whole message, as plain text: a wrong file name or another object."""
+    return f"The 'out' parameter of gram must be an array or a path ending in .npy or .zarr. Got {got} instead."
 
 
 OUT_IS_FOR_VALUES_ONLY = "Omit Y and out="
@@ -28,7 +33,7 @@ COMPLEX_VECTORS = "cannot be multiplied by complex vectors"
 
 def does_not_fit(value: str, dtype: str) -> str:
     """A kernel value is too large for the type of the matrix."""
-    return f"{value} does not fit a {dtype}"
+    return f"{value} is too large for a {dtype}"
 
 
 USE_FLOAT64 = r"\. Use dtype='float64' or kernel\.normalized\(\)\."

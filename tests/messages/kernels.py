@@ -7,7 +7,7 @@ from treelet.checks import article
 # --- parameters ---------------------------------------------------------------------------------------------------
 
 A_KERNEL = "a kernel"
-A_KERNEL_OR_A_NUMBER = "only with a kernel or a number. Got "
+A_KERNEL_OR_A_NUMBER = "only with a kernel or a number. Got (None|an? )"
 FIXED_OR_TWO_NUMBERS = "'fixed' or two numbers"
 NO_FRAGMENTS_WITH_A_TERMINAL_FACTOR = r"listed only if terminal_factor is 1\. Got PartialTree\("
 TEMPERATURE_TOO_SMALL = "The temperature 1e-320 is so small that only the best tree is left"
@@ -29,9 +29,9 @@ def theta_length(parameters: int) -> str:
 # --- values -------------------------------------------------------------------------------------------------------
 
 NOT_EQUAL_ONE_BY_ONE = "one by one"
-DOES_NOT_FIT_FLOAT64 = "does not fit a float64"
+TOO_LARGE_FOR_FLOAT64 = "is too large for a float64"
 USE_NORMALIZED = "normalized"
-SCALE_THE_FEATURES = " does not fit a float64. Scale the features down"
+SCALE_THE_FEATURES = " is too large for a float64. Scale the features down"
 IS_NEGATIVE = " is negative, so it has no logarithm"
 UNLIKE_THE_SLOW_DEFINITION = "slow definition"
 
@@ -166,7 +166,7 @@ def bad_vector(word: str) -> str:
 # --- tagged sequences ---------------------------------------------------------------------------------------------
 
 TAG_WITH_A_SLASH = "a tag is a string without slashes"
-LOOKS_LIKE_SLASHES = "this looks like word/tag .*format='slashes'"
+LOOKS_LIKE_SLASHES = "this looks like word/tag with one sentence per line. Read it with format='slashes'"
 
 
 def not_word_and_tag(place: str, token: str) -> str:

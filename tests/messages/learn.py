@@ -21,12 +21,30 @@ def columns(last: int) -> str:
     return f"ints from 0 to {last}"
 
 
-A_POSITIVE_WEIGHT_PER_CLASS = r"a dict from the classes \('deed', 'relation', 'thing'\) to positive numbers"
+CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbers"
 
 
 def kernel_object(name: str) -> str:
-    """The name of a kernel, or its class, was passed instead of an object."""
-    return rf".* Did you mean {name}\(\)(\?|, with parentheses\?)"
+    """The name of a kernel was passed instead of an object."""
+    return rf".* Did you mean {name}\(\)\?"
+
+
+def short_kernel_name(name: str) -> str:
+    """The name of a kernel on the command line was passed, where it stands for a normalized kernel."""
+    return rf".* Did you mean {name}\(\)\.normalized\(\)\?"
+
+
+def kernel_class(name: str) -> str:
+    """The class of a kernel was passed instead of an object."""
+    return rf".*Got the class {name} instead\. Did you mean {name}\(\), with parentheses\?"
+
+
+def not_a_class(label: str, classes: str) -> str:
+    return rf"'{label}' is not a class of y\. The classes are {classes}\."
+
+
+def weight_of_class(label: str, weight: str) -> str:
+    return rf"The weight of the class '{label}' is {weight}\."
 
 
 def unknown_parameter(name: str, hint: str = "") -> str:
@@ -34,7 +52,7 @@ def unknown_parameter(name: str, hint: str = "") -> str:
     return f"no parameter '{name}'{hint}"
 
 
-THE_KERNEL_WITHIN_HAS_LAM = r"\. Did you mean 'lam'\?$"
+THE_KERNEL_WITHIN_HAS_LAM = r"\. Did you mean 'kernel__syntax__lam'\?$"
 MADE_WITH_A_FACTOR = r"\. Multiply by a number to add a factor: 1\.0 \* kernel\."
 
 
@@ -81,12 +99,16 @@ def lengths_differ(examples: int, name: str, values: int) -> str:
 
 def missing_value(name: str, example: int, missing: int = 1) -> str:
     """An array beside X has no value for an example; `missing` of them, if more than one."""
-    return f"{name} has no value for example {example}" + (rf" \({missing} missing in total\)" if missing > 1 else "")
+    count = "1 missing value" if missing == 1 else f"{missing} missing values"
+    return (
+        rf"{name}\[{example}\] is missing \(None or NaN; {count} in total\)\. "
+        f"Remove the examples without a value from X(, y)? and {name}"
+    )
 
 
 def infinite_value(name: str, example: int) -> str:
     """An array beside X has an infinite value."""
-    return rf"{name} is infinite for example {example} \(\d+ infinite in total\)\. Remove such examples"
+    return rf"{name}\[{example}\] is infinite \(\d+ infinite values? in total\)\. Remove such examples from X"
 
 
 COMPLEX_VALUES = r"contains complex numbers \(complex128\)\. Pass real numbers"
@@ -107,19 +129,22 @@ NOT_CLASSES = r"y does not contain classes \(.*\)\. Pass one string, int or bool
 def continuous_values(value: str, example: int) -> str:
     """A classifier got numbers to predict."""
     return (
-        rf"y contains continuous values, such as {value} for example {example}, but KernelSVC predicts classes\. "
-        "Use KernelSVR or RLS"
+        rf"y contains numbers that are not whole, such as y\[{example}\] = {value}, but KernelSVC predicts classes\. "
+        r"To predict numbers, use KernelSVR or RLS\. To predict classes, pass one class label per example\."
     )
 
 
-Y_IS_NOT_NUMBERS = r"y must contain one number per example\. Got values of the type "
+Y_IS_NOT_NUMBERS = r"y must contain one number per example\. Got (the string '.*'|an? \w+) for y\[\d+\] instead\."
 Y_HAS_NO_OUTPUTS = "y has no columns: pass at least one value per example"
-QID_OF_WRONG_TYPE = r"qid must contain numbers or strings\. Got an? \w+ for example \d"
+QID_OF_WRONG_TYPE = r"qid must contain numbers or strings\. Got an? \w+ for qid\[\d\] instead"
 
 
 def one_class_only(label: str) -> str:
     """All examples have one label."""
-    return f"y contains only one class, {label}: a classifier needs at least two"
+    return (
+        f"y contains only the class {label}, but KernelSVC needs at least two classes. "
+        "Check y, or add examples of another class"
+    )
 
 
 def too_few_for_probabilities(labels: str) -> str:
@@ -131,12 +156,15 @@ ALL_WEIGHTS_ZERO = "All values of sample_weight are 0"
 
 
 def negative_weight(got: str, example: int) -> str:
-    return f"sample_weight must contain numbers of at least 0. Got {got} for example {example}"
+    return rf"sample_weight must contain numbers of at least 0\. Got {got} for sample_weight\[{example}\] instead"
 
 
-NEEDS_QID = r"qid is missing: a ranker needs the group \(sentence or query\) of each example\. Pass qid="
-QID_IS_NEEDED = r"qid is missing: candidates are compared within their groups\. Pass qid="
-VOTED_NEEDS_QID = "qid is missing: with prediction='voted', predict needs the group of each example"
+NEEDS_QID = (
+    r"qid is missing: (RankSVM|RankRLS|VotedPerceptron|a ranker) needs the sentence or query of each example, "
+    r"for example fit\(X, y, qid="
+)
+QID_IS_NEEDED = r"qid is missing: candidates are compared only within a sentence or query\. Pass the sentence or query"
+VOTED_NEEDS_QID = "qid is missing: with prediction='voted', predict needs the sentence or query of each example"
 
 
 def not_a_ranker(estimator: str) -> str:
@@ -167,7 +195,7 @@ def nothing_in_common(examples: int, all_examples: int, labels: str = "") -> str
 
 
 def labels_differ(trained: str, here: str) -> str:
-    return rf"as the training data \(labels in training: {trained}; here: {here}\)"
+    return rf" Frequent node labels in training: {trained}; here: {here}"
 
 
 # --- given matrices -----------------------------------------------------------------------------------------------
@@ -197,7 +225,10 @@ def other_column(number: int, name: str, fitted: str) -> str:
 # --- what a model can do ------------------------------------------------------------------------------------------
 
 FITTED_WITHOUT_PROBABILITIES = "This KernelSVC was fitted without probabilities"
-PROBABILITIES_ARE_OFF = r"predict_proba of this KernelSVC is not available\. Fit it with probability=True"
+PROBABILITIES_ARE_OFF = (
+    r"This KernelSVC was (fitted|created) without probabilities, so predict_proba is not available\. "
+    r"Create it with KernelSVC\(probability=True\)"
+)
 FIT_AGAIN = (
     r"needs the eigendecomposition, which copies, pickles and model files do not contain\. Fit the estimator again"
 )
@@ -259,7 +290,7 @@ def too_large_for_libsvm(value: str) -> str:
 
 def score_overflow(example: int) -> str:
     """A score is too large for a float64."""
-    return f"example {example} .*smaller lam"
+    return f"The score of item {example} is too large for a float64.*smaller lam"
 
 
 def sketch_overflow(tree: int) -> str:
@@ -344,6 +375,7 @@ def cannot_be_in_a_model(kind: str) -> str:
 CANNOT_BECOME_THE_TYPE = "cannot be converted to"
 OTHER_CONTENT_THAN_ITS_TYPE = "contains values that do not fit"
 NOT_A_MODEL = "the file is not a treelet model"
+TREES_INSTEAD_OF_A_MODEL = "the file contains trees, not a saved model. Read it with treelet.read_trees."
 INVALID_MODEL = "the checksum is correct, but the content is invalid"
 WORD_VECTORS_MISSING = "word vectors are missing"
 ALTERED = "the model was altered"

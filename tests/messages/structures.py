@@ -9,7 +9,7 @@ import re
 ROWS_ONLY = "has one dimension, so it is indexed by rows only. Got 2 indices"
 CANNOT_BE_SET = "cannot be set, because .* immutable"
 BAD_LABEL = "[Ll]abel"
-BAD_CHILD = "Child 0 of the node 'D' must be a Tree or a string. Got an int instead: 5"
+BAD_CHILD = r"Child 0 of the node 'D' must be a Tree or a string\. Got 5 \(an int\) instead\."
 BRACKETS_AS_A_LABEL = (
     r"'\(S \(A a\)\)' is not a label. Use Tree.parse to read a tree in brackets, or treelet.formats.escape"
 )
@@ -21,7 +21,10 @@ def children_must_be_a_list(remedy: str) -> str:
 
 def escape_label(label: str) -> str:
     """A label that contains a bracket or white space."""
-    return rf"The label '{re.escape(label)}' contains white space or a bracket. Use treelet.formats.escape\(text\)"
+    return (
+        rf"The node label '{re.escape(label)}' contains (white space|a bracket|white space and a bracket)\. "
+        r"Write it as '.*', or use treelet\.formats\.escape"
+    )
 
 
 def is_indexed_by(kind: str, got: str = "") -> str:
@@ -40,6 +43,11 @@ def too_many_nodes(limit: str) -> str:
 # --- collections --------------------------------------------------------------------------------------------------
 
 
+def one_tree(text: str) -> str:
+    """A bracketed string was passed instead of a collection."""
+    return rf"'{text}' is one tree, but a collection of trees is needed\. Put it in a list\."
+
+
 def collection_needed(items: str, got: str, remedy: str = "") -> str:
     """Something else than a collection of these items was passed; `got` includes the article."""
     return f"A collection of {items} is needed. Got {got}" + (f".*{remedy}" if remedy else "")
@@ -56,7 +64,7 @@ TEXT_IS_EMPTY = r"^The text is empty, but a tree such as '\(NP \(D the\) \(N cat
 
 def item_needed(number: int, kind: str, needed: str, remedy: str = "") -> str:
     """An item of a collection has another type; `kind` and `needed` include the article."""
-    return f"Item {number} is {kind}, but {needed} is needed.*{remedy}"
+    return rf"Item {number} is {kind}( \(.*\))?, but {needed} is needed.*{remedy}"
 
 
 def not_a_tree(text: str) -> str:
@@ -68,7 +76,8 @@ def plain_text(text: str) -> str:
     """A sentence was passed where a tree is needed."""
     return (
         rf"'{text}' is plain text, but a tree such as '\(NP \(D the\) \(N cat\)\)' is needed. "
-        "Parse the text first: with treelet.parsing.PCFG, .* NLTK trees, .* spaCy or stanza and treelet.cuts.dependency_trees"
+        "Parse the text first, for example with treelet.PCFG or an NLTK parser. For spaCy and stanza, use "
+        "treelet.cuts.dependency_trees"
     )
 
 
@@ -122,7 +131,7 @@ def row_lacks(row: int, column: str, has: str) -> str:
 
 
 def the_columns_are(names: str) -> str:
-    return f"The columns are {names}"
+    return f"The (columns are|only column is) {names}"
 
 
 def no_column(column: str, names: str = "", near: str = "") -> str:
@@ -158,12 +167,17 @@ EMPTY_TYPE = "link 0: The type of a link must not be empty or contain tabs or li
 LINK_FORM = r"link 0: A link must be \(position, position, type\). Got \(0, 1\) instead"
 HEAD_IS_NOT_A_NUMBER = r"a head must be an int\. Got '1' instead\."
 ITS_OWN_HEAD = r"a word cannot be its own head\. Give a root the head 0\."
-FOLLOWING_THE_HEADS = "the heads form a cycle through this word"
-CYCLE = f"{FOLLOWING_THE_HEADS}. Give one word of the cycle another head"
+FOLLOWING_THE_HEADS = "is part of a cycle of heads"
+CYCLE = f"{FOLLOWING_THE_HEADS}. Give one word of the cycle another head, or 0 for the root"
 
 
 def at_word(number: object, problem: str) -> str:
-    return f"word {number}: {problem}"
+    return rf"[Ww]ord {number} \('.*'\):? {problem}"
+
+
+def at_word_in_file(number: object, problem: str) -> str:
+    """The same in a file, as plain text."""
+    return f"word {number} {problem}"
 
 
 def one_per_word(what: str, words: str, got: str) -> str:

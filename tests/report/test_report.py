@@ -376,7 +376,7 @@ def test_values_and_ranks(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["test.tsv", "-o", "r.pdf"], "must end in .html"),
+        (["test.tsv", "-o", "r.pdf"], "--output of treelet explain must be a file name that ends in .html"),
         (["(A b)", "-o", "r.html"], "A report needs a file of trees, but TREES is a single tree."),
         (
             ["test.tsv", "-o", "r.html", "--class", "time"],

@@ -21,7 +21,15 @@ from hypothesis import strategies as st
 
 from definitions.dependency_forms import dependency_tree as definition
 from messages import structures as messages
-from messages.common import NOT_UTF8, PUT_IT_IN_A_LIST, SPLIT_IT, at, cannot_be, item_is, wrong_parameter
+from messages.common import (
+    NOT_UTF8,
+    PUT_IT_IN_A_LIST,
+    SPLIT_IT,
+    at,
+    does_not_exist,
+    item_is,
+    wrong_parameter,
+)
 from treelet import PartialTree, SubsetTree, Tree, Treebank, read_trees
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
 from treelet.draw import dependency_svg
@@ -224,7 +232,7 @@ def test_files(tmp_path: Path, name: str) -> None:
     out = io.StringIO()
     bank.write(out)
     assert out.getvalue() == TEXT
-    with pytest.raises(FileError, match=cannot_be("opened")):
+    with pytest.raises(FileError, match=does_not_exist()):
         read_conllu(tmp_path / "none.conllu")
 
 
@@ -259,7 +267,7 @@ def row(**changed: str) -> str:
         (
             "# c\n" + row() + row(id="2", head="3") + row(id="3", head="2"),
             3,
-            messages.at_word(2, messages.FOLLOWING_THE_HEADS),
+            messages.at_word_in_file(2, messages.FOLLOWING_THE_HEADS),
         ),
         (row(form=""), 1, messages.empty_column("FORM")),
         (row() + "\n# a comment\n\n" + row(), 4, messages.NO_WORDS),

@@ -264,7 +264,7 @@ def test_everything_that_holds_trees_is_taken() -> None:
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        (DOG, messages.collection_needed("trees", "one string", messages.PUT_IN_A_LIST)),
+        (DOG, messages.one_tree(re.escape(DOG))),
         (tl.Tree.parse(DOG), messages.collection_needed("trees", "one Tree", messages.PUT_IN_A_LIST)),
         (5, messages.collection_needed("trees", "an int", messages.PASS_A_LIST)),
         ({DOG, CAT}, messages.collection_needed("trees", "a set", messages.NO_ORDER)),

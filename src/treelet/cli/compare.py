@@ -79,6 +79,7 @@ def command(
 def read_argument(text: str, argument: str, reading: Reading) -> Tree:
     """Return the tree of an argument, which is a bracketed tree, ``@FILE``, or the name of a file."""
     from treelet.checks import plural
+    from treelet.printable import shortened
     from treelet.structures import Tree, read_trees
 
     if text.lstrip().startswith("("):
@@ -92,8 +93,13 @@ def read_argument(text: str, argument: str, reading: Reading) -> Tree:
     except FileError as error:
         if text.startswith("@") or name == "-":
             raise
-        hint = "Write a tree in brackets, for example '(NP (D the) (N apple))'."
-        raise FileError(f"{str(error).removesuffix('.')}. {hint}") from error
+        example = "'(NP (D the) (N apple))'"
+        if isinstance(error.__cause__, FileNotFoundError):
+            raise FileError(
+                f"{shortened(name)} is neither a tree in brackets nor an existing file. "
+                f"Write a tree such as {example}, or pass a file name."
+            ) from error
+        raise FileError(f"{error} Write a tree in brackets, for example {example}.") from error
     tree = bank[0] if len(bank) == 1 else None
     if tree is None:
         raise TreeError(f"{name}: the file must contain exactly one tree. Got {plural(len(bank), 'tree')} instead.")

@@ -94,6 +94,7 @@ def command(
     if top < 0:
         raise wrong_value("--top", "a whole number of at least 0", top)
     from treelet.corpora import diff
+    from treelet.corpora.corpus_diff import LEAST
     from treelet.printable import printable
     from treelet.structures import read_trees
 
@@ -102,6 +103,12 @@ def command(
     for file, own_format, own_column in files:
         options = replace(reading, format=own_format or reading.format).arguments(column=own_column or column)
         banks.append(read_trees(file, **options))
+        if len(banks[-1]) < LEAST:
+            count = "only 1 tree" if len(banks[-1]) else "no trees"
+            shown = "<stdin>" if file == "-" else file
+            raise ParameterError(
+                f"{shown}: the file contains {count}. treelet diff needs at least {LEAST} trees per file."
+            )
     difference = diff(
         banks[0],
         banks[1],

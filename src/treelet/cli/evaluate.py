@@ -112,7 +112,7 @@ def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[s
     truth = contents.needed_labels()
     if contents.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
         raise ParameterError(
-            f"{contents.file}: the examples have no labels, because all targets are 0. Write the class of each example as its target."
+            f"{contents.file}: the examples have no class labels, because all targets are 0. Write the class of each example as its target."
         )
     unseen = Unseen.of(truth, known)
     if unseen.all:

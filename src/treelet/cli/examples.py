@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 SHOWN = 5  # features
 
 
+ONLY_TREES = ("brackets", "lines", "conllu", "html", "xml", "python")
+"""Formats without a place for labels."""
+
+
 @dataclass(frozen=True)
 class Examples:
     """The contents of a file: named columns of trees, feature vectors and strings, and labels if there are any."""
@@ -39,12 +43,12 @@ class Examples:
         if not self.n:
             raise ParameterError(f"{self.file}: the file contains no examples.")
         if self.labels is None or not any(self.labels):
-            remedy = (
-                "Write one label, one tab and one tree per line."
-                if self.format == "tsv"
-                else f"The format {self.format!r} does not store labels. Use tsv (label<TAB>tree), svmlight_tk or kelp."
+            reason = f", because the format {self.format!r} stores only trees" if self.format in ONLY_TREES else ""
+            others = "" if self.format in ("svmlight_tk", "kelp") else ", or use svmlight_tk or kelp"
+            raise ParameterError(
+                f"{self.file}: the examples have no class labels{reason}. "
+                f"Write one example per line as label<TAB>tree in a .tsv file{others}."
             )
-            raise ParameterError(f"{self.file}: the examples have no labels. {remedy}")
         if "" in self.labels:
             number = self.labels.index("") + 1
             raise ParameterError(

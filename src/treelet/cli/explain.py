@@ -6,6 +6,7 @@ import json as json_format
 import shlex
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +19,7 @@ from treelet.cli.options import QUERY, JsonOrSummaryOption, ProgressOption, chec
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, TreeletError
 from treelet.printable import printable
 
 if TYPE_CHECKING:
@@ -45,7 +46,10 @@ def command(
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="OUT", help="Write a report on all trees of TREES to this file. The name must end in .html."
+            "--output",
+            "-o",
+            metavar="OUT",
+            help="Write a report on all trees of TREES to this file. The name must end in .html.",
         ),
         WRITTEN,
     ] = None,
@@ -79,7 +83,7 @@ def command(
         if value < 0:
             raise wrong_value(name, "a whole number of at least 0", value)
     if output is not None:
-        _check_report(output, data, class_name)
+        _check_report(output, data, class_name, model)
     from treelet.learn.persist import load_predictor
 
     check_device(computing)
@@ -103,9 +107,11 @@ def command(
         print("\n\n".join(map(_text, explanations)))
 
 
-def _check_report(output: str, data: str, class_name: str | None) -> None:
+def _check_report(output: str, data: str, class_name: str | None, model: str) -> None:
     if output == "-" or Path(output).suffix.lower() not in (".html", ".htm"):
-        raise ParameterError(f"{output}: the name of a report must end in .html.")
+        error = wrong_value("--output of treelet explain", "a file name that ends in .html", output)
+        hint = f" To explain the class {output!r}, use --class {output}." if _is_class(output, model) else ""
+        raise ParameterError(f"{error}{hint}")
     if class_name is not None:
         raise ParameterError(
             "--class and --output exclude each other, because a report covers all classes. Remove --class."
@@ -114,6 +120,15 @@ def _check_report(output: str, data: str, class_name: str | None) -> None:
         raise ParameterError(
             "A report needs a file of trees, but TREES is a single tree. Remove --output to explain the tree."
         )
+
+
+def _is_class(name: str, model: str) -> bool:
+    """Return whether the model in a file has a class of this name; False if the file cannot be read."""
+    from treelet.learn.persist import load_predictor
+
+    with suppress(TreeletError, AttributeError):  # AttributeError: the model is not a classifier
+        return name in class_names(load_predictor(model))
+    return False
 
 
 def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Examples:

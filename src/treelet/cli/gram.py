@@ -160,8 +160,14 @@ def _check_output(output: str) -> None:
         )
     folder = Path(output).parent
     if output != "-" and not os.access(folder, os.W_OK):  # checked first, because the computation may take hours
+        from treelet.formats.temporary import unwritable
+
         try:
-            reason = "permission denied" if folder.exists() else "no such folder"
+            if not folder.exists():
+                raise unwritable(output, FileNotFoundError(), Path(output))
+            reason = "permission denied"
+        except FileError:
+            raise
         except OSError as error:  # the name is too long, for example
             reason = str(error.strerror)
         raise FileError(f"{output}: cannot be written ({reason}).")

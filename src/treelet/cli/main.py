@@ -194,7 +194,10 @@ def _root(
     ] = False,
     traceback: Annotated[
         bool,
-        typer.Option("--traceback", help="Show the Python traceback of an error. The environment variable TREELET_TRACEBACK=1 does the same."),
+        typer.Option(
+            "--traceback",
+            help="Show the Python traceback of an error. The environment variable TREELET_TRACEBACK=1 does the same.",
+        ),
     ] = False,
 ) -> None:
     """Take the options that come before a command."""

@@ -87,10 +87,8 @@ def command(
     trees, places = _read(bank, reading)
     if len(trees) <= (query is None):
         count = f"only {plural(len(trees), 'tree')}" if len(trees) else "no trees"
-        remedy = (
-            "Pass a QUERY, or a file with at least two trees." if len(trees) else "Pass a file with at least one tree."
-        )
-        raise ParameterError(f"{bank}: the file contains {count}. {remedy}")
+        needed = "at least 2 trees, or 1 tree and a QUERY" if query is None else "at least 1 tree"
+        raise ParameterError(f"{bank}: the file contains {count}. treelet nearest needs {needed}.")
     queries, query_places = None, places
     if query is not None and query.lstrip().startswith("("):
         queries, query_places = Treebank([read_argument(query, "QUERY", reading)]), None

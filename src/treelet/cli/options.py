@@ -49,6 +49,13 @@ KERNELS = {
 }
 OPTION_NAMES = {"lam": "--lam", "mu": "--mu", "max_depth": "--max-depth", "leaves": "--leaves"}
 
+RANGES: dict[str, tuple[str, Callable[[float], bool]]] = {
+    "--lam": ("(0, 1]", lambda value: 0 < value <= 1),
+    "--mu": ("(0, 1]", lambda value: 0 < value <= 1),
+    "--C": ("(0, inf)", lambda value: value > 0),
+}
+"""Intervals of options with several numbers, in words and as a test."""
+
 LAM = "Decay in (0, 1]. st, sst: factor per production. pt: factor per skipped child. 1 disables the decay."
 MU = "Decay per node, in (0, 1]; pt only. 1 disables the decay."
 MEMORY = "Memory limit of the computation, without the trees themselves, e.g. 512MiB."
@@ -179,7 +186,7 @@ def one_of(option: str, value: str, choices: Sequence[str]) -> str:
         return known[value.lower()]
     from treelet.checks import in_words, suggestion
 
-    raise ParameterError(f"{wrong_value(option, in_words(list(choices)), value)}{suggestion(value, choices)}")
+    raise ParameterError(f"{wrong_value(option, in_words(map(repr, choices)), value)}{suggestion(value, choices)}")
 
 
 def items(option: str, text: str) -> list[str]:
@@ -192,12 +199,14 @@ def items(option: str, text: str) -> list[str]:
 
 def numbers(option: str, text: str, *, repeated: bool = False) -> list[float]:
     """Return the numbers of a text that are separated by commas, without duplicates unless `repeated`."""
+    interval, valid = RANGES.get(option, ("", lambda value: True))
+    wanted = f"a {'number in ' + interval if interval else 'finite number'}, or several separated by commas"
     try:
         values = [float(item) for item in items(option, text)]
     except ValueError:
-        raise wrong_value(option, "numbers separated by commas", text) from None
-    if not all(map(math.isfinite, values)):
-        raise wrong_value(option, "finite numbers", text)
+        raise wrong_value(option, wanted, text) from None
+    if not all(math.isfinite(value) and valid(value) for value in values):
+        raise wrong_value(option, wanted, text)
     return values if repeated else list(dict.fromkeys(values))
 
 
@@ -212,7 +221,8 @@ def kernel_from_options(
 ) -> Kernel:
     """Return the kernel that the options of a command describe. Omitted options have the defaults of the kernel."""
     if kernel.isdecimal() and "k" in getattr(current(), "options", ()):  # -k 3 was once --k 3 in treelet nearest
-        raise ParameterError(f"{wrong_value('--kernel', 'st, sst or pt', kernel)} Did you mean '--k {kernel}'?")
+        error = wrong_value("--kernel", "'st', 'sst' or 'pt'", kernel)
+        raise ParameterError(f"{error} Did you mean '--k {kernel}'?")
     name = one_of("--kernel", kernel, tuple(KERNELS))
     class_name, known = KERNELS[name]
     parameters: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}

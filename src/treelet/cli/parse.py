@@ -135,7 +135,10 @@ def command(
     ] = None,
     min_count: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Treat words seen N times or fewer as rare, and estimate unknown words from them; for --treebank.  [default: 1]"),
+        typer.Option(
+            metavar="N",
+            help="Treat words seen N times or fewer as rare, and estimate unknown words from them; for --treebank.  [default: 1]",
+        ),
     ] = None,
     drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Remove -NONE- elements; for --treebank.")] = False,
     drop_function_tags: Annotated[

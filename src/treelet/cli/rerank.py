@@ -99,7 +99,9 @@ def command(
     max_depth: Annotated[
         str,
         typer.Option(
-            "--depth", metavar="LIST", help="Values to try for the maximum fragment depth, in productions; none for no limit."
+            "--depth",
+            metavar="LIST",
+            help="Values to try for the maximum fragment depth, in productions; none for no limit.",
         ),
     ] = "none",
     logp: Annotated[

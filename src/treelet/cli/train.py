@@ -252,9 +252,6 @@ def _tried(kernel: str, lam: str | None, mu: str | None, C: str | None, grid: bo
     name = one_of("--kernel", kernel, tuple(KERNELS))
     options = {"lam": lam, "mu": mu, "C": C}
     tried = {key: numbers(f"--{key}", text) for key, text in options.items() if text is not None}
-    for value in tried.get("C", ()):
-        if value <= 0:
-            raise wrong_value("--C", "a number above 0", value)
     if grid:
         tried = {**{key: list(values) for key, values in DECAYS[name].items()}, "C": list(PRICES), **tried}
     return {**tried, "C": tried.get("C", [1.0])}

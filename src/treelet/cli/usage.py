@@ -14,6 +14,14 @@ from treelet.cli.wording import shown_name
 
 TYPES = {"integer": "a whole number", "int": "a whole number", "bool": "true or false", "number": "a number"}
 TYPES |= {"boolean": "true or false", "float": "a number"}
+EXAMPLES = {
+    "train": "For example: treelet train train.tsv -o model.treelet",
+    "gram": "For example: treelet gram trees.mrg -o K.npy",
+}
+"""Examples of the commands that have a required option, which the usage line does not show."""
+VALUES = {("train", "--output"): "model.treelet", ("gram", "--output"): "K.npy"}
+"""Example values of required options."""
+LONGEST = 60  # characters of a description in a message
 
 
 def is_usage_error(error: BaseException) -> bool:
@@ -31,8 +39,11 @@ def usage_message(error: Any, ctx: Any, args: Sequence[str]) -> str:
     if kind == "MissingParameter" and error.param is not None:
         name = shown_name(error.param)
         if error.param.param_type_name == "argument":
-            return f"The argument {name} is missing. {_usage(ctx)}"
-        return f"The option {name} is missing. Add {name} {error.param.metavar}."
+            example = EXAMPLES.get(ctx.info_name)
+            return f"The argument {name}{_described(error.param)} is missing. {example or _usage(ctx)}"
+        value = VALUES.get((ctx.info_name, name))
+        remedy = f"Add it, for example {name} {value}." if value else f"Add {name} {error.param.metavar}."
+        return f"The option {name} is missing. {remedy}"
     if kind == "BadOptionUsage":
         name = error.option_name
         if "not take" in error.format_message():
@@ -46,7 +57,7 @@ def usage_message(error: Any, ctx: Any, args: Sequence[str]) -> str:
         count = next(n for n in range(len(unexpected) + 1) if " ".join(unexpected[n:]) in extra[1])
         unexpected = unexpected[count:] or [extra[1]]
         fact = f"Unexpected argument{'s' if len(unexpected) > 1 else ''} {some_of(unexpected, 3)}."
-        return f"{fact} {_usage(ctx)} Put quotes around a tree or a name that contains spaces."
+        return f"{fact} Put quotes around a tree or a name that contains spaces. {_usage(ctx)}"
     if hasattr(ctx.command, "commands") and args:
         known = suggestion(args[0], ctx.command.commands)
         return f"{args[0]!r} is not a command of {command}.{known} Run {command} --help for the list of commands."
@@ -59,7 +70,7 @@ def _unknown_option(name: str, ctx: Any, args: Sequence[str]) -> str:
     if not name.startswith("--"):  # of -lam, only -l is reported
         name = next((arg.partition("=")[0] for arg in args if arg.startswith(name)), name)
     known = [option for parameter in ctx.command.params for option in _options(parameter)]
-    fact, root = f"{name} is not an option of {ctx.command_path}.", ctx.find_root()
+    fact, root = f"{name!r} is not an option of {ctx.command_path}.", ctx.find_root()
     if root is not ctx and any(name in _options(parameter) for parameter in root.command.params):
         return f"{fact} Write {name} before the command: {root.info_name} {name} {ctx.info_name}."
     return f"{fact}{suggestion(name, known)} Run {ctx.command_path} --help for the list of options."
@@ -95,4 +106,12 @@ def _value(parameter: Any, args: Sequence[str]) -> str | None:
 
 
 def _usage(ctx: Any) -> str:
-    return " ".join(ctx.get_usage().split()) + "."
+    """Return the usage line. It ends a message, without a period, so it can be copied."""
+    return " ".join(ctx.get_usage().split())
+
+
+def _described(parameter: Any) -> str:
+    """Return the first sentence of a parameter's help in parentheses, or an empty string if it is long."""
+    sentence = (getattr(parameter, "help", None) or "").split(". ")[0].split("  [")[0].removesuffix(".")
+    sentence = sentence.removesuffix(", in the same form")  # as the argument before it
+    return f" ({sentence[0].lower()}{sentence[1:]})" if 0 < len(sentence) <= LONGEST else ""

@@ -72,6 +72,8 @@ class OptionVocabulary(Vocabulary):
 
 def with_remedy(message: str, error: Exception, ctx: Any) -> str:
     """Return the message of an error. If one item of a named file is malformed, ``--skip-bad`` is added as the remedy."""
+    if type(error).__name__ == "TreesInsteadOfModelError":
+        return message.replace("Read it with treelet.read_trees.", _order_of_arguments(ctx))
     if not getattr(error, "one_of_many", False) or ctx.params.get("skip_bad", True):
         return message
     values = [value if isinstance(value, list | tuple) else [value] for value in ctx.params.values()]
@@ -79,3 +81,14 @@ def with_remedy(message: str, error: Exception, ctx: Any) -> str:
     if getattr(error, "source", None) not in files:
         return message
     return f"{message.removesuffix('.')}. Pass {options_of(ctx.command)['skip_bad']} to skip such items."
+
+
+def _order_of_arguments(ctx: Any) -> str:
+    """Return the remedy for a file of trees in the place of a model. If another argument is a model, swap the two."""
+    arguments = [parameter for parameter in ctx.command.params if parameter.param_type_name == "argument"]
+    values = [str(value) for parameter in arguments if (value := ctx.params.get(parameter.name)) is not None]
+    models = [value for value in values if value.endswith(".treelet")]
+    if not models:
+        return "Pass a model written by treelet train first."
+    others = [value for value in values if value not in models]
+    return f"Pass the model first: {' '.join([ctx.command_path, *models, *others])}."

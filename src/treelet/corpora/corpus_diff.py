@@ -259,7 +259,7 @@ def diff(
             f"Got {shortened(kernel)} instead."
         )
     kernel.validate()
-    resources = Resources.of(n_jobs, memory, progress=progress)
+    resources = Resources.of(n_jobs, memory, progress=progress, owner="diff")
     A, B = kernel.coerce(A), kernel.coerce(B)
     _check(A, B, paired)
     seed = seed_of(random_state)

@@ -155,9 +155,11 @@ class Cuda(Device):
         try:
             import cupy
         except ImportError as error:
+            absent = isinstance(error, ModuleNotFoundError) and error.name == "cupy"
+            problem = "is not installed" if absent else f"cannot be imported ({error})"
             raise TreeletError(
-                f"{keyword('device', 'cuda')} needs CuPy. Install it with pip install 'treelet[cuda]', or use "
-                f"{keyword('device', 'cpu')}. The import failed: {error}."
+                f"{keyword('device', 'cuda')} needs CuPy, which {problem}. "
+                f"Install it with pip install 'treelet[cuda]', or use {keyword('device', 'cpu')}."
             ) from None
         try:
             if cupy.cuda.runtime.getDeviceCount() < 1:

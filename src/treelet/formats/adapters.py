@@ -74,7 +74,10 @@ def _instead_of(item: object) -> str:
         return "Read a file with treelet.read_trees."
     if reader_of(item) is not None or (hasattr(item, "words") and hasattr(item, "heads")):
         return "Convert dependency parses with treelet.cuts.dependency_trees."
-    return "Pass a Tree, a bracketed string such as '(NP (D the))', an NLTK tree, a Python ast node, an XML element or None."
+    return (
+        "Pass a Tree, a bracketed string such as '(NP (D the))', an NLTK tree, a Python ast node or an XML element. "
+        "None stands for a missing tree."
+    )
 
 
 def walk(root: Node, adapter: Adapter) -> Iterator[tuple[Node, str, int]]:
@@ -208,8 +211,9 @@ def flatten(
             continue
         adapter = adapter_of(item)
         if adapter is None:
+            value = f" ({item!r:.60})" if isinstance(item, int | float) else ""
             raise InputTypeError(
-                f"Item {number} is {article(type(item).__name__)}, but a tree is needed. {_instead_of(item)}"
+                f"Item {number} is {article(type(item).__name__)}{value}, but a tree is needed. {_instead_of(item)}"
             )
         try:
             flat.add(adapter.root(item), adapter)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treelet.checks import plural
 from treelet.errors import FileError
-from treelet.formats.files import Source, open_source
+from treelet.formats.files import Source, open_source, unreadable
 
 REAL = "biuf"  # kinds of types that are real numbers
 
@@ -60,6 +60,8 @@ def read_array(path: Path) -> NDArray[Any]:
             header = read_header(stream)
             values = np.fromfile(stream, header.dtype, math.prod(header.shape))
     except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise unreadable(path, error) from error
         reason = getattr(error, "strerror", None) or error
         raise FileError(f"{path}: cannot be read as a NumPy array ({reason}).") from error
     return values.reshape(header.shape, order="F" if header.by_columns else "C")

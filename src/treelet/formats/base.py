@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from treelet.checks import check_integer, check_one_of, in_words, suggestion, wrong
 from treelet.errors import FormatError, ParameterError, TreeletWarning, TreeSizeError
-from treelet.formats.files import PathLike, Source, open_source, open_target, unpacked_name
+from treelet.formats.files import NOT_TEXT, PathLike, Source, open_source, open_target, unpacked_name
 from treelet.formats.format_options import OptionText, option_values, split_options
 from treelet.formats.tree_limits import TreeLimits
+from treelet.printable import shortened
 from treelet.vocabulary import keyword
 
 PARTS = ("labels", "vectors", "strings", "trees")
@@ -141,6 +142,17 @@ class Format:
 
 
 FORMATS: dict[str, Format] = {}
+ALIASES = {
+    "penn": "brackets",
+    "penn treebank": "brackets",
+    "bracket": "brackets",
+    "bracketed": "brackets",
+    "conll": "conllu",
+    "conll-u": "conllu",
+    "svmlight": "svmlight_tk",
+    "svm-light": "svmlight_tk",
+}
+"""Other names of formats, for suggestions."""
 
 
 def register(format: Format) -> Format:
@@ -162,7 +174,8 @@ def find_format(name: str | None, file: object = None) -> Format:
                 (candidate.name for candidate in FORMATS.values() if f".{name}".lower() in candidate.suffixes), None
             )
             hint = f" Files with this suffix have the format {by_suffix!r}." if by_suffix else ""
-            hint = hint or suggestion(str(name), FORMATS)
+            meant = ALIASES.get(str(name).lower())
+            hint = hint or (f" Did you mean {meant!r}?" if meant else suggestion(str(name), FORMATS))
             raise ParameterError(f"{error}{hint}") if hint else error
         return known
     return _by_suffix(file) or FORMATS["brackets"]
@@ -191,19 +204,43 @@ class FormatChoice(NamedTuple):
     format: Format
     why: str | None = None
     given: Mapping[str, Any] = MappingProxyType({})
+    by_name: bool = False
 
     def explained(self, error: FormatError, head: bytes) -> FormatError:
         """Return the error, extended by the detected format and by formats that would fit better."""
         if self.why is None or isinstance(error, TreeSizeError):
             return error
+        if NOT_TEXT in error.message:  # a new error, because the whole file is wrong and not one of its items
+            return FormatError(error.message, error.source, error.line, error.column)
         other = _by_content(head, but=self.format)
-        hint = (
-            f"{keyword('format', other[0].name)} may fit better, because {other[1]}."
-            if other
-            else f"To choose another format, use {keyword('format')} with one of {_names()}."
-        )
-        message = f"{_sentence(error.message)} The file was read as {self.format.name}, because {self.why}. {hint}"
+        problem = _sentence(error.message)
+        if other:
+            hint = f"{keyword('format', other[0].name)} may fit better, because {other[1]}."
+        elif self.by_name:
+            hint = f"For another format, use {keyword('format')}."
+            problem = _plain_text_problem(error, head) or problem
+        else:
+            hint = f"To choose another format, use {keyword('format')} with one of {_names()}."
+            problem = _plain_text_problem(error, head) or problem
+        message = f"{problem} The file was read as {self.format.name!r}, because {self.why}. {hint}"
         return FormatError(message, error.source, error.line, error.column)
+
+
+def plain_text(shown: str) -> str:
+    """Return the message for a text that is not a tree."""
+    return (
+        f"{shown} is plain text, but a tree such as '(NP (D the) (N cat))' is needed. Parse the text first, for example "
+        "with treelet.PCFG or an NLTK parser. For spaCy and stanza, use treelet.cuts.dependency_trees."
+    )
+
+
+def _plain_text_problem(error: FormatError, head: bytes) -> str:
+    """Return the message for a line of plain text in a file, or an empty string if the line is something else."""
+    lines = head.split(b"\n")
+    if "text outside brackets" not in error.message or not error.line or error.line > len(lines):
+        return ""
+    text = lines[error.line - 1].decode("utf-8", "replace").strip()
+    return "" if set(text) & set("()<>{}\t") else plain_text(shortened(text))
 
 
 def _sentence(text: str) -> str:
@@ -231,7 +268,8 @@ def choose_format(name: str | None, source: Source, options: Collection[str] = (
     if named is not None:
         sure = named.looks is None or named.looks(head) is not None or not head.strip()
         if seen is None or (sure and named.takes(options)):
-            return FormatChoice(named, None if sure else f"its name ends in {unpacked_name(source.name).suffix}")
+            why = None if sure else f"its name ends in {unpacked_name(source.name).suffix}"
+            return FormatChoice(named, why, by_name=True)
     if seen is not None:
         return FormatChoice(*seen)
     return FormatChoice(FORMATS["brackets"], "it does not look like any other format" if head.strip() else None)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import article, check_boolean, wrong
+from treelet.checks import article, check_boolean, in_words, wrong
 from treelet.errors import FormatError, TreeError
 from treelet.formats.base import Columns, Document, Format, register
-from treelet.formats.files import CHUNK, Source
+from treelet.formats.files import CHUNK, Source, not_text
 from treelet.formats.looks import end_of_tree, is_tree, opening_lines
 from treelet.vocabulary import keyword
 
@@ -28,12 +28,22 @@ def label_problem(label: object) -> str | None:
     if not label:
         return "empty"
     if not _FORBIDDEN.isdisjoint(label):
-        return f"{label[:40]!r}, with white space or a bracket in it"
+        return f"{label[:40]!r}, with {forbidden_characters(label)} in it"
     try:
         label.isascii() or label.encode()
     except UnicodeEncodeError:
         return f"{label[:40]!r}, which is not valid Unicode text"
     return None
+
+
+def forbidden_characters(label: str) -> str:
+    """Return the kinds of characters in a label that brackets do not allow, for a message."""
+    kinds = [
+        ("white space", any(letter in " \t\n\r\v\f" for letter in label)),
+        ("a bracket", "(" in label or ")" in label),
+        ("a NUL character", "\0" in label),
+    ]
+    return in_words([kind for kind, present in kinds if present], "and")
 
 
 class Reader:
@@ -156,6 +166,8 @@ class Reader:
         message = message.replace(
             'encoding="latin-1"', keyword("encoding", "latin-1")
         )  # the core knows Python's names only
+        if "NUL byte" in message:
+            message = not_text()
         return FormatError(message, self._source, line, column)
 
 

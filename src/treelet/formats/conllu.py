@@ -112,8 +112,14 @@ def _sentence(source: Source, after: int, rows: list[ConlluWord], lines: list[st
         if row.head == position:
             raise source.error(f"word {position} is its own head. Give a root the head 0.", row.line)
     if problem := heads_problem([row.head for row in rows]):
-        raise source.error(f"word {problem[0] + 1}: {problem[1]}", rows[problem[0]].line)
+        index, reason = problem
+        separator = " " if reason.startswith("this word ") else ": "
+        reason = reason.removeprefix("this word ")
+        raise source.error(f"word {index + 1}{separator}{reason}", rows[index].line)
     return ConlluSentence(tuple(rows), tuple(lines))
+
+
+CYCLE = "this word is part of a cycle of heads. Give one word of the cycle another head, or 0 for the root."
 
 
 def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
@@ -133,7 +139,7 @@ def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
             seen[here] = start
             here = cast("int", heads[here - 1])
         if here and seen[here] == start:
-            return here - 1, "the heads form a cycle through this word. Give one word of the cycle another head."
+            return here - 1, CYCLE
     return None
 
 

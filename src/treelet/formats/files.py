@@ -74,6 +74,23 @@ def checked_path(file: PathLike) -> Path:
 
 # --- reading ----------------------------------------------------------------------------------------------------
 
+NOT_TEXT = "the file contains a NUL byte, so it is not UTF-8 text."
+
+
+def not_text() -> str:
+    """Return the message for a file with a NUL byte: it is in UTF-16, packed in an unknown way, or not text at all."""
+    return (
+        f"{NOT_TEXT} If it is UTF-16, name the encoding ({keyword('encoding', 'utf-16')}). If it is compressed, only "
+        "gzip, xz and bzip2 are supported."
+    )
+
+
+def unreadable(name: object, error: Exception, verb: str = "read") -> FileError:
+    """Return the error for a file that cannot be opened or read, with the same words for every missing file."""
+    if isinstance(error, FileNotFoundError):
+        return FileError(f"{name}: the file does not exist. Check the name and the current folder.")
+    return FileError(f"{name}: cannot be {verb} ({getattr(error, 'strerror', None) or error}).")
+
 
 class ItemGuard:
     """Context manager around the reading of one item; see `Source.item`.
@@ -144,7 +161,7 @@ class Source:
             first, *others = chunk.split(b"\n")
             rest.append(first)
             if len(rest) > 1 and b"\0" in first:  # a line of megabytes may never end
-                raise self.error("the file contains a NUL byte, so it is not a text file.")
+                raise self.error(not_text())
             for other in others:
                 yield b"".join(rest).removesuffix(b"\r")
                 rest = [other]
@@ -298,12 +315,13 @@ def open_source(
     try:
         stream = opener(path, "rb")
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        hint = " Read the files in it one at a time." if isinstance(error, IsADirectoryError) else ""
-        reason = getattr(error, "strerror", None) or error
         if (name := str(path)).lstrip().startswith("("):
-            name = shortened(name)
-            hint = " A file name is needed here. To read trees from a string, pass io.StringIO(text) or use Treebank([...])."
-        raise FileError(f"{name}: cannot be opened ({reason}).{hint}") from error
+            raise FileError(
+                f"{shortened(name)} is not the name of a file. To read trees from a string, pass io.StringIO(text) or "
+                "use Treebank([...])."
+            ) from error
+        hint = " Read the files in it one at a time." if isinstance(error, IsADirectoryError) else ""
+        raise FileError(f"{unreadable(name, error, 'opened')}{hint}") from error
     with stream:
         unpacked = _unpacked(stream, stream) if opener is open else stream
         source = Source(unpacked, str(path), encoding, on_error)

@@ -49,6 +49,16 @@ def remove_stale(target: Path, folder: Path | None = None) -> None:
                         path.unlink()
 
 
+def unwritable(file: object, error: OSError, *places: Path) -> FileError:
+    """Return the error for a file that cannot be written. `places` are the file and its temporary names."""
+    folder = next((place.parent for place in places if not place.parent.exists()), None)
+    if isinstance(error, FileNotFoundError) and folder is not None:
+        return FileError(
+            f"{file}: cannot be written, because the folder {folder} does not exist. Create the folder first."
+        )
+    return FileError(f"{file}: cannot be written ({error.strerror or error}).")
+
+
 @contextmanager
 def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
     """Convert the system's errors about these places, or about no place, to errors that name the file."""
@@ -58,7 +68,7 @@ def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
         known = isinstance(error, FileError) or error.errno is None  # not raised by the system
         if known or not str(error.filename).startswith(("None", *map(str, places))):
             raise  # the error is about another file
-        raise FileError(f"{file}: cannot be written ({error.strerror or error}).") from error
+        raise unwritable(file, error, *places) from error
     except RuntimeError as error:  # raised by pathlib for a link that leads to itself
         if not str(error).startswith("Symlink loop"):
             raise

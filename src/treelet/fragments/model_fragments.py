@@ -80,7 +80,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     >>> abs(sum(fragment.share for fragment in explanation.fragments) + explanation.rest - explanation.score) < 1e-12
     True
     """
-    check_integer("limit", limit)
+    check_integer("limit", limit, of="explain")
     pair = isinstance(tree, tuple) and len(tree) == 2
     examples = list(tree) if pair else [tree]
     model = final_estimator(model)
@@ -187,8 +187,8 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     +0.4866  (N apple)
     -0.4866  (N pear)
     """
-    check_integer("n", n)
-    linear = resolve_output(model, output)
+    check_integer("n", n, of="top_fragments")
+    linear = resolve_output(model, output, of="top_fragments")
     heaviest: list[WeightedFragment] = []
     complete = exact = True
     for term in linear.listed:

@@ -75,7 +75,7 @@ def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -
     """
     check_integer("limit", limit, of="places")
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    check_has_fragments(inner)
+    check_has_fragments(inner, "places")
     pattern, whole = Treebank([fragment, tree])
     if pattern is None:
         raise InputTypeError(

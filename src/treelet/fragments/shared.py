@@ -94,9 +94,9 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     >>> shared.complete, shared.total()
     (True, 1.25)
     """
-    check_integer("limit", limit)
+    check_integer("limit", limit, of="shared_fragments")
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    check_is_listed(inner)
+    check_is_listed(inner, "shared_fragments")
     bank = inner.coerce([a, b])
     weights = bank.weights()
     weightings = NodeWeighting.of(weights.take(np.array([0]))), NodeWeighting.of(weights.take(np.array([1])))

@@ -93,7 +93,10 @@ def limits(limit: Any) -> dict[str, float]:
         pairs, size = (None, limit) if isinstance(limit, str) else (limit, None)
     if (pairs is None and size is None) or (pairs is not None and not is_number(pairs, 0)):
         raise wrong(
-            "limit", "a number of pairs, a string such as '2GiB', or a dict with 'pairs', 'bytes' or both", limit
+            "limit",
+            "a number of pairs, a string such as '2GiB', or a dict with 'pairs', 'bytes' or both",
+            limit,
+            of="gram",
         )
     checked = {} if pairs is None else {"pairs": float(pairs)}
-    return checked if size is None else {**checked, "bytes": float(parse_memory(size, "limit") or 0)}
+    return checked if size is None else {**checked, "bytes": float(parse_memory(size, "limit", of="gram") or 0)}

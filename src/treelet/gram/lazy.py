@@ -80,16 +80,19 @@ def lazy_gram(
             f"lazy_gram needs Dask, which cannot be imported ({error}). Install it with pip install 'treelet[dask]'."
         ) from None
     check_pairwise(kernel, "lazy_gram")
-    numbers, room = checked_dtype(dtype), Resources.of(memory=memory).memory
+    numbers = checked_dtype(dtype, of="lazy_gram")
+    room = Resources.of(memory=memory, owner="lazy_gram").memory
     X = kernel.coerce(X)
     Y = None if Y is None else kernel.coerce(Y)
     shape = len(X), len(X if Y is None else Y)
     try:
         cut = normalize_chunks(chunks, shape, dtype=numbers)
     except (ValueError, TypeError) as error:
-        raise wrong("chunks", f"chunk sizes of dask.array for the shape {shape} ({error})", chunks) from None
+        raise wrong(
+            "chunks", f"chunk sizes of dask.array for the shape {shape} ({error})", chunks, "lazy_gram"
+        ) from None
     if Y is None and cut[0] != cut[1]:
-        raise wrong("chunks", "the same for rows and columns, because Y is omitted", chunks)
+        raise wrong("chunks", "the same for rows and columns, because Y is omitted", chunks, "lazy_gram")
     shipment = Shipment(kernel, X, Y, room)
     name, held = f"kernel-values-{shipment.token}", f"examples-{shipment.token}"
     tasks: dict[Any, Any] = {held: shipment}

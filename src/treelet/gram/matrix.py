@@ -146,9 +146,9 @@ def gram(
            [0. , 0.4]], dtype=float32)
     """
     check_pairwise(kernel, "gram")
-    resources = Resources.of(n_jobs, memory, device, device_memory, client, progress)
+    resources = Resources.of(n_jobs, memory, device, device_memory, client, progress, owner="gram")
     numbers = FLOAT if out is None and isinstance(dtype, str) and dtype == "float64" else checked_dtype(dtype, out)
-    check_boolean("resume", resume)
+    check_boolean("resume", resume, of="gram")
     if isinstance(out, str | os.PathLike):
         checked_path(out)
     if extend is not None:
@@ -169,7 +169,7 @@ def gram(
             return matrix
         if resume:
             wanted = f"a path ending in {in_words(SUFFIXES)}, because of {keyword('resume', True)}"
-            raise wrong("out", wanted, out, got=None if out is None else shortened(out))
+            raise wrong("out", wanted, out, of="gram", got=None if out is None else shortened(out))
         if out is None:
             matrix = executor.new_matrix(job)
             return matrix  # noqa: RET504  # a CuPy array on a device

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_boolean, check_integer, is_number, plural, wrong
+from treelet.checks import check_boolean, check_integer, is_number, wrong
 from treelet.device.launching import functions_of
 from treelet.errors import ParameterError
 from treelet.gram.best import (
@@ -134,8 +134,9 @@ def nearest(
            [0.  , 0.  , 0.  ]])
     """
     check_pairwise(kernel, "nearest")
-    check_boolean("graph", graph)
-    index = Index(kernel, X, Resources.of(n_jobs, memory, device, device_memory, client, progress))
+    check_boolean("graph", graph, of="nearest")
+    resources = Resources.of(n_jobs, memory, device, device_memory, client, progress, owner="nearest")
+    index = Index(kernel, X, resources)
     return (index.graph if graph else index.nearest)(Q, k, threshold)
 
 
@@ -249,24 +250,29 @@ class Index:
     def _queries(self, Q: Any | None) -> Any | None:
         """Return the coerced queries, or raise an error if there are no examples to search."""
         if len(self) - (Q is None) < 1:
-            needed = "at least 2 examples in X, or Q" if Q is None else "at least one example in X"
-            raise ParameterError(f"X has {plural(len(self), 'example')}, but {self.name} needs {needed}.")
+            needed = "at least one example in X"
+            if Q is None:
+                needed = "at least 2 examples in X, or at least 1 example in X and queries in Q"
+            problem = "X has 1 example, but" if len(self) else "X is empty:"
+            raise ParameterError(f"{problem} {self.name} needs {needed}.")
         return None if Q is None else self.kernel.coerce(Q)
 
     def _count(self, Q: Any | None, k: int | None) -> int:
         searched = len(self) - (Q is None)
         if k is None:
             return min(DEFAULT_K, searched)
-        check_integer(self.count, k)
+        check_integer(self.count, k, of=self.name)
         if k > searched:
-            other = "other " if Q is None else ""
-            raise wrong(self.count, f"at most {searched}, the number of {other}examples to search", k)
+            why = "the number of examples to search"
+            if Q is None:
+                others = "1 other" if searched == 1 else f"{searched:,} others"
+                why = f"because each of the {len(self):,} examples has only {others}"
+            raise wrong(self.count, f"at most {searched}, {why}", k, of=self.name)
         return int(k)
 
-    @staticmethod
-    def _check_threshold(threshold: float | None, optional: bool = True) -> None:
+    def _check_threshold(self, threshold: float | None, optional: bool = True) -> None:
         if not is_number(threshold) and not (optional and threshold is None):
-            raise wrong("threshold", "a number", threshold, optional=optional)
+            raise wrong("threshold", "a number", threshold, of=self.name, optional=optional)
 
 
 def _each_piece(

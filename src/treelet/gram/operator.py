@@ -76,7 +76,8 @@ def operator(
     check_pairwise(kernel, "operator")
     from scipy.sparse.linalg import LinearOperator
 
-    products = Products(kernel, X, Y, Resources.of(n_jobs, memory, device, device_memory, progress=progress))
+    resources = Resources.of(n_jobs, memory, device, device_memory, progress=progress, owner="operator")
+    products = Products(kernel, X, Y, resources)
     back = products.times if Y is None else products.transposed_times
     return LinearOperator(
         products.plan.shape, matvec=products.times, rmatvec=back, matmat=products.times, rmatmat=back, dtype=np.float64

@@ -79,7 +79,7 @@ def reduce(
             "The 'function' parameter of reduce must be callable as function(rows, columns, values). "
             f"Got {shortened(function)} instead."
         )
-    resources = Resources.of(n_jobs, memory, device, device_memory, progress=progress)
+    resources = Resources.of(n_jobs, memory, device, device_memory, progress=progress, owner="reduce")
     job = Job(kernel, kernel.coerce(X), None if Y is None else kernel.coerce(Y))
     executor = executor_for(resources)
     plan = executor.plan(job, buffers=1)

@@ -27,16 +27,16 @@ Take = Callable[[slice, slice, Matrix], object]
 """Receives rows, columns and the values of these cells."""
 
 
-def checked_dtype(dtype: DTypeLike, out: Any = None) -> np.dtype[Any]:
+def checked_dtype(dtype: DTypeLike, out: Any = None, *, of: str = "gram") -> np.dtype[Any]:
     """Return float64 or float32. An `out` array has its own dtype, which must agree with `dtype`."""
     try:
         wanted = np.dtype(dtype)
     except TypeError:
         wanted = np.dtype(object)
     if dtype is None or wanted not in DTYPES:
-        raise wrong("dtype", "'float64' or 'float32'", dtype)
+        raise wrong("dtype", "'float64' or 'float32'", dtype, of)
     if isinstance(out, np.ndarray) and wanted != DTYPES[0] and wanted != out.dtype:
-        raise wrong("dtype", f"{out.dtype}, the dtype of 'out'", dtype)
+        raise wrong("dtype", f"{out.dtype}, the dtype of 'out'", dtype, of)
     return out.dtype if isinstance(out, np.ndarray) and out.dtype in DTYPES else wanted
 
 
@@ -49,18 +49,27 @@ def allocated(shape: Shape, dtype: np.dtype[Any], limit: int | None) -> Values:
     """Return a new array, or raise an error if its size exceeds the limit."""
     needed = dtype.itemsize * shape[0] * shape[1]
     if limit is not None and needed > limit:
-        raise ParameterError(_too_large(shape, dtype, f"the {plural(limit, 'byte')} of {keyword('memory')}"))
+        larger = f"a larger {keyword('memory')}"
+        if dtype == DTYPES[0] and needed // 2 <= limit:
+            remedy = f"{_half_size()}, {larger}, or {keyword('out', 'K.npy')} for a file"
+        else:
+            remedy = f"{larger}, or write the result to a file with {keyword('out', 'K.npy')}"
+        limit_text = f"the memory limit of {plural(limit, 'byte')} ({keyword('memory')})"
+        raise ParameterError(_too_large(shape, needed, limit_text, remedy))
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):  # ValueError: more than any machine can address
-        raise NotEnoughMemoryError(_too_large(shape, dtype, "the available memory", "fewer examples")) from None
+        half = [_half_size()] if dtype == DTYPES[0] else []
+        remedy = in_words(["fewer examples", *half, f"{keyword('out', 'K.npy')} for a file"])
+        raise NotEnoughMemoryError(_too_large(shape, needed, "the available memory", remedy)) from None
 
 
-def _too_large(shape: Shape, dtype: np.dtype[Any], limit: str, *remedies: str) -> str:
-    """Return the message about a result of more bytes than the limit, with all remedies."""
-    needed = dtype.itemsize * shape[0] * shape[1]
-    half = [f"{keyword('dtype', 'float32', of='treelet.gram')} for half the size"] if dtype == DTYPES[0] else []
-    remedy = in_words([*remedies, *half, f"{keyword('out', 'K.npy')} for a file"])
+def _half_size() -> str:
+    return f"{keyword('dtype', 'float32', of='treelet.gram')} for half the size"
+
+
+def _too_large(shape: Shape, needed: int, limit: str, remedy: str) -> str:
+    """Return the message about a result of more bytes than the limit."""
     return f"The result of {shape[0]:,} x {shape[1]:,} values takes {needed:,} bytes, more than {limit}. Use {remedy}."
 
 
@@ -73,11 +82,10 @@ def checked_out(out: Any, shape: Shape, examples: Iterable[Any]) -> Values:
     if problem is None and any(isinstance(data, np.ndarray) and np.may_share_memory(out, data) for data in examples):
         problem = "an array that shares memory with the examples"
     if problem is not None:
-        wanted = (
-            f"a writable float64 or float32 array of shape {shape} with contiguous, non-overlapping rows, "
-            f"or a path ending in {in_words(SUFFIXES)}"
-        )
-        raise wrong("out", wanted, out, got=problem)
+        wanted = f"an array or a path ending in {in_words(SUFFIXES)}"
+        if isinstance(out, np.ndarray):
+            wanted = f"a writable float64 or float32 array of shape {shape} with contiguous, non-overlapping rows"
+        raise wrong("out", wanted, out, of="gram", got=problem)
     checked: Values = out
     return checked
 

@@ -345,6 +345,7 @@ class Scale(WrappedKernel):
     """
 
     _tunable = ("factor",)
+    _name_in_messages = "Scale (factor * kernel)"
 
     def __init__(self, factor: float, kernel: Kernel, *, factor_bounds: Bounds = FACTORS) -> None:
         self.factor = factor

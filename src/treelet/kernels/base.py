@@ -120,7 +120,7 @@ class Kernel(Tunable, Tabled, Pairwise):
                 if name not in known and isinstance(before.get("kernel"), Kernel) and before["kernel"]._takes(name):
                     name, rest = "kernel", key  # for example k.normalized().set_params(lam=0.2)
                 if name not in known:
-                    raise self._no_parameter(name, before)
+                    raise self._no_parameter(name, before, type(self).__name__)
                 if rest:
                     nested.setdefault(name, {})[rest] = value
                 else:
@@ -131,28 +131,46 @@ class Kernel(Tunable, Tabled, Pairwise):
                     raise ParameterError(
                         f"The {name!r} parameter of {owner} is not a kernel, so it has no parameter {unknown!r}."
                     )
+                for key in inner:
+                    getattr(self, name)._check_name(key, type(self).__name__, f"{name}__")
                 getattr(self, name).set_params(**inner)
             self.validate()
         return self
 
-    def _no_parameter(self, name: str, params: dict[str, Any]) -> ParameterError:
-        """Return the error for an unknown name. `params` are the kernel's own parameters."""
-        owner = type(self).__name__
+    def _check_name(self, key: str, owner: str, prefix: str) -> None:
+        """Raise `ParameterError` if a name does not exist. `owner` and `prefix` complete the name that the user wrote."""
+        params = self.get_params(deep=False)
+        name, _, rest = key.partition("__")
+        wrapped = params.get("kernel")
+        if name not in params and isinstance(wrapped, Kernel) and wrapped._takes(name):
+            wrapped._check_name(key, owner, prefix)
+        elif name not in params:
+            raise self._no_parameter(name, params, owner, prefix)
+        elif rest and isinstance(params[name], Kernel):
+            params[name]._check_name(rest, owner, f"{prefix}{name}__")
+
+    def _no_parameter(self, name: str, params: dict[str, Any], owner: str, prefix: str = "") -> ParameterError:
+        """Return the error for an unknown name. `params` are the kernel's own parameters.
+
+        `owner` is the class that the user called, and `prefix` is the part of the name before `name`.
+        """
         inner = {key: value for key, value in params.items() if isinstance(value, Kernel)}
-        nested = [f"'{key}__{name}'" for key, value in inner.items() if value._takes(name)]
+        nested = [f"'{prefix}{key}__{name}'" for key, value in inner.items() if value._takes(name)]
         if nested:
-            return ParameterError(f"{owner} has no parameter {name!r}. Use {in_words(nested)}.")
+            return ParameterError(f"{owner} has no parameter '{prefix}{name}'. Use {in_words(nested)}.")
         if name == "factor":
             return ParameterError(
-                f"{owner} has no parameter {name!r}. Multiply by a number to add a factor: 1.0 * kernel."
+                f"{owner} has no parameter '{prefix}{name}'. Multiply by a number to add a factor: 1.0 * kernel."
             )
         names, wrapped = list(params), params.get("kernel")
         while isinstance(wrapped, Kernel):  # its parameters are set without a prefix
             names += [own for own in wrapped._parameter_names() if own not in names]
             wrapped = getattr(wrapped, "kernel", None)
-        message = no_parameter(owner, name, names)
+        message = no_parameter(owner, name, names, prefix)
         examples = [
-            f"'{key}__{value._parameter_names()[0]}'" for key, value in inner.items() if value._parameter_names()
+            f"'{prefix}{key}__{value._parameter_names()[0]}'"
+            for key, value in inner.items()
+            if value._parameter_names()
         ]
         if "kernel" not in params and examples and not message.endswith("?"):
             message += f" Put the name of an inner kernel before its parameter, for example {examples[0]}."

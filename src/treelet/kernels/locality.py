@@ -138,13 +138,18 @@ class Locality(SequenceKernel):
         for window in windows:
             if not is_integer(window, 1):
                 raise wrong(
-                    "window", "an int of at least 1, or a dict of such ints by type", self.window, of="Locality"
+                    "window",
+                    "an int of at least 1, or a dict from feature types to such ints",
+                    self.window,
+                    of="Locality",
                 )
         for factor in [] if self.weights is None else self._factors().values():
             if not is_number(factor, 0):
-                raise wrong("weights", "None or a dict of numbers of at least 0 by type", self.weights, of="Locality")
+                raise wrong(
+                    "weights", "None or a dict from feature types to numbers of at least 0", self.weights, of="Locality"
+                )
             if not in_range(factor):
-                wanted = f"None or a dict by type of numbers that are 0 or between {LEAST:g} and {MOST:g}"
+                wanted = f"None or a dict from feature types to numbers that are 0 or between {LEAST:g} and {MOST:g}"
                 raise wrong("weights", wanted, self.weights, of="Locality")
 
     def _factors(self) -> Mapping[str, float]:

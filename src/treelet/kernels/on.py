@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from treelet.checks import wrong
+from treelet.checks import some_of, wrong
+from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
 from treelet.kernels.values import check_inner
-from treelet.structures.table import Name, Names, Table
+from treelet.structures.table import Name, Names, RowTypeError, Table
 
 
 def is_column(value: Any) -> bool:
@@ -84,8 +85,28 @@ class On(Kernel):
         return names[0] if len(names) == 1 else tuple(names)
 
     def coerce(self, X: Any) -> Table:
-        table = Table.from_any(X)
+        table = self._table(X)
         table.coerced(self._where, self._coerce_column)
+        return table
+
+    def _table(self, X: Any) -> Table:
+        """Return the examples as a table that has the columns of this kernel. Errors name a remedy."""
+        try:
+            table = Table.from_any(X)
+        except RowTypeError as error:
+            raise InputTypeError(
+                f"{error.fact}, but On needs a dict from column names to values, such as {{{self.names[0]!r}: tree}}. "
+                "For plain trees, use the kernel without On."
+            ) from None
+        for name in self.names:
+            if name not in table and table.names:
+                try:
+                    table.column(name)
+                except ParameterError as error:
+                    if not str(error).endswith(some_of(table.names) + "."):  # another remedy is already named
+                        raise
+                    remedy = f"Use On({table.names[0]!r}, ...), or add the column {name!r}."
+                    raise ParameterError(f"{error} {remedy}") from None
         return table
 
     def with_cached_index(self, X: Any) -> Table:

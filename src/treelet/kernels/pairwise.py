@@ -222,16 +222,16 @@ class Pairwise(ABC):
         from treelet.gram.tiles import Job
 
         job = Job(self, self.coerce(X), None if Y is None else self.coerce(Y))
-        return cost_of(job, Resources.of(n_jobs, memory))
+        return cost_of(job, Resources.of(n_jobs, memory, owner="cost"))
 
 
 def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.float64) -> Exception:
     """Return the error for a value that does not fit a float64 or a float32."""
-    where = f"example {row} with itself" if row == column else f"examples {row} and {column}"
-    fact = f"The value of {kernel!r} for {where} does not fit a {np.dtype(dtype)}"
+    where = f"item {row} with itself" if row == column else f"items {row} and {column}"
+    fact = f"The value of {kernel!r} for {where} is too large for a {np.dtype(dtype)}"
     if dtype != np.float64:
         return KernelOverflowError(f"{fact}. Use {keyword('dtype', 'float64')} or {current().normalized}.")
     return KernelOverflowError(
-        f"{fact}: self-values grow exponentially with the size of the example. "
+        f"{fact}: such values grow exponentially with the size of an item. "
         f"Use a smaller {keyword('lam')}, or {current().normalized}, which never overflows."
     )

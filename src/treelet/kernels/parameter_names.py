@@ -14,8 +14,10 @@ from treelet.errors import InputTypeError
 SYNONYMS = {"λ": "lam", "decay": "lam", "decay_factor": "lam", "decay_rate": "lam"}
 
 
-def meant(name: str, known: Iterable[str]) -> str:
+def meant(name: str, known: Iterable[str], prefix: str = "") -> str:
     """Return a question that names the closest known parameter, with a space before, or an empty string.
+
+    The prefix stands before the suggested name.
 
     Python reserves the word ``lambda``, so every way to avoid it leads to ``lam``.
 
@@ -25,10 +27,11 @@ def meant(name: str, known: Iterable[str]) -> str:
     names = list(known)
     plain = name.strip("_").lower()
     synonym = "lam" if get_close_matches(plain, ["lambda"], cutoff=0.75) else SYNONYMS.get(plain)
-    return f" Did you mean {synonym!r}?" if synonym in names else suggestion(name, names)
+    hint = f" Did you mean {synonym!r}?" if synonym in names else suggestion(name, names)
+    return hint.replace("'", f"'{prefix}", 1)
 
 
-def no_parameter(owner: str, name: str, known: Iterable[str]) -> str:
+def no_parameter(owner: str, name: str, known: Iterable[str], prefix: str = "") -> str:
     """Return the message for an unknown name: the closest parameter if there is one, else all of them.
 
     >>> no_parameter("SubsetTree", "lambda_", ["lam", "leaves"])
@@ -37,11 +40,16 @@ def no_parameter(owner: str, name: str, known: Iterable[str]) -> str:
     "SubsetTree has no parameter 'sigma'. The parameters are 'lam', 'leaves'."
     >>> no_parameter("Linear", "degree", [])
     "Linear has no parameter 'degree'. Linear takes no parameters."
+    >>> no_parameter("KernelSVC", "lambda", ["lam", "leaves"], prefix="kernel__")
+    "KernelSVC has no parameter 'kernel__lambda'. Did you mean 'kernel__lam'?"
     """
     names = list(known)
-    listed = f"The {'parameters are' if len(names) > 1 else 'only parameter is'} {some_of(names)}."
-    hint = meant(name, names) or f" {listed if names else f'{owner} takes no parameters.'}"
-    return f"{owner} has no parameter {name!r}.{hint}"
+    listed = (
+        f"The {'parameters are' if len(names) > 1 else 'only parameter is'} {some_of(prefix + own for own in names)}."
+    )
+    none = "This kernel takes no parameters." if prefix else f"{owner} takes no parameters."
+    hint = meant(name, names, prefix) or f" {listed if names else none}"
+    return f"{owner} has no parameter '{prefix}{name}'.{hint}"
 
 
 def with_suggestions(init: Callable[..., None]) -> Callable[..., None]:

@@ -111,8 +111,8 @@ def first_place(bad: NDArray[np.bool_], begin: int, halves: bool) -> tuple[int, 
 
 
 def examples(row: int, column: int) -> str:
-    """Return the names of two examples for an error message."""
-    return f"example {row} with itself" if row == column else f"examples {row} and {column}"
+    """Return the numbers of two examples for an error message."""
+    return f"item {row} with itself" if row == column else f"items {row} and {column}"
 
 
 def check_values(kernel: Kernel, out: Matrix, begin: int, halves: bool) -> None:

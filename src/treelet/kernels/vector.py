@@ -54,7 +54,7 @@ class VectorEvaluator(Evaluator):
                 place = first_place(~np.isfinite(out), begin, halves)
         if place is not None:
             raise KernelOverflowError(
-                f"The value of {self.kernel!r} for {examples(*place)} does not fit a float64. Scale the features down."
+                f"The value of {self.kernel!r} for {examples(*place)} is too large for a float64. Scale the features down."
             )
 
     def on(self, device: Device) -> Evaluator:

@@ -42,7 +42,7 @@ EXECUTION = ("device", "device_memory")
 """Parameters that model files do not store, because another machine may not have the device."""
 
 SHORT_NAMES = {"st": "Subtree", "sst": "SubsetTree", "pt": "PartialTree"}
-"""Kernel classes by their names on the command line, for suggestions."""
+"""Kernel classes by their names on the command line, for suggestions. The command line normalizes them."""
 
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
@@ -109,7 +109,7 @@ def _kernel_suggestion(kernel: Any, *others: str) -> str:
     if not isinstance(kernel, str):
         return ""
     if kernel.lower() in SHORT_NAMES:
-        return f" Did you mean {SHORT_NAMES[kernel.lower()]}()?"
+        return f" Did you mean {SHORT_NAMES[kernel.lower()]}().normalized()?"
     complete = {
         name: cls
         for name, cls in known_kernels().items()
@@ -173,8 +173,12 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         """
         kernel, own = default_kernel() if self.kernel is None else self.kernel, self.get_params(deep=False)
         for name in params:
-            if name.partition("__")[0] not in own:
+            first, _, rest = name.partition("__")
+            if first not in own:
                 raise ParameterError(self._unknown_parameter(name, own, kernel))
+            inner = params.get("kernel", kernel)
+            if first == "kernel" and rest and isinstance(inner, Kernel):
+                inner._check_name(rest, type(self).__name__, "kernel__")
         with unchanged_on_error(self, *params.values()):
             if self.kernel is None and any(name.startswith("kernel__") for name in params):
                 self.kernel = kernel
@@ -274,8 +278,11 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                 f"{_sentence(self._smaller)}"
             ) from None
 
+    _least_examples = "at least one example"
+    """The smallest number of examples that a fit needs, for messages."""
+
     def _no_examples(self) -> ParameterError:
-        return ParameterError(f"X is empty: {type(self).__name__} needs at least one example.")
+        return ParameterError(f"X is empty: {type(self).__name__} needs {self._least_examples}.")
 
     def _refuse(self, name: str, wanted: str) -> ParameterError:
         return wrong(name, wanted, getattr(self, name), of=self)

@@ -207,7 +207,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         check_integer("n_features", self.n_features, of=self, optional=True, most=2**31)
         check_integer("size", self.size, of=self, most=2**31)
         check_boolean("progress", self.progress, of=self)
-        count_threads(self.n_jobs)
+        count_threads(self.n_jobs, of=self)
         for name in ("kernel", "n_features"):
             if self.model is not None and getattr(self, name) is not None:
                 raise self._refuse(name, "None if there is a model")
@@ -252,7 +252,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         data = self._coerced(self.kernel_, X)
         if self.__dict__.get("_counters") is None:
             self._counters = counters(self.kernel_, self.fragments_, self.part_)
-        roots, threads, unit = Roots(data), count_threads(self.n_jobs), self.norm == "l2"
+        roots, threads, unit = Roots(data), count_threads(self.n_jobs, of=self), self.norm == "l2"
         blocks, order = [], []
         for kernel_term, columns, counter in self._counters:
             factors = None if unit else row_factors(roots, kernel_term)
@@ -390,7 +390,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         kernel = self._own_kernel()
         inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
         try:
-            check_has_fragments(inner)
+            check_has_fragments(inner, "FragmentFeatures")
         except (InputTypeError, ParameterError):
             raise self._refuse("kernel", f"one of {FRAGMENTS}, normalized or not, with n_features=") from None
         assert self.n_features is not None
@@ -400,7 +400,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         self._check_parameters()
         counter, inner, normalized = self._hashed()
         rows, crowded = counter.rows(
-            self._coerced(inner, X), unit=normalized or self.norm == "l2", threads=count_threads(self.n_jobs)
+            self._coerced(inner, X), unit=normalized or self.norm == "l2", threads=count_threads(self.n_jobs, of=self)
         )
         if crowded:
             warnings.warn(

@@ -19,7 +19,7 @@ from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
 from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import FRAGMENTS, NodeWeighting, SearchResult, has_fragments
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.linear_output import LinearOutput, resolve_output, weights_of
+from treelet.learn.linear_output import LinearOutput, compressed_model, resolve_output, weights_of
 from treelet.learn.model import CompressedModel
 from treelet.learn.terms import GraphTerm, KernelTerm, Roots, linear_parts
 from treelet.structures import Tree, Treebank
@@ -184,7 +184,7 @@ def check_finite(rows: Rows) -> Rows:
     if not np.isfinite(rows.data).all():
         bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
         raise KernelOverflowError(
-            f"The number of fragments of example {bad} does not fit a float64. Use a smaller {keyword('lam')}."
+            f"The number of fragments of item {bad} is too large for a float64. Use a smaller {keyword('lam')}."
         )
     return rows
 
@@ -211,6 +211,7 @@ def listed_parts(kernel: Kernel) -> list[KernelTerm]:
 
 def linear_outputs(model: Any) -> list[LinearOutput]:
     """Return the linear functions of a model: one per class or output, or only that of the second of two classes."""
+    compressed_model(model, of="FragmentFeatures")
     classes = getattr(model, "classes_", None)
     if classes is not None:
         names = classes.tolist()

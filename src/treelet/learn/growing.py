@@ -339,8 +339,8 @@ class GrowingSum:
         bad = np.flatnonzero(~np.isfinite(total))
         if len(bad):
             raise KernelOverflowError(
-                f"The score of example {rows[bad[0]]} does not fit a float64: values of {self.kernel!r} grow "
-                f"exponentially with the size of an example. Use a smaller lam, or {current().normalized}, which does not "
+                f"The score of item {rows[bad[0]]} is too large for a float64: values of {self.kernel!r} grow "
+                f"exponentially with the size of an item. Use a smaller lam, or {current().normalized}, which does not "
                 "overflow."
             )
         return total

@@ -113,7 +113,7 @@ class LeastSquares(KernelLearner):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_number(self, "alpha", 0, np.inf)
-        parse_memory(self.memory)
+        parse_memory(self.memory, of=self)
 
     def _basis(self, n: int) -> Rows | None:
         """Return the rows of the basis, ascending."""

@@ -10,13 +10,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from treelet import _core
-from treelet.checks import article, some_of, suggestion
+from treelet.checks import some_of, suggestion
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.fragments.weighting import LISTED, is_listed
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.deciding import task_of
 from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.terms import GraphTerm, Term, node_weights
+from treelet.printable import shortened
 
 SHOWN = 10  # maximum number of classes in a message
 
@@ -67,7 +68,9 @@ def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:
     return _core.NodeWeights.spread(*term.graph.columns, node_weights(mixed))
 
 
-def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix | None = None) -> LinearOutput:
+def resolve_output(
+    model: Any, output: Any = None, X: Any = None, values: Matrix | None = None, *, of: str = "explain"
+) -> LinearOutput:
     """Return the linear function of a model that `output` names.
 
     Parameters
@@ -79,9 +82,11 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
         of two classes.
     X, values : optional
         Examples in the kernel's form and the values of `CompressedModel.score` for them.
+    of : str, default "explain"
+        Name of the function that got the arguments, for messages.
     """
     model = final_estimator(model)
-    compressed = compressed_model(model)
+    compressed = compressed_model(model, of)
     if compressed.terms and not any(map(_is_listed, compressed.terms)):
         raise InputTypeError(
             f"The fragments of {compressed.kernel!r} cannot be listed. Use one of the kernels {LISTED}, or a sum, "
@@ -89,7 +94,7 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
         )
     intercepts = getattr(model, "intercept_", np.zeros(compressed.outputs))
     if (classes := getattr(model, "classes_", None)) is None:
-        label = _index(compressed.outputs, output)
+        label = _index(compressed.outputs, output, of)
         mix = np.eye(compressed.outputs)[label]
         return LinearOutput(compressed, mix, float(mix @ intercepts), label, is_class=False)
     names = classes.tolist()
@@ -98,10 +103,10 @@ def resolve_output(model: Any, output: Any = None, X: Any = None, values: Matrix
         output = model.labels(model.decisions(values + intercepts)).tolist()[0]
     mixes = class_mixes(model)
     if isinstance(output, tuple) and len(output) == 2 and output not in names:
-        first, second = (_label(names, label) for label in output)
+        first, second = (_label(names, label, of) for label in output)
         output, mix = (first, second), mixes[names.index(first)] - mixes[names.index(second)]
     else:
-        output = _label(names, output)
+        output = _label(names, output, of)
         mix = mixes[names.index(output)]
     return LinearOutput(compressed, mix, float(mix @ intercepts), output)
 
@@ -127,10 +132,11 @@ def final_estimator(model: Any) -> Any:
     return model
 
 
-def compressed_model(model: Any) -> CompressedModel:
-    """Return the compressed model of a fitted estimator.
+def compressed_model(model: Any, of: str = "explain") -> CompressedModel:
+    """Return the compressed model of a fitted estimator. `of` is the name of the public function, for messages.
 
-    Raises InputTypeError with a reason if there is none.
+    Raises scikit-learn's NotFittedError for an unfitted estimator, and InputTypeError with a reason if
+    there is no compressed model.
     """
     if isinstance(model, CompressedModel):
         return model
@@ -138,8 +144,10 @@ def compressed_model(model: Any) -> CompressedModel:
     inner = getattr(model, "model_", None)
     if inner is None:
         if task_of(model) is not None:
-            raise InputTypeError(f"This {kind} is not fitted. Call its fit method first.")
-        raise not_explainable(model)
+            from sklearn.exceptions import NotFittedError  # imported late, because scikit-learn is slow to import
+
+            raise NotFittedError(f"This {kind} is not fitted. Call its fit method first.")
+        raise not_explainable(model, of)
     if not isinstance(inner, CompressedModel):
         why = "was fitted to a precomputed kernel matrix, which contains no trees. Fit it with a kernel."
         if getattr(inner, "kernel", None) is not None:
@@ -148,11 +156,11 @@ def compressed_model(model: Any) -> CompressedModel:
     return inner
 
 
-def not_explainable(model: Any) -> InputTypeError:
-    """Return the error for an object without a score to explain."""
+def not_explainable(model: Any, of: str) -> InputTypeError:
+    """Return the error for an object without a score to explain. `of` is the name of the public function."""
     return InputTypeError(
-        "A fitted classifier, regressor or ranker of treelet is needed, such as KernelSVC. "
-        f"Got {article(type(model).__name__)}."
+        f"The 'model' parameter of {of} must be a fitted classifier, regressor or ranker of treelet, such as KernelSVC. "
+        f"Got {shortened(model)} instead."
     )
 
 
@@ -167,7 +175,7 @@ def class_mixes(classifier: Any) -> Matrix:
     return np.eye(count)[:, first] - np.eye(count)[:, second]
 
 
-def _label(names: list[Any], output: Any) -> Any:
+def _label(names: list[Any], output: Any, of: str) -> Any:
     if output is None:
         if len(names) == 2:
             return names[1]
@@ -176,19 +184,19 @@ def _label(names: list[Any], output: Any) -> Any:
         )
     if output not in names:
         raise _wrong_output(
-            f"one of the classes {some_of(names, SHOWN)}", output, suggestion(str(output), map(str, names))
+            f"one of the classes {some_of(names, SHOWN)}", output, of, suggestion(str(output), map(str, names))
         )
     return output
 
 
-def _index(outputs: int, output: Any) -> int:
+def _index(outputs: int, output: Any, of: str) -> int:
     if output is None and outputs == 1:
         return 0
     if isinstance(output, bool) or not isinstance(output, int | np.integer) or not 0 <= output < outputs:
-        raise _wrong_output(f"the index of an output, from 0 to {outputs - 1}", output)
+        raise _wrong_output(f"the index of an output, from 0 to {outputs - 1}", output, of)
     return int(output)
 
 
-def _wrong_output(wanted: str, output: Any, hint: str = "") -> ParameterError:
+def _wrong_output(wanted: str, output: Any, of: str, hint: str = "") -> ParameterError:
     # Not by `checks.wrong`: the option --output of the command line has another meaning.
-    return ParameterError(f"The 'output' parameter must be {wanted}. Got {output!r} instead.{hint}")
+    return ParameterError(f"The 'output' parameter of {of} must be {wanted}. Got {output!r} instead.{hint}")

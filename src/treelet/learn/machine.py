@@ -149,7 +149,7 @@ class KernelMachine(KernelLearner):
         for name in ("C", "tol", "cache_size"):
             check_number(self, name, 0, np.inf)
         check_boolean("shrinking", self.shrinking, of=self)
-        parse_memory(self.memory)
+        parse_memory(self.memory, of=self)
         if not isinstance(self.max_iter, int | np.integer) or self.max_iter < -1:
             raise self._refuse("max_iter", "an int of at least -1, where -1 means no limit")
 

@@ -168,7 +168,7 @@ class MatrixModel:
         bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
         if len(bad):
             raise KernelOverflowError(
-                f"The score of example {bad[0]} does not fit a float64. Divide the kernel matrix by a constant."
+                f"The score of row {bad[0]} is too large for a float64. Divide the kernel matrix by a constant."
             )
         return values
 

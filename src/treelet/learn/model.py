@@ -64,15 +64,18 @@ def warn_if_unrelated(model: CompressedModel, X: Any, values: Matrix) -> None:
     examples = model.kernel.coerce(X)[rows]
     unrelated = np.count_nonzero(model.kernel.self_values(examples))
     if unrelated:
+        noun = "tree" if isinstance(examples, Treebank) else "example"
+        one = unrelated == 1
         verb, same = (
-            ("has", "its prediction is a constant") if unrelated == 1 else ("have", "they all get the same prediction")
+            ("has", f"its prediction does not depend on the {noun}")
+            if one
+            else ("have", "they all get the same prediction")
         )
-        subject = (
-            "it comes from the same parser and was" if unrelated == 1 else "they come from the same parser and were"
-        )
+        came, was = ("it comes", "was") if one else ("they come", "were")
         warnings.warn(
             f"{unrelated:,} of {plural(len(values), 'example')} {verb} no fragment in common with the model, so {same}. "
-            f"Check that {subject} read with the same options as the training data{_compared_labels(model, examples)}.",
+            f"Check that {came} from the same parser as the training data and {was} read with the same options."
+            f"{_compared_labels(model, examples)}",
             TreeletWarning,
             stacklevel=5,
         )
@@ -84,7 +87,7 @@ def _compared_labels(model: CompressedModel, examples: Any) -> str:
         if isinstance(term, GraphTerm) and isinstance(term.graph, Treebank):
             trained, here = (_frequent_labels(bank) for bank in (term.graph, term.kernel_term.inner.data(examples)))
             if here and set(trained) != set(here):
-                return f" (labels in training: {', '.join(trained)}; here: {', '.join(here)})"
+                return f" Frequent node labels in training: {', '.join(trained)}; here: {', '.join(here)}."
     return ""
 
 
@@ -232,7 +235,7 @@ class CompressedModel:
         -------
         ndarray of shape (len(X), outputs)
         """
-        return self.score_with(X, Resources.of(n_jobs, None, device, device_memory, progress=progress))
+        return self.score_with(X, Resources.of(n_jobs, None, device, device_memory, progress=progress, owner="score"))
 
     def score_with(self, X: Any, resources: Resources) -> Matrix:
         """Return the values of all functions like `score`, with validated resources."""
@@ -388,7 +391,7 @@ def _check_scores(term: Term, scores: Matrix, examples: NDArray[np.intp]) -> Non
 
 def _overflow(term: Term, example: int) -> KernelOverflowError:
     return KernelOverflowError(
-        f"The score of example {example} does not fit a float64: values of {term.kernel_term.inner.kernel!r} grow "
-        f"exponentially with the size of an example. Train with a smaller lam, or with {current().normalized}, "
+        f"The score of item {example} is too large for a float64: values of {term.kernel_term.inner.kernel!r} grow "
+        f"exponentially with the size of an item. Train with a smaller lam, or with {current().normalized}, "
         "which does not overflow."
     )

@@ -232,7 +232,9 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """Return the index for the kernel or its distance. Both share one native index."""
         with _index_lock:
             indexes = self.__dict__.setdefault("_indexes", {})
-            resources = self._resources._replace(memory_limit=parse_memory(self.memory), progress=bool(self.progress))
+            resources = self._resources._replace(
+                memory_limit=parse_memory(self.memory, of=self), progress=bool(self.progress)
+            )
             key = type(kernel), resources
             if key not in indexes:
                 data = next((index.data for index in indexes.values()), self.X_fit_)
@@ -244,7 +246,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
     def _check_parameters(self) -> None:
         self._check_resources()
         check_integer("n_neighbors", self.n_neighbors, of=self)
-        parse_memory(self.memory)
+        parse_memory(self.memory, of=self)
 
     def __getstate__(self) -> Any:
         return {name: value for name, value in super().__getstate__().items() if name != "_indexes"}

@@ -185,7 +185,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
         n = len(data)
-        goodness, groups = checked_goodness(y, n), checked_groups(qid, n)
+        goodness, groups = checked_goodness(y, n), checked_groups(qid, n, of=type(self).__name__)
         contests = [rows for rows in (contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
         if not contests:
             raise nothing_to_learn(len(groups))
@@ -232,7 +232,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         kernel = stream.kernel
         data = self._examples(kernel, X)
         n, first = len(data), stream.seen
-        goodness, groups = checked_goodness(y, n), checked_groups(qid, n)
+        goodness, groups = checked_goodness(y, n), checked_groups(qid, n, of=type(self).__name__)
         old = len(stream.rows)
         everything = stacked(stream.examples, compact_examples(kernel, data)) if old else compact_examples(kernel, data)
         contests = [old + rows for rows in (contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
@@ -333,7 +333,7 @@ class VotedPerceptron(Ranker, KernelLearner):
             return super().predict(X, qid)
         if qid is None:
             raise ParameterError(
-                "qid is missing: with prediction='voted', predict needs the group of each example. "
+                "qid is missing: with prediction='voted', predict needs the sentence or query of each example. "
                 "Pass qid=, or fit with prediction='averaged'."
             )
         if self._limits is not None and self.model_.kernel is not None:

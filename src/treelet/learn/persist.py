@@ -22,7 +22,8 @@ import numpy as np
 from treelet import __version__
 from treelet.checks import article, wrong
 from treelet.errors import FileError, InputTypeError, TreeletError
-from treelet.formats.files import PathLike, checked_path, open_whole
+from treelet.formats import FORMATS
+from treelet.formats.files import HEAD, PathLike, checked_path, open_whole, unreadable
 from treelet.kernels.base import Kernel
 from treelet.learn.deciding import KEPT, TASKS, NoPredictorError, SavedClassifier, SavedPredictor
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels, savable
@@ -37,6 +38,10 @@ Read = TypeVar("Read")
 
 class ModelFileError(FileError):
     """A file is not a model, is incomplete or altered, or has a format that is too new."""
+
+
+class TreesInsteadOfModelError(ModelFileError):
+    """A file of trees was passed instead of a model. The command line then shows the order of its arguments."""
 
 
 def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None) -> None:
@@ -247,9 +252,9 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
     try:
         with file.open("rb") as stream:
             content = stream.read(len(MAGIC))
-            content += stream.read() if content == MAGIC else b""  # Any other file may be very long.
+            content += stream.read() if content == MAGIC else stream.read(HEAD)  # Any other file may be very long.
     except OSError as error:
-        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
+        raise unreadable(path, error) from error
     header, data = _opened(content, str(path))
     try:
         return read(Decoder(header, data, known))
@@ -273,9 +278,22 @@ def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Dec
         ) from error
 
 
+def _looks_like_trees(head: bytes) -> bool:
+    """Return whether the first bytes of a file look like examples in a format for trees."""
+    return any(
+        known.looks is not None and known.looks(head)
+        for name, known in FORMATS.items()
+        if name in ("brackets", "lines", "tsv", "svmlight_tk", "kelp", "conllu")
+    )
+
+
 def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
     """Return the header and the bytes of the arrays of a model file, after checks."""
-    if content[: len(MAGIC)] != MAGIC[: len(content)] or not content:
+    if not content or content[: len(MAGIC)] != MAGIC[: len(content)]:
+        if _looks_like_trees(content):
+            raise TreesInsteadOfModelError(
+                f"{name}: the file contains trees, not a saved model. Read it with treelet.read_trees."
+            )
         raise ModelFileError(
             f"{name}: the file is not a treelet model. Models are written by 'treelet train' and treelet.save."
         )

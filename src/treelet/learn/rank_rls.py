@@ -137,7 +137,7 @@ class RankRLS(Ranker, LeastSquares):
         if self.weights not in ("pairs", "groups"):
             raise self._refuse("weights", "'pairs' or 'groups'")
         kernel, data = self._kernel_and_data(X)
-        goodness, groups = checked_goodness(y, len(data)), checked_groups(qid, len(data))
+        goodness, groups = checked_goodness(y, len(data)), checked_groups(qid, len(data), of=type(self).__name__)
         if not any(np.ptp(goodness[rows]) for rows in groups):
             raise nothing_to_learn(len(groups))
         if self.alphas is not None and sum(len(rows) > 1 for rows in groups) < 2:

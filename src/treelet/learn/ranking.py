@@ -62,8 +62,8 @@ def nothing_to_learn(n_groups: int) -> ParameterError:
     """Return the error for groups without a pair to compare."""
     return ParameterError(
         f"There is nothing to learn: {'the only group has no' if n_groups == 1 else f'none of the {n_groups:,} groups has'} "
-        "two candidates with different values of y. Check that candidates of one sentence have the same qid, and that y "
-        "distinguishes them."
+        "two candidates with different values of y. Check that all candidates of one sentence have the same qid and that "
+        "their values of y differ."
     )
 
 
@@ -143,7 +143,10 @@ class Ranker:
     def _scored(self, X: Any, qid: Any) -> tuple[Vector, list[Rows]]:
         check_is_fitted(self)
         if qid is None:
-            raise ParameterError("qid is missing: candidates are compared within their groups. Pass qid=.")
+            raise ParameterError(
+                "qid is missing: candidates are compared only within a sentence or query. "
+                "Pass the sentence or query of each example, for example qid=[0, 0, 1, 1]."
+            )
         scores = self.predict(X, qid)
         return scores, checked_groups(qid, len(scores))
 
@@ -290,7 +293,7 @@ class RankSVM(Ranker, KernelLearner):
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
         n = len(data)
-        goodness, groups = checked_goodness(y, n), checked_groups(qid, n)
+        goodness, groups = checked_goodness(y, n), checked_groups(qid, n, of=type(self).__name__)
         contests = [paired(rows, goodness[rows], self.pairs == "all") for rows in groups]
         contests = [pairs for pairs in contests if len(pairs.better)]
         if not contests:
@@ -334,7 +337,7 @@ class RankSVM(Ranker, KernelLearner):
             check_number(self, name, 0, np.inf)
         check_one_of("pairs", self.pairs, ("best", "all"), of=self)
         check_integer("max_iter", self.max_iter, of=self)
-        parse_memory(self.memory)
+        parse_memory(self.memory, of=self)
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()

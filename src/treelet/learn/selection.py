@@ -181,7 +181,7 @@ def select(
         raise ParameterError("kernels is empty: select needs at least one kernel.")
     learner = _learner(estimator)
     settings = _settings(learner, grid)
-    matrices = SharedMatrices(kernels, X, learner._resources._replace(memory_limit=parse_memory(memory)))
+    matrices = SharedMatrices(kernels, X, learner._resources._replace(memory_limit=parse_memory(memory, of="select")))
     trials = Trials(learner, settings, _Data.of(learner, len(matrices.X), y, qid, groups, cv), scoring)
     selection = Selection()
     last: KernelOverflowError | None = None
@@ -239,7 +239,7 @@ class _Data:
             raise ParameterError(
                 f"{type(learner).__name__} is not a ranker and does not accept qid. Pass groups= instead."
             )
-        queries = group_numbers(checked_groups(qid, n), n) if ranks else None
+        queries = group_numbers(checked_groups(qid, n, of=type(learner).__name__), n) if ranks else None
         by = queries if groups is None else group_numbers(checked_groups(groups, n, "groups"), n)
         if classes or ranks:
             values = checked_targets(y, n)

@@ -15,7 +15,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_boolean, check_number, check_one_of, some_of
+from treelet.checks import check_boolean, check_number, check_one_of, in_words, some_of
 from treelet.errors import ParameterError, TreeletWarning, UnavailableError, UnseenLabelWarning
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
@@ -32,41 +32,51 @@ from treelet.learn.machine import (
     regression,
 )
 from treelet.learn.matrices import folds_of, matrix_parts
-from treelet.learn.targets import checked_numbers, checked_targets, weighted_rows
+from treelet.learn.targets import USE_A_CLASSIFIER, checked_numbers, checked_targets, weighted_rows
 from treelet.vocabulary import keyword
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class _Available:
-    """Like scikit-learn's ``available_if``, with a hint in the error message."""
+    """Like scikit-learn's ``available_if``, with a reason and a remedy in the error message."""
 
-    def __init__(self, method: Callable[..., Any], check: Callable[[Any], bool], hint: str) -> None:
-        self.method, self.check, self.hint = method, check, hint
+    def __init__(self, method: Callable[..., Any], check: Callable[[Any], bool], missing: str, remedy: str) -> None:
+        self.method, self.check, self.missing, self.remedy = method, check, missing, remedy
         self.__doc__ = method.__doc__
 
     def __get__(self, owner: Any, kind: type) -> Any:
         if owner is None:
             return self.method
         if not self.check(owner):
-            raise UnavailableError(f"{self.method.__name__} of this {kind.__name__} is not available. {self.hint}")
+            state = "fitted" if hasattr(owner, "classes_") else "created"
+            raise UnavailableError(
+                f"This {kind.__name__} was {state} without {self.missing}, so {self.method.__name__} is not available. "
+                f"{self.remedy}"
+            )
         return MethodType(self.method, owner)
 
 
-def available(check: Callable[[Any], bool], hint: str) -> Callable[[Method], Method]:
+def available(check: Callable[[Any], bool], missing: str, remedy: str) -> Callable[[Method], Method]:
     """Decorate a method that exists only on objects for which `check` holds.
 
-    On other objects the attribute raises `UnavailableError`, an AttributeError with the hint, so
+    On other objects the attribute raises `UnavailableError`, an AttributeError with a remedy, so
     ``hasattr`` returns False.
     """
 
     def decorate(method: Method) -> Method:
-        return cast("Method", _Available(method, check, hint))
+        return cast("Method", _Available(method, check, missing, remedy))
 
     return decorate
 
 
+def _all_of(names: list[Any]) -> str:
+    """Return the names of classes as "'a', 'b' and 'c'"; a long list is shortened."""
+    return in_words(map(repr, names), "and") if len(names) <= 20 else some_of(names)
+
+
 FOLDS = 5
+CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbers"
 
 
 @register
@@ -241,7 +251,9 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         check_one_of("multi_class", self.multi_class, ("ovr", "ovo"), of=self)
         check_boolean("probability", self.probability, of=self)
         if not (self.class_weight is None or self.class_weight == "balanced" or isinstance(self.class_weight, Mapping)):
-            raise self._refuse("class_weight", "a dict, 'balanced' or None")
+            raise self._refuse("class_weight", CLASS_WEIGHTS)
+
+    _least_examples = "examples of at least two classes"
 
     def _classes(self, labels: NDArray[Any]) -> tuple[NDArray[Any], Codes]:
         try:
@@ -253,20 +265,22 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
             if labels.dtype.kind == "f":
                 row = int((labels != np.round(labels)).argmax())
                 raise ParameterError(
-                    f"y contains continuous values, such as {labels[row]:g} for example {row}, but KernelSVC predicts "
-                    "classes. Use KernelSVR or RLS to predict numbers, or pass one label per example."
+                    f"y contains numbers that are not whole, such as y[{row}] = {labels[row]:g}, but KernelSVC predicts "
+                    "classes. To predict numbers, use KernelSVR or RLS. To predict classes, pass one class label per "
+                    "example."
                 ) from error
             raise ParameterError(
                 f"y does not contain classes ({str(error).rstrip('.')}). Pass one string, int or bool per example."
             ) from error
         if len(classes) < 2:
             raise ParameterError(
-                f"y contains only one class, {classes.tolist()[0]!r}: a classifier needs at least two classes."
+                f"y contains only the class {classes.tolist()[0]!r}, but KernelSVC needs at least two classes. "
+                "Check y, or add examples of another class."
             )
         if len(labels) > 10 and 2 * len(classes) > len(labels):
             warnings.warn(
                 f"y contains {len(classes):,} classes for {len(labels):,} examples, so most classes have only one "
-                "example. Check that y contains labels. To predict numbers, use KernelSVR or RLS.",
+                "example. Check that y contains class labels. To predict numbers, use KernelSVR or RLS.",
                 TreeletWarning,
                 stacklevel=4,
             )
@@ -279,10 +293,13 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
             known = {label: number for number, label in enumerate(classes.tolist())}
             factors = np.ones(len(classes))
             for label, factor in self.class_weight.items():
-                if label not in known or not isinstance(factor, int | float | np.number) or not 0 < factor < np.inf:
-                    raise self._refuse(
-                        "class_weight", f"a dict from the classes ({some_of(classes.tolist())}) to positive numbers"
-                    )
+                problem = None
+                if label not in known:
+                    problem = f"{label!r} is not a class of y. The classes are {_all_of(classes.tolist())}."
+                elif not isinstance(factor, int | float | np.number) or not 0 < factor < np.inf:
+                    problem = f"The weight of the class {label!r} is {factor!r}."
+                if problem is not None:
+                    raise ParameterError(f"{self._refuse('class_weight', CLASS_WEIGHTS)} {problem}")
                 factors[known[label]] = factor
             weights *= factors[codes]
         elif self.class_weight == "balanced" and self.multi_class == "ovo":
@@ -320,7 +337,8 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
     @available(
         lambda self: self.probability or hasattr(self, "platt_"),
-        "Fit it with probability=True, or use decision_function, which is always available.",
+        "probabilities",
+        "Create it with KernelSVC(probability=True) and fit it again, or use decision_function.",
     )
     def predict_proba(self, X: Any) -> Matrix:
         """Return the probability of each class, in the order of `classes_`.
@@ -337,7 +355,10 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         """
         check_is_fitted(self)
         if not hasattr(self, "platt_"):
-            raise ParameterError("This KernelSVC was fitted without probabilities. Fit it with probability=True.")
+            raise ParameterError(
+                "This KernelSVC was fitted without probabilities, so predict_proba is not available. "
+                "Fit it again with probability=True, or use decision_function."
+            )
         return self._probabilities(X)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -447,7 +468,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         self._check_parameters()
         check_number(self, "epsilon", 0, np.inf, low_included=True)
         kernel, data = self._kernel_and_data(X)
-        targets = checked_numbers(y, len(data))
+        targets = checked_numbers(y, len(data), remedy=USE_A_CLASSIFIER)
         self._fit(
             kernel,
             data,

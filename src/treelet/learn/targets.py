@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from treelet.checks import article, missing_places, plural
 from treelet.errors import ParameterError
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.vocabulary import keyword
 
 Rows = NDArray[np.intp]
+USE_A_CLASSIFIER = " To predict classes, use KernelSVC."
 
 
 def checked_targets(
@@ -25,9 +25,7 @@ def checked_targets(
     labels = _one_dimension(y, n, name)
     missing = missing_places(y, labels)
     if missing:
-        raise ParameterError(
-            f"{name} has no value for example {missing[0]} ({len(missing):,} missing in total). Remove such examples."
-        )
+        raise _missing(missing, name)
     if labels.dtype.kind == "c":
         raise ParameterError(
             f"{name} contains complex numbers ({labels.dtype}). Pass real numbers, for example the real parts."
@@ -42,9 +40,13 @@ def checked_targets(
 
 
 def checked_numbers(
-    y: Any, n: int, if_none: str = "y is missing: fit needs the value of each example.", name: str = "y"
+    y: Any,
+    n: int,
+    if_none: str = "y is missing: fit needs the value of each example.",
+    name: str = "y",
+    remedy: str = "",
 ) -> Vector:
-    """Return one finite number per example."""
+    """Return one finite number per example. `remedy` is added to the error for values that are not numbers."""
     targets = checked_targets(y, n, if_none, name)
     try:
         if targets.dtype.kind in "mM":
@@ -52,7 +54,7 @@ def checked_numbers(
         values = targets.astype(float)
     except (TypeError, ValueError):
         raise ParameterError(
-            f"{name} must contain one number per example. Got values of the type {targets.dtype}."
+            f"{name} must contain one number per example. Got {_first_other(targets, name)} instead.{remedy}"
         ) from None
     if not np.isfinite(values).all():
         raise _infinite(values, name)
@@ -67,7 +69,7 @@ def weighted_rows(sample_weight: Any, n: int) -> tuple[Rows, Vector]:
     if (weights < 0).any():
         row = int((weights < 0).argmax())
         raise ParameterError(
-            f"sample_weight must contain numbers of at least 0. Got {weights[row]:g} for example {row}."
+            f"sample_weight must contain numbers of at least 0. Got {weights[row]:g} for sample_weight[{row}] instead."
         )
     rows = np.flatnonzero(weights)
     if not len(rows):
@@ -75,12 +77,38 @@ def weighted_rows(sample_weight: Any, n: int) -> tuple[Rows, Vector]:
     return rows, weights[rows]
 
 
+def _missing(rows: list[int], name: str) -> ParameterError:
+    return ParameterError(
+        f"{name}[{rows[0]}] is missing (None or NaN; {plural(len(rows), 'missing value')} in total). "
+        f"Remove the examples without a value from {_parallel(name)}."
+    )
+
+
 def _infinite(values: Vector, name: str) -> ParameterError:
     rows = np.flatnonzero(~np.isfinite(values))
     return ParameterError(
-        f"{name} is infinite for example {rows[0]} ({len(rows):,} infinite in total). "
-        "Remove such examples, or clip their values."
+        f"{name}[{rows[0]}] is infinite ({plural(len(rows), 'infinite value')} in total). "
+        f"Remove such examples from {_parallel(name)}, or clip their values."
     )
+
+
+def _parallel(name: str) -> str:
+    """Return the names of the arrays from which an example is removed, for a message."""
+    return "X and y" if name == "y" else f"X, y and {name}"
+
+
+def _first_other(targets: NDArray[Any], name: str) -> str:
+    """Return the first value that is not a number, and its place, for a message."""
+    for row, value in enumerate(targets.tolist()):
+        try:
+            if targets.dtype.kind not in "mM":
+                float(value)
+                continue
+        except (TypeError, ValueError):
+            pass
+        shown = f"the string {value!r:.60}" if isinstance(value, str) else article(type(value).__name__)
+        return f"{shown} for {name}[{row}]"
+    return f"values of the type {targets.dtype}"
 
 
 def checked_goodness(y: Any, n: int) -> Vector:
@@ -95,31 +123,35 @@ def checked_outputs(y: Any, n: int) -> tuple[Matrix, bool]:
     except ValueError:
         raise ParameterError("y must contain the same number of values for every example.") from None
     if y is None or values.ndim != 2:
-        return checked_numbers(y, n)[:, None], True
+        return checked_numbers(y, n, remedy=USE_A_CLASSIFIER)[:, None], True
     if not values.shape[1]:
         raise ParameterError("y has no columns: pass at least one value per example.")
-    return np.column_stack([checked_numbers(column, n) for column in values.T]), False
+    return np.column_stack([checked_numbers(column, n, remedy=USE_A_CLASSIFIER) for column in values.T]), False
 
 
-def checked_groups(groups: Any, n: int, name: str = "qid") -> list[Rows]:
-    """Return the rows of each group in ascending order.
+def checked_groups(groups: Any, n: int, name: str = "qid", *, of: str = "a ranker") -> list[Rows]:
+    """Return the rows of each group in ascending order. `of` is the estimator, for messages.
 
     Groups come in order of first appearance.
     """
     if groups is None:
-        raise ParameterError(
-            f"{name} is missing: a ranker needs the group (sentence or query) of each example. Pass {keyword(name)}."
-        )
+        if name == "qid":
+            raise ParameterError(
+                f"qid is missing: {of} needs the sentence or query of each example, "
+                "for example fit(X, y, qid=[0, 0, 1, 1])."
+            )
+        raise ParameterError(f"{name} is missing: pass the group of each example, for example [0, 0, 1, 1].")
     names = _one_dimension(groups, n, name)
     if missing := missing_places(groups, names):
-        raise ParameterError(f"{name} has no value for example {missing[0]}: every example needs a group.")
+        raise _missing(missing, name)
     codes, known = np.empty(n, np.intp), dict[Any, int]()
     for row, value in enumerate(names.tolist()):
         try:
             codes[row] = known.setdefault(value, len(known))
         except TypeError:
             raise ParameterError(
-                f"{name} must contain numbers or strings. Got {article(type(value).__name__)} for example {row}."
+                f"{name} must contain numbers or strings. "
+                f"Got {article(type(value).__name__)} for {name}[{row}] instead."
             ) from None
     order = np.argsort(codes, kind="stable")
     return np.split(order, np.cumsum(np.bincount(codes, minlength=len(known)))[:-1]) if n else []

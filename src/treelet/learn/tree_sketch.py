@@ -199,7 +199,7 @@ class TreeSketch(FeatureMap):
         if self.exact != "auto" and not is_integer(self.exact, 0, self.n_components - 2):
             raise self._refuse("exact", f"'auto' or an int from 0 to {self.n_components - 2} (n_components - 2)")
         check_one_of("dtype", self.dtype, ("float32", "float64"), of=self)
-        count_threads(self.n_jobs)
+        count_threads(self.n_jobs, of=self)
         check_boolean("progress", self.progress, of=self)
 
     def _left(self, sketched: _Sketched, bank: Treebank, parts: _Parts) -> float:
@@ -237,7 +237,7 @@ class TreeSketch(FeatureMap):
             large = sketched.write(native, part, logs, vectors)
             if large is not None:
                 raise KernelOverflowError(
-                    f"The vector of tree {begin + large} does not fit a float32: self-values of {self.kernel_!r} grow "
+                    f"The vector of tree {begin + large} is too large for a float32: self-values of {self.kernel_!r} grow "
                     "exponentially with the size of a tree. Use a smaller lam="
                     f"{'' if sketched.normalized else ', or kernel.normalized()'}."
                 )
@@ -247,7 +247,7 @@ class TreeSketch(FeatureMap):
             return len(part)
 
         with progress_bar(self.progress, "trees", len(bank)) as advance:
-            run(work, range(0, len(bank), ROWS), count_threads(self.n_jobs), advance)
+            run(work, range(0, len(bank), ROWS), count_threads(self.n_jobs, of=self), advance)
         return out
 
     def _room(self, n: int) -> Features:

@@ -157,7 +157,7 @@ def report(
     check_integer("errors", errors, 0)
     model = final_estimator(model)
     if (task := task_of(model)) is None:
-        raise not_explainable(model)
+        raise not_explainable(model, "report")
     X = (model.model_ if hasattr(model, "model_") else compressed_model(model)).kernel.coerce(data)
     truth = None if labels is None else list(labels)
     if not len(X):

@@ -122,6 +122,8 @@ def listed(
         path = os.fspath(items)
         remedy = f" Read the file with treelet.{reader}." if reader else ""
         raise InputTypeError(f"{shortened(path)} is a file name, but a collection of {what} is needed.{remedy}")
+    if isinstance(items, str) and what == "trees" and items.lstrip().startswith("("):
+        raise InputTypeError(f"{shortened(items)} is one tree, but a collection of trees is needed. Put it in a list.")
     if isinstance(items, str):
         read = f" To read a file, use treelet.{reader}." if reader else ""
         raise InputTypeError(f"{needed} Got one string instead: {shortened(items)}. Put it in a list.{read}")

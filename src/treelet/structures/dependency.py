@@ -133,7 +133,11 @@ class Dependencies(Drawn):
         if len(head_numbers) != number:
             raise _wrong_count("head", len(head_numbers), number)
         if problem := heads_problem(head_numbers):
-            raise TreeError(f"word {problem[0] + 1}: {problem[1]}")
+            index, reason = problem
+            word = f"({shortened(texts[0][index])})"
+            if reason.startswith("this word "):
+                raise TreeError(f"Word {index + 1} {word} {reason.removeprefix('this word ')}")
+            raise TreeError(f"word {index + 1} {word}: {reason}")
         if relations is None:
             relations = [UNKNOWN if head else "root" for head in head_numbers]
         types = _texts("relation", relations, number)

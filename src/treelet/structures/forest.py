@@ -105,7 +105,7 @@ class Forest(Drawn):
 
         Parameters
         ----------
-        items : iterable of (tree, probability)
+        items : iterable of (tree, weight)
             Trees over the same words, in any form that `Treebank` accepts, and positive weights
             that need not sum to 1.
         packing : {"nodes", "union"}, default "nodes"

@@ -6,7 +6,7 @@ import os
 import re
 
 from treelet.errors import FormatError, InlineFormatError
-from treelet.formats.base import FORMATS
+from treelet.formats.base import FORMATS, plain_text
 from treelet.formats.files import unpacked_name
 from treelet.printable import shortened
 
@@ -46,11 +46,7 @@ def _problem(text: str, *, in_list: bool) -> str:
         return f"{shown} is a file name, but a tree is needed. Read the file with treelet.read_trees."
     if "(" in text or text.lstrip().startswith(("<", ")")) or _SOURCE_CODE.match(text):
         return ""
-    return (
-        f"{shown} is plain text, but a tree such as {_EXAMPLE} is needed. Parse the text first: with "
-        "treelet.parsing.PCFG, with a parser that returns NLTK trees, or with spaCy or stanza and "
-        "treelet.cuts.dependency_trees."
-    )
+    return plain_text(shown)
 
 
 def _hint(text: str) -> str:

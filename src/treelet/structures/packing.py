@@ -22,13 +22,14 @@ Vector = NDArray[np.float64]
 def weighted(items: Iterable[tuple[object, float]]) -> tuple[Vector, list[Tree]]:
     """Check pairs of trees and weights. Return weights that sum to 1, and the trees."""
     try:
-        pairs = [(tree, float(weight)) for tree, weight in items]
+        written = [(tree, weight) for tree, weight in items]
+        pairs = [(tree, float(weight)) for tree, weight in written]
     except (TypeError, ValueError):
         raise InputTypeError(
-            "from_trees needs a list of pairs (tree, probability), such as [('(S (A a))', 0.7)]."
+            "Forest.from_trees needs a list of pairs (tree, weight), such as [('(S (A a))', 0.7)]."
         ) from None
     if not pairs:
-        raise TreeError("The list is empty: from_trees needs at least one tree.")
+        raise TreeError("Forest.from_trees needs at least one tree, but the list is empty.")
     bank = Treebank.of([tree for tree, _ in pairs])
     weights = np.array([weight for _, weight in pairs])
     words = None
@@ -38,7 +39,7 @@ def weighted(items: Iterable[tuple[object, float]]) -> tuple[Vector, list[Tree]]
             raise TreeError(f"Tree {number} is missing or a single word, but a tree with children is needed.")
         if not 0 < weights[number] < math.inf:
             raise TreeError(
-                f"The probability of tree {number} must be positive and finite. Got {float(weights[number])!r} instead."
+                f"The weight of tree {number} must be positive and finite. Got {written[number][1]!r} instead."
             )
         own = tree.words()
         if words is not None and own != words:

@@ -35,6 +35,14 @@ class _Absent(Enum):
 ABSENT = _Absent.ABSENT
 
 
+class RowTypeError(InputTypeError):
+    """A row of a table is not a dict. `fact` is the first part of the message."""
+
+    def __init__(self, number: int, record: object) -> None:
+        self.fact = f"Row {number} is {article(type(record).__name__)}"
+        super().__init__(f"{self.fact}, but a dict from column names to values is needed.")
+
+
 class Table(Tabled):
     """A table with named columns of equal length: treebanks, arrays, sparse matrices or lists.
 
@@ -141,8 +149,7 @@ class Table(Tabled):
         columns: dict[Name, list[Any]] = {}
         for number, record in enumerate(records):
             if not isinstance(record, Mapping):
-                kind = article(type(record).__name__)
-                raise InputTypeError(f"Row {number} is {kind}, but a dict from column names to values is needed.")
+                raise RowTypeError(number, record)
             for name, value in record.items():
                 if name not in columns:
                     columns[_name(name)] = [ABSENT] * len(records)
@@ -203,7 +210,9 @@ class Table(Tabled):
                 if prefixed
                 else suggestion(str(name), map(str, self.names))
             )
-            columns = f"The columns are {some_of(self.names)}." if self.names else "The table has no columns."
+            columns = "The table has no columns."
+            if self.names:
+                columns = f"The {'only column is' if len(self.names) == 1 else 'columns are'} {some_of(self.names)}."
             raise ParameterError(f"There is no column {name!r}. {columns}{hint}")
         if isinstance(column, list):
             for row, value in enumerate(column):

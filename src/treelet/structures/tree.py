@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treelet.checks import article
+from treelet.checks import article, with_type
 from treelet.errors import FormatError, InputTypeError, TreeError, TreeletError
 from treelet.formats.base import Columns
-from treelet.formats.brackets import MOST_NODES, Reader, label_problem
+from treelet.formats.brackets import MOST_NODES, Reader, forbidden_characters, label_problem
 from treelet.printable import shortened
 from treelet.shown import Drawn
 from treelet.structures.inline import inline_error
@@ -19,9 +19,9 @@ DRAWN = 500  # maximum number of levels in a drawing; the width of a line grows 
 def check_label(label: object) -> str:
     """Return a label, or raise TreeError if a tree with this label could not be written and read back."""
     if not isinstance(label, str):
-        raise TreeError(f"A label must be a string. Got {article(type(label).__name__)} instead: {label!r:.60}.")
+        raise TreeError(f"A node label must be a string. Got {with_type(label)} instead.")
     if not label:
-        raise TreeError("A label must not be empty.")
+        raise TreeError("A node label must not be empty.")
     stripped = label.strip()
     if stripped.startswith("(") and stripped.endswith(")") and " " in stripped:
         raise TreeError(
@@ -29,10 +29,12 @@ def check_label(label: object) -> str:
             "make a label of any text."
         )
     if problem := label_problem(label):
-        reason = "is not valid Unicode text" if "Unicode" in problem else "contains white space or a bracket"
+        reason = "is not valid Unicode text" if "Unicode" in problem else f"contains {forbidden_characters(label)}"
+        from treelet.formats.nodes import escape
+
         raise TreeError(
-            f"The label {shortened(label)} {reason}. Use treelet.formats.escape(text): it writes brackets as -LRB- and "
-            "-RRB-, and white space as '_'."
+            f"The node label {shortened(label)} {reason}. Write it as {shortened(escape(label))}, or use "
+            "treelet.formats.escape."
         )
     return label
 
@@ -94,7 +96,7 @@ class Tree(Drawn):
             else:
                 raise TreeError(
                     f"Child {number} of the node {label!r:.60} must be a Tree or a string. "
-                    f"Got {article(type(child).__name__)} instead: {child!r:.60}."
+                    f"Got {with_type(child)} instead."
                 )
         self._set(check_label(label), tuple(kids))
 

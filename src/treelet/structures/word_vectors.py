@@ -42,7 +42,7 @@ class WordVectors:
         try:
             values = np.asarray(matrix, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InputTypeError(f"Word vectors must be numbers, and all of the same length ({error}).") from None
+            raise InputTypeError(_vectors_problem(words, matrix, error)) from None
         if values.ndim != 2 or len(values) != len(words):
             raise InputTypeError(
                 "WordVectors needs an array with one row per word. "
@@ -146,3 +146,22 @@ def as_word_vectors(vectors: object) -> WordVectors:
         "Word vectors must be WordVectors, a dict from words to vectors, a gensim KeyedVectors or a path. "
         f"Got {article(type(vectors).__name__)} instead."
     )
+
+
+def _vectors_problem(words: Sequence[str], matrix: Any, error: Exception) -> str:
+    """Return the message for vectors that do not form a matrix of numbers, with the first words at fault."""
+    vectors = dict(zip(words, matrix, strict=False)) if hasattr(matrix, "__iter__") else {}
+    lengths = {word: len(vector) for word, vector in vectors.items() if hasattr(vector, "__len__")}
+    for word, length in lengths.items():
+        first = next(iter(lengths))
+        if length != lengths[first]:
+            return (
+                f"All word vectors must have the same length. Got {plural(lengths[first], 'number')} for {first!r} "
+                f"and {plural(length, 'number')} for {word!r} instead."
+            )
+    for word, vector in vectors.items():
+        try:
+            np.asarray(vector, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            return f"Word vectors must be lists of numbers. Got {vector!r:.60} for {word!r} instead."
+    return f"Word vectors must be numbers, and all of the same length ({error})."

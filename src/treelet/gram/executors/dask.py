@@ -54,7 +54,7 @@ class DaskExecutor(Executor):
         super().__init__(resources)
         client = resources.client
         if not isinstance(client, distributed.Client) or client.asynchronous:
-            raise wrong("client", "a dask.distributed.Client that is not asynchronous", client)
+            raise wrong("client", "a dask.distributed.Client that is not asynchronous", client, of="gram")
         if client.status != "running":
             raise ClusterError(f"The Dask client is {client.status}. Create a new client.")
         self.client = client

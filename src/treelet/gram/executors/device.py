@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from treelet.checks import wrong
+from treelet.checks import in_words, wrong
 from treelet.device.launching import Array, Device, device_named, out_of_memory
 from treelet.errors import DeviceMemoryError, TreeletWarning
 from treelet.gram.executors.base import Executor, TileSearch
 from treelet.gram.plan import Block, Plan, Tile
 from treelet.gram.sinks import described_array, layout_problem, tile_products
+from treelet.gram.stored.matrix_file import SUFFIXES
 from treelet.gram.tiles import FLOAT, Job, Sink, bind, fill_tile, plan_matrix
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
 from treelet.printable import shortened
@@ -87,18 +88,16 @@ class DeviceExecutor(Executor):
     def checked_out(self, job: Job, out: Any, examples: Iterable[Any]) -> Any:
         if isinstance(out, np.ndarray):
             return super().checked_out(job, out, examples)
+        if not isinstance(out, self.device.xp.ndarray):
+            wanted = f"a NumPy or CuPy array, or a path ending in {in_words(SUFFIXES)}"
+            raise wrong("out", wanted, out, of="gram", got=shortened(out))
         wanted = (
             f"a NumPy or CuPy array of shape {job.shape}, float64 or float32, with contiguous, non-overlapping rows"
         )
-        if (
-            not isinstance(out, self.device.xp.ndarray)
-            or out.shape != job.shape
-            or out.dtype not in (FLOAT, np.float32)
-        ):
-            is_array = isinstance(out, self.device.xp.ndarray)
-            raise wrong("out", wanted, out, got=described_array(out) if is_array else shortened(out))
+        if out.shape != job.shape or out.dtype not in (FLOAT, np.float32):
+            raise wrong("out", wanted, out, of="gram", got=described_array(out))
         if layout := layout_problem(out):
-            raise wrong("out", wanted, out, got=f"{described_array(out)} {layout}")
+            raise wrong("out", wanted, out, of="gram", got=f"{described_array(out)} {layout}")
         return out
 
     def fill(self, job: Job, out: Any) -> Any:

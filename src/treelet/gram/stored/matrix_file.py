@@ -18,7 +18,7 @@ import numpy as np
 
 from treelet.errors import FileError
 from treelet.formats.arrays import read_header
-from treelet.formats.files import BINARY, PathLike, whole_file
+from treelet.formats.files import BINARY, PathLike, unreadable, whole_file
 from treelet.gram.plan import Tile
 from treelet.gram.tiles import Values
 
@@ -126,7 +126,7 @@ def open_matrix(path: Path) -> MatrixFile:
     except OSError as error:
         if isinstance(error, FileError):
             raise
-        raise FileError(f"{path}: cannot be read ({error.strerror or error}).") from error
+        raise unreadable(path, error) from error
 
 
 class RowsInFile:

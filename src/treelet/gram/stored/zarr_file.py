@@ -22,7 +22,7 @@ import numpy as np
 
 from treelet.errors import FileError
 from treelet.formats.files import PathLike
-from treelet.formats.temporary import naming, own_name, remove_stale
+from treelet.formats.temporary import naming, own_name, remove_stale, unwritable
 from treelet.gram.plan import Span, Tile
 from treelet.gram.stored.manifest import sync_folder
 from treelet.gram.stored.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
@@ -206,8 +206,10 @@ class ZarrFile(MatrixFile):
             target = Path(file).resolve()
             if target.exists() and not target.is_dir():
                 raise FileError(f"{file}: not a folder. Remove the file or choose another name.")
+            if not target.parent.exists():
+                raise unwritable(file, FileNotFoundError(), Path(file))
             if not os.access(target.parent, os.W_OK):
-                raise FileError(f"{file}: cannot be written. Check that the parent folder exists and is writable.")
+                raise FileError(f"{file}: cannot be written, because its folder is not writable.")
         with own_name(target) as temporary, naming(file, target, temporary):
             try:
                 yield temporary

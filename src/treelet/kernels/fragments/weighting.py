@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
+from treelet.checks import wrong
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels import (
     ForestKernel,
@@ -46,23 +47,24 @@ def is_listed(kernel: Kernel) -> bool:
     return has_fragments(kernel) or isinstance(kernel, (ForestKernel, Tagging, Subsequence, Locality))
 
 
-def check_has_fragments(kernel: Kernel) -> None:
-    """Raise an error unless the kernel is a tree kernel whose fragments can be listed."""
-    _check(kernel, has_fragments(kernel), FRAGMENTS)
+def check_has_fragments(kernel: Kernel, of: str) -> None:
+    """Raise an error unless the kernel is a tree kernel whose fragments can be listed. `of` is the public function."""
+    _check(kernel, has_fragments(kernel), FRAGMENTS, of)
 
 
-def check_is_listed(kernel: Kernel) -> None:
-    """Raise an error unless the fragments of the kernel can be listed."""
-    _check(kernel, is_listed(kernel), LISTED)
+def check_is_listed(kernel: Kernel, of: str) -> None:
+    """Raise an error unless the fragments of the kernel can be listed. `of` is the public function."""
+    _check(kernel, is_listed(kernel), LISTED, of)
 
 
-def _check(kernel: Kernel, good: bool, names: str) -> None:
+def _check(kernel: Kernel, good: bool, names: str, of: str) -> None:
     if good:
         kernel.validate()
     elif isinstance(kernel, PartialTree) and not isinstance(kernel, Smoothed):
-        raise ParameterError(f"Fragments can be listed only if terminal_factor is 1. Got {kernel!r}.")
+        raise ParameterError(f"Fragments can be listed only if terminal_factor is 1. Got {kernel!r} instead.")
     else:
-        raise InputTypeError(f"Fragments can be listed only for {names}. Got {kernel!r}.")
+        wanted = f"a kernel with fragments: {names.replace(' and ', ' or ')}"
+        raise InputTypeError(str(wrong("kernel", wanted, kernel, of=of)))
 
 
 class NodeWeighting(NamedTuple):
