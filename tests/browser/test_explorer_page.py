@@ -239,6 +239,31 @@ def test_a_sentence_outside_the_grammar_has_a_warning(page: Any, explorer: str) 
     page.wait_for_selector(".warning", state="hidden")
 
 
+STYLE = "one => { const {color, backgroundColor, boxShadow} = getComputedStyle(one); return {color, backgroundColor, boxShadow}; }"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_selected_button_stays_readable_under_the_mouse(page: Any, explorer: str, theme: str) -> None:
+    page.emulate_media(color_scheme=theme)
+    page.goto(explorer + "#sentence")
+    page.wait_for_selector(".treelet-fragment")
+    selected = page.locator(".pick[aria-pressed=true]").first
+    page.mouse.move(5, 5)
+    before = selected.evaluate(STYLE)
+    selected.hover()
+    assert selected.evaluate(STYLE) == before
+    page.locator(".pick[aria-pressed=false]").first.hover()
+    assert page.locator(".pick[aria-pressed=false]").first.evaluate(STYLE) != before
+
+
+def test_the_selected_class_differs_from_the_class_under_the_mouse(page: Any, explorer: str) -> None:
+    page.goto(explorer + "#model?" + urlencode({"model.tree": QUESTIONS[0]}))
+    page.wait_for_selector(".score[aria-pressed=true]")
+    other = page.locator(".score[aria-pressed=false]").first
+    other.hover()
+    assert other.evaluate(STYLE)["boxShadow"] != page.locator(".score[aria-pressed=true]").evaluate(STYLE)["boxShadow"]
+
+
 def test_a_model_follows_the_edits_of_a_tree(page: Any, explorer: str) -> None:
     tree = QUESTIONS[0]
     page.goto(explorer + "#model?" + urlencode({"model.tree": tree, "model.baseline": tree}))
