@@ -25,6 +25,7 @@ from messages.common import SPLIT_IT, cannot_be, does_not_exist, needs_package, 
 from treelet import Tree
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG, CompiledGrammar, GrammarWarning, Word
+from treelet.parsing.typed import adapted_words, unknown_words
 from treelet.parsing.unknown import signatures
 from treelet.testing.strategies import trees
 
@@ -727,3 +728,18 @@ def test_the_journal(wsj: tl.Treebank) -> None:
                 right, total = right + (max(found, key=lambda s: found[s]) == tag), total + 1
     assert total > 500
     assert right / total > 0.75  # without looking at the words around
+
+
+def test_a_typed_sentence_is_adapted_to_the_lexicon() -> None:
+    words = [("D", ("the",), 1.0), ("N", ("Fox",), 0.5), ("N", ("fox",), 0.5)]
+    grammar = PCFG.from_rules([("S", ("D", "N"), 1.0), *words], start="S")
+    assert adapted_words("The Fox?!", grammar) == ["the", "Fox"]
+    assert adapted_words("THE FOX ...", grammar) == ["the", "fox"]
+    assert adapted_words("The Dog, .", grammar) == ["the", "Dog", ","]
+    assert adapted_words("?", grammar) == ["?"]
+    dotted = PCFG.from_rules([("S", ("D", "N", "P"), 1.0), ("P", (".",), 1.0), *words], start="S")
+    assert adapted_words("The Fox!", dotted) == ["the", "Fox", "!"]
+    # Without a model of unknown words, a word with a capital has no tags, so it must be listed.
+    assert unknown_words(grammar, ["The", "fox"]) == ["The"]
+    learned = PCFG.from_treebank(["(S (D the) (N fox))"])
+    assert unknown_words(learned, ["The", "Fox"]) == ["Fox"]

@@ -319,14 +319,14 @@ def load_grammar(file: str) -> PCFG:
 
 
 def _sentences(texts: list[str], grammar: PCFG) -> list[InputSentence]:
-    from treelet.parsing.typed import typed_words
+    from treelet.parsing.typed import adapted_words
 
     sentences = []
     for number, text in enumerate(texts, 1):
         if not text.split():
             raise TreeError("--text contains no words. Pass a sentence such as --text 'What time is it ?'.")
         _check_words(text, f"--text {text[:40]!r}")
-        sentences.append(InputSentence(number, typed_words(text, grammar.lexicon)))
+        sentences.append(InputSentence(number, adapted_words(text, grammar)))
     return sentences
 
 

@@ -19,7 +19,7 @@ from treelet.fragments.model_fragments import explain
 from treelet.parsing import PCFG
 from treelet.parsing.chart import checked_sentence, relative_logp
 from treelet.parsing.typed import LISTED as LISTED_WORDS
-from treelet.parsing.typed import outside_grammar, typed_words, unknown_words
+from treelet.parsing.typed import adapted_words, outside_grammar, unknown_words
 from treelet.structures import Tree, Treebank
 
 K = 10
@@ -105,7 +105,7 @@ def why(workspace: Workspace, request: Request) -> dict[str, Any]:
 def _parsed(workspace: Workspace, request: Request) -> Parses:
     text, grammar = request.text("sentence"), workspace.parsing.grammar()
     try:
-        words = checked_sentence(typed_words(text, grammar.lexicon))
+        words = checked_sentence(adapted_words(text, grammar))
     except (TreeletError, InputTypeError) as error:
         raise RequestError("sentence", str(error)) from None
     if len(words) > WORDS:

@@ -1,4 +1,4 @@
-"""Sentences that a person types: splitting them into words, and reporting words that a grammar does not contain."""
+"""Sentences that a person types: adapting them to a grammar, and reporting words that the grammar does not contain."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 LISTED = 10
 _BEFORE = "\"'“‘«¿¡"
+_FINAL = ".!?…"
 _AFTER = re.compile(r"(\.{2,}|[.,;:!?…\"'”’»])$")
 
 
@@ -42,13 +43,28 @@ def typed_words(text: str, known: Container[str] = ()) -> list[str]:
     return words
 
 
-def unknown_words(grammar: PCFG, words: Sequence[str]) -> list[str]:
-    """Return the words that the grammar does not contain. The first word may be a known word with a capital."""
+def adapted_words(text: str, grammar: PCFG) -> list[str]:
+    """Split a sentence into words as `typed_words` does, and adapt them to the lexicon of the grammar.
+
+    A word becomes lower case if the lexicon contains only its lower-case form. If the lexicon has no punctuation marks, those at
+    the end of the sentence are dropped.
+    """
     known = grammar.lexicon
-    unknown = (
-        word for number, word in enumerate(words) if word not in known and (number > 0 or word.lower() not in known)
-    )
-    return list(dict.fromkeys(unknown))
+    words = typed_words(text, known)
+    if not any(not any(map(str.isalnum, word)) for word in known):
+        while len(words) > 1 and not words[-1].strip(_FINAL):
+            words.pop()
+    return [lower if word not in known and (lower := word.lower()) in known else word for word in words]
+
+
+def unknown_words(grammar: PCFG, words: Sequence[str]) -> list[str]:
+    """Return the words that the grammar does not contain.
+
+    A model of unknown words also knows the first word of a sentence if it is a known word with a capital.
+    """
+    known = grammar.lexicon
+    first = 1 if grammar.unknown is not None and words and words[0].lower() in known else 0
+    return list(dict.fromkeys(word for word in words[first:] if word not in known))
 
 
 def outside_grammar(grammar: PCFG, words: Sequence[str], subject: str) -> str:
