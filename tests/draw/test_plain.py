@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import pickle
 import re
+import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from messages.common import wrong_parameter
 from treelet.draw import latex, tree_svg
 from treelet.draw.layout import ForestGraph, ForestLayout
 from treelet.draw.triangles import collapsed
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, TreeletWarning
 from treelet.testing.strategies import trees
 
 NAME = "{http://www.w3.org/2000/svg}"
@@ -60,6 +61,25 @@ def test_each_node_is_below_its_parent_and_lines_do_not_cross(tree: tl.Tree) -> 
             assert left.x + left.width / 2 < right.x - right.width / 2
 
 
+def test_a_label_without_a_triangle_is_warned_of_once(tmp_path: Path) -> None:
+    expected = {
+        "CONJ": "No node has the label 'CONJ', so no triangle was drawn for it.",
+        "np": "No node has the label 'np', so no triangle was drawn for it. Did you mean 'NP'?",
+        "cat": "Only words have the label 'cat', so no triangle was drawn for it.",
+    }
+    for label, message in expected.items():
+        with pytest.warns(TreeletWarning) as noted:
+            drawn = tl.draw(TREE, triangles=[label, "PP"])
+        assert [str(warning.message) for warning in noted] == [message]
+        assert noted[0].filename == __file__
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            drawn.save(tmp_path / "t.tex")
+        assert drawn == tl.draw(TREE, triangles="PP")
+        with pytest.warns(TreeletWarning, match="no triangle was drawn"):
+            latex(TREE, triangles=label)
+
+
 def test_a_triangle_has_the_words_of_its_constituent() -> None:
     for style in ("color", "plain"):
         drawn = tl.draw(TREE, style=style, triangles=["NP"])
@@ -69,11 +89,11 @@ def test_a_triangle_has_the_words_of_its_constituent() -> None:
         assert 0 < float(triangle[0]) < float(triangle[1]) < drawn.width
     assert "the cat" in texts(tl.draw(TREE, triangles=2))
     assert tl.draw(TREE, triangles="NP") == tl.draw(TREE, triangles=("NP", 1, 2))
-    assert tl.draw(TREE, triangles=["XP"]) == tl.draw(TREE)
     long = tl.Tree("S", [tl.Tree("NP", [f"word{number}" for number in range(20)])])
     assert " ".join(long.words()) in texts(tl.draw(long, style="plain", triangles="NP"))
 
 
+@pytest.mark.filterwarnings("ignore:.* so no triangle was drawn for it")
 @settings(max_examples=100)
 @given(trees(labels=("S", "NP", "A"), words=("x", "NP"), max_nodes=30))
 def test_collapsed_trees_have_the_same_words(tree: tl.Tree) -> None:

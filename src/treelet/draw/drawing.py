@@ -132,7 +132,7 @@ def draw(
     triangles : str, int or collection of them, default ()
         Constituents of a tree to draw as a triangle over their words: labels such as ``"NP"``, or
         numbers of nodes in pre-order, counted from 0. A constituent inside a triangle is not drawn.
-        Labels that do not occur have no effect.
+        For labels that no constituent has, `TreeletWarning` is issued.
     **options
         Other options of `tree_svg`, `forest_svg` or `dependency_svg`, depending on `thing`.
 

@@ -12,7 +12,7 @@ from treelet.draw.drawing import Drawing, check_style
 from treelet.draw.excerpts import shortened
 from treelet.draw.layout import FONT, HEIGHT, MARGIN, DrawnEdge, ForestGraph, ForestLayout, shown, width_of
 from treelet.draw.leaves import DASHES, is_open
-from treelet.draw.triangles import collapsed, is_collapsed
+from treelet.draw.triangles import collapsed, is_collapsed, occurring_triangles
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Forest, Tree
 
@@ -121,12 +121,13 @@ def tree_svg(
         raise TreeError(
             f"The tree has more than {plural(limit, 'node')}, which is too many to draw. Draw a subtree, or print the tree."
         )
-    small = collapsed(tree, triangles)
+    occurring = occurring_triangles(tree, triangles)  # so saving as LaTeX does not repeat a warning
+    small = collapsed(tree, occurring)
     graph = ForestGraph(Forest.from_tree(small), hanging=style == "plain")
     words = _leaves_where(is_collapsed, small, graph)
     room = {number: width_of(graph.nodes[number].label, FONT + 1) for number in words}
     picture = (PlainPicture if style == "plain" else Picture)(graph, "", room, open_leaves(small, graph), words)
-    return Drawing(picture.svg(), of=tree, options={"style": style, "triangles": triangles})
+    return Drawing(picture.svg(), of=tree, options={"style": style, "triangles": occurring})
 
 
 def captioned_svg(tree: Tree, caption: str = "") -> Drawing:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Set
 
-from treelet.checks import article, is_integer, plural, wrong
-from treelet.errors import ParameterError
+from treelet.checks import article, is_integer, plural, suggestion, wrong
+from treelet.errors import ParameterError, TreeletWarning
 from treelet.structures import Tree
 
 
@@ -29,7 +30,7 @@ def collapsed(tree: Tree, triangles: Iterable[str | int] | str | int = ()) -> Tr
         Any tree.
     triangles : str, int or collection of them, default ()
         Labels of constituents, or numbers of nodes in pre-order. A constituent inside a chosen one is
-        collapsed with it. Labels that do not occur have no effect.
+        collapsed with it. For labels that no constituent has, `TreeletWarning` is issued.
 
     >>> tree = Tree.parse("(S (NP (D the) (N cat)) (VP (V sat)))")
     >>> collapsed(tree, "NP").children[0]
@@ -37,16 +38,10 @@ def collapsed(tree: Tree, triangles: Iterable[str | int] | str | int = ()) -> Tr
     >>> [child.label for child in collapsed(tree, "NP").children[0].children]
     ['the cat']
     """
-    chosen = checked_triangles(triangles)
+    chosen = occurring_triangles(tree, triangles)
     if not chosen:
         return tree
     nodes = list(tree.nodes())
-    for number in chosen:
-        if isinstance(number, int) and (number >= len(nodes) or not nodes[number].children):
-            problem = (
-                "is a word" if number < len(nodes) else f"does not exist: the tree has {plural(len(nodes), 'node')}"
-            )
-            raise ParameterError(f"Node {number} cannot be drawn as a triangle, because it {problem}.")
     sizes = [1] * len(nodes)
     copies: list[Tree] = nodes.copy()
     for number in range(len(nodes) - 1, -1, -1):  # children come after their parents in pre-order
@@ -59,6 +54,28 @@ def collapsed(tree: Tree, triangles: Iterable[str | int] | str | int = ()) -> Tr
             children = [WordsUnderTriangle._trusted(" ".join(node.words()), ())]
         copies[number] = Tree._trusted(node.label, tuple(children)) if children else node
     return copies[0]
+
+
+def occurring_triangles(tree: Tree, triangles: Iterable[str | int] | str | int) -> Set[str | int]:
+    """Return the triangles that the tree has. Warn of labels that it does not have; other numbers raise ParameterError."""
+    chosen = checked_triangles(triangles)
+    if not chosen:
+        return chosen
+    nodes = list(tree.nodes())
+    labels = {node.label for node in nodes if node.children}
+    for item in sorted(chosen, key=str):
+        if isinstance(item, str):
+            if item not in labels:
+                fact = "Only words have" if any(node.label == item for node in nodes) else "No node has"
+                hint = suggestion(item, sorted(labels))
+                # The stack level is that of a caller of draw.
+                warnings.warn(
+                    f"{fact} the label {item!r}, so no triangle was drawn for it.{hint}", TreeletWarning, stacklevel=4
+                )
+        elif item >= len(nodes) or not nodes[item].children:
+            problem = "is a word" if item < len(nodes) else f"does not exist: the tree has {plural(len(nodes), 'node')}"
+            raise ParameterError(f"Node {item} cannot be drawn as a triangle, because it {problem}.")
+    return {item for item in chosen if isinstance(item, int) or item in labels}
 
 
 def checked_triangles(triangles: Iterable[str | int] | str | int) -> Set[str | int]:
