@@ -8,6 +8,7 @@ import pytest
 
 import treelet as tl
 from conftest import fail, run
+from messages import cli as messages
 from treelet.draw import dependency_svg, forest_svg, latex
 
 TREE = "(S (NP (D the) (N cat)) (VP (V sat)))"
@@ -23,6 +24,15 @@ def test_a_tree_in_brackets(tmp_path: Path) -> None:
     assert out.read_text() == tl.draw(TREE, style="plain", triangles=["NP", "VP"])
     assert run("draw", TREE, "-o", tmp_path / "t.tex", "--style", "plain").exit_code == 0
     assert (tmp_path / "t.tex").read_text() == latex(TREE, style="plain") + "\n"
+
+
+def test_a_label_that_no_constituent_has(tmp_path: Path) -> None:
+    result = run("draw", TREE, "-o", tmp_path / "t.tex", "--triangles", "NPP")
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[0].endswith(
+        ": No node has the label 'NPP', so no triangle was drawn for it. Did you mean 'NP'?"
+    )
+    assert result.stderr.count("NPP") == 1
 
 
 def test_png_and_pdf(tmp_path: Path) -> None:
@@ -66,3 +76,9 @@ def test_mistakes(tmp_path: Path) -> None:
     assert "TREE is a single tree" in fail("draw", TREE, "-o", out, "-n", 2)
     assert "TREE, column 1" in fail("draw", "(S a", "-o", out)
     assert not out.exists()
+
+
+def test_an_argument_that_is_neither_a_tree_nor_a_file(tmp_path: Path) -> None:
+    message = fail("draw", "The cat sat", "-o", tmp_path / "t.svg")
+    assert f"'The cat sat' {messages.WRITE_A_TREE_IN_BRACKETS}" in message
+    assert messages.WRITE_A_TREE_IN_BRACKETS not in fail("draw", "@The cat sat", "-o", tmp_path / "t.svg")

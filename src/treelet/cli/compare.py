@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import math
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -79,7 +79,6 @@ def command(
 def read_argument(text: str, argument: str, reading: Reading) -> Tree:
     """Return the tree of an argument, which is a bracketed tree, ``@FILE``, or the name of a file."""
     from treelet.checks import plural
-    from treelet.printable import shortened
     from treelet.structures import Tree, read_trees
 
     if text.lstrip().startswith("("):
@@ -91,19 +90,26 @@ def read_argument(text: str, argument: str, reading: Reading) -> Tree:
     try:
         bank = read_trees(name, **reading.arguments())
     except FileError as error:
-        if text.startswith("@") or name == "-":
-            raise
-        example = "'(NP (D the) (N apple))'"
-        if isinstance(error.__cause__, FileNotFoundError):
-            raise FileError(
-                f"{shortened(name)} is neither a tree in brackets nor an existing file. "
-                f"Write a tree such as {example}, or pass a file name."
-            ) from error
-        raise FileError(f"{error} Write a tree in brackets, for example {example}.") from error
+        raise_unreadable(text, error)
     tree = bank[0] if len(bank) == 1 else None
     if tree is None:
         raise TreeError(f"{name}: the file must contain exactly one tree. Got {plural(len(bank), 'tree')} instead.")
     return tree
+
+
+def raise_unreadable(text: str, error: FileError) -> NoReturn:
+    """Raise the error for an argument that is neither a bracketed tree nor a readable file."""
+    from treelet.printable import shortened
+
+    if text.startswith("@") or text == "-":
+        raise error
+    example = "'(NP (D the) (N apple))'"
+    if isinstance(error.__cause__, FileNotFoundError):
+        raise FileError(
+            f"{shortened(text)} is neither a tree in brackets nor an existing file. "
+            f"Write a tree such as {example}, or pass a file name."
+        ) from error
+    raise FileError(f"{error} Write a tree in brackets, for example {example}.") from error
 
 
 def _drawing(tree: Tree) -> str:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.compare import read_argument
+from treelet.cli.compare import raise_unreadable, read_argument
 from treelet.cli.options import among, items, one_of, wrong_value
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, with_option_groups
-from treelet.errors import ParameterError
+from treelet.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from treelet.structures.bank import Bank
@@ -87,7 +87,11 @@ def command(
             raise ParameterError("--number chooses a tree of a file, but TREE is a single tree. Remove --number.")
         thing: Any = read_argument(source, "TREE", reading)
     else:
-        thing = _chosen(_read(source, reading), source, number)
+        try:
+            bank = _read(source, reading)
+        except FileError as error:
+            raise_unreadable(source, error)
+        thing = _chosen(bank, source, number)
     drawing = draw(thing, style=chosen, triangles=labels)
     drawing.save(output, scale=SCALE if scale is None else scale)
     print(f"picture: {output}", file=sys.stderr)
