@@ -242,6 +242,18 @@ def test_a_sentence_outside_the_grammar_has_a_warning(page: Any, explorer: str) 
 STYLE = "one => { const {color, backgroundColor, boxShadow} = getComputedStyle(one); return {color, backgroundColor, boxShadow}; }"
 
 
+def test_numbers_that_round_to_zero_have_no_sign(page: Any, explorer: str) -> None:
+    page.goto(explorer + "#sentence")
+    page.wait_for_selector(".treelet-fragment")
+    formatted = """async () => {
+      const {aligned, figures, signed} = await import('/static/parts.js'), column = aligned([2.5, -2e-16, null]);
+      return [column(-2e-16), column(-2.5), aligned([-2e-16])(-2e-16), aligned([null])(null), signed(-2e-16), signed(-0.25), signed(1e-9), figures(2e-16)];
+    }"""
+    assert page.evaluate(formatted) == ["0.000", "−2.500", "0", "", "0", "−0.2500", "+1.00e−9", "2.00e−16"]
+    assert "Log p is the log probability relative to the best parse." in page.inner_text(".beside-list")
+    assert "−0.000" not in page.inner_text(".beside-list")
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_selected_button_stays_readable_under_the_mouse(page: Any, explorer: str, theme: str) -> None:
     page.emulate_media(color_scheme=theme)

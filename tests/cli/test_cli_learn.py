@@ -23,6 +23,7 @@ from conftest import fail, run, run_python
 from messages import cli as messages
 from messages.common import cannot_be, does_not_exist
 from treelet.cli import evaluate, grid
+from treelet.cli.explain import _text as explain_text
 from treelet.draw.confusion import confusion_svg
 from treelet.learn import matrices
 from treelet.learn.persist import load_predictor
@@ -696,3 +697,9 @@ def test_as_a_process(train: Path, test: Path) -> None:
     X, _ = tl.read_examples(test)
     assert found.stdout.decode().splitlines() == tl.load(model).predict(X).tolist()
     assert found.stderr == b""
+
+
+def test_numbers_that_round_to_zero_have_no_minus_sign() -> None:
+    numbers = {"score": -1e-9, "rest": -2e-16, "intercept": -0.0}
+    explanation = {"number": 1, "words": "a", "output": None, "predicted": None, "fragments": [], **numbers}
+    assert explain_text(explanation) == "1. a\n   +0.0000  score\n   +0.0000  all else, intercept +0.0000"

@@ -200,9 +200,9 @@ def _text(explanation: dict[str, Any]) -> str:
         if explanation["output"] not in (None, explanation["predicted"])
         else ""
     )
-    lines = [f"{explanation['number']}. {words or '(no words)'}", f"   {explanation['score']:+.4f}  {meaning}{also}"]
-    lines += [f"   {fragment['share']:+.4f}  {fragment['fragment']}" for fragment in explanation["fragments"]]
-    lines.append(f"   {explanation['rest']:+.4f}  all else, intercept {explanation['intercept']:+.4f}")
+    lines = [f"{explanation['number']}. {words or '(no words)'}", f"   {explanation['score']:+z.4f}  {meaning}{also}"]
+    lines += [f"   {fragment['share']:+z.4f}  {fragment['fragment']}" for fragment in explanation["fragments"]]
+    lines.append(f"   {explanation['rest']:+z.4f}  all else, intercept {explanation['intercept']:+z.4f}")
     return "\n".join(map(printable, lines))
 
 

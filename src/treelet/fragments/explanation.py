@@ -133,10 +133,10 @@ class Explanation(Tabled):
         )
 
     def __str__(self) -> str:
-        lines = [f"{self.score:+.4f}  {self.score_name}"]
-        lines += [f"{fragment.share:+.4f}  {fragment.tree}" for fragment in self.fragments[:LINES]]
+        lines = [f"{self.score:+z.4f}  {self.score_name}"]
+        lines += [f"{fragment.share:+z.4f}  {fragment.tree}" for fragment in self.fragments[:LINES]]
         left = self.score - math.fsum(fragment.share for fragment in self.fragments[:LINES])
-        return "\n".join([*lines, f"{left:+.4f}  all else, intercept {self.intercept:+.4f}"])
+        return "\n".join([*lines, f"{left:+z.4f}  all else, intercept {self.intercept:+z.4f}"])
 
 
 class WeightedFragment(NamedTuple):
@@ -180,4 +180,4 @@ class TopFragments(Tabled, list[WeightedFragment]):
         self.output, self.complete, self.exact = output, complete, exact
 
     def __str__(self) -> str:
-        return "\n".join(f"{fragment.weight:+.4f}  {fragment.tree}" for fragment in self)
+        return "\n".join(f"{fragment.weight:+z.4f}  {fragment.tree}" for fragment in self)

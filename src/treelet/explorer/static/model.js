@@ -2,7 +2,7 @@
 
 import {LatestRequest, ask} from "./ask.js";
 import {brackets, grown, pruned, renamed} from "./edits.js";
-import {TreeEditor, aligned, bar, drawn, exampleRow, figures, fragmentList, make, signed, stage} from "./parts.js";
+import {TreeEditor, aligned, bar, drawn, exampleRow, figures, fragmentList, make, scoreFigures, signed, stage} from "./parts.js";
 
 const SHOWN = 8; // classes that are shown at first
 const TASKS = {classify: "Classifier", regress: "Regressor", rank: "Ranker"};
@@ -130,9 +130,9 @@ export class ModelView {
     const {result, baseline} = this, compared = baseline && this.fields.baseline !== this.fields.tree;
     const before = compared ? new Map(baseline.scores.map(({label, score}) => [label, score])) : new Map();
     const single = result.task !== "classify";
-    this.label.textContent = single ? figures(result.scores[0].score) : result.label;
+    this.label.textContent = single ? scoreFigures(result.scores[0].score) : result.label;
     this.compared.textContent = !compared ? (single ? "score" : "")
-      : single ? `baseline ${figures(baseline.scores[0].score)} (${signed(result.scores[0].score - baseline.scores[0].score)})`
+      : single ? `baseline ${scoreFigures(baseline.scores[0].score)} (${signed(result.scores[0].score - baseline.scores[0].score)})`
         : baseline.label === result.label ? "same as the baseline" : `baseline: ${baseline.label}`;
     const most = Math.max(...result.scores.map(({score}) => Math.abs(score)), ...[...before.values()].map(Math.abs), 1e-12);
     const twoSided = result.scores.some(({score}) => score < 0) || [...before.values()].some((score) => score < 0);
@@ -219,7 +219,7 @@ function balance({score, complete, intercept = 0, others = [], rest = 0}) {
   const left = rest - intercept - others.reduce((sum, {share}) => sum + share, 0);
   if (!complete) parts.push(`fragments that are not listed ${signed(left)}`);
   const terms = parts.filter(Boolean);
-  return `Score ${figures(score)}: the sum of the fragments below` + (terms.length ? ` and ${terms.join(" and ")}.` : ".");
+  return `Score ${scoreFigures(score)}: the sum of the fragments below` + (terms.length ? ` and ${terms.join(" and ")}.` : ".");
 }
 
 // Returns the words of a tree in brackets.

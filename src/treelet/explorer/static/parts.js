@@ -76,12 +76,23 @@ export function figures(number) {
 export function aligned(numbers) {
   const most = Math.max(...numbers.filter((number) => number !== null).map(Math.abs), 0);
   const decimals = most > 0 ? Math.max(0, Math.min(6, 3 - Math.floor(Math.log10(most)))) : 0;
-  if (most >= 1e6 || most < 1e-4) return figures;
-  return (number) => (number === null ? "" : number.toFixed(decimals).replace("-", "−"));
+  if (most >= 1e6 || most < 1e-4) return (number) => (number === null ? "" : scoreFigures(number));
+  return (number) => {
+    if (number === null) return "";
+    const text = number.toFixed(decimals);
+    return Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−");
+  };
+}
+
+const NOISE = 1e-12; // scores and their differences are sums, so smaller values are rounding errors
+
+// Formats a score, a share of a score or a difference of scores. Kernel values are products and may be smaller than NOISE.
+export function scoreFigures(number) {
+  return figures(number !== null && Math.abs(number) < NOISE ? 0 : number);
 }
 
 export function signed(number) {
-  return (number > 0 ? "+" : "") + figures(number);
+  return (number >= NOISE ? "+" : "") + scoreFigures(number);
 }
 
 // A line that reports an error; hidden while there is none.

@@ -2,7 +2,7 @@
 
 import {LatestRequest} from "./ask.js";
 import {EXAMPLES} from "./examples.js";
-import {ErrorLine, aligned, choice, drawn, exampleRow, figures, fragmentList, make, signed, slider, stage} from "./parts.js";
+import {ErrorLine, aligned, choice, drawn, exampleRow, fragmentList, make, scoreFigures, signed, slider, stage} from "./parts.js";
 
 const SIDES = ["a", "b"];
 
@@ -94,7 +94,8 @@ export class SentenceView {
     this.note.hidden = result.note === null;
     this.note.textContent = result.note ?? "";
     this.source.textContent = `Grammar: ${result.grammar}. ` + (result.ranker !== null ? `Ranker: ${result.ranker}.`
-      : "The parses are in the order of the grammar. To rank them, start the explorer with a ranker: treelet explore ranker.treelet.");
+      : "The parses are in the order of the grammar. To rank them, start the explorer with a ranker: treelet explore ranker.treelet.") +
+      " Log p is the log probability relative to the best parse.";
     const numbers = result.parses.map((parse) => parse.number);
     const stored = (name, otherwise) => (this.fields[name] !== "" && numbers.includes(Number(this.fields[name])) ? Number(this.fields[name]) : otherwise);
     const a = stored("a", numbers[0]);
@@ -162,7 +163,7 @@ export class SentenceView {
   updateAttribution(result) {
     result.trees.forEach((picture, side) => this.draw(side, picture));
     const others = result.others.map((other) => `${signed(other.share)} from ${other.kernel === "Linear()" ? "the log probability" : other.kernel}`);
-    this.balance.textContent = `The score of A is ${figures(Math.abs(result.score))} ${result.score < 0 ? "lower" : "higher"} than the score of B` +
+    this.balance.textContent = `The score of A is ${scoreFigures(Math.abs(result.score))} ${result.score < 0 ? "lower" : "higher"} than the score of B` +
       (others.length ? `, including ${others.join(", ")}.` : ".");
     const listed = result.fragments.reduce((sum, fragment) => sum + fragment.share, 0);
     const left = result.score - listed - result.others.reduce((sum, other) => sum + other.share, 0);
