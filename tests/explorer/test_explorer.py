@@ -247,7 +247,10 @@ def test_a_typed_sentence_is_adapted_to_the_grammar() -> None:
 
 def test_sentences_that_cannot_be_parsed(workspace: Workspace) -> None:
     assert messages.WITHOUT_WORDS in str(refused("sentence", workspace, sentence=" "))
-    assert "-LRB-" in str(refused("sentence", workspace, sentence="a (b"))
+    assert "Word 2 of the sentence is '(b', " in (refusal := str(refused("sentence", workspace, sentence="a (b")))
+    assert "-LRB-" in refusal
+    assert str(refused("sentence", workspace, sentence=" (S (NP a) b)")) == messages.A_TREE
+    assert "Word 1 of the sentence is '(S', " in str(refused("sentence", workspace, sentence="(S b"))
     assert messages.words(61) in str(refused("sentence", workspace, sentence="a " * 61))
     assert messages.number_range(1, "50") in str(refused("sentence", workspace, sentence="a", k=51))
     assert messages.number_range(0) in str(refused("why", workspace, sentence=SENTENCE, k=3, a=3))

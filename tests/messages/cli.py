@@ -168,7 +168,7 @@ def without_a_parse(sentences: int, instead: str) -> str:
 
 
 def bracket_as_a_word(place: str) -> str:
-    return f"{place}: a word is '('"
+    return f"{place}: word 3 is '('"
 
 
 NO_TREES_TO_RERANK = "The treebank contains no trees: parse reranking needs at least three"

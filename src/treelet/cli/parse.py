@@ -348,9 +348,9 @@ def _read(file: str, skip_empty: bool, encoding: str) -> list[InputSentence]:
 def _check_words(text: str, where: str) -> None:
     from treelet.formats.brackets import label_problem
 
-    for word in text.split():
+    for number, word in enumerate(text.split(), 1):
         if problem := label_problem(word):
-            raise TreeError(f"{where}: a word is {problem}. Write brackets as -LRB- and -RRB-.")
+            raise TreeError(f"{where}: word {number} is {problem}. Write brackets as -LRB- and -RRB-.")
 
 
 # --- output ---------------------------------------------------------------------------------------------------------

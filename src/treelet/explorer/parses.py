@@ -104,8 +104,12 @@ def why(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 def _parsed(workspace: Workspace, request: Request) -> Parses:
     text, grammar = request.text("sentence"), workspace.parsing.grammar()
+    if _is_tree(text):
+        raise RequestError(
+            "sentence", "This is a tree in brackets. Open Compare trees to compare it, or enter a sentence."
+        )
     try:
-        words = checked_sentence(adapted_words(text, grammar))
+        words = checked_sentence(adapted_words(text, grammar), first=1)
     except (TreeletError, InputTypeError) as error:
         raise RequestError("sentence", str(error)) from None
     if len(words) > WORDS:
@@ -123,6 +127,16 @@ def _parsed(workspace: Workspace, request: Request) -> Parses:
     relative = relative_logp(logp, np.zeros(len(logp), np.int64))
     scores = None if ranker is None else ranker.scores(Treebank(trees), relative)
     return Parses(words, trees, logp, ranker, scores)
+
+
+def _is_tree(text: str) -> bool:
+    if not text.lstrip().startswith("("):
+        return False
+    try:
+        Tree.parse(text)
+    except TreeletError:
+        return False
+    return True
 
 
 def _note(grammar: PCFG, parses: Parses) -> str | None:

@@ -201,8 +201,8 @@ def _priors(compiled: CompiledGrammar) -> NDArray[np.float64]:
     return prior
 
 
-def checked_sentence(tokens: Sequence[str]) -> list[str]:
-    """Return the words of a sentence, after a check that each can be a leaf of a tree."""
+def checked_sentence(tokens: Sequence[str], first: int = 0) -> list[str]:
+    """Return the words of a sentence, after a check that each can be a leaf of a tree. Errors count words from `first`."""
     if isinstance(tokens, (str, bytes)):
         raise InputTypeError(
             f"A sentence must be a list of words. Got the single string {tokens!r:.60} instead: "
@@ -218,7 +218,7 @@ def checked_sentence(tokens: Sequence[str]) -> list[str]:
             f"The sentence has {len(words):,} words, but at most {LONGEST:,} are supported. "
             "Check that the text was split into sentences."
         )
-    for number, word in enumerate(words):
+    for number, word in enumerate(words, first):
         if problem := label_problem(word):
             raise TreeError(f"Word {number} of the sentence is {problem}. Write brackets as -LRB- and -RRB-.")
     return words
