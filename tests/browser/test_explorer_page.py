@@ -161,6 +161,45 @@ def test_an_error_is_reported_where_it_is(page: Any, explorer: str) -> None:
     error.wait_for(state="hidden")
 
 
+def test_two_empty_fields_have_two_messages(page: Any, explorer: str) -> None:
+    page.goto(f"{explorer}#trees")
+    page.wait_for_selector(".treelet-heat")
+    errors = page.locator(".editor .error")
+    page.locator(".brackets").first.fill("")
+    errors.first.wait_for()
+    assert not errors.nth(1).is_visible()
+    page.locator(".brackets").nth(1).fill(" ")
+    errors.nth(1).wait_for()
+    assert errors.all_inner_texts() == 2 * [
+        "There is no tree yet. Enter one in brackets, for example (NP (D the) (N apple))."
+    ]
+    page.locator(".brackets").first.fill(A)
+    errors.first.wait_for(state="hidden")
+    assert errors.nth(1).is_visible()
+
+
+def test_a_page_without_a_model_trains_and_describes_a_ranker(page: Any) -> None:
+    """The texts before and after the training, which takes about a second."""
+    parsing, trained = embedded(), threading.Event()
+
+    def ranker() -> ModelView:
+        trained.wait(30)
+        assert parsing.ranker is not None
+        return parsing.ranker()
+
+    with served(Workspace(Parsing(parsing.name, parsing.grammar, ranker))) as address:
+        page.goto(f"{address}#model")
+        page.wait_for_selector(".result p")
+        waiting = page.inner_text("main")
+        trained.set()
+        page.wait_for_selector(".treelet-fragment")
+    assert "Training a small ranker …" in waiting
+    assert "Nearest trees" not in waiting
+    about = page.locator(".result p").all_inner_texts()
+    assert about[0].startswith("Ranker: a perceptron trained on 400 generated travel questions. To explain")
+    assert about[1].startswith("Kernel: On('tree', ")
+
+
 def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:
     hurt = f"(S (NP {HOSTILE}) (VP {HOSTILE}))"
     page.goto(explorer + "#trees?" + urlencode({"trees.a": hurt, "trees.b": hurt, "trees.kernel": HOSTILE}))

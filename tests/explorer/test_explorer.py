@@ -224,14 +224,14 @@ def test_a_sentence_outside_the_grammar_is_no_silent_parse() -> None:
     assert found["parses"][0]["tree"].startswith("(FALLBACK ")
     assert found["note"] == (
         f"This sentence {cli_messages.NOT_A_PARSE} Unknown words: 'quick', 'brown', 'fox', 'jumps', 'over', 'lazy', "
-        f"'dog'. {cli_messages.ANOTHER_GRAMMAR}"
+        f"'dog'. {messages.ANOTHER_GRAMMAR}"
     )
     assert answer("sentence", workspace, sentence=SENTENCE)["note"] is None
     found = answer("sentence", workspace, sentence=f"{SENTENCE.removesuffix('denver')}Xanadu")
     assert found["note"] == "Unknown words: 'Xanadu'. The parser guesses their tags from their form."
     without = Workspace(Parsing("g", lambda: tl.PCFG.from_rules([("S", ("a",), 1.0)], start="S")))
     assert str(refused("sentence", without, sentence="a, b")) == (
-        f"This sentence is outside this grammar. Unknown words: ',', 'b'. {cli_messages.ANOTHER_GRAMMAR}"
+        f"This sentence is outside this grammar. Unknown words: ',', 'b'. {messages.ANOTHER_GRAMMAR}"
     )
 
 

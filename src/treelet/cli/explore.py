@@ -161,7 +161,7 @@ def embedded() -> Parsing:
 
         parses = CandidateParses.jackknifed(flights_split().train[:TRAINING_SENTENCES], CANDIDATES, folds=5)
         return ModelView(
-            Reranker().fit(parses).ranker, f"a perceptron of {TRAINING_SENTENCES} generated travel questions"
+            Reranker().fit(parses).ranker, f"a perceptron trained on {TRAINING_SENTENCES} generated travel questions"
         )
 
     return Parsing("generated travel questions", LazyValue(learned), LazyValue(trained))

@@ -256,7 +256,8 @@ def command(
     _close(len(items), produced, seconds, len(without), len(pieces))
     for number in sorted(pieces + without)[:WARNED]:
         subject = "The sentence" if len(items) == 1 else f"Sentence {number + 1:,}"
-        print(f"treelet: note: {outside_grammar(chosen, words[number], subject)}", file=sys.stderr)
+        remedy = "Use a grammar of a treebank with similar sentences (--treebank FILE), or trees of another parser."
+        print(f"treelet: note: {outside_grammar(chosen, words[number], subject, remedy)}", file=sys.stderr)
     if picture is not None:
         which = "" if len(items) == 1 else f", of sentence {drawn + 1} of {len(items):,}"
         print(f"picture: {picture}{which}", file=sys.stderr)

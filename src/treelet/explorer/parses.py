@@ -29,6 +29,8 @@ STEPS = 2e9  # steps of a chart, words cubed times rules: about two seconds
 PRUNE = 3.0
 DRAWN = 400  # number of nodes of the largest forest that is drawn
 
+REMEDY = "Start the explorer with another grammar: treelet explore --treebank FILE."
+
 
 class Parses(NamedTuple):
     """The parses of a sentence, the most probable one first."""
@@ -120,7 +122,7 @@ def _parsed(workspace: Workspace, request: Request) -> Parses:
     _check_cost(grammar, len(words))
     parses = grammar.parse(words, request.integer("k", 1, MOST_K, K))
     if not parses:
-        raise RequestError("sentence", outside_grammar(grammar, words, "This sentence"))
+        raise RequestError("sentence", outside_grammar(grammar, words, "This sentence", REMEDY))
     trees = [tree for tree, _ in parses]
     logp = np.array([float(number) for _, number in parses])
     ranker = workspace.ranker()
@@ -142,7 +144,7 @@ def _is_tree(text: str) -> bool:
 def _note(grammar: PCFG, parses: Parses) -> str | None:
     """Return a warning about a sentence without a parse, or about unknown words."""
     if parses.logp[0] == -math.inf:
-        return outside_grammar(grammar, parses.words, "This sentence")
+        return outside_grammar(grammar, parses.words, "This sentence", REMEDY)
     unknown = unknown_words(grammar, parses.words)
     if not unknown:
         return None

@@ -67,14 +67,11 @@ def unknown_words(grammar: PCFG, words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(word for word in words[first:] if word not in known))
 
 
-def outside_grammar(grammar: PCFG, words: Sequence[str], subject: str) -> str:
+def outside_grammar(grammar: PCFG, words: Sequence[str], subject: str, remedy: str) -> str:
     """Return the message about a sentence, the subject, that has no parse or only the pieces of a fallback."""
     unknown = unknown_words(grammar, words)
     pieces = (
         ", so the tree under FALLBACK is not a parse: it joins the most probable pieces" if grammar.fallback else ""
     )
     reason = f"Unknown words: {some_of(unknown, LISTED)}" if unknown else "All of its words are known"
-    return (
-        f"{subject} is outside this grammar{pieces}. {reason}. Use a grammar of a treebank with similar sentences "
-        "(--treebank FILE), or trees of another parser."
-    )
+    return f"{subject} is outside this grammar{pieces}. {reason}. {remedy}"

@@ -24,6 +24,7 @@ export class ModelView {
     this.label = make("span", {class: "hero", id: "label"});
     this.compared = make("span", {class: "beside"});
     this.source = make("p", {class: "faint"});
+    this.kernel = make("p", {class: "faint"});
     this.scores = make("div", {class: "scores output"});
     this.editor = new TreeEditor("Tree", (tree) => set({tree}));
     this.stage = stage({on: {
@@ -58,7 +59,7 @@ export class ModelView {
     this.element = make("section", {class: "view"},
       make("h1", {class: "hidden"}, "Explain a model"),
       make("div", {class: "top model"},
-        make("div", {class: "result", role: "status"}, make("div", {class: "result-line output"}, this.label, this.compared), this.source),
+        make("div", {class: "result", role: "status"}, make("div", {class: "result-line output"}, this.label, this.compared), this.source, this.kernel),
         this.scores),
       this.examples.element,
       make("div", {class: "card"}, this.stage.element, this.tools, this.hint, this.editor.element, this.baselineTools), this.details);
@@ -78,7 +79,7 @@ export class ModelView {
 
   // Loads the description of the model. The embedded model is trained when it is first needed.
   async load() {
-    this.source.textContent = "Loading the model …";
+    this.source.textContent = this.about.model ? "Loading the model …" : "Training a small ranker …";
     try {
       this.model = await ask("examples");
     } catch (error) {
@@ -87,8 +88,9 @@ export class ModelView {
       return;
     }
     const {name, task, kernel, trees} = this.model;
-    this.source.textContent = `${TASKS[task]} ${name}, kernel ${kernel}.` +
+    this.source.textContent = `${TASKS[task]}: ${name}.` +
       (this.about.model ? "" : " To explain your own model, start the explorer with it: treelet explore m.treelet.");
+    this.kernel.textContent = `Kernel: ${kernel}`;
     this.examples.element.hidden = !trees.length;
     this.examples.list.replaceChildren(...trees.map((tree) =>
       make("button", {type: "button", class: "plain", on: {click: () => {

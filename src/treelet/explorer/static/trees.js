@@ -117,7 +117,9 @@ export class TreesView {
   fail(error) {
     const side = {a: 0, b: 1}[error.field];
     this.element.classList.add("stale");
-    this.editors.forEach((editor, k) => (k === side ? editor.show(error) : editor.hide()));
+    const empty = this.editors.map((editor) => editor.text.trim() === "");
+    // The server reports the first error. Two empty fields have the same one.
+    this.editors.forEach((editor, k) => (k === side || (empty[0] && empty[1]) ? editor.show(error) : editor.hide()));
     if (side === undefined) this.errorLine.show(error);
     else this.errorLine.hide();
   }
