@@ -200,6 +200,16 @@ def test_a_page_without_a_model_trains_and_describes_a_ranker(page: Any) -> None
     assert about[1].startswith("Kernel: On('tree', ")
 
 
+def test_a_tree_that_has_nothing_in_common_with_the_model(page: Any, explorer: str) -> None:
+    page.goto(explorer + "#model?" + urlencode({"model.tree": "(X (Y z))"}))
+    page.wait_for_selector(".pair h2")
+    shown = page.inner_text(".pair")
+    assert "This tree has no fragment in common with the model." in shown
+    assert "None of 8 support trees has a fragment in common with this tree." in shown
+    assert "fragments below" not in shown
+    assert re.search(r"Score −?[\d.e−]+(: intercept [+−][\d.e−]+)?\.\n", shown)
+
+
 def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:
     hurt = f"(S (NP {HOSTILE}) (VP {HOSTILE}))"
     page.goto(explorer + "#trees?" + urlencode({"trees.a": hurt, "trees.b": hurt, "trees.kernel": HOSTILE}))

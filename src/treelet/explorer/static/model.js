@@ -72,6 +72,7 @@ export class ModelView {
     this.editor.text = this.fields.tree;
     this.fragments.highlighted = this.fields.highlight;
     this.baseline = null;
+    if (this.model && !this.result) this.compared.textContent = "Computing the score …";
     const {baseline, tree, output} = this.fields;
     if (baseline !== tree) this.predictBaseline.send({tree: baseline, output: output || null});
     this.changed();
@@ -166,6 +167,10 @@ export class ModelView {
       return;
     }
     const count = near.of.toLocaleString("en");
+    if (!near.trees.length) {
+      this.nearNote.textContent = `None of ${count} ${near.from === "data" ? "training" : "support"} trees has a fragment in common with this tree.`;
+      return;
+    }
     this.nearNote.textContent = near.from === "data" ? `Of ${count} training trees, with their cosines.`
       : `Of ${count} support trees, with their cosines and their weights` + (this.result.task === "classify" ? ` for ${this.result.output}` : "") +
         ". To search all training trees, start the explorer with --data train.tsv.";
@@ -210,18 +215,19 @@ export class ModelView {
   }
 
   fail(error) {
+    if (!this.result) this.compared.textContent = "";
     this.element.classList.add("stale");
     this.editor.show(error);
   }
 }
 
 // Describes how the score splits into the listed fragments and the rest.
-function balance({score, complete, intercept = 0, others = [], rest = 0}) {
+function balance({score, fragments, complete, intercept = 0, others = [], rest = 0}) {
   const parts = [intercept ? `intercept ${signed(intercept)}` : "", ...others.filter(({share}) => share).map(({kernel, share}) => `${kernel} ${signed(share)}`)];
   const left = rest - intercept - others.reduce((sum, {share}) => sum + share, 0);
   if (!complete) parts.push(`fragments that are not listed ${signed(left)}`);
-  const terms = parts.filter(Boolean);
-  return `Score ${scoreFigures(score)}: the sum of the fragments below` + (terms.length ? ` and ${terms.join(" and ")}.` : ".");
+  const terms = [fragments.length ? "the sum of the fragments below" : "", ...parts].filter(Boolean);
+  return `Score ${scoreFigures(score)}${terms.length ? `: ${terms.join(" and ")}` : ""}.`;
 }
 
 // Returns the words of a tree in brackets.
