@@ -31,6 +31,28 @@ def test_the_tables_fit_a_phone(page: Any, serve: Callable[[dict[str, str]], str
     assert page.eval_on_selector(".wide", "node => node.scrollWidth <= node.clientWidth")
 
 
+def test_the_note_about_pictures_is_shown_with_them(
+    page: Any, serve: Callable[[dict[str, str]], str], text: str
+) -> None:
+    page.goto(serve({"index.html": text}))
+    for width, shown in ((400, False), (1280, True)):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert page.locator(".fragments svg").first.is_visible() == shown
+        assert page.get_by_text("A dashed box is a category").first.is_visible() == shown
+
+
+def test_static_pictures_are_dark_on_dark_pages(page: Any, serve: Callable[[dict[str, str]], str], text: str) -> None:
+    page.emulate_media(color_scheme="dark")
+    page.goto(serve({"index.html": text}))
+    colors = "all => all.map(one => getComputedStyle(one).fill)"
+    assert set(page.eval_on_selector_all(".fragments svg > path", colors)) == {"rgb(22, 25, 29)"}
+    assert set(page.eval_on_selector_all(".fragments svg text", colors)) == {"rgb(233, 236, 239)"}
+    filters = page.eval_on_selector_all(".confusion rect", "all => all.map(one => getComputedStyle(one).filter)")
+    assert set(filters) == {"invert(1) hue-rotate(180deg)"}
+    page.emulate_media(media="print", color_scheme="dark")
+    assert set(page.eval_on_selector_all(".fragments svg > path", colors)) == {"rgb(255, 255, 255)"}
+
+
 def test_with_scripts_trees_can_be_walked_through(page: Any, serve: Callable[[dict[str, str]], str], text: str) -> None:
     page.goto(serve({"index.html": text}))
     page.wait_for_selector(".treelet-view")

@@ -42,7 +42,12 @@ nav { color: var(--faint); overflow-wrap: anywhere; } nav a { color: var(--accen
 .case { margin-bottom: 2rem; } .case svg { max-width: 100%; height: auto; } .case > figure { margin: .6rem 0; }
 .verdict b { overflow-wrap: anywhere; } .card td { text-align: left; overflow-wrap: anywhere; } .card td:first-child { overflow-wrap: normal; } .figures td:first-child { white-space: nowrap; } .classes td:first-child { overflow-wrap: anywhere; }
 @media print { .case { break-inside: avoid; } nav { display: none; } }
-@media screen and (max-width: 36rem) { .fragments svg { display: none; } table { font-size: .88rem; } th, td { padding-left: .25rem; padding-right: .25rem; } .fragments .aside { white-space: normal; }
+/* Static pictures have the colors of paper. On dark pages, they get those of tree-view.css. */
+@media screen and (prefers-color-scheme: dark) {
+  .fragments svg [fill="#ffffff"] { fill: #16191d; } .fragments svg [fill="#c9ddf2"] { fill: #2b4763; } .fragments svg [stroke="#1b1b1b"] { stroke: #c4ccd4; }
+  .fragments svg text { fill: #e9ecef; }
+  .confusion rect, .confusion path { filter: invert(1) hue-rotate(180deg); } .confusion .on-light { fill: #ffffff; } .confusion .on-dark { fill: #1a1a1a; } }
+@media screen and (max-width: 36rem) { .fragments svg, .picture-note { display: none; } table { font-size: .88rem; } th, td { padding-left: .25rem; padding-right: .25rem; } .fragments .aside { white-space: normal; }
   .fragments ul { padding-left: .8rem; } .card { font-size: .85rem; } }
 """
 
@@ -255,7 +260,7 @@ def _learnt(learnt: OutputFragments, report: ModelReport) -> Iterator[str]:
             Html(
                 f'<span class="plus">Positive</span> weights favor {favored}, <span class="minus">negative</span> weights oppose it. '
                 "Each fragment is shown with examples from the data: words of the fragment are bold, and all words below its root are underlined. "
-                f"{NOTE}"
+                f'<span class="picture-note">{NOTE}</span>'
             )
         )
         if len(report.learnt) > 1:
