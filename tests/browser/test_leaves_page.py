@@ -38,6 +38,21 @@ def test_the_tree_view_draws_open_categories_in_dashed_boxes(page: Any) -> None:
     assert page.locator(".treelet-open").get_attribute("aria-label") == "NN, open category"
 
 
+def test_open_categories_of_a_highlighted_fragment_have_dashed_boxes(page: Any) -> None:
+    tree = tl.Tree.parse("(NP (DT the) (NN cat))")
+    call = f"window.view = treeView(document.getElementById('here'), {json.dumps(picture(tree))});"
+    page.set_content(
+        f"<style>{web.style()}</style><div id=here></div><script type=module>{web.script()}\n{call}</script>"
+    )
+    page.wait_for_selector("g[data-number]")
+    dashed = """(nodes) => (view.mark(nodes), [...document.querySelectorAll('g[data-number]')].filter((group) =>
+      getComputedStyle(group.querySelector('.treelet-box')).strokeDasharray !== 'none').map((group) => group.querySelector('text').textContent))"""
+    assert page.evaluate(dashed, [0, 1, 2, 3]) == ["NN"]
+    assert sorted(page.evaluate(dashed, [0, 1, 3])) == ["DT", "NN"]
+    assert page.evaluate(dashed, [0, 1, 2, 3, 4]) == []
+    assert page.evaluate(dashed, None) == []
+
+
 def test_ten_fragments_fit_on_one_screen_of_a_notebook(page: Any) -> None:
     bank = flights(60)
     labels = [tree.label for tree in bank]

@@ -115,7 +115,13 @@ class View {
   paintMarked() {
     const {marked} = this;
     this.svg.classList.toggle("treelet-marking", marked !== null);
-    for (const [number, group] of this.groups) group.classList.toggle("treelet-lit", !!marked?.has(number));
+    // A category without marked children is a leaf of the fragment, so it has the dashed box of an open category.
+    const parents = this.picture.kind === "tree" ? this.picture.parents : [];
+    const inner = new Set(parents), expanded = new Set(parents.filter((parent, number) => marked?.has(number)));
+    for (const [number, group] of this.groups) {
+      group.classList.toggle("treelet-lit", !!marked?.has(number));
+      group.classList.toggle("treelet-lit-open", !!marked?.has(number) && inner.has(number) && !expanded.has(number));
+    }
     for (const {path, from, to} of this.lines) path.classList.toggle("treelet-lit", !!marked && marked.has(from) && marked.has(to));
   }
 
