@@ -120,7 +120,10 @@ def test_small_values_keep_their_digits() -> None:
         (lambda: tl.Tagging(0.5).set_params(lam=1e-101), wrong_parameter("lam", messages.SMALLEST, of="Tagging")),
         (lambda: tl.SubsetTree().gaussian(1e-101), wrong_parameter("sigma", messages.SMALLEST, of="Gaussian")),
         (lambda: tl.SubsetTree().gaussian(1e101), wrong_parameter("sigma", messages.LARGEST, of="Gaussian")),
-        (lambda: 1e-200 * tl.SubsetTree(), wrong_parameter("factor", messages.ZERO_OR + messages.SMALLEST, of="Scale")),
+        (
+            lambda: 1e-200 * tl.SubsetTree(),
+            wrong_parameter("factor", messages.ZERO_OR + messages.SMALLEST, of=r"Scale \(factor \* kernel\)"),
+        ),
         (lambda: tl.SubsetTree() + 1e200, wrong_parameter("value", messages.ZERO_OR + messages.LARGEST, of="Constant")),
         (lambda: tl.Polynomial(gamma=1e-200), wrong_parameter("gamma", messages.SMALLEST, of="Polynomial")),
         (

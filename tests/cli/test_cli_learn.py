@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -551,7 +552,7 @@ def test_long_names_of_classes_are_tilted_and_inside_the_picture() -> None:
 def test_picture_without_matplotlib(train: Path, test: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = train.with_name("m.treelet")
     succeed("train", train, "-o", model)
-    monkeypatch.setattr("treelet.draw.drawing.find_spec", lambda name: None)
+    monkeypatch.setattr(import_module("treelet.draw.drawing"), "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "pip install 'treelet[viz]'" in fail("evaluate", model, test, "--picture", train.with_name("c.png"))
     assert messages.must_end_in(".png, .pdf or .svg") in fail(

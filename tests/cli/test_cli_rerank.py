@@ -199,6 +199,12 @@ def test_errors(options: list[object], said: str) -> None:
     assert said in fail(*options)
 
 
+def test_traces_are_refused_at_the_start(tmp_path: Path) -> None:
+    file = tmp_path / "raw.mrg"
+    file.write_text("(S (NP (-NONE- *)) (VP (V a) (N b)))\n" + "(S (NP (D c)) (VP (V a) (N b)))\n" * 20)
+    assert "The trees contain empty elements (-NONE-)" in fail(file)
+
+
 def test_errors_of_files(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")

@@ -159,7 +159,7 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
         (["--cv", "60"], "--cv must be at most "),
         (["--metric", "accuracy"], "--metric needs cross-validation. Add --grid, --cv, or several values of --lam, --mu or --C."),
         (["--grid", "--metric", "accurcy"], "Got 'accurcy' instead. Did you mean 'accuracy'?"),
-        (["--grid", "--metric", "rmse"], "--metric must be accuracy, macro-f1 or balanced-accuracy"),
+        (["--grid", "--metric", "rmse"], "--metric must be 'accuracy', 'macro-f1' or 'balanced-accuracy'"),
         (["--task", "rang"], "--task must be 'classify', 'regress' or 'rank'. Got 'rang' instead. Did you mean 'rank'?"),
         (["--epsilon", "1"], "--epsilon applies to --task regress, not to --task classify. Remove --epsilon."),
         (["--task", "regress", "--probability"], "--probability applies to --task classify, not to --task regress. Remove --probability."),
@@ -195,7 +195,7 @@ def test_values(values: Path) -> None:
     assert measured["correlation"] == pytest.approx(np.corrcoef(guessed, truth)[0, 1])
     assert measured["correlation"] > 0.5
     assert "RMSE" in run("evaluate", model, values).stdout
-    assert "rmse, correlation or r2" in fail(
+    assert "'rmse', 'correlation' or 'r2'" in fail(
         "train", values, "-o", model, "--task", "regress", "--cv", 3, "--metric", "f1"
     )
     assert messages.PICTURE_IS_FOR_CLASSIFIERS in fail("evaluate", model, values, "--picture", "x.svg")

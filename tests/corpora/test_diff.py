@@ -358,7 +358,9 @@ def test_command(tmp_path: Path) -> None:
     assert messages.TOP_AT_LEAST_0 in fail("diff", *names, "--top", "-1")
     assert "--permutations" in fail("diff", *names, "--permutations", "0")
     (tmp_path / "none.mrg").write_text("")
-    assert messages.empty("A") in fail("diff", str(tmp_path / "none.mrg"), names[0])
+    assert "none.mrg: the file contains no trees. treelet diff needs at least 2 trees per file." in fail(
+        "diff", str(tmp_path / "none.mrg"), names[0]
+    )
     assert messages.STANDARD_INPUT in fail("diff", "-", "-")
 
 

@@ -152,7 +152,7 @@ def test_large_values():
     for depth in range(5):
         doubled.append(f"(R {doubled[-1]} {doubled[-1]} {doubled[-1]})" if depth else doubled[-1])
     trees = [doubled[-1], "(B b)"]
-    with pytest.raises(KernelOverflowError, match="example"):
+    with pytest.raises(KernelOverflowError, match="for item 0 with itself is too large"):
         tl.gram(tl.SubsetTree(lam=1), trees, device="emulated")
     with pytest.raises(KernelOverflowError, match="only in float64. Use " + messages.USE_THE_CPU):
         tl.gram(tl.SubsetTree(lam=1).normalized(), trees, device="emulated")

@@ -433,7 +433,7 @@ def test_commands_say_in_one_line_that_there_is_no_gpu(tmp_path: Path, monkeypat
     monkeypatch.setitem(sys.modules, "cupy", None)
     device_named.cache_clear()
     nothing, out = tmp_path / "nothing.mrg", tmp_path / "K.npy"
-    line = "treelet: error: --device cuda needs CuPy. Install it with pip install 'treelet[cuda]', or use --device cpu."
+    line = "treelet: error: --device cuda needs CuPy, which is not installed. Install it with pip install 'treelet[cuda]', or use --device cpu."
     for command in (
         ("gram", nothing, "-o", out),
         ("nearest", nothing),

@@ -137,6 +137,8 @@ def _commands(m: Material) -> Iterator[Writer]:
     one = ("--grammar", m.grammar, "--text", " ".join(bank()[0].leaves()), quiet)
     for kind in ("svg", "png", "tex"):
         yield of("parse", "picture", f"tree.{kind}", *one, "--picture", OUT)
+    for kind in ("svg", "png", "pdf", "tex"):
+        yield of("draw", "output", f"drawn.{kind}", str(bank()[0]), "-o", OUT)
     yield of("parse", "save_grammar", "g.json", "--treebank", m.trees, "--save-grammar", OUT, quiet)
     yield of("parse", "save_grammar", "g.txt", "--treebank", m.trees, "--save-grammar", OUT, quiet)
     tiny = ("--sizes", "20,8,8", "--k", "3", "--folds", "2", "--epochs", "1", "--lam", "0.3", "--logp", "0.1", quiet)

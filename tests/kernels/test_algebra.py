@@ -402,7 +402,7 @@ WRONG = [
     (lambda: tl.Polynomial(0), wrong_parameter_text("degree", "an int of at least 1", "0", of="Polynomial")),
     (lambda: tl.Polynomial(gamma=0), wrong_parameter_text("gamma", "a number in (0, inf)", "0", of="Polynomial")),
     (lambda: tl.Polynomial(coef0=-1), wrong_parameter_text("coef0", "a number in [0, inf)", "-1", of="Polynomial")),
-    (lambda: -1 * A, wrong_parameter_text("factor", "a number in [0, inf)", "-1", of="Scale")),
+    (lambda: -1 * A, wrong_parameter_text("factor", "a number in [0, inf)", "-1", of="Scale (factor * kernel)")),
     (lambda: A + -1, wrong_parameter_text("value", "a number in [0, inf)", "-1", of="Constant")),
     (
         lambda: tl.On(None, A),

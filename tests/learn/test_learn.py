@@ -139,6 +139,26 @@ def test_examples_of_weight_zero_are_left_out(multi_class: str, class_weight: st
     assert trees.training_["examples"] == len(rows)
 
 
+def test_examples_from_an_iterator_that_share_nothing_with_the_model() -> None:
+    clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
+    with pytest.warns(tl.errors.TreeletWarning, match="1 of 1 example has no fragment in common"):
+        assert clf.predict(tree for tree in ["(X (Y z))"]).tolist() == clf.predict(["(X (Y z))"]).tolist()
+
+
+def test_labels_of_strangers_are_shortened_in_the_warning() -> None:
+    clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
+    with pytest.warns(tl.errors.TreeletWarning) as caught:
+        clf.predict([f"({'A' * 80_000} (\x1b[31m x))"])
+    assert len(str(caught[0].message)) < 500
+    assert "\x1b" not in str(caught[0].message)
+
+
+def test_a_search_over_names_of_kernels_reports_the_wrong_kernel() -> None:
+    search = GridSearchCV(tl.KernelSVC(), {"kernel": ["sst"]}, cv=2, error_score="raise")
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("kernel", got="'sst'")):
+        search.fit(pd.Series([str(tree) for tree in TREES]), LABELS)
+
+
 def test_a_class_of_weight_zero_is_not_a_class() -> None:
     clf = tl.KernelSVC(KERNEL).fit(HARD, HARD_LABELS, (HARD_LABELS != "deed").astype(float))
     assert clf.classes_.tolist() == ["relation", "thing"]

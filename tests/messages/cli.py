@@ -144,7 +144,7 @@ def result_takes(size: str) -> str:
 WRITE_A_TREE_IN_BRACKETS = "is neither a tree in brackets nor an existing file. Write a tree such as "
 NO_TREE_TO_SEARCH = "the file contains no trees. treelet nearest needs at least "
 ONLY_ONE_TREE = "the file contains only 1 tree. treelet nearest needs at least 2 trees, or 1 tree and a QUERY."
-UNLIKE_THE_BANK = "treelet: warning: 1 of 1 queries has no fragment in common with any tree of BANK."
+UNLIKE_THE_BANK = "treelet: warning: 1 of 1 query has no fragment in common with any tree of BANK."
 FOREST_AS_LATEX = "a forest cannot be drawn as LaTeX."
 TOO_LARGE_TO_DRAW = "but the limit is 400 together."
 PRUNE_CLOSER = "Prune the forest to a smaller log-probability range"

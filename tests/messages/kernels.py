@@ -62,7 +62,7 @@ def feature_called(row: int, name: str) -> str:
 TOO_LARGE_NUMBER = "a number that is too large for a float64"
 NOT_NUMBERS = "a list of numbers or a dict is needed"
 OTHER_ROWS_ARE_DICTS = "other rows are dicts"
-NOT_A_DICT = "a dict from column names to values is needed"
+NOT_A_DICT = "On needs a dict from column names to values"
 RESHAPE = r".* use X.reshape\(-1, 1\)"
 MUST_BE_NUMBERS = "Feature vectors must be (a 2-D array of )?numbers"
 BY_NAME_AND_BY_POSITION = r"named features \(dicts\) cannot be compared with vectors without names"
@@ -102,7 +102,7 @@ def row_lacks(row: int, column: str, has: str) -> str:
 
 
 def no_column(column: str, there_are: str) -> str:
-    return f"There is no column '{column}'. The columns are {there_are}"
+    return f"There is no column '{column}'. The (only column is|columns are) {there_are}"
 
 
 def table_needed(got: str) -> str:

@@ -8,7 +8,7 @@ SMALLEST = "at least 1e-100"
 BELOW_THE_SMALLEST = f"{SMALLEST} to avoid a loss of precision"
 LARGEST = "at most 1e+100"
 ZERO_OR = "0 or "
-WEIGHTS_IN_RANGE = "None or a dict by type of numbers that are 0 or between 1e-100 and"
+WEIGHTS_IN_RANGE = "None or a dict from feature types to numbers that are 0 or between 1e-100 and"
 
 # --- names, files and memory --------------------------------------------------------------------------------------
 

@@ -237,6 +237,17 @@ def test_indexing_errors() -> None:
     assert len(bank[[]]) == 0
 
 
+def test_messages_do_not_reveal_which_files_exist(tmp_path: Path) -> None:
+    there, missing = tmp_path / "secret", tmp_path / "nothing"
+    there.write_text("x")
+    texts = []
+    for name in (there, missing):
+        with pytest.raises(tl.errors.TreeletError) as caught:
+            tl.Treebank([str(name)])
+        texts.append(str(caught.value).replace(name.name, ""))
+    assert texts[0] == texts[1]
+
+
 def test_everything_that_holds_trees_is_taken() -> None:
     expected = tl.Treebank([DOG, CAT])
     own = [tl.Tree.parse(DOG), tl.Tree.parse(CAT)]

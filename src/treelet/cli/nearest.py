@@ -115,7 +115,7 @@ def command(
         best = [max((value for value, _ in row), default=0.0) for row in neighbors]
         if unlike := sum(present and value == 0 for present, value in zip(not_missing, best, strict=True)):
             warnings.warn(
-                f"{unlike:,} of {len(best):,} queries {'has' if unlike == 1 else 'have'} no fragment in common with any tree "
+                f"{unlike:,} of {plural(len(best), 'query')} {'has' if unlike == 1 else 'have'} no fragment in common with any tree "
                 "of BANK. Check that both come from the same parser and were read with the same options.",
                 TreeletWarning,
                 stacklevel=2,

@@ -184,7 +184,7 @@ def command(
             else "treelet parse needs a grammar. Pass --grammar FILE or --treebank FILE."
         )
     to = None if to is None else one_of("--to", to, OUTPUTS)
-    _check_options(k, forest, to, prune, picture, save_grammar)
+    _check_options(k, forest, to, prune, picture, save_grammar, output)
     learning = {
         "--markov": markov, "--parent": parent, "--min-count": min_count, "--drop-empty": drop_empty or None,
         "--drop-function-tags": drop_function_tags or None, "--column": column,
@@ -266,7 +266,13 @@ def command(
 
 
 def _check_options(
-    k: int | None, forest: bool, to: str | None, prune: str | None, picture: str | None, save_grammar: str | None
+    k: int | None,
+    forest: bool,
+    to: str | None,
+    prune: str | None,
+    picture: str | None,
+    save_grammar: str | None,
+    output: str,
 ) -> None:
     if k is not None and k < 1:
         raise wrong_value("--k", "a whole number of at least 1", k)
@@ -274,6 +280,8 @@ def _check_options(
         raise ParameterError(
             "--k and --forest exclude each other, because a forest contains all trees. Remove one of them."
         )
+    if output.lower().endswith((".svg", ".png", ".pdf")):
+        raise ParameterError(f"--output {output} would contain trees as text. To draw a tree, use --picture {output}.")
     if forest and to not in (None, "json"):
         raise ParameterError(f"A forest cannot be written as {to}. Use --to json, or remove --forest.")
     if to == "trees" and (k or 1) > 1:

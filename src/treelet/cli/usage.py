@@ -57,6 +57,8 @@ def usage_message(error: Any, ctx: Any, args: Sequence[str]) -> str:
         count = next(n for n in range(len(unexpected) + 1) if " ".join(unexpected[n:]) in extra[1])
         unexpected = unexpected[count:] or [extra[1]]
         fact = f"Unexpected argument{'s' if len(unexpected) > 1 else ''} {some_of(unexpected, 3)}."
+        if all(re.fullmatch(r"[\d.]+", argument) for argument in unexpected):
+            return f"{fact} Separate several values of an option with commas, for example --lam 0.2,0.4. {_usage(ctx)}"
         return f"{fact} Put quotes around a tree or a name that contains spaces. {_usage(ctx)}"
     if hasattr(ctx.command, "commands") and args:
         known = suggestion(args[0], ctx.command.commands)

@@ -317,8 +317,8 @@ def open_source(
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         if (name := str(path)).lstrip().startswith("("):
             raise FileError(
-                f"{shortened(name)} is not the name of a file. To read trees from a string, pass io.StringIO(text) or "
-                "use Treebank([...])."
+                f"{shortened(name)} is a tree, but a file name is needed here. Save the tree in a file or, in Python, pass "
+                "io.StringIO(text) or use Treebank([...])."
             ) from error
         hint = " Read the files in it one at a time." if isinstance(error, IsADirectoryError) else ""
         raise FileError(f"{unreadable(name, error, 'opened')}{hint}") from error

@@ -51,11 +51,12 @@ def remove_stale(target: Path, folder: Path | None = None) -> None:
 
 def unwritable(file: object, error: OSError, *places: Path) -> FileError:
     """Return the error for a file that cannot be written. `places` are the file and its temporary names."""
-    folder = next((place.parent for place in places if not place.parent.exists()), None)
-    if isinstance(error, FileNotFoundError) and folder is not None:
-        return FileError(
-            f"{file}: cannot be written, because the folder {folder} does not exist. Create the folder first."
-        )
+    if isinstance(error, FileNotFoundError):
+        for place in places:
+            if not os.path.exists(place.parent):
+                return FileError(
+                    f"{file}: cannot be written, because the folder {place.parent} does not exist. Create the folder first."
+                )
     return FileError(f"{file}: cannot be written ({error.strerror or error}).")
 
 

@@ -273,6 +273,7 @@ class SavedPredictor:
         check_intercepts(self.intercept_, self.model_.outputs)
 
     def _values(self, X: Any) -> Matrix:
+        X = self.model_.kernel.coerce(X)  # An iterator can be read only once.
         values: Matrix = self.model_.score(X, **self.means)
         if self.task != "rank":  # For a ranker, 0 is an ordinary score.
             warn_if_unrelated(self.model_, X, values)

@@ -180,6 +180,8 @@ class KernelMachine(KernelLearner):
         return K
 
     def _values(self, X: Any) -> Matrix:
+        if isinstance(getattr(self, "model_", None), CompressedModel):
+            X = self._coerced(self.model_.kernel, X)  # An iterator can be read only once.
         values = super()._values(X)
         if isinstance(self.model_, CompressedModel):
             warn_if_unrelated(self.model_, X, values)

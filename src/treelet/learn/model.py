@@ -38,6 +38,7 @@ from treelet.learn.terms import (
     Term,
     linear_parts,
 )
+from treelet.printable import shortened
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
 from treelet.structures.treebank import Treebank
@@ -87,8 +88,13 @@ def _compared_labels(model: CompressedModel, examples: Any) -> str:
         if isinstance(term, GraphTerm) and isinstance(term.graph, Treebank):
             trained, here = (_frequent_labels(bank) for bank in (term.graph, term.kernel_term.inner.data(examples)))
             if here and set(trained) != set(here):
-                return f" Frequent node labels in training: {', '.join(trained)}; here: {', '.join(here)}."
+                return f" Frequent node labels in training: {_names(trained)}; here: {_names(here)}."
     return ""
+
+
+def _names(labels: list[str]) -> str:
+    """Join labels of trees, which may come from a stranger: long and unprintable ones are quoted."""
+    return ", ".join(label if label.isprintable() and len(label) <= 20 else shortened(label) for label in labels)
 
 
 def _frequent_labels(bank: Treebank) -> list[str]:

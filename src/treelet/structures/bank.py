@@ -88,10 +88,19 @@ def one_column(items: Any, what: str) -> Any:
         return getattr(items, "column", items.__getitem__)(names[0])
     if not names:
         raise InputTypeError(f"A collection of {what} is needed. Got {article(type(items).__name__)} without columns.")
+    example = next((name for name in names if _holds_trees(items[name])), names[0])
     columns = f"the {'keys' if isinstance(items, Mapping) else 'columns'} {some_of(names)}"
     raise InputTypeError(
         f"A collection of {what} is needed. Got {article(type(items).__name__)} with {columns}. Pass one of them, "
-        f"for example X[{names[0]!r}], or choose one with On({names[0]!r}, kernel)."
+        f"for example X[{example!r}], or choose one with On({example!r}, kernel)."
+    )
+
+
+def _holds_trees(column: Any) -> bool:
+    """Return whether the first value of a column is a bracketed string or a tree."""
+    first = next(iter(column), None) if isinstance(column, Iterable) else None
+    return first is not None and (
+        str(first).lstrip().startswith("(") if isinstance(first, str) else hasattr(first, "label")
     )
 
 

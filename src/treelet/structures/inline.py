@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from treelet.errors import FormatError, InlineFormatError
@@ -28,11 +27,14 @@ def inline_error(error: FormatError, text: str, source: str = "") -> InlineForma
 
 
 def is_file_name(text: str) -> bool:
-    """Return whether a string is the name of a file, or ends like the name of a file of trees."""
+    """Return whether a string ends like the name of a file of trees.
+
+    The text alone decides: a service must not reveal which files exist.
+    """
     if "(" in text or "\n" in text or "\0" in text or not text.strip():
         return False
     suffixes = {suffix for known in FORMATS.values() for suffix in known.suffixes}
-    return unpacked_name(text).suffix.lower() in suffixes or os.path.isfile(text)
+    return unpacked_name(text).suffix.lower() in suffixes
 
 
 def _problem(text: str, *, in_list: bool) -> str:

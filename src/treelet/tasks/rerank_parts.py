@@ -85,6 +85,12 @@ def part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
     return counts
 
 
+def _has_empty_elements(bank: Treebank) -> bool:
+    store = bank.columns.store
+    number = store.labels.index("-NONE-") if "-NONE-" in store.labels else -1
+    return number >= 0 and bool((store.label[bank.weights().node] == number).any())
+
+
 def parts_of_treebank(
     bank: object,
     sizes: Sequence[float] | None = None,
@@ -154,6 +160,11 @@ def parts_of_treebank(
         raise ParameterError(
             f"None of the {plural(len(whole), 'tree')} can be used: all are missing, single words, "
             f"or longer than {max_words} words. Change {keyword('max_words')} to allow longer sentences."
+        )
+    if _has_empty_elements(whole):
+        raise ParameterError(
+            "The trees contain empty elements (-NONE-), which are not words of the sentences. Remove them: "
+            f"{keyword('drop_empty', True, of='read_trees')}."
         )
     counts = part_sizes(len(kept), sizes)
     if documents is None:

@@ -56,8 +56,10 @@ def verdict(outcome: Outcome) -> str:
     gain = outcome.test.difference
     low, high = outcome.test.interval
     reduction = outcome.error_reduction
-    if gain > 0:
+    if gain > 0 and outcome.test.p_value < 0.05:
         effect = f"Reranking improves the parse score by {gain:.1f} points, an error reduction of {reduction:.0f} %."
+    elif gain > 0:
+        effect = f"The parse score after reranking is {gain:.1f} points higher."
     elif gain < 0:
         effect = f"Reranking lowers the parse score by {-gain:.1f} points, so it does not help here."
     else:
