@@ -276,7 +276,9 @@ def test_fallback(bank: Path) -> None:
 @pytest.mark.parametrize("options", [(), ("--forest",)])
 def test_a_sentence_outside_the_grammar_is_no_silent_parse(bank: Path, options: tuple[str, ...]) -> None:
     result = succeed("parse", "--treebank", bank, "--text", 'sleeps "Zog," the.', "--text", "John sleeps", *options)
-    note = f"treelet: note: Sentence 1 {messages.NOT_A_PARSE} Unknown words: '\"', 'Zog', ','. {messages.ANOTHER_GRAMMAR}"
+    note = (
+        f"treelet: note: Sentence 1 {messages.NOT_A_PARSE} Unknown words: '\"', 'Zog', ','. {messages.ANOTHER_GRAMMAR}"
+    )
     assert note in result.stderr.splitlines()
     assert "Sentence 2" not in result.stderr
     result = succeed("parse", "--treebank", bank, "--text", "sleeps the", *options)
