@@ -160,11 +160,13 @@ def negative_weight(got: str, example: int) -> str:
 
 
 NEEDS_QID = (
-    r"qid is missing: (RankSVM|RankRLS|VotedPerceptron|a ranker) needs the sentence or query of each example, "
-    r"for example fit\(X, y, qid="
+    r"qid is missing: (RankSVM|RankRLS|VotedPerceptron|a ranker) needs to know which examples belong to the same sentence "
+    r"or query. Pass one group number per example, for example fit\(X, y, qid="
 )
 QID_IS_NEEDED = r"qid is missing: candidates are compared only within a sentence or query\. Pass the sentence or query"
-VOTED_NEEDS_QID = "qid is missing: with prediction='voted', predict needs the sentence or query of each example"
+VOTED_NEEDS_QID = (
+    "qid is missing: with prediction='voted', predict needs to know which examples belong to the same sentence"
+)
 
 
 def not_a_ranker(estimator: str) -> str:

@@ -44,7 +44,9 @@ class Examples:
             raise ParameterError(f"{self.file}: the file contains no examples.")
         if self.labels is None or not any(self.labels):
             reason = f", because the format {self.format!r} stores only trees" if self.format in ONLY_TREES else ""
-            others = "" if self.format in ("svmlight_tk", "kelp") else ", or use svmlight_tk or kelp"
+            others = (
+                "" if self.format in ("svmlight_tk", "kelp") else ", or use a file in the format svmlight_tk or kelp"
+            )
             raise ParameterError(
                 f"{self.file}: the examples have no class labels{reason}. "
                 f"Write one example per line as label<TAB>tree in a .tsv file{others}."

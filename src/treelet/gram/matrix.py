@@ -168,7 +168,7 @@ def gram(
             matrix: Matrix = (resumed if resume else into_file)(job, executor, out)  # type: ignore[arg-type]
             return matrix
         if resume:
-            wanted = f"a path ending in {in_words(SUFFIXES)}, because of {keyword('resume', True)}"
+            wanted = f"a path ending in {in_words(SUFFIXES)} if {keyword('resume', True)} is passed"
             raise wrong("out", wanted, out, of="gram", got=None if out is None else shortened(out))
         if out is None:
             matrix = executor.new_matrix(job)

@@ -333,8 +333,8 @@ class VotedPerceptron(Ranker, KernelLearner):
             return super().predict(X, qid)
         if qid is None:
             raise ParameterError(
-                "qid is missing: with prediction='voted', predict needs the sentence or query of each example. "
-                "Pass qid=, or fit with prediction='averaged'."
+                "qid is missing: with prediction='voted', predict needs to know which examples belong to the same "
+                "sentence or query. Pass qid=, or fit with prediction='averaged'."
             )
         if self._limits is not None and self.model_.kernel is not None:
             X = self._coerced(self.model_.kernel, X)

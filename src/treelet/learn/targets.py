@@ -137,8 +137,8 @@ def checked_groups(groups: Any, n: int, name: str = "qid", *, of: str = "a ranke
     if groups is None:
         if name == "qid":
             raise ParameterError(
-                f"qid is missing: {of} needs the sentence or query of each example, "
-                "for example fit(X, y, qid=[0, 0, 1, 1])."
+                f"qid is missing: {of} needs to know which examples belong to the same sentence or query. "
+                "Pass one group number per example, for example fit(X, y, qid=[0, 0, 1, 1])."
             )
         raise ParameterError(f"{name} is missing: pass the group of each example, for example [0, 0, 1, 1].")
     names = _one_dimension(groups, n, name)
