@@ -43,7 +43,7 @@ def command(
             "--number",
             "-n",
             metavar="N",
-            help="Number of the tree in the file, counted from 1.  [default: the only tree]",
+            help="Number of the tree in the file, counted from 1.  Required if the file contains several trees.",
         ),
     ] = None,
     style: Annotated[

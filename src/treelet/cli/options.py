@@ -60,7 +60,7 @@ LAM = "Decay in (0, 1]. st, sst: factor per production. pt: factor per skipped c
 MU = "Decay per node, in (0, 1]; pt only. 1 disables the decay."
 MEMORY = "Memory limit of the computation, without the trees themselves, e.g. 512MiB."
 COLUMN = "Name of the tree to use if the rows have several trees, as in KeLP files."
-QUERY = "Column that names the sentence (group) of each candidate"
+QUERY = "Column that names the sentence (group) of each candidate (for tsv and csv: --option query_column=NAME)"
 LAM_DEFAULT = "[default: 1 for st, 0.4 for sst and pt]"
 
 KernelOption = Annotated[
@@ -97,7 +97,7 @@ LeavesOption = Annotated[
     bool | None,
     typer.Option(
         "--leaves/--no-leaves",
-        help="Also count single words as fragments, whatever their tags; sst and pt only.  [default: on for pt, off for sst]",
+        help="Also count single words as fragments, even if their tags differ; sst and pt only.  [default: on for pt, off for sst]",
         show_default=False,
     ),
 ]

@@ -154,7 +154,7 @@ def command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Save the grammar, as JSON (.json) or text. If SENTENCES and --text are missing, nothing is parsed.",
+            help="Save the grammar, as JSON (.json) or text. If SENTENCES and --text are missing, nothing is parsed, and standard input is not read.",
         ),
         WRITTEN,
     ] = None,
@@ -166,7 +166,7 @@ def command(
 ) -> None:
     """Parse sentences with a probabilistic grammar.
 
-    Output formats (--to): trees has one tree per line. tsv has the columns line number, rank, log probability and tree. json has one object per line.
+    The output format trees (--to) has one tree per line. The format tsv has the columns line number, rank, log probability and tree. The format json has one object per line.
     Ranks start at 1, and logarithms are natural.
 
     If a sentence has no parse, a grammar with a fallback joins the fewest possible partial trees under the root FALLBACK.

@@ -159,7 +159,7 @@ def command(
         typer.Option(
             metavar="SIZE",
             callback=memory_size,
-            help="Memory limit of the kernel matrix, which takes 8 bytes per pair of examples, e.g. 4GiB.  [default: no limit]",
+            help="Memory limit of the kernel matrix, e.g. 4GiB. The matrix takes 8 bytes per pair of examples.  [default: no limit]",
         ),
     ] = None,
     random_state: SeedOption = 0,
@@ -175,8 +175,8 @@ def command(
     Pass several values to --lam, --mu or --C to choose the best combination by cross-validation. Press Ctrl-C to stop the search
     and print the results so far; no model is written and the exit code is 130.
 
-    For --task rank, the column qid names the sentence (group) of each candidate. In SVM-Light-TK files, a candidate of sentence 1 with the
-    label 2 is the line: 2 qid:1 |BT| (S (A a) (B b)) |ET|. For tsv and csv, pass --option query_column=NAME; --query is for other formats.
+    For --task rank, the column qid names the sentence (group) of each candidate. In an SVM-Light-TK file, the line
+    2 qid:1 |BT| (S (A a) (B b)) |ET| is a candidate with the label 2 for sentence 1. For tsv and csv, pass --option query_column=NAME.
 
     Example: treelet train train.tsv -o m.treelet --lam 0.2,0.4 --C 1,10
     """
