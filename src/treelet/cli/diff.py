@@ -81,7 +81,7 @@ def command(
 ) -> None:
     """Test whether two collections of trees differ significantly.
 
-    The output is a p-value and a list of the fragments that differ most, with z-scores. A z-score is a difference divided by its standard deviation. The difference is the mean weight of a fragment in A minus its mean weight in B. The standard deviation is that of random assignments of the trees to A and B.
+    The output is a p-value and a list of the fragments that differ most, with z-scores. A z-score is a difference divided by its standard deviation. The difference is the mean weight of a fragment in A minus its mean weight in B. The standard deviation is that of the same difference when the trees are assigned to A and B at random.
     A positive z-score means more weight in A.
 
     The files may have different formats, which are detected. If detection fails, pass --format-a and --format-b, with options of the

@@ -71,7 +71,7 @@ def command(
         str | None,
         typer.Option(
             metavar="FILE3",
-            help="Matrix computed earlier, before trees were added at the end of FILE. Only the new rows and columns are computed. OUT may be the same file. For .npy and .zarr only.",
+            help="Matrix computed earlier, before trees were added at the end of FILE. Only the new rows and columns are computed. OUT and FILE3 may be the same file. For .npy and .zarr only.",
         ),
         InputFile(replaced_by="out"),
     ] = None,

@@ -97,7 +97,7 @@ LeavesOption = Annotated[
     bool | None,
     typer.Option(
         "--leaves/--no-leaves",
-        help="Also count single words as fragments, even if their tags differ; sst and pt only.  [default: on for pt, off for sst]",
+        help="Also count single words as fragments. A word that two trees share counts even if its tag differs between them; sst and pt only.  [default: on for pt, off for sst]",
         show_default=False,
     ),
 ]

@@ -54,7 +54,9 @@ def command(
     progress: ProgressOption = True,
     json: JsonOrSummaryOption = False,
 ) -> None:
-    """Predict a label or a number for each tree, and print one result per line.
+    """Predict a label or a number for each tree.
+
+    The output has one line per tree.
 
     A classifier predicts a label and a regressor predicts a number. A ranker predicts a score. Compare scores only between candidates of the same sentence. Labels in FILE are ignored.
 

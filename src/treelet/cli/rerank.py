@@ -148,7 +148,7 @@ def command(
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Rerank the candidates of a parser and measure how much better the chosen parses are.
+    """Rerank the candidate parses of a parser and measure the gain.
 
     The method follows Collins & Duffy (2001). A grammar proposes candidates, and a perceptron with a tree kernel chooses among them.
 
