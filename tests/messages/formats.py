@@ -22,7 +22,7 @@ A_NAME_INSTEAD_OF_A_TEXT = (
     r"looks like the name of a file, but a string must contain the source itself\. Pass pathlib\.Path\("
 )
 A_SOURCE_IS_NEEDED = "A string, bytes, a path or an open file is needed, but got "
-A_TEXT_INSTEAD_OF_A_NAME = r"^'\(A \(B x\)\).{1,80} is not the name of a file\. .*StringIO"
+A_TEXT_INSTEAD_OF_A_NAME = r"^'\(A \(B x\)\).{1,80} is a tree, but a file name is needed here\. .*StringIO"
 AS_A_NUMPY_ARRAY = " as a NumPy array"
 OTHER_ENCODING_ON_THE_COMMAND_LINE = (
     "not UTF-8 text. If the file has another encoding, name the encoding (--encoding latin-1)"
