@@ -10,6 +10,7 @@ import pkgutil
 import re
 import traceback
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
@@ -17,6 +18,7 @@ import experiments
 import treelet
 from _frame.contents import pages_in
 from conftest import ROOT, shows
+from treelet.formats.base import FORMATS
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *pages_in(ROOT / "docs")]
 WITH_COMMANDS = [ROOT / "docs" / "start.md"]  # its commands make files for its blocks: test_command_line_page runs both
@@ -39,7 +41,15 @@ def blocks(text: str) -> list[tuple[int, str, str | None]]:
 
 
 def run_blocks(page: Path) -> int:
-    """Run the blocks of a page in one namespace and compare their output; a failure reports the page and line."""
+    """Run the blocks of a page in one namespace and compare their output; a failure reports the page and line.
+
+    Formats that a page registers are removed again: other tests list all formats.
+    """
+    with mock.patch.dict(FORMATS):
+        return _run_blocks(page)
+
+
+def _run_blocks(page: Path) -> int:
     namespace: dict[str, object] = {"__name__": "__docs__"}
     found = blocks(page.read_text(encoding="utf-8"))
     for line, source, shown in found:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 NOT_THERE = "does not exist"
 NOT_BOTH = "--treebank and --nbest cannot be combined"
-ONE_SHAPE = "one shape"
+ONE_SHAPE = "must have the same shape"
 NO_GOLD_PARSE = "The sentence has no gold parse"
 NEGATIVE_COEFFICIENTS = "negative"
 
