@@ -166,7 +166,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstima
 
         Yields
         ------
-        ndarray of shape (number of examples in the block, n_components_)
+        ndarray of shape (number of examples in the block, number of components)
             The result of `transform` for each block.
 
         Examples
@@ -238,7 +238,7 @@ class Nystroem(FeatureMap):
         The landmarks, in the form that the kernel computes with.
     component_indices_ : ndarray of int
         Indices of the landmarks among the training examples.
-    normalization_ : ndarray of shape (n_landmarks, n_components_)
+    normalization_ : ndarray of shape (n_landmarks, number of components)
         The matrix :math:`K_{LL}^{-1/2}`.
     n_components_ : int
         Number of columns of the result. It is smaller than the number of landmarks if these are
@@ -352,7 +352,7 @@ class Nystroem(FeatureMap):
 
         Returns
         -------
-        ndarray of shape (len(X), n_components_)
+        ndarray of shape (len(X), number of components)
         """
         check_is_fitted(self)
         data = self._coerced(self.kernel_, X)
