@@ -107,7 +107,7 @@ def nothing_to_search(function: str, got: int) -> str:
     return rf"X is empty: {function} needs at least one example in X\."
 
 
-PUT_IT_IN_A_LIST = "[Pp]ut it in a list"
+PUT_IT_IN_A_LIST = "Put it in a list"
 SPLIT_IT = "split it"
 SMALLER_LAM = "smaller lam"
 
@@ -124,7 +124,7 @@ def left_out(count: str, of: str, first: str = "") -> str:
 
 def item_is(number: int, kind: str, problem: str = "") -> str:
     """An item of a collection has a type that cannot be used."""
-    return rf"[Ii]tem {number} is an? {kind}( \(.*\))?{problem}"
+    return rf"Item {number} is an? {kind}( \(.*\))?{problem}"
 
 
 def tree_beyond_limit(number: int, problem: str, limit: dict[str, int]) -> str:

@@ -31,7 +31,6 @@ OTHER_ENCODING_ON_THE_COMMAND_LINE = (
 # --- options and formats ------------------------------------------------------------------------------------------
 
 OPTION_SYNTAX = "xml:option=value"
-ONE_OF = "one of"
 SKIPPING_IS_FOR_TREEBANKS = "--skip-bad applies to --treebank, not to --grammar."
 OPTIONS_ARE_NAME_AND_VALUE = "--option must be NAME=VALUE"
 

@@ -151,7 +151,7 @@ NOT_TREES_OF_A_SEQUENCE_BANK = "SequenceBank"
 NOT_A_NUMPY_FILE = "NumPy"
 WORD_TWICE = "Each word must occur once. Words that occur several times: "
 ONE_VECTOR_PER_WORD = "WordVectors needs an array with one row per word"
-NOT_WORD_VECTORS = "[Ww]ord vectors"
+NOT_WORD_VECTORS = "[Ww]ord vectors must"
 
 
 def ragged(place: str, length: int) -> str:

@@ -172,7 +172,7 @@ CYCLE = f"{FOLLOWING_THE_HEADS}. Give one word of the cycle another head, or 0 f
 
 
 def at_word(number: object, problem: str) -> str:
-    return rf"[Ww]ord {number}( \('.*'\))?:? {problem}"
+    return rf"(Word {number} \('.*'\)|word {number} \('.*'\):|word {number}:?) {problem}"
 
 
 def at_word_in_file(number: object, problem: str) -> str:
