@@ -400,6 +400,7 @@ NB_MODULE(_core, m) {
     bind_columns<PartialTreeColumns, double, double, bool, double, SimilarPtr>(
         m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "terminal"_a,
         "similar"_a.none());
+    bind_edits(m);
     bind_features(m);
     bind_forests(m, weights);
     bind_fragments(m);

@@ -143,6 +143,7 @@ inline void check_signals() {
 }
 
 void bind_parsing(nb::module_ &m);
+void bind_edits(nb::module_ &m);
 void bind_features(nb::module_ &m);
 void bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weights);
 void bind_fragments(nb::module_ &m);
