@@ -75,8 +75,11 @@ def test_equal_to_the_dynamic_program_for_every_limit(pair: tuple[list[int], lis
 
 @pytest.mark.parametrize("alphabet", ALPHABETS)
 def test_matrices_of_short_sequences(alphabet: list[int]) -> None:
+    """Sequences of up to 64 symbols are compared in groups, with words of 8, 16, 32 and 64 bits."""
     rng = random.Random(0)
-    sequences = [rng.choices(alphabet, k=rng.randint(0, 12)) for _ in range(120)] + [[]]
+    lengths = [0, 1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 70]
+    sequences = [rng.choices(alphabet, k=rng.randint(0, 9)) for _ in range(70)]
+    sequences += [rng.choices(alphabet, k=length) for length in lengths] + [[]]
     expected = np.array([[slow(a, b) for b in sequences] for a in sequences])
     assert np.array_equal(distances(sequences, sequences), expected)
     for limit in (0, 1, 3):
@@ -124,5 +127,3 @@ def test_wrong_arguments() -> None:
             _core.string_distances(symbols, np.array(wrong), symbols, ends)
     with pytest.raises(ValueError, match=messages.AFTER_THE_LAST):
         _core.string_distances(symbols, ends[:1], symbols, ends)
-    with pytest.raises(ValueError, match=messages.LIMIT):
-        _core.string_distances(symbols, ends, symbols, ends, -1)
