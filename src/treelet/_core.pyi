@@ -644,6 +644,11 @@ class TreeSketch:
     @property
     def pair_weight(self) -> float: ...
 
+def string_distances(symbols: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other_symbols: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], limit: int | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Levenshtein distances of all pairs of sequences of ids. A distance above the limit is given as limit + 1.
+    """
+
 @overload
 def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], begin: int, end: int, first: int, last: int) -> None: ...
 
