@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.edit_scripts import check_mapping, replayed
 from treelet.testing import definition
 from treelet.testing.strategies import trees
 
@@ -60,17 +61,10 @@ def test_searches_find_what_the_matrix_contains(X, Q, d, threshold, k):
         np.testing.assert_allclose(values, np.take_along_axis(matrix, indices, axis=1), atol=1e-9)
 
 
-def replayed(script):
-    """Apply the operations to the first tree: returns nodes as (label, number of children) in pre-order."""
-    return [
-        operation.target_label
-        for operation in sorted((o for o in script if o.target is not None), key=lambda o: o.target)
-    ]
-
-
 @settings(max_examples=300)
 @given(trees(labels=LABELS, words=LABELS), trees(labels=LABELS, words=LABELS), distances())
 def test_scripts_cost_the_distance(a, b, d):
     script = tl.edit_script(a, b, d)
     assert script.cost == pytest.approx(definition(d)(a, b), abs=1e-9)
-    assert replayed(script) == [node.label for node in b.nodes()]
+    check_mapping(script)
+    assert replayed(script) == b
