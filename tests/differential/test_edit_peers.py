@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import importlib.util
 import sysconfig
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from differ import CHECKS, Total
 
 import treelet as tl
 from definitions.edit_scripts import check_mapping, replayed
+from experiments.edit_peers import PEERS, UNIT, Costs
 from treelet.edits import EditOperation, EditScript
 from treelet.formats import python_trees
 
@@ -37,59 +37,10 @@ MODULES = (
     "tarfile",
     "typing",
 )
-UNIT, OTHER = (1.0, 1.0, 1.0), (1.5, 0.5, 1.25)
+OTHER = (1.5, 0.5, 1.25)
 """Costs of inserting, deleting and renaming."""
 
-Tree, Costs, Peer = tl.Tree, tuple[float, float, float], Callable[[Any, Any, tuple[float, float, float]], float]
-
-
-class Node:
-    """A tree in the form that apted and zss take."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.name = tree.label
-        self.children = [Node(child) for child in tree.children]
-
-
-def by_edist(a: Tree, b: Tree, costs: Costs) -> float:
-    from edist import ted
-
-    insert, delete, rename = costs
-    listed = []
-    for tree in (a, b):
-        nodes: list[str] = []
-        children: list[list[int]] = []
-        stack: list[tuple[Tree, int | None]] = [(tree, None)]
-        while stack:
-            node, parent = stack.pop()
-            if parent is not None:
-                children[parent].append(len(nodes))
-            stack.extend((child, len(nodes)) for child in reversed(node.children))
-            nodes.append(node.label)
-            children.append([])
-        listed += [nodes, children]
-    if costs == UNIT:
-        return ted.standard_ted(*listed)
-    cost = lambda p, q: insert if p is None else delete if q is None else rename * (p != q)
-    return ted.ted(*listed, cost)
-
-
-def by_apted(a: Tree, b: Tree, costs: Costs) -> float:
-    from apted import APTED
-
-    assert costs == UNIT, "apted's fast paths are for unit costs only."
-    return APTED(Node(a), Node(b)).compute_edit_distance()
-
-
-def by_zss(a: Tree, b: Tree, costs: Costs) -> float:
-    import zss
-
-    insert, delete, rename = costs
-    rename_cost = lambda p, q: rename * (p.name != q.name)
-    return zss.distance(Node(a), Node(b), lambda n: n.children, lambda n: insert, lambda n: delete, rename_cost)
-
-
-PEERS: dict[str, Peer] = {"edist": by_edist, "apted": by_apted, "zss": by_zss}
+Tree = tl.Tree
 
 
 @cache
@@ -122,7 +73,8 @@ def pairs(trees: list[Tree], sizes: tuple[int, int], count: int) -> list[tuple[T
 
 def compare(peer: str, drawn: list[tuple[Tree, Tree]], costs: Costs = UNIT) -> None:
     distance = tl.EditDistance(*costs)
-    expected = [PEERS[peer](a, b, costs) for a, b in drawn]
+    convert, by_peer = PEERS[peer].converted, PEERS[peer].distance
+    expected = [by_peer(convert(a), convert(b), costs) for a, b in drawn]
     found = [distance([a], [b])[0, 0] for a, b in drawn]
     np.testing.assert_allclose(found, expected, rtol=1e-12)
 
