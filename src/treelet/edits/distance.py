@@ -31,11 +31,7 @@ class EditEvaluator(Evaluator):
         self.n_rows, self.n_columns = len(rows), len(columns)
         self._native, self._making = None, Lock()
         rows_size, columns_size = (max(tree_sizes(bank)[0], default=0.0) for bank in (rows, columns))
-        check_memory(
-            int(min(CELL * rows_size * columns_size, 2.0**62)),
-            f"the edit distance of a tree with {rows_size:,.0f} nodes and a tree with {columns_size:,.0f} nodes",
-            "compare smaller trees",
-        )
+        check_sizes(rows_size, columns_size)
 
     def native(self) -> Any:
         """Return the columns as the native core needs them. The first call prepares them."""
@@ -60,6 +56,15 @@ class EditEvaluator(Evaluator):
         threshold = worst if measure._threshold is None else float(measure._threshold)
         similarity, best = not measure.is_distance, measure._best or 0
         self.native().rows(store, roots, halves, begin, end, out, similarity, threshold, best)
+
+
+def check_sizes(first: float, second: float) -> None:
+    """Raise `NotEnoughMemoryError` if two trees with so many nodes are too large to compare."""
+    check_memory(
+        int(min(CELL * first * second, 2.0**62)),
+        f"the edit distance of a tree with {first:,.0f} nodes and a tree with {second:,.0f} nodes",
+        "compare smaller trees",
+    )
 
 
 class EditMeasure(Tabled, Pairwise):
