@@ -173,8 +173,8 @@ class _Table(NamedTuple):
     elements: int  # elements inside the table
 
 
-def _table(table: Any, tags: dict[str, int] | None) -> _Table:
-    """Return the tree of a table. `tags` numbers the tags in the cells; None ignores the contents."""
+def _table(table: Any, tags: dict[str, bytes] | None) -> _Table:
+    """Return the tree of a table. `tags` collects the tokens of tags; None ignores the contents of cells."""
     nodes: list[str | _Cell] = []
     arity: list[int] = []
     elements, stack = -1, [table]
@@ -183,8 +183,7 @@ def _table(table: Any, tags: dict[str, int] | None) -> _Table:
         name = _name(element)
         elements += 1
         if name == "td":
-            if len(element):
-                elements += sum(isinstance(below.tag, str) for below in element.iter()) - 1
+            elements += sum(isinstance(below.tag, str) for below in element.iter()) - 1 if len(element) else 0
             content = b"" if tags is None else _content(element, tags)
             nodes.append((_span(element, "colspan"), _span(element, "rowspan"), content))
             arity.append(0)
@@ -207,10 +206,8 @@ def _span(element: Any, name: str) -> str:
     return match[1] if match else "1"  # as browsers do
 
 
-def _content(cell: Any, tags: dict[str, int]) -> bytes:
+def _content(cell: Any, tags: dict[str, bytes]) -> bytes:
     """Return the content of a cell as 32-bit tokens: characters, and a token for each start or end tag."""
-    if not len(cell):
-        return _characters(cell.text)
     tokens = [_characters(cell.text)]
     stack: list[Any] = list(reversed(cell))
     while stack:
@@ -218,16 +215,15 @@ def _content(cell: Any, tags: dict[str, int]) -> bytes:
         if isinstance(element, bytes):
             tokens.append(element)
             continue
-        name = _name(element) if isinstance(element.tag, str) else ""
         # The published program drops the text after a cell of an inner table, and <unk> has no end tag there.
-        end = b"" if name in ("", "unk") else _tag(f"/{name}", tags)
-        after = b"" if name == "td" else _characters(element.tail)
-        if name:
-            tokens += (_tag(name, tags), _characters(element.text))
-            stack.append(end + after)
-            stack.extend(reversed(element))
-        else:
+        name = _name(element) if isinstance(element.tag, str) else None  # None: a comment
+        after = _characters(element.tail) if name != "td" else b""
+        if name is None:
             tokens.append(after)
+        else:
+            tokens += (_tag(name, tags), _characters(element.text))
+            stack.append(after if name == "unk" else _tag("/" + name, tags) + after)
+            stack.extend(reversed(element))
     return b"".join(tokens)
 
 
@@ -235,8 +231,10 @@ def _characters(text: str | None) -> bytes:
     return text.encode("utf-32-le", "surrogatepass") if text else b""
 
 
-def _tag(name: str, tags: dict[str, int]) -> bytes:
-    return (_TAGS + tags.setdefault(name, len(tags))).to_bytes(4, "little")
+def _tag(name: str, tags: dict[str, bytes]) -> bytes:
+    if name not in tags:
+        tags[name] = (_TAGS + len(tags)).to_bytes(4, "little")
+    return tags[name]
 
 
 # --- distance -----------------------------------------------------------------------------------------------------
@@ -250,7 +248,7 @@ def _score(predicted: Any, true: Any, place: str, structure_only: bool, size: st
     first = _first_table(predicted, f"{place}'predicted'")
     if first is None:
         return 0.0
-    tags: dict[str, int] | None = None if structure_only else {}
+    tags: dict[str, bytes] | None = None if structure_only else {}
     a, b = _table(first, tags), _table(second, tags)
     if a.nodes == b.nodes and a.arity == b.arity:
         return 1.0
@@ -291,12 +289,12 @@ def _renames(a: Sequence[_Cell], b: Sequence[_Cell]) -> NDArray[np.float64]:
         f"compare smaller tables, or use {keyword('structure_only', True)}",
     )
     costs = _core.string_distances(*_joined(a), *_joined(b))
-    lengths = [np.array([max(1, len(content) // 4) for *_, content in cells]) for cells in (a, b)]
+    lengths = [np.array([max(1.0, len(content) / 4) for *_, content in cells]) for cells in (a, b)]
     costs /= np.maximum.outer(*lengths)
     spans: dict[tuple[str, str], int] = {}
     numbers = [np.array([spans.setdefault(cell[:2], len(spans)) for cell in cells]) for cells in (a, b)]
     if len(spans) > 1:
-        costs[np.not_equal.outer(*numbers)] = 1
+        np.copyto(costs, 1, where=np.not_equal.outer(*numbers))
     return costs
 
 
