@@ -43,7 +43,7 @@ def seconds(work: Callable[[], Any], repeats: int) -> float:
 
 def sets_of_tables() -> dict[str, list[tuple[str, str]]]:
     rng = random.Random(0)
-    found = [(tables.edited(rng, html), html) for html in tables.from_documentation(100)]
+    found = [(tables.edited(rng, html), html) for html in tables.from_documentation(100, 12, 100)]
     sets = {"documentation": found} if found else {}
     for rows, columns, number in ((10, 5, 40), (20, 10, 5), (40, 10, 2), (100, 20, 2)):
         sets[f"generated, {rows} × {columns}"] = [generated(rng, rows, columns) for _ in range(number)]
@@ -80,11 +80,6 @@ def measured(name: str, pairs: list[tuple[str, str]], score: Any) -> dict[str, A
 # --- strings ------------------------------------------------------------------------------------------------------
 
 
-def joined(sequences: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
-    ends = np.cumsum([len(sequence) for sequence in sequences], dtype=np.int64)
-    return np.array([symbol for sequence in sequences for symbol in sequence], dtype=np.int32), ends
-
-
 def sets_of_strings() -> dict[str, list[list[int]]]:
     rng = random.Random(1)
     texts = [[ord(c) for c in tables.cell(rng)[0]] for _ in range(600)]
@@ -98,11 +93,11 @@ def sets_of_strings() -> dict[str, list[list[int]]]:
 def measured_strings(name: str, sequences: list[list[int]]) -> list[dict[str, Any]]:
     """Compare one half of the sequences with the other half."""
     texts = ["".join(map(chr, sequence)) for sequence in sequences]
-    arrays = [*joined(sequences[::2]), *joined(sequences[1::2])]
+    arrays = [np.array(sequence, dtype=np.int32).tobytes() for sequence in sequences]
     strings = {"queries": texts[::2], "choices": texts[1::2], "scorer": Levenshtein.distance, "workers": 1}
     rows = []
     for limit in (None, LIMIT):
-        work = partial(_core.string_distances, *arrays, limit)
+        work = partial(_core.string_distances, arrays[::2], arrays[1::2], limit)
         peer = partial(cdist, **strings, score_cutoff=limit)
         scale = 4e9 / len(texts) ** 2
         times = {"ours_ns": scale * seconds(work, 20), "cdist_ns": scale * seconds(peer, 20)}

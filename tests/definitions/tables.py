@@ -150,8 +150,8 @@ def cell(rng: random.Random) -> tuple[str, int, int]:
     return content, *spans
 
 
-def from_documentation(most: int, most_cells: int = 60) -> list[str]:
-    """Tables with 4 to `most_cells` cells from the HTML documentation of packages on this machine, if there is any.
+def from_documentation(most: int, least_cells: int = 4, most_cells: int = 60) -> list[str]:
+    """Tables with so many cells from the HTML documentation of packages on this machine, if there is any.
 
     At most ten come from one page.
     """
@@ -162,7 +162,9 @@ def from_documentation(most: int, most_cells: int = 60) -> list[str]:
         except (OSError, etree.LxmlError):
             continue
         tables = [] if root is None else [table for table in root.iter("table") if table.find(".//table") is None]
-        good = [table for table in tables if 4 <= len(table.findall(".//td")) <= most_cells and has_numbers(table)]
+        good = [
+            table for table in tables if least_cells <= len(table.findall(".//td")) <= most_cells and has_numbers(table)
+        ]
         found += [etree.tostring(table, encoding="unicode", method="html", with_tail=False) for table in good[:10]]
         if len(found) >= most:
             break

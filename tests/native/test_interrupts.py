@@ -126,9 +126,8 @@ def sampler() -> Callable[[], Any]:
 
 def strings(length: int, number: int) -> Callable[[], Any]:
     rng = np.random.default_rng(0)
-    a, b = (rng.integers(4, size=length * number, dtype=np.int32) for _ in range(2))
-    ends = np.arange(1, number + 1) * length
-    return lambda: _core.string_distances(a, ends, b, ends)
+    a, b = ([rng.integers(4, size=length, dtype=np.int32).tobytes() for _ in range(number)] for _ in range(2))
+    return lambda: _core.string_distances(a, b)
 
 
 LONG: dict[str, Callable[[], Callable[[], Any]]] = {

@@ -284,21 +284,14 @@ def _costs(a: _Table, b: _Table, labels: dict[str | _Cell, int]) -> _core.EditCo
 def _renames(a: Sequence[_Cell], b: Sequence[_Cell]) -> NDArray[np.float64]:
     """Return the costs of renaming cells of a to cells of b."""
     check_memory(
-        24 * len(a) * len(b),
+        32 * len(a) * len(b),  # two copies of the costs, and the tables of the distance
         f"the comparison of {plural(len(a), 'cell')} with {plural(len(b), 'cell')}",
         f"compare smaller tables, or use {keyword('structure_only', True)}",
     )
-    costs = _core.string_distances(*_joined(a), *_joined(b))
-    lengths = [np.array([max(1.0, len(content) / 4) for *_, content in cells]) for cells in (a, b)]
-    costs /= np.maximum.outer(*lengths)
+    contents = ([content for *_, content in cells] for cells in (a, b))
+    costs = _core.string_distances(*contents, normalized=True)
     spans: dict[tuple[str, str], int] = {}
     numbers = [np.array([spans.setdefault(cell[:2], len(spans)) for cell in cells]) for cells in (a, b)]
     if len(spans) > 1:
         np.copyto(costs, 1, where=np.not_equal.outer(*numbers))
     return costs
-
-
-def _joined(cells: Sequence[_Cell]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    contents = [content for *_, content in cells]
-    ends = np.cumsum([len(content) // 4 for content in contents], dtype=np.int64)
-    return np.frombuffer(b"".join(contents), dtype="<i4"), ends
