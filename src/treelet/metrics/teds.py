@@ -288,8 +288,8 @@ def _renames(a: Sequence[_Cell], b: Sequence[_Cell]) -> NDArray[np.float64]:
         f"the comparison of {plural(len(a), 'cell')} with {plural(len(b), 'cell')}",
         f"compare smaller tables, or use {keyword('structure_only', True)}",
     )
-    contents = ([content for *_, content in cells] for cells in (a, b))
-    costs = _core.string_distances(*contents, normalized=True)
+    first, second = ([content for *_, content in cells] for cells in (a, b))
+    costs = _core.string_distances(first, second, normalized=True)
     spans: dict[tuple[str, str], int] = {}
     numbers = [np.array([spans.setdefault(cell[:2], len(spans)) for cell in cells]) for cells in (a, b)]
     if len(spans) > 1:
