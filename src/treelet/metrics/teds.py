@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import article, check_boolean, check_one_of, plural
-from treelet.edits.costs import NO_COSTS, NO_TABLE
-from treelet.edits.distance import check_sizes
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.adapters import adapter_for
 from treelet.formats.files import text_source
@@ -258,6 +256,8 @@ def _score(predicted: Any, true: Any, place: str, structure_only: bool, size: st
 
 def _distance(a: _Table, b: _Table) -> float:
     """Return the edit distance of two trees."""
+    from treelet.edits.distance import check_sizes  # other measures do not need the kernels that this loads
+
     check_sizes(len(a.nodes), len(b.nodes))
     nodes, ends = a.nodes + b.nodes, np.array([len(a.nodes), len(a.nodes) + len(b.nodes)])
     order, arity, _ = _core.children_first(np.array(a.arity + b.arity, dtype=np.int32), ends)
@@ -277,8 +277,8 @@ def _costs(a: _Table, b: _Table, labels: dict[str | _Cell, int]) -> _core.EditCo
     for place, some in zip(places, cells, strict=True):
         place[[labels[cell] for cell in some]] = range(len(some))
     without = not any(content for some in cells for *_, content in some)
-    renames = NO_TABLE if without else _renames(*cells)
-    return _core.EditCosts.of(1, 1, 1, NO_COSTS, NO_COSTS, places[0], places[1], renames)
+    renames = np.empty((0, 0)) if without else _renames(*cells)
+    return _core.EditCosts.of(1, 1, 1, np.empty(0), np.empty(0), places[0], places[1], renames)
 
 
 def _renames(a: Sequence[_Cell], b: Sequence[_Cell]) -> NDArray[np.float64]:
