@@ -55,6 +55,18 @@ class EditEvaluator(Evaluator):
         self.native().rows(store, roots, halves, begin, end, out, similarity, threshold, best, available())
 
 
+def check_sizes(first: float, second: float, cell: int = 16) -> None:
+    """Raise `NotEnoughMemoryError` if two trees with so many nodes are too large to compare.
+
+    `cell` is the number of bytes per pair of nodes.
+    """
+    check_memory(
+        int(min(cell * first * second, 2.0**62)),
+        f"the edit distance of a tree with {first:,.0f} nodes and a tree with {second:,.0f} nodes",
+        "compare smaller trees",
+    )
+
+
 class EditMeasure(Tabled, Pairwise):
     """Base class of `EditDistance` and `EditSimilarity`."""
 
@@ -141,12 +153,8 @@ def check_pair(rows: Treebank, columns: Treebank, cell: int) -> None:
         sizes = tree_sizes(bank)[0][first]
         largest.append([(sizes[place], roots[place]) for place in np.argsort(-sizes)[:2]])
     pairs = [(a, b) for a, root in largest[0] for b, other in largest[1] if root != other]
-    a, b = max(pairs, key=lambda pair: pair[0] * pair[1], default=(0.0, 0.0))
-    check_memory(
-        int(min(cell * a * b, 2.0**62)),
-        f"the edit distance of a tree with {a:,.0f} nodes and a tree with {b:,.0f} nodes",
-        "compare smaller trees",
-    )
+    first, second = max(pairs, key=lambda pair: pair[0] * pair[1], default=(0.0, 0.0))
+    check_sizes(first, second, cell)
 
 
 class EditDistance(EditMeasure):
@@ -231,8 +239,9 @@ class EditDistance(EditMeasure):
     def similarity(self) -> EditSimilarity:
         """Return the similarity 1 − distance / max(size of a, size of b), which is called like a kernel.
 
-        With unit costs it lies in [0, 1] and is 1 for equal trees. The size of a tree is the number
-        of its nodes, including words.
+        With unit costs the similarity is at most 1, and 1 only for equal trees. It is negative for
+        trees with so different shapes that few nodes can be mapped. The size of a tree is the
+        number of its nodes, including words.
 
         Examples
         --------
@@ -272,11 +281,14 @@ class EditSimilarity(EditMeasure):
     Parameters
     ----------
     distance : EditDistance
-        Distance that defines the similarity. With unit costs the similarity lies in [0, 1].
+        Distance that defines the similarity. With unit costs the similarity is at most 1.
 
     Notes
     -----
-    Large values mean that two trees are similar, as for a kernel. The similarity is not a kernel:
+    Large values mean that two trees are similar, as for a kernel. With unit costs, a value of 0.8
+    means that at most a fifth as many operations as nodes turn one tree into the other. Values
+    below 0 are possible, because a tree of the same size and another shape may need more operations
+    than it has nodes: the chain ``(a (b (c d)))`` and the star ``(r x y z)`` have distance 6. The similarity is not a kernel:
     its matrix need not be positive semi-definite, so it cannot be added, multiplied or used in a
     support vector machine. Two missing trees have similarity 1.
     """
