@@ -26,21 +26,24 @@ from treelet.edits.distance import tree_sizes
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 DISTANCE, SIMILARITY = tl.EditDistance(), tl.EditDistance().similarity()
-ROUNDS, ROWS, COLUMNS, ZSS = 5, 10, 20, 20
+ROUNDS, ROWS, COLUMNS = 5, 10, 20
+SOME = {"edist": 200, "apted": 100, "zss": 10}
+"""Pairs per round."""
 SIZES = (50, 100, 200, 500, 1000, 2000)
 LIMIT = 30  # seconds that edist may take for a pair of the next size
 MATRIX, REPEATS = 1000, 3
 COLLECTION, CHECKED, LARGEST, THRESHOLDS = 5000, 1500, 500, (0.8, 0.7)
-QUERIES, K, FULL = 100, 10, 20
+QUERIES, K, FULL = 100, 10, 10
 FILTERS = ("pairs", "size", "labels", "strings", "matches")
 
 Found = dict[str, Any]
 
 
-def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
-    begin = time.perf_counter()
+def seconds(call: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[float, Any]:
+    """Return the CPU time of a call, which other processes hardly change, and its value."""
+    begin = clock()
     value = call()
-    return time.perf_counter() - begin, value
+    return clock() - begin, value
 
 
 def fresh(bank: tl.Treebank) -> tl.Treebank:
@@ -79,14 +82,16 @@ def peers() -> list[Found]:
 
 def beside_peers(name: str, bank: tl.Treebank) -> Found:
     """Measure ROUNDS matrices of ROWS × COLUMNS pairs. Every package is timed between two measurements of treelet."""
-    order = np.random.default_rng(0).permutation(len(bank))[: ROUNDS * (ROWS + COLUMNS)].reshape(ROUNDS, -1)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(bank))[: ROUNDS * (ROWS + COLUMNS)].reshape(ROUNDS, -1)
     times: dict[str, list[float]] = {peer: [] for peer in ("treelet", *PEERS)}
     ratios: dict[str, list[float]] = {peer: [] for peer in PEERS}
     single = []
     for number, drawn in enumerate(order):
         rows, columns = bank[drawn[:ROWS]].compact(), bank[drawn[ROWS:]].compact()
         every = [(i, j) for i in range(ROWS) for j in range(COLUMNS)]
-        pairs = {"edist": every, "apted": every, "zss": [(k % ROWS, k % COLUMNS) for k in range(ZSS)]}
+        mixed = [every[k] for k in rng.permutation(len(every))]
+        pairs = {peer: mixed[:some] for peer, some in SOME.items()}
         matrix = DISTANCE(rows, columns)
         own = []
 
@@ -105,7 +110,7 @@ def beside_peers(name: str, bank: tl.Treebank) -> Found:
             times[peer].append(1e6 * took / len(values))
             ratios[peer].append(times[peer][-1] / ((before + after) / 2))
         times["treelet"].append(float(np.median(own)))
-        one = [(rows[[i]].compact(), columns[[j]].compact()) for i, j in pairs["zss"]]
+        one = [(rows[[i]].compact(), columns[[j]].compact()) for i, j in mixed[:50]]
         single.append(1e6 * seconds(lambda: [DISTANCE(a, b) for a, b in one])[0] / len(one))  # noqa: B023
         print(name, number, {peer: round(values[-1]) for peer, values in times.items()}, flush=True)
     sizes = nodes(bank[order.ravel()])
@@ -205,7 +210,7 @@ def matrix() -> Found:
         for _ in range(REPEATS):
             expected = None
             for name, options in ways.items():
-                took, values = seconds(lambda: tl.gram(DISTANCE, fresh(bank), **options))  # noqa: B023
+                took, values = seconds(lambda: tl.gram(DISTANCE, fresh(bank), **options), time.perf_counter)  # noqa: B023
                 times[name].append(took)
                 expected = values if expected is None else expected
                 check_equal(values, expected, name)
@@ -265,7 +270,18 @@ def join() -> Found:
             }
         )
         print(rows[-1], flush=True)
-    part = bank[np.flatnonzero(sizes <= LARGEST)]
+    return {
+        "trees": len(bank),
+        "available": len(functions()),
+        "nodes": {"median": float(np.median(sizes)), "mean": float(sizes.mean()), "most": int(sizes.max())},
+        "rows": rows,
+    }
+
+
+def check() -> Found:
+    """Compare joins with the full matrix."""
+    bank, _ = collection()
+    part = bank[np.flatnonzero(nodes(bank) <= LARGEST)]
     part = part[np.sort(np.random.default_rng(0).permutation(len(part))[:CHECKED])].compact()
     took, full = seconds(lambda: tl.gram(SIMILARITY, part, n_jobs=2))
     checks = []
@@ -276,13 +292,7 @@ def join() -> Found:
         different = int((found[wanted] != full[wanted]).sum())
         checks.append({"threshold": threshold, "pairs": int(wanted.sum()), "lost": lost, "extra": extra, "different": different})  # fmt: skip
     print(checks, flush=True)
-    return {
-        "trees": len(bank),
-        "available": len(functions()),
-        "nodes": {"median": float(np.median(sizes)), "mean": float(sizes.mean()), "most": int(sizes.max())},
-        "rows": rows,
-        "checked": {"trees": CHECKED, "matrix_s": took, "rows": checks},
-    }
+    return {"trees": CHECKED, "matrix_s": took, "rows": checks}
 
 
 def neighbors() -> Found:
@@ -312,20 +322,20 @@ def between(found: Found, digits: int = 0) -> str:
 
 def page(results: Found) -> str:
     """Return the results as a Markdown page."""
-    join, near, full = results["join"], results["neighbors"], results["matrix"]
+    join, checked, near, full = (results[name] for name in ("join", "check", "neighbors", "matrix"))
     ratios = {peer: [row["ratios"][peer]["median"] for row in results["peers"]] for peer in PEERS}
     times = " and ".join(f"{row['seconds']['median']:.1f} s at {row['threshold']}" for row in join["rows"])
-    lost = sum(row["lost"] + row["extra"] + row["different"] for row in join["checked"]["rows"])
+    lost = sum(row["lost"] + row["extra"] + row["different"] for row in checked["rows"])
     return report.page(
         [
             "# Speed of the tree edit distance",
-            f"{report.created(results['made_by'])} All times are wall-clock times. The machine has {results['cores']} cores, on which other processes were running, so that ratios say more than times. "
+            f"{report.created(results['made_by'])} Times are CPU times of one thread, unless stated otherwise. The machine has {results['cores']} cores, on which other processes were running, so that ratios say more than times. "
             "Things that are compared were run alternately. Values are medians of repeated measurements; the range is in parentheses.",
             f"**In one thread, treelet is {min(ratios['edist']):.1f} to {max(ratios['edist']):.1f} times faster than edist, {min(ratios['apted']):,.0f} to {max(ratios['apted']):,.0f} times faster than apted, and "
             f"{min(ratios['zss']):,.0f} to {max(ratios['zss']):,.0f} times faster than zss. A join of {join['trees']:,} Python functions by similarity takes {times}, and finds every pair.**",
             "## Comparison with other packages",
             f"The trees have 80 to 120 nodes. There are {ROUNDS} rounds with {ROWS} × {COLUMNS} pairs of different trees each, in one thread. treelet computes each matrix with a call of `gram`; the other packages are called once per pair. "
-            f"Conversion of the trees to the form of a package is not included. edist 1.2.2 (compiled) is called as `standard_ted`, apted 1.0.3 and zss 1.2 (Python) with unit costs. zss is slow and computes only {ZSS} of the pairs of each round. All values are equal. "
+            f"Conversion of the trees to the form of a package is not included. edist 1.2.2 (compiled) is called as `standard_ted`, apted 1.0.3 and zss 1.2 (Python) with unit costs. apted and zss are slow and compute only {SOME['apted']} and {SOME['zss']} random pairs of each round. All values are equal. "
             "The ratio compares a package with treelet's mean time right before and after it, for the matrix of the same round.",
             report.table(
                 ("corpus", "package", "pairs", "µs per pair", "time relative to treelet"),
@@ -353,7 +363,7 @@ def page(results: Found) -> str:
             ),
             *_slopes(results["growth"]),
             "## Matrix of WSJ sentences",
-            f"The matrix of {full['trees']:,} trees of the Wall Street Journal sample, drawn with seed 0, has {full['pairs']:,} pairs. The trees have {full['nodes']['mean']:.0f} nodes on average and {full['nodes']['most']:,} at most. All matrices are equal to the bit.",
+            f"The matrix of {full['trees']:,} trees of the Wall Street Journal sample, drawn with seed 0, has {full['pairs']:,} pairs. Here times are wall-clock times. The trees have {full['nodes']['mean']:.0f} nodes on average and {full['nodes']['most']:,} at most. All matrices are equal to the bit.",
             report.table(
                 ("computed by", "seconds", "pairs per second"),
                 [(name, between(took, 1), f"{full['pairs'] / took['median']:,.0f}") for name, took in full["seconds"].items()],
@@ -374,8 +384,8 @@ def page(results: Found) -> str:
                 [(row["threshold"], *(_share(row["counts"], name) for name in FILTERS)) for row in join["rows"]],
                 right=range(6),
             ),
-            f"The counts include the {join['trees']:,} pairs of a tree with itself. To test that nothing is lost, the full matrix of {join['checked']['trees']:,} of the functions with at most {LARGEST} nodes was computed ({join['checked']['matrix_s']:.0f} s in two threads). "
-            f"It has {' and '.join(format(row['pairs'], ',') for row in join['checked']['rows'])} pairs at {' and '.join(str(row['threshold']) for row in join['checked']['rows'])}. "
+            f"The counts include the {join['trees']:,} pairs of a tree with itself. To test that nothing is lost, the full matrix of {checked['trees']:,} of the functions with at most {LARGEST} nodes was computed ({checked['matrix_s']:.0f} s). "
+            f"It has {' and '.join(format(row['pairs'], ',') for row in checked['rows'])} pairs at {' and '.join(str(row['threshold']) for row in checked['rows'])}. "
             + ("The joins of these functions find the same pairs with the same values." if not lost else f"**The joins differ in {lost} places.**"),
             "## Nearest neighbors",
             f"The {near['k']} nearest neighbors of {near['queries']} other functions among the {near['trees']:,} take {between(near['search_s'], 2)} s in one thread. "
@@ -414,14 +424,15 @@ def draw(results: Found, path: Path) -> None:
         axes.legend(fontsize=8)
 
 
-PARTS = {"peers": peers, "growth": growth, "matrix": matrix, "join": join, "neighbors": neighbors}
+PARTS = {"peers": peers, "growth": growth, "matrix": matrix, "join": join, "check": check, "neighbors": neighbors}
 
 
 def main() -> None:
     name = "edit-distance"
-    results = report.read(name, RESULTS) if (RESULTS / f"{name}.json").exists() else {}
     for part in sys.argv[1:] or PARTS:
-        results[part] = PARTS[part]()
+        measured = PARTS[part]()
+        results = report.read(name, RESULTS) if (RESULTS / f"{name}.json").exists() else {}
+        results[part] = measured
         results["cores"] = len(os.sched_getaffinity(0))
         results["made_by"] = report.provenance("python -m benchmarks.edits")
         complete = PARTS.keys() <= results.keys()
