@@ -142,7 +142,7 @@ void bind_edits(nb::module_ &m) {
     nb::class_<SharedEditColumns>(m, "EditColumns", "Columns of a matrix of tree edit distances.")
         .def(nb::init<std::shared_ptr<const Store>, IdArray, CostsPtr, bool>(), "store"_a, "roots"_a, "costs"_a, "searched"_a)
         .def("rows", &SharedEditColumns::rows, "store"_a, "roots"_a, "halves"_a, "begin"_a, "end"_a, "out"_a, "similarity"_a,
-             "threshold"_a, "best"_a, "memory"_a)
+             "threshold"_a, "best"_a, "memory"_a = std::numeric_limits<double>::infinity())
         .def_prop_ro(
             "counts",
             [](const SharedEditColumns &self) {
