@@ -68,3 +68,22 @@ def test_scripts_cost_the_distance(a, b, d):
     assert script.cost == pytest.approx(definition(d)(a, b), abs=1e-9)
     check_mapping(script)
     assert replayed(script) == b
+
+
+@given(trees(labels=LABELS, words=LABELS), trees(labels=LABELS, words=LABELS))
+def test_similarity_with_unit_costs_is_above_minus_one(a, b):
+    value = tl.EditDistance().similarity()([a], [b])[0, 0]
+    assert -1 < value <= 1
+    assert (value == 1) == (a == b)
+
+
+def test_similarity_of_a_chain_and_a_star_is_negative():
+    chain, star = "(A " * 10 + "b" + ")" * 10, "(A c c c c c c c c c c)"
+    assert tl.EditDistance().similarity()([chain], [star])[0, 0] == 1 - 19 / 11
+
+
+@pytest.mark.xfail(strict=True, reason="gram mirrors the matrix of one collection even if the costs are asymmetric")
+def test_a_matrix_of_one_collection_with_asymmetric_costs():
+    X = ["(A (B c) (D e))", "(A (B c))"]
+    d = tl.EditDistance(insert=1, delete=3)
+    np.testing.assert_array_equal(d(X), d(X, X))
