@@ -338,9 +338,9 @@ def page(results: Found) -> str:
         [
             "# Speed of the tree edit distance",
             f"{report.created(results['made_by'])} Times are CPU times of one thread, unless stated otherwise. The machine has {results['cores']} cores, on which other processes were running, so that ratios say more than times. "
-            "Things that are compared were run alternately. Values are medians of repeated measurements; the range is in parentheses.",
+            "Values with a range in parentheses are medians of repeated measurements; the others were measured once.",
             f"**In one thread, treelet is {min(ratios['edist']):.1f} to {max(ratios['edist']):.1f} times faster than edist, {min(ratios['apted']):,.0f} to {max(ratios['apted']):,.0f} times faster than apted, and "
-            f"{min(ratios['zss']):,.0f} to {max(ratios['zss']):,.0f} times faster than zss. A join of {join['trees']:,} Python functions by similarity takes {times}, and finds every pair.**",
+            f"{min(ratios['zss']):,.0f} to {max(ratios['zss']):,.0f} times faster than zss. A join of {join['trees']:,} Python functions by similarity takes {times}. A check against a full matrix finds {'no lost pair' if not lost else f'{lost} differences'}.**",
             "## Comparison with other packages",
             f"The trees have 80 to 120 nodes. There are {ROUNDS} rounds with {ROWS} × {COLUMNS} pairs of different trees each, in one thread. treelet computes each matrix with a call of `gram`; the other packages are called once per pair. "
             f"Conversion of the trees to the form of a package is not included. edist 1.2.2 (compiled) is called as `standard_ted`, apted 1.0.3 and zss 1.2 (Python) with unit costs. apted and zss are slow and compute only {SOME['apted']} and {SOME['zss']} random pairs of each round. All values are equal. "
@@ -356,7 +356,7 @@ def page(results: Found) -> str:
             ),
             f"A call with a single pair, `d([a], [b])`, takes {' or '.join(format(row['single_us']['median'], ',.0f') for row in results['peers'])} µs, most of it for the call itself. Pass many trees at once.",
             "## Growth with the size of trees",
-            "Each point is the mean of 16 pairs of treelet and of 4 pairs of edist, of trees of about equal size; from 1,000 nodes on, of 4 and 2 pairs. *Functions* are the functions of the standard library nearest in size, or parts of them below "
+            "Each point is the mean of 16 pairs of treelet and of 4 pairs of edist, of trees of about equal size; from 1,000 nodes on, of 4 and 2 pairs. Below 100 nodes, the fixed time of a call takes a large part of treelet's time. *Functions* are the functions of the standard library nearest in size, or parts of them below "
             f"{LEAST} nodes. *Random trees* are drawn uniformly from all ordered trees of this size, with ten labels.",
             "![time by number of nodes](edit-distance.png)",
             report.table(
@@ -371,8 +371,8 @@ def page(results: Found) -> str:
             ),
             *_slopes(results["growth"]),
             "## Matrix of WSJ sentences",
-            f"The matrix of {full['trees']:,} trees of the Wall Street Journal sample, drawn with seed 0, has {full['pairs']:,} pairs. The trees have {full['nodes']['mean']:.0f} nodes on average and {full['nodes']['most']:,} at most. All matrices are equal to the bit.",
-            f"The load was {full['load']:.1f}: other processes took most of the {results['cores']} cores. Wall-clock times would be shorter on idle cores, where the threads share the CPU time.",
+            f"The matrix of {full['trees']:,} trees of the Wall Street Journal sample, drawn with seed 0, has {full['pairs']:,} pairs. The trees have {full['nodes']['mean']:.0f} nodes on average and {full['nodes']['most']:,} at most. Each way was run once, one after the other. All matrices are equal to the bit.",
+            f"The load was {full['load']:.1f}: other processes took most of the {results['cores']} cores. The wall-clock times depend on them and are not a measure of the speedup by threads; compare the CPU times.",
             report.table(
                 ("computed by", "CPU time of all threads, s", "pairs per second of CPU time", "wall-clock time, s", "pairs per second"),
                 [(row["way"], f"{row['cpu_s']:.1f}", f"{full['pairs'] / row['cpu_s']:,.0f}", f"{row['wall_s']:.1f}", f"{full['pairs'] / row['wall_s']:,.0f}") for row in full["rows"]],
@@ -392,7 +392,7 @@ def page(results: Found) -> str:
                 [(row["threshold"], *(_share(row["counts"], name) for name in FILTERS)) for row in join["rows"]],
                 right=range(6),
             ),
-            f"The counts include the {join['trees']:,} pairs of a tree with itself. To test that nothing is lost, the full matrix of {checked['trees']:,} of the functions with at most {LARGEST} nodes was computed ({checked['matrix_s']:.0f} s). "
+            f"The counts include the {join['trees']:,} pairs of a tree with itself. To test that nothing is lost, the full matrix of {checked['trees']:,} of the functions with at most {LARGEST} nodes was computed ({checked['matrix_s']:.0f} s of CPU time). "
             f"It has {' and '.join(format(row['pairs'], ',') for row in checked['rows'])} pairs at {' and '.join(str(row['threshold']) for row in checked['rows'])}. "
             + ("The joins of these functions find the same pairs with the same values." if not lost else f"**The joins differ in {lost} places.**"),
             "## Nearest neighbors",
