@@ -148,5 +148,6 @@ void bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weights);
 void bind_fragments(nb::module_ &m);
 void bind_sequences(nb::module_ &m);
 void bind_sketch(nb::module_ &m);
+void bind_syntax(nb::module_ &m);
 
 } // namespace treelet::python

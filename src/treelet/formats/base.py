@@ -23,6 +23,7 @@ from treelet.checks import check_integer, check_one_of, in_words, suggestion, wr
 from treelet.errors import FormatError, ParameterError, TreeletWarning, TreeSizeError
 from treelet.formats.files import NOT_TEXT, PathLike, Source, open_source, open_target, unpacked_name
 from treelet.formats.format_options import OptionText, option_values, split_options
+from treelet.formats.places import Places
 from treelet.formats.tree_limits import TreeLimits
 from treelet.printable import shortened
 from treelet.vocabulary import keyword
@@ -56,8 +57,8 @@ class Document:
         Named columns of plain text.
     format : str or None
         Name of the format from which the document was read.
-    lines : list of int or None
-        First line of each tree, for source code and markup.
+    places : Places or None
+        File, lines and name of each tree, for source code and markup.
     """
 
     trees: dict[str, Columns] = field(default_factory=dict)
@@ -65,7 +66,7 @@ class Document:
     vectors: dict[str, list[dict[str | int, float]]] = field(default_factory=dict)
     strings: dict[str, list[str]] = field(default_factory=dict)
     format: str | None = None
-    lines: list[int] | None = None
+    places: Places | None = None
 
     def __len__(self) -> int:
         if self.labels is not None:
@@ -87,7 +88,7 @@ class Document:
             {name: some(values) for name, values in self.vectors.items()},
             {name: some(values) for name, values in self.strings.items()},
             self.format,
-            some(self.lines),
+            None if self.places is None else self.places[kept],
         )
 
 
@@ -431,7 +432,7 @@ def _within(limits: TreeLimits | None, document: Document, source: Source, begin
         return document
     problems = {row: text for columns in document.trees.values() for row, text in limits.problems(*columns)}
     for row in sorted(problems):
-        line = None if document.lines is None else document.lines[row]
+        line = None if document.places is None else document.places[row].line
         message = f"tree {begin + row}, counted from 0, {problems[row]} Increase the limit to accept the tree."
         with source.item():
             raise TreeSizeError(message, source.name, line)
