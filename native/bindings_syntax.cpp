@@ -299,12 +299,13 @@ class NodeWalk {
         error_label_ = reader_.label("ERROR");
     }
 
-    // Adds a file. `bound` has the first byte of each name that is bound; without it, all names are.
-    std::vector<std::int64_t> file(PyObject *root, std::string_view source, std::optional<LongArray> bound, bool whole) {
-        source_ = source;
-        line_ = 1, line_end_ = next_line(0), bound_at_ = 0;
-        all_bound_ = !bound, bound_ = bound ? std::vector<std::int64_t>(bound->data(), bound->data() + bound->shape(0))
-                                            : std::vector<std::int64_t>{};
+    // Adds a file. `bound` and `kept` have the first bytes of names that are bound, and of names that are
+    // never replaced, in ascending order.
+    std::vector<std::int64_t> file(PyObject *root, std::string_view source, LongArray bound, LongArray kept, bool all_bound,
+                                   bool whole) {
+        source_ = source, all_bound_ = all_bound;
+        bound_ = {bound.data(), bound.data() + bound.shape(0)}, kept_ = {kept.data(), kept.data() + kept.shape(0)};
+        line_ = 1, line_end_ = next_line(0);
         whole_ = whole;
         enter(root, SyntaxReader::root, kind_id_.number(root), Py_None);
         while (!frames_.empty()) step();
@@ -314,6 +315,14 @@ class NodeWalk {
     }
 
   private:
+    // Ascending numbers that are looked up in ascending order.
+    struct Ascending {
+        const std::int64_t *at = nullptr, *end = nullptr;
+        bool has(std::size_t number) {
+            while (at < end && *at < static_cast<std::int64_t>(number)) ++at;
+            return at < end && *at == static_cast<std::int64_t>(number);
+        }
+    };
     struct Frame {
         nb::object node, children;
         Py_ssize_t at, size;
@@ -348,14 +357,12 @@ class NodeWalk {
         const std::string_view written = text(start, end_.number(node));
         if (written.empty() || (kind < texts_.size() && written == texts_[kind])) return;
         const Id label = reader_.value(written);
-        if (!is_name) {
+        if (!is_name || !reader_.anonymous() || kept_.has(start)) {
             reader_.add(label, parent, line_);
             return;
         }
         reader_.add_name(label, parent, line_);
-        if (!reader_.anonymous()) return;
-        while (bound_at_ < bound_.size() && bound_[bound_at_] < static_cast<std::int64_t>(start)) ++bound_at_;
-        reader_.use(label, all_bound_ || (bound_at_ < bound_.size() && bound_[bound_at_] == static_cast<std::int64_t>(start)));
+        reader_.use(label, all_bound_ || bound_.has(start));
     }
 
     // Adds a node that is not a token.
@@ -436,8 +443,8 @@ class NodeWalk {
     Id error_label_;
     std::string_view source_;
     std::int64_t line_ = 1;
-    std::size_t line_end_ = 0, bound_at_ = 0;
-    std::vector<std::int64_t> bound_;
+    std::size_t line_end_ = 0;
+    Ascending bound_, kept_;
     std::deque<Frame> frames_;
     std::vector<std::uint32_t> child_kinds_;
     std::vector<std::string> scopes_;
@@ -474,14 +481,14 @@ void bind_syntax(nb::module_ &m) {
         "unit its first and last line, its qualified name and the lines of its nodes.");
     m.def(
         "read_nodes",
-        [](nb::object root, nb::bytes source, std::optional<LongArray> bound, bool whole, bool anonymous, ByteArray treatments,
-           const std::vector<std::string> &labels, bool values, nb::object name_of) {
+        [](nb::object root, nb::bytes source, LongArray bound, LongArray kept, bool all_bound, bool whole, bool anonymous,
+           ByteArray treatments, const std::vector<std::string> &labels, bool values, nb::object name_of) {
             SyntaxReader reader(anonymous);
             NodeWalk walk(reader, root.type(), treatments, labels, values, std::move(name_of));
-            const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), bound, whole);
+            const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), bound, kept, all_bound, whole);
             return nb::make_tuple(results(reader), nb::cast(damaged));
         },
-        "root"_a, "source"_a, "bound"_a.none(), "whole"_a, "anonymous"_a, "treatments"_a, "labels"_a, "values"_a, "name_of"_a,
+        "root"_a, "source"_a, "bound"_a, "kept"_a, "all_bound"_a, "whole"_a, "anonymous"_a, "treatments"_a, "labels"_a, "values"_a, "name_of"_a,
         "Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the first lines of the units with syntax "
         "errors, which are not stored.");
 }

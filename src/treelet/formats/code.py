@@ -1,0 +1,132 @@
+"""Source code as trees, parsed by tree-sitter."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from treelet import _core
+from treelet.checks import check_one_of, in_words, plural, suggestion, wrong
+from treelet.errors import FormatError, ParameterError, TreeletError
+from treelet.formats.base import Document, Format, register
+from treelet.formats.files import Source, not_text, unpacked_name
+from treelet.formats.languages import BY_SUFFIX, LANGUAGES, Language
+from treelet.formats.node_adapters import CONSTANTS, IDENTIFIERS
+from treelet.formats.python_source import syntax_document
+from treelet.vocabulary import keyword
+
+NODES = ("named", "concrete")
+UNITS = ("function", "class", "file")
+ANONYMOUS = "<anonymous>"
+_NO_BYTES = np.zeros(0, np.int64)
+
+
+def read_code_file(
+    source: Source,
+    *,
+    each: str = "file",
+    language: str | None = None,
+    constants: str = "values",
+    identifiers: str = "keep",
+    nodes: str = "named",
+) -> Document:
+    """Read source code with tree-sitter. The options are those of `treelet.read_code`."""
+    check_one_of("constants", constants, CONSTANTS)
+    check_one_of("identifiers", identifiers, IDENTIFIERS)
+    check_one_of("nodes", nodes, NODES)
+    rules = find_language(language, source.name)
+    text = _decoded(source)
+    try:
+        grammar = rules.grammar
+    except TreeletError as error:
+        raise FormatError(str(error), source.name) from None
+    if each not in UNITS and not rules.has_kind(each):
+        raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of {rules.title}", each)
+    root = import_module("tree_sitter").Parser(grammar).parse(text).root_node
+    anonymous = identifiers == "anonymous"
+    columns, damaged = _core.read_nodes(
+        root,
+        text,
+        *(_names(rules, root) if anonymous and rules.bindings else (_NO_BYTES, _NO_BYTES)),
+        not rules.bindings,
+        each == "file",
+        anonymous,
+        rules.treatments(each, nodes == "concrete"),
+        [name for name, _ in rules.kinds],
+        constants == "values",
+        _name_of,
+    )
+    what = {"file": "this file"}.get(each, f"this {each.replace('_', ' ')}")
+    for line in damaged:
+        with source.item():
+            raise source.error(f"{what} contains a syntax error.", line)
+    return syntax_document(source, columns)
+
+
+def find_language(name: str | None, file: str) -> Language:
+    """Return the language called `name`, or the language that a file name suggests."""
+    if name is not None:
+        known = LANGUAGES.get(str(name).lower())
+        if known is None:
+            raise ParameterError(
+                f"{wrong('language', in_words(map(repr, LANGUAGES)), name)}{suggestion(str(name), LANGUAGES)}"
+            )
+        return known
+    suffix = unpacked_name(file).suffix.lower()
+    if suffix not in BY_SUFFIX:
+        fact = f"the suffix {suffix} does not belong to a known language" if suffix else "the name has no suffix"
+        raise FormatError(f"{fact}. Name the language ({keyword('language', 'java')}).", file)
+    return BY_SUFFIX[suffix]
+
+
+def _decoded(source: Source) -> bytes:
+    """Return the text in UTF-8."""
+    data = b"".join(source.chunks())
+    if b"\0" in data:
+        raise source.error(not_text())
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise source.error(
+            f"these bytes are not UTF-8 text. Name another encoding ({keyword('encoding', 'latin-1')}).", line
+        ) from None
+    return data
+
+
+def _names(rules: Language, root: Any) -> tuple[Any, Any]:
+    """Return the first bytes of the names that are bound, and of the names that are always kept."""
+    captures = import_module("tree_sitter").QueryCursor(rules.binding_query).captures(root)
+    bound, kept = (
+        np.unique(np.array([node.start_byte for node in captures.get(name, ())], np.int64)) for name in ("bound", "kept")
+    )
+    return bound, kept
+
+
+def _name_of(node: Any, parent: Any) -> str:
+    """Return the name of a function, class or namespace: its own, or that of the variable or key that it is assigned to."""
+    named = node.child_by_field_name("name") or node.child_by_field_name("type")
+    inner = node.child_by_field_name("declarator")
+    while named is None and inner is not None:  # in C, the name is inside the declarator
+        deeper = inner.child_by_field_name("declarator")
+        if deeper is None:
+            named = inner
+        inner = deeper
+    for field in ("name", "left", "key", "property"):
+        if named is None and parent is not None and parent.child_by_field_name(field) != node:
+            named = parent.child_by_field_name(field)
+    text = "" if named is None else " ".join((named.text or b"").decode("utf-8", "replace").split())
+    return text or ANONYMOUS
+
+
+register(
+    Format(
+        "code",
+        f"Source code in {plural(len(LANGUAGES), 'language')}, by tree-sitter, one tree per file, function or class",
+        read_code_file,
+        None,
+        tuple(suffix for suffix in BY_SUFFIX if suffix != ".py"),
+    )
+)
