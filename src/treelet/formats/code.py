@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from treelet import _core
-from treelet.checks import check_one_of, in_words, plural, suggestion, wrong
+from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
 from treelet.errors import FormatError, ParameterError, TreeletError
-from treelet.formats.base import Document, Format, register
-from treelet.formats.files import Source, not_text, unpacked_name
+from treelet.formats.base import Document, Format, read_files, register, within_limits
+from treelet.formats.files import ON_ERROR, SkipLog, Source, not_text, open_source, unpacked_name
 from treelet.formats.languages import BY_SUFFIX, LANGUAGES, Language
 from treelet.formats.node_adapters import CONSTANTS, IDENTIFIERS
-from treelet.formats.python_source import syntax_document
+from treelet.formats.paths import File, FoundFiles, find_files
+from treelet.formats.python_source import is_node_type, read_python, syntax_document
+from treelet.formats.tree_limits import TreeLimits
 from treelet.vocabulary import keyword
 
+MAX_BYTES = 1_000_000
+"""Default of the size above which `read_code_document` skips files in folders."""
 NODES = ("named", "concrete")
 UNITS = ("function", "class", "file")
 ANONYMOUS = "<anonymous>"
@@ -65,6 +71,61 @@ def read_code_file(
     return syntax_document(source, columns)
 
 
+def read_code_document(
+    files: list[File],
+    *,
+    each: str,
+    language: str | None,
+    constants: str,
+    identifiers: str,
+    docstrings: bool,
+    nodes: str,
+    exclude: str | Collection[str],
+    on_error: str,
+    encoding: str,
+    max_bytes: int | None,
+    **limits: int | None,
+) -> Document:
+    """Read source files of any languages into one document. The parameters are those of `treelet.read_code`."""
+    check_one_of("on_error", on_error, ON_ERROR)
+    check_integer("max_bytes", max_bytes, optional=True)
+    named = None if language is None else find_language(language, "")
+    found = find_files(files, BY_SUFFIX if named is None else named.suffixes, exclude, max_bytes, encoding)
+    if each not in UNITS:
+        found = _with_node_type(found, each, language)
+    size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
+    options = {"constants": constants, "identifiers": identifiers}
+
+    def read(file: File, log: SkipLog) -> Document:
+        with open_source(file, encoding, on_error) as source:
+            source.log = log
+            rules = find_language(language, source.name)
+            if rules.name == "python":
+                units = "module" if each == "file" else each
+                document = read_python(source, each=units, docstrings=docstrings, **options)
+            else:
+                document = read_code_file(source, each=each, language=rules.name, nodes=nodes, **options)
+            return within_limits(size_limits, document, source)
+
+    return read_files(found, read, on_error)
+
+
+def _with_node_type(found: FoundFiles, each: str, language: str | None) -> FoundFiles:
+    """Return the files in whose languages `each` is a type of nodes."""
+
+    def may_have(file: File) -> bool:
+        try:
+            rules = find_language(language, str(file) if isinstance(file, str | os.PathLike) else "")
+            return is_node_type(each) if rules.name == "python" else rules.has_kind(each)
+        except TreeletError:  # reported when the file is read
+            return True
+
+    files = [file for file in found.files if may_have(file)]
+    if not files:
+        raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of a language that is read", each)
+    return found._replace(files=files)
+
+
 def find_language(name: str | None, file: str) -> Language:
     """Return the language called `name`, or the language that a file name suggests."""
     if name is not None:
@@ -100,7 +161,8 @@ def _names(rules: Language, root: Any) -> tuple[Any, Any]:
     """Return the first bytes of the names that are bound, and of the names that are always kept."""
     captures = import_module("tree_sitter").QueryCursor(rules.binding_query).captures(root)
     bound, kept = (
-        np.unique(np.array([node.start_byte for node in captures.get(name, ())], np.int64)) for name in ("bound", "kept")
+        np.unique(np.array([node.start_byte for node in captures.get(name, ())], np.int64))
+        for name in ("bound", "kept")
     )
     return bound, kept
 

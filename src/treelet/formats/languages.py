@@ -109,7 +109,9 @@ class Language:
             tree_sitter, module = import_module("tree_sitter"), import_module(package.replace("-", "_"))
         except ImportError as error:
             missing = "tree-sitter" if error.name == "tree_sitter" else package
-            raise TreeletError(f"Reading {self.title} needs the package {missing}: pip install 'treelet[code]'.") from None
+            raise TreeletError(
+                f"Reading {self.title} needs the package {missing}: pip install 'treelet[code]'."
+            ) from None
         return tree_sitter.Language(getattr(module, self.function)())
 
     @cached_property

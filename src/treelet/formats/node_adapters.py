@@ -152,7 +152,9 @@ def _text(value: object) -> str:
 
 def native_rules(
     units: type | UnionType, *, constants: str, docstrings: bool, ctx: bool
-) -> tuple[Callable[[type], tuple[Any, ...]], Callable[[object], str] | None, Callable[[Any], str], Callable[[Any], bool]]:
+) -> tuple[
+    Callable[[type], tuple[Any, ...]], Callable[[object], str] | None, Callable[[Any], str], Callable[[Any], bool]
+]:
     """Return the functions by which `_core.read_ast` writes the same trees as a `SyntaxAdapter`.
 
     The first one describes a class: its label, its fields (name, kind of field, whether it always binds names)

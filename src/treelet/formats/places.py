@@ -135,7 +135,9 @@ class Places(Sequence[SourcePlace]):
         known = [part for part in parts if part is not None]
         if len(known) < len(parts) or not parts:
             return None
-        files = {name: number for number, name in enumerate(dict.fromkeys(name for part in known for name in part._files))}
+        files = {
+            name: number for number, name in enumerate(dict.fromkeys(name for part in known for name in part._files))
+        }
         numbers = [np.array([files[name] for name in part._files] or [0], np.int32)[part._file] for part in known]
         columns = (
             list(files),

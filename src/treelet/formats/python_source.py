@@ -127,13 +127,18 @@ def syntax_document(source: Source, columns: tuple[Any, ...]) -> Document:
     return Document(trees={"tree": Columns(store, roots)}, places=places)
 
 
+def is_node_type(name: object) -> bool:
+    """Return whether a class of the module ``ast`` has this name."""
+    named = getattr(ast, name, None) if isinstance(name, str) else None
+    return isinstance(named, type) and issubclass(named, ast.AST)
+
+
 def _checked(each: str, options: Options) -> type:
     """Check the options, and return the class of the nodes that become trees."""
-    named = getattr(ast, each, None) if isinstance(each, str) else None
-    if each not in EACH and not (isinstance(named, type) and issubclass(named, ast.AST)):
-        raise wrong("each", f"{in_words(map(repr, EACH))}, or a class of the module ast, such as 'For'", each)
+    if each not in EACH and not is_node_type(each):
+        raise wrong("each", f"{in_words([*map(repr, EACH), 'a class of the module ast'])}", each)
     SyntaxAdapter(**options)
-    return cast(type, EACH.get(each, named))
+    return cast(type, EACH[each] if each in EACH else getattr(ast, each))
 
 
 def _given(source: Any, each: str, options: Options, encoding: str = "utf-8") -> tuple[list[ast.AST], list[str]]:
