@@ -64,12 +64,11 @@ class AstWalk {
     }
 
     // Adds a tree. The units are nodes of the classes that `describe` marks, or, with `whole`, only the root.
-    std::vector<std::int64_t> file(PyObject *root, std::int64_t lines, bool whole) {
+    void file(PyObject *root, std::int64_t lines, bool whole) {
         whole_ = whole, lines_ = lines;
         visit(root, SyntaxReader::root, 1);
         while (!frames_.empty()) step();
-        scopes_.clear();
-        return reader_.end_file();
+        reader_.end_file();
     }
 
   private:
@@ -191,8 +190,8 @@ class AstWalk {
             frame.has_scope = true;
         }
         if (whole_ ? parent == SyntaxReader::root : kind.is_unit)
-            frame.unit = reader_.begin_unit(frame.index, line, number(get(node, dict, end_lineno_.ptr()), lines_),
-                                            joined_name(scopes_), false);
+            frame.unit =
+                reader_.begin_unit(frame.index, line, number(get(node, dict, end_lineno_.ptr()), lines_), joined_name(scopes_));
         if (reader_.anonymous()) use_names(node, dict, kind);
         frames_.push_back(frame);
     }
@@ -260,7 +259,7 @@ class AstWalk {
 
 // What becomes of the nodes of a kind: treelet.formats.languages.
 enum Treatment : std::uint8_t { dropped, delimiter, token, kept_token, inner, identifier, literal, content };
-constexpr std::uint8_t treatment_bits = 15, holder = 16, unit_kind = 32, scope_kind = 64;
+constexpr std::uint8_t treatment_bits = 15, holder = 16, unit_kind = 32, scope_kind = 64, member_kind = 128;
 
 // A property of a class, read without looking up its name again for every object.
 class Getter {
@@ -301,16 +300,13 @@ class NodeWalk {
 
     // Adds a file. `bound` and `kept` have the first bytes of names that are bound, and of names that are
     // never replaced, in ascending order.
-    std::vector<std::int64_t> file(PyObject *root, std::string_view source, LongArray bound, LongArray kept, bool all_bound,
-                                   bool whole) {
-        source_ = source, all_bound_ = all_bound;
+    SyntaxReader::Damages file(PyObject *root, std::string_view source, LongArray bound, LongArray kept, bool whole) {
+        source_ = source;
         bound_ = {bound.data(), bound.data() + bound.shape(0)}, kept_ = {kept.data(), kept.data() + kept.shape(0)};
         line_ = 1, line_end_ = next_line(0);
         whole_ = whole;
         enter(root, SyntaxReader::root, kind_id_.number(root), Py_None);
         while (!frames_.empty()) step();
-        scopes_.clear();
-        source_ = {};
         return reader_.end_file();
     }
 
@@ -331,7 +327,9 @@ class NodeWalk {
         bool keeps_tokens, in_literal, has_scope;
     };
 
-    std::uint8_t treatment(std::size_t kind) const { return kind < kinds_.size() ? kinds_[kind] : static_cast<std::uint8_t>(inner); }
+    std::uint8_t treatment(std::size_t kind) const {
+        return kind < kinds_.size() ? kinds_[kind] : static_cast<std::uint8_t>(inner);
+    }
     Treatment of(std::size_t kind) const { return static_cast<Treatment>(treatment(kind) & treatment_bits); }
     Id label(std::size_t kind) const { return kind < labels_.size() ? labels_[kind] : error_label_; }
 
@@ -357,12 +355,14 @@ class NodeWalk {
         const std::string_view written = text(start, end_.number(node));
         if (written.empty() || (kind < texts_.size() && written == texts_[kind])) return;
         const Id label = reader_.value(written);
-        if (!is_name || !reader_.anonymous() || kept_.has(start)) {
+        const bool binds = is_name && reader_.anonymous() && bound_.has(start);
+        const bool kept = !is_name || !reader_.anonymous() || kept_.has(start) || ((treatment(kind) & member_kind) && !binds);
+        if (kept) {
             reader_.add(label, parent, line_);
             return;
         }
         reader_.add_name(label, parent, line_);
-        reader_.use(label, all_bound_ || bound_.has(start));
+        reader_.use(label, binds);
     }
 
     // Adds a node that is not a token.
@@ -372,6 +372,7 @@ class NodeWalk {
         const Treatment what = of(kind);
         const bool is_unit = whole_ ? parent == SyntaxReader::root : treatment(kind) & unit_kind;
         const bool is_scope = treatment(kind) & scope_kind;
+        const bool is_lost = kind >= kinds_.size() && open_units_ == 0 && !is_unit; // an error outside units
         const std::size_t index = reader_.add(label(kind), parent, line);
         if (what == identifier) {
             add_text(node, start, kind, index, true);
@@ -391,21 +392,34 @@ class NodeWalk {
             child_kinds_.resize(first);
             const bool silent = !values_ && (what == literal || what == content);
             if (!silent) add_text(node, start, kind, index, false);
-            if (!is_unit) return;
+            if (!is_unit && !is_lost) return;
         }
-        Frame frame{nb::borrow(node), std::move(children), 0, child_kinds_.size() > first ? size : 0, index, first, SyntaxReader::root,
-                    static_cast<Id>(kind), (treatment(kind) & holder) || !has_named, what == literal, is_scope};
+        Frame frame{nb::borrow(node),
+                    std::move(children),
+                    0,
+                    child_kinds_.size() > first ? size : 0,
+                    index,
+                    first,
+                    SyntaxReader::root,
+                    static_cast<Id>(kind),
+                    (treatment(kind) & holder) || !has_named,
+                    what == literal,
+                    is_scope};
         if (is_scope) scopes_.push_back(nb::cast<std::string>(name_of_(nb::handle(node), nb::handle(above))));
-        if (is_unit)
+        if (is_unit || is_lost) {
+            using State = SyntaxReader::State;
+            const State state = is_lost ? State::lost : has_error_(node).ptr() == Py_True ? State::damaged : State::whole;
             frame.unit = reader_.begin_unit(index, line, line_after(start, line, std::max(start, end_.number(node))),
-                                            joined_name(scopes_), has_error_(node).ptr() == Py_True);
+                                            joined_name(scopes_), state);
+            ++open_units_;
+        }
         frames_.push_back(std::move(frame));
     }
 
     void step() {
         Frame &frame = frames_.back();
         if (frame.at == frame.size) {
-            if (frame.unit != SyntaxReader::root) reader_.end_unit(frame.unit);
+            if (frame.unit != SyntaxReader::root) reader_.end_unit(frame.unit), --open_units_;
             if (frame.has_scope) scopes_.pop_back();
             child_kinds_.resize(frame.kinds);
             frames_.pop_back();
@@ -416,15 +430,19 @@ class NodeWalk {
         PyObject *child = PyList_GetItem(frame.children.ptr(), frame.at++);
         switch (of(kind)) {
         case dropped:
-        case delimiter: return;
+        case delimiter:
+            return;
         case token:
             if (!frame.keeps_tokens || begins_with(frame.label_kind, kind)) return;
             [[fallthrough]];
-        case kept_token: reader_.add(label(kind), frame.index, line_at(start_.number(child))); return;
+        case kept_token:
+            reader_.add(label(kind), frame.index, line_at(start_.number(child)));
+            return;
         case content:
             if (frame.in_literal && !values_) return;
             [[fallthrough]];
-        default: enter(child, frame.index, kind, frame.node.ptr());
+        default:
+            enter(child, frame.index, kind, frame.node.ptr());
         }
     }
     // The keyword with which the name of a kind begins follows from the kind: "break" in "break_statement".
@@ -435,7 +453,7 @@ class NodeWalk {
 
     SyntaxReader &reader_;
     Getter kind_id_, children_, start_, end_, has_error_;
-    bool values_, whole_ = false, all_bound_ = false;
+    bool values_, whole_ = false;
     nb::object name_of_;
     std::vector<std::uint8_t> kinds_;
     std::vector<std::string> texts_;
@@ -443,7 +461,7 @@ class NodeWalk {
     Id error_label_;
     std::string_view source_;
     std::int64_t line_ = 1;
-    std::size_t line_end_ = 0;
+    std::size_t line_end_ = 0, open_units_ = 0;
     Ascending bound_, kept_;
     std::deque<Frame> frames_;
     std::vector<std::uint32_t> child_kinds_;
@@ -451,7 +469,9 @@ class NodeWalk {
     Pulse pulse_;
 };
 
-nb::tuple results(SyntaxReader &self) {
+using Columns = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
+
+Columns results(SyntaxReader &self) {
     std::vector<std::int64_t> lines, end_lines;
     nb::list names;
     for (const SyntaxReader::Unit &unit : self.units()) {
@@ -469,8 +489,8 @@ namespace treelet::python {
 void bind_syntax(nb::module_ &m) {
     m.def(
         "read_ast",
-        [](nb::list roots, std::int64_t lines, bool whole, bool anonymous, nb::object describe, nb::object constant,
-           nb::object other, nb::object is_docstring) {
+        [](nb::typed<nb::list, nb::any> roots, std::int64_t lines, bool whole, bool anonymous, nb::object describe,
+           nb::object constant, nb::object other, nb::object is_docstring) {
             SyntaxReader reader(anonymous);
             AstWalk walk(reader, {std::move(describe), std::move(constant), std::move(other), std::move(is_docstring)});
             for (nb::handle root : roots) walk.file(root.ptr(), lines, whole);
@@ -481,16 +501,16 @@ void bind_syntax(nb::module_ &m) {
         "unit its first and last line, its qualified name and the lines of its nodes.");
     m.def(
         "read_nodes",
-        [](nb::object root, nb::bytes source, LongArray bound, LongArray kept, bool all_bound, bool whole, bool anonymous,
-           ByteArray treatments, const std::vector<std::string> &labels, bool values, nb::object name_of) {
+        [](nb::object root, nb::bytes source, LongArray bound, LongArray kept, bool whole, bool anonymous, ByteArray treatments,
+           const std::vector<std::string> &labels, bool values, nb::object name_of) {
             SyntaxReader reader(anonymous);
             NodeWalk walk(reader, root.type(), treatments, labels, values, std::move(name_of));
-            const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), bound, kept, all_bound, whole);
-            return nb::make_tuple(results(reader), nb::cast(damaged));
+            const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), bound, kept, whole);
+            return std::make_pair(results(reader), damaged);
         },
-        "root"_a, "source"_a, "bound"_a, "kept"_a, "all_bound"_a, "whole"_a, "anonymous"_a, "treatments"_a, "labels"_a, "values"_a, "name_of"_a,
-        "Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the first lines of the units with syntax "
-        "errors, which are not stored.");
+        "root"_a, "source"_a, "bound"_a, "kept"_a, "whole"_a, "anonymous"_a, "treatments"_a, "labels"_a, "values"_a, "name_of"_a,
+        "Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the lines of syntax errors: of units, which "
+        "are not stored, and, marked by True, of text outside units.");
 }
 
 } // namespace treelet::python

@@ -21,30 +21,53 @@ inline void append_escaped(std::string &out, std::string_view text) {
     }
     for (const char c : text) {
         switch (c) {
-        case ' ': out += "\\s"; break;
-        case '\t': out += "\\t"; break;
-        case '\n': out += "\\n"; break;
-        case '\r': out += "\\r"; break;
-        case '\\': out += "\\\\"; break;
-        case '(': out += "\\x28"; break;
-        case ')': out += "\\x29"; break;
-        case '\v': out += "\\x0b"; break;
-        case '\f': out += "\\x0c"; break;
-        case '\0': out += "\\x00"; break;
-        default: out += c;
+        case ' ':
+            out += "\\s";
+            break;
+        case '\t':
+            out += "\\t";
+            break;
+        case '\n':
+            out += "\\n";
+            break;
+        case '\r':
+            out += "\\r";
+            break;
+        case '\\':
+            out += "\\\\";
+            break;
+        case '(':
+            out += "\\x28";
+            break;
+        case ')':
+            out += "\\x29";
+            break;
+        case '\v':
+            out += "\\x0b";
+            break;
+        case '\f':
+            out += "\\x0c";
+            break;
+        case '\0':
+            out += "\\x00";
+            break;
+        default:
+            out += c;
         }
     }
 }
 
 class SyntaxReader {
   public:
+    enum class State { whole, damaged, lost }; // lost: text outside units that the parser could not read
     struct Unit {
         std::size_t first, last; // nodes
         std::size_t first_name, last_name;
         std::int64_t line, end_line;
         std::string name;
-        bool damaged = false;
+        State state;
     };
+    using Damages = std::vector<std::pair<std::int64_t, bool>>; // line, and whether it is outside units
 
     explicit SyntaxReader(bool anonymous) : anonymous_(anonymous) {}
     bool anonymous() const { return anonymous_; }
@@ -70,19 +93,20 @@ class SyntaxReader {
     // Reports a use of a name. The order of the first uses in a unit determines the numbers.
     void use(Id label, bool binds) { uses_.push_back({label, binds}); }
 
-    std::size_t begin_unit(std::size_t node, std::int64_t line, std::int64_t end_line, std::string name, bool damaged) {
-        units_.push_back({node, 0, uses_.size(), 0, line, end_line, std::move(name), damaged});
+    std::size_t begin_unit(std::size_t node, std::int64_t line, std::int64_t end_line, std::string name,
+                           State state = State::whole) {
+        units_.push_back({node, 0, uses_.size(), 0, line, end_line, std::move(name), state});
         return units_.size() - 1;
     }
     void end_unit(std::size_t unit) { units_[unit].last = label_.size(), units_[unit].last_name = uses_.size(); }
 
     // --- after the walk -------------------------------------------------------------------------------------
-    // Stores the undamaged units of the file and forgets the others. Returns the lines of damaged units.
-    std::vector<std::int64_t> end_file() {
-        std::vector<std::int64_t> damaged;
+    // Stores the undamaged units of the file and forgets the others. Returns the places of damages.
+    Damages end_file() {
+        Damages damaged;
         for (Unit &unit : units_) {
-            if (unit.damaged) {
-                damaged.push_back(unit.line);
+            if (unit.state != State::whole) {
+                damaged.emplace_back(unit.line, unit.state == State::lost);
                 continue;
             }
             store_unit(unit);
@@ -95,8 +119,8 @@ class SyntaxReader {
     // The results.
     std::shared_ptr<Store> store = std::make_shared<Store>();
     std::vector<Id> roots;
-    std::vector<std::int32_t> node_lines;   // of all nodes of all units, parents before children
-    std::vector<std::int64_t> node_ends;    // per unit, in node_lines
+    std::vector<std::int32_t> node_lines; // of all nodes of all units, parents before children
+    std::vector<std::int64_t> node_ends;  // per unit, in node_lines
     const std::vector<Unit> &units() const { return stored_; }
 
     static constexpr std::size_t root = static_cast<std::size_t>(-1);

@@ -3,7 +3,7 @@ treelet's native core: hash-consed trees and the loops over their nodes.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, overload
+from typing import Annotated, Any, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -91,7 +91,9 @@ def watch(stop: Stop) -> None:
     """Let this thread's long work end when the flag is set."""
 
 def check() -> None:
-    """Raise an error if this thread's work is to end. For long loops in Python."""
+    """
+    Raise an error if this thread's work is to end. For long loops in Python.
+    """
 
 def post_order(parent: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
     """
@@ -610,6 +612,16 @@ class TreeSketch:
 
     @property
     def pair_weight(self) -> float: ...
+
+def read_ast(roots: list[Any], lines: int, whole: bool, anonymous: bool, describe: object, constant: object | None, other: object, is_docstring: object) -> tuple[Any, ...]:
+    """
+    Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots, and for each unit its first and last line, its qualified name and the lines of its nodes.
+    """
+
+def read_nodes(root: object, source: bytes, bound: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], whole: bool, anonymous: bool, treatments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], values: bool, name_of: object) -> tuple[tuple[Any, ...], list[tuple[int, bool]]]:
+    """
+    Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the lines of syntax errors: of units, which are not stored, and, marked by True, of text outside units.
+    """
 
 @overload
 def mirror(out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], begin: int, end: int, first: int, last: int) -> None: ...

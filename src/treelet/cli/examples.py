@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from treelet.cli.reading import Reading, shown_files
 from treelet.errors import FormatError, ParameterError, TreeletWarning
 
 if TYPE_CHECKING:
-    from treelet.cli.reading import Reading
     from treelet.kernels import Kernel
     from treelet.learn.deciding import SavedPredictor
     from treelet.structures import Treebank
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHOWN = 5  # features
 
 
-ONLY_TREES = ("brackets", "lines", "conllu", "html", "xml", "python")
+ONLY_TREES = ("brackets", "lines", "conllu", "html", "xml", "python", "code")
 """Formats without a place for labels."""
 
 

@@ -52,11 +52,12 @@ def read_code_file(
         raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of {rules.title}", each)
     root = import_module("tree_sitter").Parser(grammar).parse(text).root_node
     anonymous = identifiers == "anonymous"
+    bound, kept = _names(rules, root) if anonymous else (_NO_BYTES, _NO_BYTES)
     columns, damaged = _core.read_nodes(
         root,
         text,
-        *(_names(rules, root) if anonymous and rules.bindings else (_NO_BYTES, _NO_BYTES)),
-        not rules.bindings,
+        bound,
+        kept,
         each == "file",
         anonymous,
         rules.treatments(each, nodes == "concrete"),
@@ -64,10 +65,11 @@ def read_code_file(
         constants == "values",
         _name_of,
     )
-    what = {"file": "this file"}.get(each, f"this {each.replace('_', ' ')}")
-    for line in damaged:
+    unit = each.replace("_", " ")
+    for line, outside in damaged:
+        fact = f"a syntax error outside any {unit} may hide one" if outside else f"this {unit} contains a syntax error"
         with source.item():
-            raise source.error(f"{what} contains a syntax error.", line)
+            raise source.error(f"{fact}.", line)
     return syntax_document(source, columns)
 
 
@@ -94,7 +96,7 @@ def read_code_document(
     if each not in UNITS:
         found = _with_node_type(found, each, language)
     size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
-    options = {"constants": constants, "identifiers": identifiers}
+    options: dict[str, Any] = {"constants": constants, "identifiers": identifiers}
 
     def read(file: File, log: SkipLog) -> Document:
         with open_source(file, encoding, on_error) as source:
@@ -169,13 +171,11 @@ def _names(rules: Language, root: Any) -> tuple[Any, Any]:
 
 def _name_of(node: Any, parent: Any) -> str:
     """Return the name of a function, class or namespace: its own, or that of the variable or key that it is assigned to."""
-    named = node.child_by_field_name("name") or node.child_by_field_name("type")
-    inner = node.child_by_field_name("declarator")
-    while named is None and inner is not None:  # in C, the name is inside the declarator
-        deeper = inner.child_by_field_name("declarator")
-        if deeper is None:
-            named = inner
-        inner = deeper
+    named = node.child_by_field_name("name")
+    inner = None if named is not None else node.child_by_field_name("declarator")
+    while inner is not None:  # in C, the name is inside the declarator
+        named, inner = inner, inner.child_by_field_name("declarator")
+    named = named if named is not None else node.child_by_field_name("type")  # impl of Rust
     for field in ("name", "left", "key", "property"):
         if named is None and parent is not None and parent.child_by_field_name(field) != node:
             named = parent.child_by_field_name(field)

@@ -338,9 +338,7 @@ def open_source(
         yield source
         return
     if not isinstance(file, str | os.PathLike):
-        raise InputTypeError(
-            f"A path or an open file is needed, but got {article(type(file).__name__)}. Read several files one at a time."
-        )
+        raise InputTypeError(f"A path or an open file is needed, but got {article(type(file).__name__)}.")
     path = Path(file)
     opener = PACKED.get(path.suffix.lower(), open)
     try:

@@ -23,11 +23,12 @@ from treelet.errors import TreeletError
 
 # Treatments of the kinds of nodes, in the order of `Treatment` in native/bindings_syntax.cpp, and flags.
 DROPPED, DELIMITER, TOKEN, KEPT_TOKEN, INNER, IDENTIFIER, LITERAL, CONTENT = range(8)
-HOLDER, UNIT, SCOPE = 16, 32, 64
+HOLDER, UNIT, SCOPE, MEMBER = 16, 32, 64, 128
 
 _COMMENT = re.compile(r"comment|hash_bang|shebang")
 _DELIMITER = re.compile(r"""[()\[\]{},;:."'`\s]+|=|=>|->|::|\?\.|end|\$\{|\#\{|\\\(|//|/\*|\*/""")
 _IDENTIFIER = re.compile(r"(?!qualified_|scoped_|nested_|dotted_|operator_)(\w+_)?identifier(_pattern)?")
+_MEMBER = re.compile(r"(property|field)_identifier")
 _CONTENT = re.compile(r"\w*(content|fragment|escape_sequence|str_text|regex_pattern|regex_flags)|string_(start|end)")
 _CONTENT_TOO = frozenset(("character", "escaped_identifier", "heredoc_start", "heredoc_end", "heredoc_beginning"))
 _LITERAL = re.compile(
@@ -79,7 +80,7 @@ class Language:
     functions, classes : str
         Kinds of nodes that are functions and classes, separated by spaces.
     bindings : str
-        Query for bound and kept names. If empty, all identifiers become anonymous.
+        Query for bound and kept names. Kinds that only members have are kept without being marked.
     scopes : str, default ""
         Further kinds of nodes that are part of qualified names, such as namespaces.
     identifiers : str, default ""
@@ -161,7 +162,7 @@ def _treatments(language: Language, each: str, concrete: bool) -> NDArray[np.uin
         if _COMMENT.search(name):
             code = DROPPED
         elif name in identifiers or (_IDENTIFIER.fullmatch(name) and name not in _CONTENT_TOO):
-            code = IDENTIFIER
+            code = IDENTIFIER | (MEMBER if _MEMBER.fullmatch(name) else 0)
         elif _CONTENT.fullmatch(name) or name in _CONTENT_TOO:
             code = CONTENT
         elif _LITERAL.fullmatch(name):

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePath
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, cast
 
 from treelet.checks import some_of, wrong
 from treelet.errors import FileError, TreeletWarning
@@ -70,7 +70,7 @@ def find_files(
     patterns = [exclude] if isinstance(exclude, str) else exclude
     if not isinstance(patterns, Collection) or not all(isinstance(pattern, str) for pattern in patterns):
         raise wrong("exclude", "a pattern such as 'tests' or '*.min.js', or a list of patterns", exclude)
-    given = list(file) if isinstance(file, list | tuple) else [file]
+    given = cast("list[File]", list(file) if isinstance(file, list | tuple) else [file])
     if not given:
         raise FileError("No files were given. Pass at least one file, folder or pattern.")
     found: dict[Any, File] = {}
@@ -81,7 +81,7 @@ def find_files(
             found[id(item) if item != "-" else "-"] = item
             continue
         name = os.fspath(item)
-        if os.path.isdir(name):  # noqa: PTH112  # false for names that no file can have
+        if os.path.isdir(name):  # false for names that no file can have
             folder, paths, several = Path(name), list(_in_folder(Path(name), skipped)), True
             paths = sorted(path for path in paths if unpacked_name(path).suffix.lower() in suffixes)
         elif (

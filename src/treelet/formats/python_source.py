@@ -133,12 +133,12 @@ def is_node_type(name: object) -> bool:
     return isinstance(named, type) and issubclass(named, ast.AST)
 
 
-def _checked(each: str, options: Options) -> type:
+def _checked(each: str, options: Options) -> type[ast.AST]:
     """Check the options, and return the class of the nodes that become trees."""
     if each not in EACH and not is_node_type(each):
         raise wrong("each", f"{in_words([*map(repr, EACH), 'a class of the module ast'])}", each)
     SyntaxAdapter(**options)
-    return cast(type, EACH[each] if each in EACH else getattr(ast, each))
+    return cast("type[ast.AST]", EACH[each] if each in EACH else getattr(ast, each))
 
 
 def _given(source: Any, each: str, options: Options, encoding: str = "utf-8") -> tuple[list[ast.AST], list[str]]:

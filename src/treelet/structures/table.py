@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treelet.checks import article, plural, some_of, suggestion
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.base import Document, read_blocks, read_document
-from treelet.formats.files import PathLike
+from treelet.formats.paths import File
 from treelet.shown import Tabled
 from treelet.structures.bank import Bank, is_missing, row_index
 from treelet.structures.treebank import Treebank

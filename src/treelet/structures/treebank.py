@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import glob
+import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
@@ -9,13 +11,12 @@ from typing import IO, Any, cast
 import numpy as np
 
 from treelet.checks import some_of, suggestion
-from treelet.errors import FormatError, ParameterError, TreeError
+from treelet.errors import FormatError, TreeError
 from treelet.formats.adapters import adapter_for, flatten
 from treelet.formats.base import FORMATS, Columns, Document, read_blocks, read_document, write_document
 from treelet.formats.brackets import Reader, bracketed
 from treelet.formats.code import MAX_BYTES, read_code_document
 from treelet.formats.files import PathLike
-from treelet.formats.format_options import split_options
 from treelet.formats.paths import File
 from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.inline import inline_error
@@ -145,7 +146,8 @@ def read_trees(
         ``"data/*.mrg"`` stands for the files that match it. A file that occurs twice is read once.
     format : str, optional
         A name from `treelet.formats.FORMATS`, optionally followed by options, for example
-        ``"python:each=function"``. Default: detected from the file name, then from the content.
+        ``"python:each=function"``. Default: detected from the file name, then from the content. After
+        a single file, the format may also be the second positional argument.
     column : str, optional
         Tree column to use when rows contain several trees. Default: the only tree column.
     exclude : str or list of str, default ()
@@ -185,21 +187,26 @@ def read_trees(
     >>> print(bank[0])
     (S (VP (VB Go)))
     """
-    given = _listed_files(files, "read_trees")
+    named = format
+    if len(files) == 2 and format is None and _is_format(files[1]):
+        files, named = files[:1], cast(str, files[1])
     document = read_document(
-        given, format, labels=False, exclude=exclude, max_nodes=max_nodes, max_depth=max_depth, **options
+        _listed_files(files), named, labels=False, exclude=exclude, max_nodes=max_nodes, max_depth=max_depth, **options
     )
     return bank_of(document, column)
 
 
-def _listed_files(files: Sequence[File | Sequence[File]], reader: str) -> list[File]:
-    """Return the files that were passed one by one or in lists. The name of a format among them raises an error."""
-    for file in files[1:]:
-        if isinstance(file, str) and split_options(file)[0] in FORMATS and not Path(file).exists():
-            raise ParameterError(
-                f"{file!r} is not a file but the name of a format. Pass it by name: {reader}(..., format={file!r})."
-            )
-    return [one for file in files for one in (file if isinstance(file, list | tuple) else [file])]
+def _is_format(name: object) -> bool:
+    """Return whether a string is the name of a format, possibly with options, and not of a file."""
+    if not isinstance(name, str) or not name.strip() or os.path.lexists(name) or glob.has_magic(name):
+        return False
+    known, _, options = name.partition(":")
+    return known.lower() in FORMATS or "=" in options or not (os.sep in name or Path(name).suffix or name == "-")
+
+
+def _listed_files(files: Sequence[File | Sequence[File]]) -> list[File]:
+    """Return the files that were passed one by one or in lists."""
+    return [one for file in files for one in cast("list[File]", file if isinstance(file, list | tuple) else [file])]
 
 
 def read_code(
@@ -223,8 +230,8 @@ def read_code(
         other languages are parsed by tree-sitter (``pip install 'treelet[code]'``). Comments and layout are not
         part of the trees.
 
-        Parameters
-        ----------
+    Parameters
+    ----------
         *files : path or open file
             Files, folders and patterns, as for `read_trees`. Files with the suffix of a known language are read in
             folders.
@@ -257,14 +264,14 @@ def read_code(
         max_nodes, max_depth : int, optional
             Limits per tree; see `read_trees`.
 
-        Returns
-        -------
+    Returns
+    -------
         Treebank
             Its `places` have the file, the first and last line and the qualified name of each tree, and the line of
             each node.
 
-        Examples
-        --------
+    Examples
+    --------
         >>> import io, treelet
         >>> source = io.StringIO("class Stack:
         def push(self, item):
@@ -277,7 +284,7 @@ def read_code(
         [3, 3, 3]
     """
     document = read_code_document(
-        _listed_files(files, "read_code"),
+        _listed_files(files),
         each=each,
         language=language,
         constants=constants,
