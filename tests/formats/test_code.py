@@ -42,7 +42,7 @@ TWINS = {
     "ruby": "def {f}({a}, {b} = 1)\n  {c} = {a} + {b}\n  helper({c}).size\nend\n",
     "kotlin": "fun {f}({a}: Int, {b}: Int): Int {{ val {c} = {a} + {b}; return helper({c}).size }}\n",
     "swift": "func {f}({a}: Int, {b}: Int) -> Int {{ let {c} = {a} + {b}; return helper({c}).size }}\n",
-    "bash": "twin() {{ {a}=1; {b}=$(({a} + 1)); helper \"${a}\" \"${b}\"; }}\n",
+    "bash": 'twin() {{ {a}=1; {b}=$(({a} + 1)); helper "${a}" "${b}"; }}\n',
     "scala": "object O {{ def {f}({a}: Int, {b}: Int): Int = {{ val {c} = {a} + {b}; helper({c}).size }} }}\n",
     "lua": "function {f}({a}, {b})\n  local {c} = {a} + {b}\n  return helper({c}).size\nend\n",
 }
@@ -145,7 +145,9 @@ def test_units_and_names(tmp_path: Path) -> None:
     assert whole == SourcePlace(str(path), 1, 9, "")
     assert len(tl.read_code(path, each="return_statement")) == 1
     names = tl.read_code(
-        written(tmp_path, "a.cpp", "namespace n { struct S { int f() { return 1; } }; }\nint S::g(int *a) { return *a; }\n")
+        written(
+            tmp_path, "a.cpp", "namespace n { struct S { int f() { return 1; } }; }\nint S::g(int *a) { return *a; }\n"
+        )
     ).places
     assert [place.name for place in names] == ["n.S.f", "S::g"]
     methods = tl.read_code(written(tmp_path, "a.rs", "struct P;\nimpl P { fn f(&self) {} }\n")).places
@@ -260,7 +262,9 @@ def test_damaged_functions_are_skipped_and_counted(tmp_path: Path) -> None:
     with pytest.warns(TreeletWarning, match=f"1 of 2 trees was skipped: .*:2: {messages.DAMAGED_FUNCTION}"):
         assert [place.name for place in tl.read_code(inside).places] == ["a"]
     python = written(tmp_path, "b.py", "def a(:\n")
-    with pytest.warns(TreeletWarning, match=r"1 of 2 files was skipped: .*b\.py:1:7.* 1 of 3 trees was skipped") as caught:
+    with pytest.warns(
+        TreeletWarning, match=r"1 of 2 files was skipped: .*b\.py:1:7.* 1 of 3 trees was skipped"
+    ) as caught:
         assert len(tl.read_code(path, python)) == 2
     assert len(caught) == 1
     with pytest.raises(FormatError, match="not valid Python"):
@@ -280,7 +284,7 @@ def test_a_missing_grammar_names_the_package(tmp_path: Path, monkeypatch: pytest
 
 def test_other_encodings(tmp_path: Path) -> None:
     path = tmp_path / "a.java"
-    path.write_bytes("class A { String f() { return \"é\"; } }\n".encode("latin-1"))
+    path.write_bytes('class A { String f() { return "é"; } }\n'.encode("latin-1"))
     with pytest.raises(FormatError, match=r":1: these bytes are not UTF-8 text\. Name another encoding"):
         tl.read_code(path)
     (tree,) = tl.read_code(path, encoding="latin-1").strings()

@@ -262,3 +262,16 @@ def huge_file(name: str, size: int) -> str:
 
 def nothing_readable(name: str) -> str:
     return rf"None of 1 file could be read: .*{re.escape(name)}: a binary file"
+
+
+# --- folders and several files ------------------------------------------------------------------------------------------
+
+NO_FILE_MATCHES = "no file matches this pattern"
+NO_FILES = r"No files were given\."
+DIFFERENT_CONTENTS = (
+    "Files with different contents cannot be read together: one has labels and trees 'tree', another one has trees"
+)
+TWO_FILES_SKIPPED = (
+    r"2 of 7 files were skipped: .*0\.mrg: a binary file, because it contains a NUL byte; "
+    r".*1\.mrg: cannot be read \(Permission denied\)"
+)

@@ -84,10 +84,8 @@ def find_files(
         if os.path.isdir(name):  # false for names that no file can have
             folder, paths, several = Path(name), list(_in_folder(Path(name), skipped)), True
             paths = sorted(path for path in paths if unpacked_name(path).suffix.lower() in suffixes)
-        elif (
-            glob.has_magic(name) and not os.path.lexists(name) and (matches := sorted(glob.glob(name, recursive=True)))
-        ):
-            folder, paths, several = Path(), [Path(match) for match in matches if Path(match).is_file()], True
+        elif matches := [] if os.path.lexists(name) else glob.glob(name, recursive=True):
+            folder, paths, several = Path(), sorted(path for path in map(Path, matches) if path.is_file()), True
         else:
             _check_exists(name, several)
             found.setdefault(name if "\0" in name else os.path.realpath(name), item)
