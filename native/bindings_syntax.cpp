@@ -17,6 +17,20 @@ std::string_view utf8(PyObject *text) {
     return {bytes, static_cast<std::size_t>(n)};
 }
 
+// Pauses the search for reference cycles. A walk creates very many objects that die soon, and no cycles.
+class WithoutCollector {
+  public:
+    WithoutCollector() : enabled_(PyGC_Disable()) {}
+    ~WithoutCollector() {
+        if (enabled_) PyGC_Enable();
+    }
+    WithoutCollector(const WithoutCollector &) = delete;
+    WithoutCollector &operator=(const WithoutCollector &) = delete;
+
+  private:
+    int enabled_;
+};
+
 nb::object call(const nb::object &function, PyObject *argument) { return function(nb::handle(argument)); }
 
 std::string joined_name(const std::vector<std::string> &names) {
@@ -503,6 +517,7 @@ void bind_syntax(nb::module_ &m) {
         "read_nodes",
         [](nb::object root, nb::bytes source, LongArray bound, LongArray kept, bool whole, bool anonymous, ByteArray treatments,
            const std::vector<std::string> &labels, bool values, nb::object name_of) {
+            const WithoutCollector paused;
             SyntaxReader reader(anonymous);
             NodeWalk walk(reader, root.type(), treatments, labels, values, std::move(name_of));
             const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), bound, kept, whole);

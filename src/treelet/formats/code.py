@@ -61,7 +61,7 @@ def read_code_file(
         each == "file",
         anonymous,
         rules.treatments(each, nodes == "concrete"),
-        [name for name, _ in rules.kinds],
+        rules.labels,
         constants == "values",
         _name_of,
     )

@@ -137,6 +137,11 @@ class Language:
             for number in range(grammar.node_kind_count)
         ]
 
+    @cached_property
+    def labels(self) -> list[str]:
+        """Name of each kind of nodes, which is the label of its nodes."""
+        return [name for name, _ in self.kinds]
+
     def has_kind(self, name: str) -> bool:
         """Return whether the grammar has named nodes of this kind."""
         return (name, True) in self.kinds
