@@ -400,12 +400,14 @@ NB_MODULE(_core, m) {
     bind_columns<PartialTreeColumns, double, double, bool, double, SimilarPtr>(
         m, "PartialTreeColumns", "Columns of a partial-tree-kernel matrix.", "lam"_a, "mu"_a, "leaves"_a, "terminal"_a,
         "similar"_a.none());
+    bind_edits(m);
     bind_features(m);
     bind_forests(m, weights);
     bind_fragments(m);
     bind_parsing(m);
     bind_sequences(m);
     bind_sketch(m);
+    bind_strings(m);
     bind_syntax(m);
     const char *completes = "Completes a tile of a symmetric matrix of which the lower half is there.";
     m.def("mirror", &mirror<double>, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a, completes);

@@ -143,11 +143,13 @@ inline void check_signals() {
 }
 
 void bind_parsing(nb::module_ &m);
+void bind_edits(nb::module_ &m);
 void bind_features(nb::module_ &m);
 void bind_forests(nb::module_ &m, nb::class_<NodeWeights> &weights);
 void bind_fragments(nb::module_ &m);
 void bind_sequences(nb::module_ &m);
 void bind_sketch(nb::module_ &m);
+void bind_strings(nb::module_ &m);
 void bind_syntax(nb::module_ &m);
 
 } // namespace treelet::python

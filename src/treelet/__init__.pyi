@@ -18,6 +18,7 @@ from treelet import (
 )
 from treelet.corpora import diff as diff
 from treelet.draw import draw as draw
+from treelet.edits import EditDistance as EditDistance, edit_script as edit_script
 from treelet.errors import TreeletError as TreeletError
 from treelet.fragments import (
     explain as explain,

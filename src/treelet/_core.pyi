@@ -270,6 +270,37 @@ class PartialTreeColumns:
     @property
     def bytes(self) -> int: ...
 
+class EditCosts:
+    """Costs of edit operations on nodes."""
+
+    @staticmethod
+    def of(insert: float, remove: float, rename: float, inserts: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], removes: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], row: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], column: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], renames: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> EditCosts: ...
+
+    @property
+    def integral(self) -> bool:
+        """Whether all costs are integers that do not depend on labels."""
+
+class EditColumns:
+    """Columns of a matrix of tree edit distances."""
+
+    def __init__(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: EditCosts, searched: bool) -> None: ...
+
+    def rows(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], halves: bool, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], similarity: bool, threshold: float, best: int, memory: float = float('inf')) -> None: ...
+
+    @property
+    def counts(self) -> tuple[int, int, int, int, int]:
+        """
+        How many pairs there were, how many each filter left over, and how many matched.
+        """
+
+def tree_sizes(store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
+    """
+    Number of nodes of each tree, and sums of the sizes of the keyroot subtrees from the left and from the right.
+    """
+
+def edit_mapping(store: Store, a: int, b: int, costs: EditCosts) -> tuple[Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))]]:
+    """The mapped pairs of an optimal mapping, as positions in pre-order."""
+
 class FragmentMatcher:
     """Counts given fragments in trees."""
 
@@ -612,6 +643,11 @@ class TreeSketch:
 
     @property
     def pair_weight(self) -> float: ...
+
+def string_distances(a: Sequence[bytes], b: Sequence[bytes], limit: int | None = None, normalized: bool = False) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+    """
+    Levenshtein distances of all pairs of sequences of 32-bit numbers. A distance above the limit is given as limit + 1. A normalized distance is divided by the larger length.
+    """
 
 def read_ast(roots: list[Any], lines: int, whole: bool, anonymous: bool, describe: object, constant: object | None, other: object, is_docstring: object) -> tuple[Any, ...]:
     """

@@ -124,6 +124,12 @@ def sampler() -> Callable[[], Any]:
     return lambda: made.sample(10**8, 0, 1000)
 
 
+def strings(length: int, number: int) -> Callable[[], Any]:
+    rng = np.random.default_rng(0)
+    a, b = ([rng.integers(4, size=length, dtype=np.int32).tobytes() for _ in range(number)] for _ in range(2))
+    return lambda: _core.string_distances(a, b)
+
+
 LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     **{
         f"{name}.rows": lambda kernel=kernel, make=make: rows(kernel, make)
@@ -141,6 +147,8 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "Sampler.sample": sampler,
     "TreeSketch.rows": sketch,
     "HashedFragments.rows": hashed,
+    "string_distances": lambda: strings(500_000, 1),
+    "string_distances, many short": lambda: strings(8, 20_000),
 }  # type: ignore[misc]
 """Calls that can take longer than the size of their input suggests. Each is started and interrupted."""
 

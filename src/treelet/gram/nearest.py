@@ -28,7 +28,6 @@ from treelet.gram.executors import TileSearch, executor_for
 from treelet.gram.plan import Tile
 from treelet.gram.sinks import pieces
 from treelet.gram.tiles import Job, check_pairwise
-from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.kernels.wrapped import is_normalized, without_excess
 from treelet.resources import Resources
@@ -169,8 +168,7 @@ class Index:
         self.data = kernel.with_cached_index(X)
         needs = kernel.needs(self.data, resources.memory // 2)
         self.needs = needs._replace(index=0, thread=0) if always_cached else needs
-        smallest = not isinstance(kernel, Kernel)  # distances
-        self.sign, self.close = (-1.0, ROUNDING_OF_DISTANCES) if smallest else (1.0, ROUNDING)
+        self.sign, self.close = (-1.0, ROUNDING_OF_DISTANCES) if kernel.is_distance else (1.0, ROUNDING)
 
     def __len__(self) -> int:
         return len(self.data)
@@ -185,7 +183,7 @@ class Index:
         Q = self._queries(Q)
         best = Best(len(self if Q is None else Q), self._count(Q, k), self.close)
         choose = partial(the_best, k=best.values.shape[1], close=self.close)
-        self._search(Q, best, choose, itself=Q is not None)
+        self._search(Q, best, choose, threshold, best=best.values.shape[1], itself=Q is not None)
         values, numbers = best.result(None if threshold is None else self.sign * threshold)
         return self._shown(values), numbers
 
@@ -198,7 +196,7 @@ class Index:
         Q = self._queries(Q)
         matches = Above(self.sign * threshold, self.close)
         choose = partial(those_above, threshold=self.sign * threshold, close=self.close)
-        self._search(Q, matches, choose)
+        self._search(Q, matches, choose, threshold)
         rows, numbers, values = matches.result()
         start = np.searchsorted(rows, np.arange(len(self if Q is None else Q) + 1))
         return self._shown(values), numbers, start.astype(np.int64)
@@ -223,7 +221,7 @@ class Index:
         return without_excess(values) if is_normalized(self.kernel) else values
 
     def _with_itself(self, values: Matrix, numbers: Numbers, threshold: float | None) -> tuple[Matrix, Numbers]:
-        own = self.kernel.diag(self.data) if isinstance(self.kernel, Kernel) else np.zeros(len(self))
+        own = np.zeros(len(self)) if self.kernel.is_distance else self.kernel.diag(self.data)  # type: ignore[attr-defined]  # kernels and similarities have a diagonal
         itself = np.arange(len(self))
         if threshold is not None:
             itself[~reached(self.sign * own, self.sign * threshold, self.close)] = ABSENT
@@ -236,10 +234,15 @@ class Index:
         Q: Any | None,
         matches: Best | Above,
         choose: Callable[[slice, slice, Matrix], Matches],
+        threshold: float | None,
+        best: int | None = None,
         itself: bool = True,
     ) -> None:
         """Search all values of the queries with the collection. Distances are searched with the sign changed."""
-        job = Job(self.kernel, self.data) if Q is None else Job(self.kernel, Q, self.data)
+        kernel = self.kernel.for_search(threshold, best if itself or best is None else best + 1)
+        if kernel is not self.kernel and best is not None and Q is None:
+            Q = self.data  # the best values of a row are not the best values of a column
+        job = Job(kernel, self.data) if Q is None else Job(kernel, Q, self.data)
         symmetric = job.Y is None
         give = partial(_each_piece, symmetric=symmetric, sign=self.sign, itself=itself)
         search = TileSearch(partial(give, matches.take), partial(give, choose), matches.add)

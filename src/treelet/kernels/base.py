@@ -1,20 +1,15 @@
-"""Base class of all kernels: parameters, algebra, and the call that computes a matrix."""
+"""Base class of all kernels: self-values, algebra, and the call that computes a matrix."""
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from treelet.checks import in_words
 from treelet.errors import ParameterError
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise, Vector, overflow
-from treelet.kernels.parameter_names import no_parameter
-from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn, unchanged_on_error
+from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn
 from treelet.shown import Tabled
 
 if TYPE_CHECKING:
@@ -23,7 +18,7 @@ if TYPE_CHECKING:
     from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
 
 
-class Kernel(Tunable, Tabled, Pairwise):
+class Kernel(Pairwise, Tunable, Tabled):
     """Base class of all kernels: positive semi-definite similarities of two examples.
 
     Call a kernel like a function: ``k(X)`` or ``k(X, Y)`` returns a matrix. Combine kernels with
@@ -39,181 +34,6 @@ class Kernel(Tunable, Tabled, Pairwise):
     array([[1.5, 0. ],
            [0. , 1.5]])
     """
-
-    # --- parameters ---------------------------------------------------------------------------------------------
-
-    def validate(self) -> None:
-        """Raise `ParameterError` if a parameter is outside its range or has the wrong type."""
-
-    _attributes: ClassVar[dict[str, str]] = {}
-    """Attribute names of parameters whose own name is already an attribute of all kernels."""
-
-    def _parameter_names(self) -> list[str]:
-        return list(_names_of(type(self)))
-
-    @classmethod
-    def _unknown(cls, names: Iterable[str]) -> list[str]:
-        """Return the names that cannot be parameters of this class."""
-        return [name for name in names if name not in _names_of(cls)]
-
-    def _set(self, name: str, value: Any) -> None:
-        setattr(self, self._attributes.get(name, name), value)
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name.
-
-        Parameters
-        ----------
-        deep : bool, default True
-            Include the parameters of inner kernels, named ``outer__inner``.
-
-        Returns
-        -------
-        dict
-
-        Examples
-        --------
-        >>> from treelet import SubsetTree
-        >>> (2.0 * SubsetTree(lam=0.4)).get_params()["kernel__lam"]
-        0.4
-        """
-        params: dict[str, Any] = {}
-        for name in self._parameter_names():
-            value = params[name] = getattr(self, self._attributes.get(name, name))
-            if deep and isinstance(value, Kernel):
-                params.update({f"{name}__{key}": inner for key, inner in value.get_params().items()})
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name and return the kernel.
-
-        If any value is invalid, no parameter changes.
-
-        Parameters
-        ----------
-        **params
-            Values by name. Nested names such as ``k1__lam`` reach inner kernels. A kernel around a
-            single kernel also accepts the names of that kernel.
-
-        Returns
-        -------
-        Kernel
-            The kernel itself.
-
-        Raises
-        ------
-        ParameterError
-            If a name is unknown or a value is invalid.
-
-        Examples
-        --------
-        >>> from treelet import SubsetTree
-        >>> SubsetTree().normalized().set_params(lam=0.2)
-        SubsetTree(lam=0.2).normalized()
-        """
-        known = self._parameter_names()
-        nested: dict[str, dict[str, Any]] = {}
-        before = self.get_params(deep=False)
-        with unchanged_on_error(self, *params.values()):
-            for key, value in params.items():
-                name, _, rest = key.partition("__")
-                if name not in known and isinstance(before.get("kernel"), Kernel) and before["kernel"]._takes(name):
-                    name, rest = "kernel", key  # for example k.normalized().set_params(lam=0.2)
-                if name not in known:
-                    raise self._no_parameter(name, before, type(self).__name__)
-                if rest:
-                    nested.setdefault(name, {})[rest] = value
-                else:
-                    self._set(name, value)
-            for name, inner in nested.items():
-                if not isinstance(getattr(self, name), Kernel):
-                    owner, unknown = type(self).__name__, next(iter(inner))
-                    raise ParameterError(
-                        f"The {name!r} parameter of {owner} is not a kernel, so it has no parameter {unknown!r}."
-                    )
-                for key in inner:
-                    getattr(self, name)._check_name(key, type(self).__name__, f"{name}__")
-                getattr(self, name).set_params(**inner)
-            self.validate()
-        return self
-
-    def _check_name(self, key: str, owner: str, prefix: str) -> None:
-        """Raise `ParameterError` if a name does not exist. `owner` and `prefix` complete the name that the user wrote."""
-        params = self.get_params(deep=False)
-        name, _, rest = key.partition("__")
-        wrapped = params.get("kernel")
-        if name not in params and isinstance(wrapped, Kernel) and wrapped._takes(name):
-            wrapped._check_name(key, owner, prefix)
-        elif name not in params:
-            raise self._no_parameter(name, params, owner, prefix)
-        elif rest and isinstance(params[name], Kernel):
-            params[name]._check_name(rest, owner, f"{prefix}{name}__")
-
-    def _no_parameter(self, name: str, params: dict[str, Any], owner: str, prefix: str = "") -> ParameterError:
-        """Return the error for an unknown name. `params` are the kernel's own parameters.
-
-        `owner` is the class that the user called, and `prefix` is the part of the name before `name`.
-        """
-        inner = {key: value for key, value in params.items() if isinstance(value, Kernel)}
-        nested = [f"'{prefix}{key}__{name}'" for key, value in inner.items() if value._takes(name)]
-        if nested:
-            return ParameterError(f"{owner} has no parameter '{prefix}{name}'. Use {in_words(nested)}.")
-        if name == "factor":
-            return ParameterError(
-                f"{owner} has no parameter '{prefix}{name}'. Multiply by a number to add a factor: 1.0 * kernel."
-            )
-        names, wrapped = list(params), params.get("kernel")
-        while isinstance(wrapped, Kernel):  # its parameters are set without a prefix
-            names += [own for own in wrapped._parameter_names() if own not in names]
-            wrapped = getattr(wrapped, "kernel", None)
-        message = no_parameter(owner, name, names, prefix)
-        examples = [
-            f"'{prefix}{key}__{value._parameter_names()[0]}'"
-            for key, value in inner.items()
-            if value._parameter_names()
-        ]
-        if "kernel" not in params and examples and not message.endswith("?"):
-            message += f" Put the name of an inner kernel before its parameter, for example {examples[0]}."
-        return ParameterError(message)
-
-    def _takes(self, name: str) -> bool:
-        """Return whether this kernel, or the single kernel that it wraps, has the parameter."""
-        inner = getattr(self, "kernel", None)
-        return name in self._parameter_names() or (isinstance(inner, Kernel) and inner._takes(name))
-
-    def _identity(self) -> Hashable:
-        """Return a value that distinguishes this kernel, with its current parameters, from all others.
-
-        The value need not be hashable: a user-defined kernel may have a parameter that is not.
-        """
-        return type(self), tuple((name, _frozen(value)) for name, value in self.get_params(deep=False).items())
-
-    def _key(self, logs: bool) -> Hashable | None:
-        """Return the key under which self-values are cached; None if the kernel is not hashable."""
-        try:
-            key = self._identity(), logs
-            hash(key)
-        except TypeError:
-            return None
-        return key
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented
-        return self.get_params(deep=False) == other.get_params(deep=False)
-
-    __hash__ = None  # type: ignore[assignment]  # parameters can change
-
-    def __repr__(self) -> str:
-        texts = []
-        defaults = inspect.signature(type(self).__init__).parameters
-        for name, value in self.get_params(deep=False).items():
-            if name not in defaults or value != defaults[name].default or name in self._always_shown:
-                plain = value.item() if isinstance(value, np.generic) else value
-                texts.append(f"{name}={plain!r}")
-        return f"{type(self).__name__}({', '.join(texts)})"
-
-    _always_shown: tuple[str, ...] = ()
 
     # --- values -------------------------------------------------------------------------------------------------
 
@@ -264,7 +84,7 @@ class Kernel(Tunable, Tabled, Pairwise):
             raise overflow(self, int(large[0]), int(large[0]))
         return values.copy()
 
-    def __call__(
+    def __call__(  # scikit-learn passes the third argument by position
         self,
         X: Any,
         Y: Any | None = None,
@@ -320,9 +140,7 @@ class Kernel(Tunable, Tabled, Pairwise):
                     "The gradient is available only for a new matrix of X with itself. Omit Y and out=."
                 )
             return self.gradient(X)  # type: ignore[return-value]  # only Gaussian processes request the pair
-        from treelet.gram.matrix import gram  # imported late, because gram imports this package
-
-        return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
+        return super().__call__(X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 
     def distance(self) -> Distance:
         """Return the distance in the feature space of this kernel, which is called like a kernel.
@@ -456,38 +274,3 @@ class WrappedKernel(Kernel):
 
     def cache_self_values(self, X: Any, threads: int) -> None:
         self.kernel.cache_self_values(X, threads)
-
-
-@lru_cache(256)
-def _names_of(kernel: type[Kernel]) -> tuple[str, ...]:
-    """Return the parameter names of a kernel class, cached because every matrix needs them."""
-    return tuple(name for name in inspect.signature(kernel.__init__).parameters if name != "self")
-
-
-PLAIN = (int, float, bool, str, type(None))
-
-
-def _frozen(value: Any) -> Hashable:
-    """Return a parameter value in a hashable form, as part of a key."""
-    if type(value) in PLAIN:  # isinstance with abstract classes is slow for small calls
-        return value  # type: ignore[no-any-return]
-    if isinstance(value, (list, tuple)):
-        return tuple(map(_frozen, value))
-    if isinstance(value, Kernel):
-        return value._identity()
-    if isinstance(value, Mapping):
-        return frozenset((key, _frozen(item)) for key, item in value.items())
-    return value  # type: ignore[no-any-return]
-
-
-class Itself:
-    """Wraps an object for use in a key, where it is compared by identity instead of equality."""
-
-    def __init__(self, value: object) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Itself) and self.value is other.value
-
-    def __hash__(self) -> int:
-        return id(self.value)

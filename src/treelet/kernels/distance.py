@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treelet.kernels.algebra import tightly
 from treelet.kernels.base import Kernel
@@ -72,8 +71,13 @@ class Distance(Pairwise):
            [1.088, 1.088, 0.   ]])
     """
 
+    is_distance = True
+
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel
+        self.validate()
+
+    def validate(self) -> None:
         check_inner(self)
 
     def coerce(self, X: Any) -> Any:
@@ -100,40 +104,6 @@ class Distance(Pairwise):
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
         return self.kernel.needs(X, enough)
-
-    def __call__(
-        self,
-        X: Any,
-        Y: Any | None = None,
-        *,
-        n_jobs: int | None = 1,
-        progress: bool = False,
-        out: Any = None,
-        limit: Any = None,
-    ) -> NDArray[Any]:
-        """Compute the distance matrix of X with Y, or of X with itself.
-
-        Parameters
-        ----------
-        X : collection of examples
-            Rows of the matrix.
-        Y : collection of examples, optional
-            Columns of the matrix. Default: X.
-        n_jobs, progress, out, limit
-            As for `treelet.gram`.
-
-        Returns
-        -------
-        ndarray of shape (len(X), len(Y))
-        """
-        from treelet.gram.matrix import gram  # imported late, because gram imports this package
-
-        return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Distance) and self.kernel == other.kernel
-
-    __hash__ = None  # type: ignore[assignment]  # parameters can change
 
     def __repr__(self) -> str:
         return f"{tightly(self.kernel)}.distance()"

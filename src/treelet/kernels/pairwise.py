@@ -7,14 +7,19 @@ in which order and into which memory.
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from collections.abc import Hashable, Iterable, Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from treelet.errors import KernelOverflowError
-from treelet.kernels.parameter_names import with_suggestions
+from treelet.checks import in_words
+from treelet.errors import KernelOverflowError, ParameterError
+from treelet.kernels.parameter_names import no_parameter, with_suggestions
+from treelet.kernels.tuning import unchanged_on_error
 from treelet.resources import Resources
 from treelet.vocabulary import current, keyword
 
@@ -98,12 +103,195 @@ class CopiedEvaluator(Evaluator):
 
 
 class Pairwise(ABC):
-    """A function of two examples, from whose values `treelet.gram` builds matrices."""
+    """A function of two examples, from whose values `treelet.gram` builds matrices.
+
+    Parameters follow scikit-learn's conventions, as described for `Kernel`.
+    """
+
+    is_distance: ClassVar[bool] = False
+    """Whether small values mean that two examples are similar."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
             cls.__init__ = with_suggestions(cls.__init__)  # type: ignore[method-assign]
+
+    # --- parameters ---------------------------------------------------------------------------------------------
+
+    def validate(self) -> None:  # noqa: B027  # some functions have no parameters
+        """Raise `ParameterError` if a parameter is outside its range or has the wrong type."""
+
+    _attributes: ClassVar[dict[str, str]] = {}
+    """Attribute names of parameters whose own name is already an attribute of all kernels."""
+
+    def _parameter_names(self) -> list[str]:
+        return list(_names_of(type(self)))
+
+    @classmethod
+    def _unknown(cls, names: Iterable[str]) -> list[str]:
+        """Return the names that cannot be parameters of this class."""
+        return [name for name in names if name not in _names_of(cls)]
+
+    def _set(self, name: str, value: Any) -> None:
+        setattr(self, self._attributes.get(name, name), value)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default True
+            Include the parameters of inner kernels, named ``outer__inner``.
+
+        Returns
+        -------
+        dict
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> (2.0 * SubsetTree(lam=0.4)).get_params()["kernel__lam"]
+        0.4
+        """
+        params: dict[str, Any] = {}
+        for name in self._parameter_names():
+            value = params[name] = getattr(self, self._attributes.get(name, name))
+            if deep and isinstance(value, Pairwise):
+                params.update({f"{name}__{key}": inner for key, inner in value.get_params().items()})
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name and return the kernel.
+
+        If any value is invalid, no parameter changes.
+
+        Parameters
+        ----------
+        **params
+            Values by name. Nested names such as ``k1__lam`` reach inner kernels. A kernel around a
+            single kernel also accepts the names of that kernel.
+
+        Returns
+        -------
+        Kernel or distance
+            The object itself.
+
+        Raises
+        ------
+        ParameterError
+            If a name is unknown or a value is invalid.
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> SubsetTree().normalized().set_params(lam=0.2)
+        SubsetTree(lam=0.2).normalized()
+        """
+        known = self._parameter_names()
+        nested: dict[str, dict[str, Any]] = {}
+        before = self.get_params(deep=False)
+        with unchanged_on_error(self, *params.values()):
+            for key, value in params.items():
+                name, _, rest = key.partition("__")
+                if name not in known and isinstance(before.get("kernel"), Pairwise) and before["kernel"]._takes(name):
+                    name, rest = "kernel", key  # for example k.normalized().set_params(lam=0.2)
+                if name not in known:
+                    raise self._no_parameter(name, before, type(self).__name__)
+                if rest:
+                    nested.setdefault(name, {})[rest] = value
+                else:
+                    self._set(name, value)
+            for name, inner in nested.items():
+                if not isinstance(getattr(self, name), Pairwise):
+                    owner, unknown = type(self).__name__, next(iter(inner))
+                    raise ParameterError(
+                        f"The {name!r} parameter of {owner} is not a kernel, so it has no parameter {unknown!r}."
+                    )
+                for key in inner:
+                    getattr(self, name)._check_name(key, type(self).__name__, f"{name}__")
+                getattr(self, name).set_params(**inner)
+            self.validate()
+        return self
+
+    def _check_name(self, key: str, owner: str, prefix: str) -> None:
+        """Raise `ParameterError` if a name does not exist. `owner` and `prefix` complete the name that the user wrote."""
+        params = self.get_params(deep=False)
+        name, _, rest = key.partition("__")
+        wrapped = params.get("kernel")
+        if name not in params and isinstance(wrapped, Pairwise) and wrapped._takes(name):
+            wrapped._check_name(key, owner, prefix)
+        elif name not in params:
+            raise self._no_parameter(name, params, owner, prefix)
+        elif rest and isinstance(params[name], Pairwise):
+            params[name]._check_name(rest, owner, f"{prefix}{name}__")
+
+    def _no_parameter(self, name: str, params: dict[str, Any], owner: str, prefix: str = "") -> ParameterError:
+        """Return the error for an unknown name. `params` are the kernel's own parameters.
+
+        `owner` is the class that the user called, and `prefix` is the part of the name before `name`.
+        """
+        inner = {key: value for key, value in params.items() if isinstance(value, Pairwise)}
+        nested = [f"'{prefix}{key}__{name}'" for key, value in inner.items() if value._takes(name)]
+        if nested:
+            return ParameterError(f"{owner} has no parameter '{prefix}{name}'. Use {in_words(nested)}.")
+        if name == "factor":
+            return ParameterError(
+                f"{owner} has no parameter '{prefix}{name}'. Multiply by a number to add a factor: 1.0 * kernel."
+            )
+        names, wrapped = list(params), params.get("kernel")
+        while isinstance(wrapped, Pairwise):  # its parameters are set without a prefix
+            names += [own for own in wrapped._parameter_names() if own not in names]
+            wrapped = getattr(wrapped, "kernel", None)
+        message = no_parameter(owner, name, names, prefix)
+        examples = [
+            f"'{prefix}{key}__{value._parameter_names()[0]}'"
+            for key, value in inner.items()
+            if value._parameter_names()
+        ]
+        if "kernel" not in params and examples and not message.endswith("?"):
+            message += f" Put the name of an inner kernel before its parameter, for example {examples[0]}."
+        return ParameterError(message)
+
+    def _takes(self, name: str) -> bool:
+        """Return whether this kernel, or the single kernel that it wraps, has the parameter."""
+        inner = getattr(self, "kernel", None)
+        return name in self._parameter_names() or (isinstance(inner, Pairwise) and inner._takes(name))
+
+    def _identity(self) -> Hashable:
+        """Return a value that distinguishes this kernel, with its current parameters, from all others.
+
+        The value need not be hashable: a user-defined kernel may have a parameter that is not.
+        """
+        return type(self), tuple((name, _frozen(value)) for name, value in self.get_params(deep=False).items())
+
+    def _key(self, logs: bool) -> Hashable | None:
+        """Return the key under which self-values are cached; None if the kernel is not hashable."""
+        try:
+            key = self._identity(), logs
+            hash(key)
+        except TypeError:
+            return None
+        return key
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return self.get_params(deep=False) == other.get_params(deep=False)
+
+    __hash__ = None  # type: ignore[assignment]  # parameters can change
+
+    def __repr__(self) -> str:
+        texts = []
+        defaults = inspect.signature(type(self).__init__).parameters
+        for name, value in self.get_params(deep=False).items():
+            if name not in defaults or value != defaults[name].default or name in self._always_shown:
+                plain = value.item() if isinstance(value, np.generic) else value
+                texts.append(f"{name}={plain!r}")
+        return f"{type(self).__name__}({', '.join(texts)})"
+
+    _always_shown: tuple[str, ...] = ()
+
+    # --- values -------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def coerce(self, X: Any) -> Any:
@@ -123,6 +311,47 @@ class Pairwise(ABC):
 
         If the memory is certainly below `enough`, a rough bound is sufficient.
         """
+
+    def for_search(self, threshold: float | None, best: int | None) -> Pairwise:
+        """Return a function that may replace values that a search does not want by the worst value.
+
+        Parameters
+        ----------
+        threshold : float, optional
+            Only values that reach this threshold are wanted.
+        best : int, optional
+            Only this number of best values per row are wanted, and values that equal the last of them.
+        """
+        return self
+
+    def __call__(
+        self,
+        X: Any,
+        Y: Any | None = None,
+        *,
+        n_jobs: int | None = 1,
+        progress: bool = False,
+        out: Any = None,
+        limit: Any = None,
+    ) -> Matrix:
+        """Compute the matrix of X with Y, or of X with itself.
+
+        Parameters
+        ----------
+        X : collection of examples
+            Rows of the matrix.
+        Y : collection of examples, optional
+            Columns of the matrix. Default: X.
+        n_jobs, progress, out, limit
+            As for `treelet.gram`.
+
+        Returns
+        -------
+        ndarray of shape (len(X), len(Y))
+        """
+        from treelet.gram.matrix import gram  # imported late, because gram imports this package
+
+        return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 
     def prepare(self, X: Any, Y: Any | None, threads: int) -> None:  # noqa: B027  # most functions have nothing to prepare
         """Compute in several threads the self-values that `evaluator` will need; they are cached with the examples.
@@ -223,6 +452,41 @@ class Pairwise(ABC):
 
         job = Job(self, self.coerce(X), None if Y is None else self.coerce(Y))
         return cost_of(job, Resources.of(n_jobs, memory, owner="cost"))
+
+
+@lru_cache(256)
+def _names_of(kernel: type[Pairwise]) -> tuple[str, ...]:
+    """Return the parameter names of a kernel class, cached because every matrix needs them."""
+    return tuple(name for name in inspect.signature(kernel.__init__).parameters if name != "self")
+
+
+PLAIN = (int, float, bool, str, type(None))
+
+
+def _frozen(value: Any) -> Hashable:
+    """Return a parameter value in a hashable form, as part of a key."""
+    if type(value) in PLAIN:  # isinstance with abstract classes is slow for small calls
+        return value  # type: ignore[no-any-return]
+    if isinstance(value, (list, tuple)):
+        return tuple(map(_frozen, value))
+    if isinstance(value, Pairwise):
+        return value._identity()
+    if isinstance(value, Mapping):
+        return frozenset((key, _frozen(item)) for key, item in value.items())
+    return value  # type: ignore[no-any-return]
+
+
+class Itself:
+    """Wraps an object for use in a key, where it is compared by identity instead of equality."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Itself) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.float64) -> Exception:

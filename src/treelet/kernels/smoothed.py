@@ -9,7 +9,7 @@ import numpy as np
 
 from treelet import _core
 from treelet.checks import check_number
-from treelet.kernels.base import Itself
+from treelet.kernels.pairwise import Itself
 from treelet.kernels.tree import PartialTree
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.word_vectors import WordVectors, as_word_vectors

@@ -27,7 +27,7 @@ from treelet.gram import parse_memory
 from treelet.gram.executors import executor_for, host_matrix
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel
-from treelet.kernels.pairwise import Matrix
+from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.kernels.tuning import unchanged_on_error
 from treelet.learn.encoding import are_floats, known_kernels, whole_numbers
 from treelet.learn.matrices import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
@@ -113,7 +113,7 @@ def _kernel_suggestion(kernel: Any, *others: str) -> str:
     complete = {
         name: cls
         for name, cls in known_kernels().items()
-        if all(p.default is not p.empty for p in inspect.signature(cls).parameters.values())
+        if issubclass(cls, Kernel) and all(p.default is not p.empty for p in inspect.signature(cls).parameters.values())
     }
     hint = suggestion(kernel, [*(f"{name}()" for name in complete), *others])
     return hint.replace("'", "") if "()" in hint else hint
@@ -122,7 +122,7 @@ def _kernel_suggestion(kernel: Any, *others: str) -> str:
 class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator with a ``kernel`` parameter. The kernel determines the accepted examples."""
 
-    kernel: Kernel | str | None
+    kernel: Pairwise | str | None
     n_jobs: int | None
     device: str = "cpu"
     device_memory: int | float | str | None = None
@@ -151,7 +151,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     @classmethod
     def _unknown_parameter(cls, name: str, known: Iterable[str], kernel: Any, *, in_call: bool = False) -> str:
         fact = f"{cls.__name__} has no parameter {name!r}."
-        if isinstance(kernel, Kernel) and kernel._takes(name.partition("__")[0]):
+        if isinstance(kernel, Pairwise) and kernel._takes(name.partition("__")[0]):
             remedy = f"{cls.__name__}(SubsetTree({name}=...))" if in_call else f"kernel__{name}"
             return f"{fact} It is a parameter of the kernel: use {remedy}."
         return f"{fact}{suggestion(name, known) or f' The parameters are {some_of(sorted(known))}.'}"
@@ -177,7 +177,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             if first not in own:
                 raise ParameterError(self._unknown_parameter(name, own, kernel))
             inner = params.get("kernel", kernel)
-            if first == "kernel" and rest and isinstance(inner, Kernel):
+            if first == "kernel" and rest and isinstance(inner, Pairwise):
                 inner._check_name(rest, type(self).__name__, "kernel__")
         with unchanged_on_error(self, *params.values()):
             if self.kernel is None and any(name.startswith("kernel__") for name in params):
@@ -229,10 +229,13 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
                     raise TreeSizeError(f"the tree {problem}", f"item {row}")
         return data
 
-    def _own_kernel(self) -> Kernel:
+    _kernel_type: ClassVar[Any] = Kernel
+    """Class of the functions that the `kernel` parameter accepts."""
+
+    def _own_kernel(self) -> Any:
         """Return a validated copy of the kernel, because the parameter may change after the fit."""
-        kernel = default_kernel() if self.kernel is None else self.kernel
-        if not isinstance(kernel, Kernel):
+        kernel: Any = default_kernel() if self.kernel is None else self.kernel
+        if not isinstance(kernel, self._kernel_type):
             raise self._wrong_kernel()
         kernel.validate()
         return copy.deepcopy(kernel)

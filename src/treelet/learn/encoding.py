@@ -10,11 +10,12 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet import _core, kernels
+from treelet import _core, edits, kernels
 from treelet.checks import article, some_of
+from treelet.edits import EditDistance
 from treelet.errors import InputTypeError
 from treelet.kernels.bag import Bags
-from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.smoothed import Smoothed
 from treelet.lazy import names_in_stub
 from treelet.structures.bank import Bank
@@ -90,10 +91,10 @@ def _import_all() -> None:
         import_module(home)
 
 
-def known_kernels() -> dict[str, type[Kernel]]:
-    """Return the kernel classes of treelet by name."""
-    public = ((name, getattr(kernels, name)) for name in kernels.__all__)
-    return {name: cls for name, cls in public if isinstance(cls, type) and issubclass(cls, Kernel)}
+def known_kernels() -> dict[str, type[Pairwise]]:
+    """Return the classes of kernels and distances of treelet by name."""
+    public = ((name, getattr(package, name)) for package in (kernels, edits) for name in package.__all__)
+    return {name: cls for name, cls in public if isinstance(cls, type) and issubclass(cls, Pairwise)}
 
 
 # --- values to JSON and arrays, and back --------------------------------------------------------------------------
@@ -144,10 +145,13 @@ class Encoder:
             return {"table": [[name, self.value(value.column(name))] for name in value.names]}
         if isinstance(value, WordVectors):
             return {"words": self.words(value)}
-        if isinstance(value, Kernel):
-            params = {name: self.value(item) for name, item in value.get_params(deep=False).items()}
+        if isinstance(value, Pairwise):
+            params = value.get_params(deep=False)
             if isinstance(value, Smoothed):  # Store the vectors, because a file of that name may change or move.
-                params["vectors"] = self.value(value._word_vectors())
+                params["vectors"] = value._word_vectors()
+            if isinstance(value, EditDistance):
+                params["rename"] = value._costs().rename
+            params = {name: self.value(item) for name, item in params.items()}
             return {"kernel": type(value).__name__, "params": params}
         if CLASSES.get(type(value).__name__) is type(value):
             state = {name: self.value(item) for name, item in value._to_state().items()}
@@ -202,7 +206,7 @@ class Decoder:
     cannot expand to a large object.
     """
 
-    def __init__(self, header: Any, data: memoryview, known: dict[str, type[Kernel]]) -> None:
+    def __init__(self, header: Any, data: memoryview, known: dict[str, type[Pairwise]]) -> None:
         self.header, self.data, self.kernels = header, data, known
         self._used: set[int] = set()
         self._arrays = [{name: self.value(item) for name, item in bank.items()} for bank in header["banks"]]
@@ -282,7 +286,7 @@ class Decoder:
             self._banks[kind, number] = BANKS[kind].unpacked(self._arrays[number])
         return self._banks[kind, number]
 
-    def kernel(self, name: str, params: Any) -> Kernel:
+    def kernel(self, name: str, params: Any) -> Pairwise:
         if name not in self.kernels:
             raise ValueError(
                 f"the kernel {name!r} is unknown; for a class of your own, pass load(..., kernels=[{name}])"
@@ -291,7 +295,9 @@ class Decoder:
         values = {key: self.value(item) for key, item in params.items()}
         if cls._unknown(values):
             raise ValueError(f"{name} does not have the parameters {some_of(sorted(cls._unknown(values)))}")
-        if issubclass(cls, Smoothed) and not isinstance(values.get("vectors"), WordVectors):
+        if (issubclass(cls, Smoothed) and not isinstance(values.get("vectors"), WordVectors)) or (
+            issubclass(cls, EditDistance) and isinstance(values.get("rename"), str)
+        ):
             raise ValueError("word vectors are missing")  # A string would be opened as a file name.
         kernel = cls(**values)
         kernel.validate()

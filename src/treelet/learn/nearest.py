@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_integer, check_one_of
+from treelet.checks import check_integer, check_one_of, wrong
 from treelet.gram import parse_memory
 from treelet.gram.nearest import Index
-from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.encoding import register
@@ -35,9 +34,10 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     Parameters
     ----------
-    kernel : Kernel, optional
+    kernel : Kernel or distance, optional
         Default: ``SubsetTree().normalized()``. Use a normalized kernel; otherwise large examples
-        are similar to everything.
+        are similar to everything. An `EditDistance`, its ``similarity()``, or the ``distance()`` of a
+        kernel also work. With a distance, the smallest values come first.
     n_neighbors : int, default 10
         Number of neighbors, at least 1, for methods that are called without one.
     memory : int or str, optional
@@ -83,12 +83,14 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
     [[1], [0], []]
     """
 
+    _kernel_type: ClassVar[Any] = Pairwise
+    _kernels = "a kernel, a distance or None"
     _fitted: ClassVar[tuple[str, ...]] = ("X_fit_", "kernel_")
     _fitted_private: ClassVar[tuple[str, ...]] = ("_indexes",)
 
     def __init__(
         self,
-        kernel: Kernel | None = None,
+        kernel: Pairwise | None = None,
         n_neighbors: int = 10,
         *,
         memory: int | float | str | None = None,
@@ -126,7 +128,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         return self
 
     def kneighbors(self, Q: Any | None = None, n_neighbors: int | None = None) -> tuple[Matrix, NDArray[np.int64]]:
-        """Return the examples with the largest kernel values.
+        """Return the examples with the largest kernel values, or with the smallest distances.
 
         Parameters
         ----------
@@ -138,8 +140,8 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         Returns
         -------
         values, indices : ndarrays of shape (len(Q), n_neighbors)
-            Kernel values in descending order, and indices of the fitted examples. Among equal
-            values the smaller index comes first.
+            Kernel values in descending order, or distances in ascending order, and indices of the
+            fitted examples. Among equal values the smaller index comes first.
         """
         check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
@@ -148,13 +150,13 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
     def threshold_neighbors(
         self, threshold: float, Q: Any | None = None
     ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
-        """Return all examples whose kernel value is at least `threshold`.
+        """Return all examples whose kernel value is at least `threshold`, or whose distance is at most `threshold`.
 
         Parameters
         ----------
         threshold : float
-            Smallest kernel value. For normalized kernels at most 1; 1 returns the examples that the
-            kernel cannot distinguish from the query.
+            Smallest kernel value, or largest distance. For normalized kernels at most 1; 1 returns
+            the examples that the kernel cannot distinguish from the query.
         Q : collection of examples, optional
             Queries. Default: the fitted examples, each without itself.
 
@@ -205,7 +207,10 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         check_one_of("mode", mode, MODES)
         if n_neighbors is None and threshold is None:
             n_neighbors = self.n_neighbors
-        index = self._index(self.kernel_.distance() if mode == "distance" else self.kernel_)
+        if self.kernel_.is_distance and mode == "similarity":
+            raise wrong("mode", "'distance' or 'connectivity' for a distance", mode, of=self)
+        to_distance = mode == "distance" and not self.kernel_.is_distance
+        index = self._index(self.kernel_.distance() if to_distance else self.kernel_)
         graph = index.graph(self._queries(Q), n_neighbors, threshold)
         if mode == "connectivity":
             graph.data[:] = 1

@@ -24,7 +24,7 @@ from treelet.checks import article, wrong
 from treelet.errors import FileError, InputTypeError, TreeletError
 from treelet.formats import FORMATS
 from treelet.formats.files import HEAD, PathLike, checked_path, open_whole, unreadable
-from treelet.kernels.base import Kernel
+from treelet.kernels.pairwise import Pairwise
 from treelet.learn.deciding import KEPT, TASKS, NoPredictorError, SavedClassifier, SavedPredictor
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels, savable
 
@@ -113,7 +113,7 @@ def _alternative(model: Any) -> str:
         return f"save cannot store {kind}. Save its best_estimator_{steps} instead."
     if hasattr(model, "named_steps") and type(model[-1]).__name__ in CLASSES:
         return f"save cannot store {kind}. Save its last step, pipeline[-1], instead, or use joblib.dump for all steps."
-    if isinstance(model, Kernel):
+    if isinstance(model, Pairwise):
         return (
             f"save cannot store a kernel ({type(model).__name__}). Store its repr instead: it is a Python expression."
         )
@@ -125,7 +125,7 @@ def _alternative(model: Any) -> str:
 def load(
     path: PathLike,
     *,
-    kernels: Iterable[type[Kernel]] = (),
+    kernels: Iterable[type[Pairwise]] = (),
     max_nodes: int | None = None,
     max_depth: int | None = None,
 ) -> Any:
@@ -172,7 +172,7 @@ def load(
     """
     known = known_kernels()
     for cls in kernels:
-        if not isinstance(cls, type) or not issubclass(cls, Kernel):
+        if not isinstance(cls, type) or not issubclass(cls, Pairwise):
             raise wrong("kernels", "a list of kernel classes", cls, of="load")
         known[cls.__name__] = cls
 
@@ -247,7 +247,7 @@ def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
     return _decoded(path, known_kernels(), predictor)
 
 
-def _decoded(path: PathLike, known: dict[str, type[Kernel]], read: Callable[[Decoder], Read]) -> Read:
+def _decoded(path: PathLike, known: dict[str, type[Pairwise]], read: Callable[[Decoder], Read]) -> Read:
     file = checked_path(path)
     try:
         with file.open("rb") as stream:
@@ -362,7 +362,7 @@ def fitted_kernel(model: Any) -> Any:
     """
     parameter = getattr(model, "kernel", None)
     fitted = getattr(model, "kernel_", None) or getattr(getattr(model, "model_", None), "kernel", None)
-    return fitted if isinstance(fitted, Kernel) and not isinstance(parameter, str) else parameter
+    return fitted if isinstance(fitted, Pairwise) and not isinstance(parameter, str) else parameter
 
 
 def fitted_parameters(model: Any) -> dict[str, Any]:

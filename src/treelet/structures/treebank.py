@@ -273,11 +273,8 @@ def read_code(
     Examples
     --------
         >>> import io, treelet
-        >>> source = io.StringIO("class Stack:
-        def push(self, item):
-            self.items.append(item)
-    ")
-        >>> bank = treelet.read_code(source, language="python", identifiers="anonymous")
+        >>> source = io.StringIO("class Stack:\n    def push(self, item):\n        self.items.append(item)\n")
+    >>> bank = treelet.read_code(source, language="python", identifiers="anonymous")
         >>> bank.places[0]
         SourcePlace(file='<stream>', line=2, end_line=3, name='Stack.push')
         >>> bank.places.node_lines(0).tolist()[-3:]

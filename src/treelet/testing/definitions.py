@@ -8,6 +8,7 @@ from math import exp, fsum, prod, sqrt
 from typing import Any
 
 from treelet import kernels
+from treelet.edits import EditDistance, EditSimilarity
 from treelet.errors import InputTypeError
 from treelet.structures import Forest, Tree
 from treelet.structures.word_vectors import as_word_vectors
@@ -193,3 +194,19 @@ def over_members(inner: Slow) -> Slow:
 def _distance(distance: kernels.Distance) -> Slow:
     inner = definition(distance.kernel)
     return lambda a, b: sqrt(max(0.0, inner(a, a) - 2 * inner(a, b) + inner(b, b)))
+
+
+@definition.register
+def _edit_distance(distance: EditDistance) -> Slow:
+    return lambda a, b: reference.edit_distance(a, b, distance.cost_of)
+
+
+@definition.register
+def _edit_similarity(similarity: EditSimilarity) -> Slow:
+    inner = definition(similarity.distance())
+
+    def value(a: Tree | None, b: Tree | None) -> float:
+        larger = max(sum(1 for _ in tree.nodes()) if tree else 0 for tree in (a, b))
+        return 1 - inner(a, b) / larger if larger else 1.0
+
+    return value

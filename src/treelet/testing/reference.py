@@ -252,3 +252,29 @@ def subsequence(s: Sequence[Hashable], t: Sequence[Hashable], lam: float = 0.5, 
         weights.append(counts)
     a, b = weights
     return sum(a[u] * b[u] for u in a)
+
+
+# --- tree edit distance -----------------------------------------------------------------------------------------
+
+
+def edit_distance(first: Tree | None, second: Tree | None, cost: Callable[[str | None, str | None], float]) -> float:
+    """Return the edit distance by recursion over forests; `cost(label, None)` is the cost of a deletion.
+
+    None is a tree without nodes.
+    """
+
+    @lru_cache(None)
+    def distance(f: tuple[Tree, ...], g: tuple[Tree, ...]) -> float:
+        choices = []
+        if f:
+            *_, v = f
+            choices.append(distance((*f[:-1], *v.children), g) + cost(v.label, None))
+        if g:
+            *_, w = g
+            choices.append(distance(f, (*g[:-1], *w.children)) + cost(None, w.label))
+        if f and g:
+            mapped = distance(f[:-1], g[:-1]) + distance(v.children, w.children)
+            choices.append(mapped + (0.0 if v.label == w.label else cost(v.label, w.label)))
+        return min(choices, default=0.0)
+
+    return distance(() if first is None else (first,), () if second is None else (second,))

@@ -12,9 +12,8 @@ import numpy as np
 from treelet.checks import article
 from treelet.errors import InputTypeError
 from treelet.kernels.algebra import Constant
-from treelet.kernels.base import Kernel
-from treelet.kernels.distance import Distance
 from treelet.kernels.on import On
+from treelet.kernels.pairwise import Pairwise
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
@@ -50,9 +49,8 @@ def _columns_read(kernel: Any) -> set[Any] | None:
         return set(kernel.names)
     if isinstance(kernel, Constant):
         return set()
-    params = kernel.get_params(deep=False) if isinstance(kernel, Kernel) else vars(kernel)
     columns: set[Any] = set()
-    for inner in (value for value in params.values() if isinstance(value, Kernel)):
+    for inner in (value for value in kernel.get_params(deep=False).values() if isinstance(value, Pairwise)):
         read = _columns_read(inner)
         if read is None:
             return None
@@ -85,10 +83,10 @@ def _parts(value: Any) -> list[Any]:
         return _flat(dict(sorted(value.items(), key=repr)))
     if isinstance(value, Table):  # without the cached conversions of its columns
         return _parts({name: value.column(name) for name in value.names})
-    if isinstance(value, Kernel):  # The bounds for tuning do not determine values, and 1 is the same as 1.0.
+    if isinstance(value, Pairwise):  # The bounds for tuning do not determine values, and 1 is the same as 1.0.
         params = value.get_params(deep=False)
         return _flat({name: _as_float(param) for name, param in params.items() if not name.endswith("_bounds")})
-    if isinstance(value, Distance | WordVectors):
+    if isinstance(value, WordVectors):
         return _flat(vars(value))
     if hasattr(value, "tocsr"):  # a sparse matrix
         rows = value.tocsr()

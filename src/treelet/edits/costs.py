@@ -1,0 +1,153 @@
+"""Costs of edit operations: checks of the parameters, and their conversion for the native core."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.checks import is_number, wrong
+from treelet.errors import ParameterError
+from treelet.memory import check_memory
+from treelet.structures.treebank import Treebank
+from treelet.structures.word_vectors import WordVectors, as_word_vectors
+
+Costs = float | Mapping[str, float]
+Rename = float | Callable[[str, str], float] | Any
+OTHER = 1.0
+"""Cost of labels that a mapping does not contain, and of renaming words without vectors."""
+CALLS = 1 << 10  # number of calls between two checks for Ctrl-C
+NO_COSTS, NO_LABELS, NO_TABLE = np.zeros(0), np.zeros(0, np.int32), np.zeros((0, 0))
+
+
+def check_costs(owner: Any, name: str) -> None:
+    """Raise `ParameterError` if a cost, or a cost of a mapping, is not a finite number of at least 0."""
+    costs = getattr(owner, name)
+    if isinstance(costs, Mapping):
+        for label, cost in costs.items():
+            if not isinstance(label, str) or not is_number(cost, 0):
+                entry = f"{{{label!r}: {cost!r}}}"
+                raise wrong(name, "a mapping from labels to numbers in [0, inf)", costs, of=owner, got=entry)
+    elif not is_number(costs, 0):
+        raise wrong(name, "a number in [0, inf), or a mapping from labels to such numbers", costs, of=owner)
+
+
+def check_rename(owner: Any) -> None:
+    """Raise an error if `rename` is neither a cost, nor a function, nor word vectors."""
+    rename = owner.rename
+    if isinstance(rename, (int, float, np.number)):
+        if not is_number(rename, 0):
+            raise wrong("rename", "a number in [0, inf), a function of two labels, or word vectors", rename, of=owner)
+    elif not callable(rename) and not isinstance(rename, (str, os.PathLike, WordVectors)):
+        as_word_vectors(rename)
+
+
+class CostTable:
+    """Converts the costs of an `EditDistance` for trees of one store.
+
+    Costs by label are looked up once per label, and costs of renaming once per pair of labels of the rows and the
+    columns.
+    """
+
+    def __init__(self, insert: Costs, delete: Costs, rename: Rename) -> None:
+        self.insert, self.delete = insert, delete
+        self.constant = float(cast("float", rename)) if is_number(rename) else None
+        self.rename: Any = rename if is_number(rename) or callable(rename) else as_word_vectors(rename)
+
+    @property
+    def by_label(self) -> bool:
+        """Whether a cost depends on labels."""
+        return any(isinstance(cost, Mapping) for cost in (self.insert, self.delete)) or self.constant is None
+
+    def single(self, source: str | None, target: str | None) -> float:
+        """Return the cost of one operation; None stands for no node."""
+        if source == target:
+            return 0.0
+        if source is None or target is None:
+            cost, label = (self.insert, target) if source is None else (self.delete, source)
+            return float(cost.get(str(label), OTHER) if isinstance(cost, Mapping) else cost)
+        return float(self._renames([source], [target])[0, 0]) if self.constant is None else self.constant
+
+    @property
+    def cell(self) -> int:
+        """Bytes per pair of nodes of two trees, in two tables. Integer costs that do not depend on labels need half."""
+        return 8 if not self.by_label and self._constants().integral else 16
+
+    def _constants(self) -> _core.EditCosts:
+        insert, delete, rename = float(self.insert), float(self.delete), self.constant or 0.0  # type: ignore[arg-type]
+        return _core.EditCosts.of(insert, delete, rename, NO_COSTS, NO_COSTS, NO_LABELS, NO_LABELS, NO_TABLE)
+
+    def table_bytes(self, labels: int) -> int:
+        """Return the size of a table of the costs of renaming between so many labels."""
+        return 8 * labels**2 if self.constant is None else 0
+
+    def native(self, rows: Treebank, columns: Treebank) -> _core.EditCosts:
+        """Return the costs for two banks that share a store, or whose store of rows extends the store of columns."""
+        store = rows.columns.store
+        insert, inserts = _by_label(self.insert, store)
+        delete, deletes = _by_label(self.delete, store)
+        if self.constant is not None:
+            return _core.EditCosts.of(insert, delete, self.constant, inserts, deletes, NO_LABELS, NO_LABELS, NO_TABLE)
+        labels, numbers, tables = store.labels, [], []
+        for bank in (rows, columns):
+            used = np.unique(bank.columns.store.label[bank.weights().node])
+            number = np.full(len(labels), -1, np.int32)
+            number[used] = np.arange(len(used), dtype=np.int32)
+            numbers.append(number)
+            tables.append([labels[label] for label in used])
+        check_memory(
+            8 * len(tables[0]) * len(tables[1]),
+            f"the table of the costs of renaming {len(tables[0]):,} labels to {len(tables[1]):,} labels",
+            "use fewer labels, or a constant cost",
+        )
+        return _core.EditCosts.of(
+            insert, delete, OTHER, inserts, deletes, numbers[0], numbers[1], self._renames(*tables)
+        )
+
+    def _renames(self, rows: list[str], columns: list[str]) -> NDArray[np.float64]:
+        """Return the costs of renaming each label of the rows to each label of the columns."""
+        if isinstance(self.rename, WordVectors):
+            return _from_vectors(self.rename, rows, columns)
+        costs = np.zeros((len(rows), len(columns)))
+        calls = 0
+        for number, row in enumerate(rows):
+            for other, column in enumerate(columns):
+                if row == column:
+                    continue
+                cost = self.rename(row, column)
+                if not is_number(cost, 0):
+                    raise ParameterError(
+                        f"rename({row!r}, {column!r}) must return a number in [0, inf). Got {cost!r:.60} instead."
+                    )
+                costs[number, other] = cost
+                calls += 1
+                if calls % CALLS == 0:
+                    _core.check()
+        return costs
+
+
+def _by_label(cost: Costs, store: Any) -> tuple[float, NDArray[np.float64]]:
+    """Return the cost of labels without their own, and the costs of all labels if they differ."""
+    if not isinstance(cost, Mapping):
+        return float(cost), NO_COSTS
+    return OTHER, np.array([float(cost.get(label, OTHER)) for label in store.labels])
+
+
+def _from_vectors(vectors: WordVectors, rows: list[str], columns: list[str]) -> NDArray[np.float64]:
+    """Return 1 minus the cosine, from 0 to 1; 1 if a label has no vector."""
+    costs = np.full((len(rows), len(columns)), OTHER)
+    known = [
+        np.array([number for number, label in enumerate(labels) if label in vectors], np.int64)
+        for labels in (rows, columns)
+    ]
+    units = [
+        vectors.unit[[vectors.index[labels[number]] for number in numbers]]
+        for labels, numbers in zip((rows, columns), known, strict=True)
+    ]
+    if all(len(numbers) for numbers in known):
+        costs[np.ix_(*known)] = 1 - np.clip(units[0] @ units[1].T, 0, 1)
+    return costs

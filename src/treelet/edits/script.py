@@ -1,0 +1,209 @@
+"""Edit scripts: the operations that turn one tree into another at the least cost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast, overload
+
+from treelet import _core
+from treelet.checks import wrong
+from treelet.edits.distance import EditDistance, check_pair
+from treelet.errors import TreeError
+from treelet.formats.located import Located
+from treelet.structures.tree import Tree
+from treelet.structures.treebank import Treebank
+
+
+@dataclass(frozen=True)
+class EditOperation:
+    """One operation of an edit script.
+
+    Attributes
+    ----------
+    kind : {"keep", "rename", "insert", "delete"}
+        Operation on a node.
+    source, target : int or None
+        Positions of the node in the first and in the second tree, in pre-order from 0. None if the
+        tree does not have the node.
+    source_label, target_label : str or None
+        Labels of the node in both trees.
+    cost : float
+        Cost of the operation; 0 for "keep".
+    source_place, target_place : Place or None
+        Line and column of the node, if the trees know them, as those of `treelet.formats.python_trees`.
+    """
+
+    kind: str
+    source: int | None
+    target: int | None
+    source_label: str | None
+    target_label: str | None
+    cost: float
+    source_place: Any = None
+    target_place: Any = None
+
+    def __str__(self) -> str:
+        labels = [label for label in (self.source_label, self.target_label) if label is not None]
+        return f"{self.kind} {' -> '.join(labels if self.kind == 'rename' else labels[:1])}"
+
+
+class EditScript(Sequence[EditOperation]):
+    """A cheapest sequence of operations that turns one tree into another.
+
+    An edit script is a sequence of `EditOperation`. Printing it lists the operations that change
+    something.
+
+    Attributes
+    ----------
+    source, target : Tree
+        The two trees.
+    cost : float
+        Total cost of the operations, which is the edit distance.
+    similarity : float
+        1 − cost / max(sizes).
+    """
+
+    def __init__(self, source: Tree, target: Tree, operations: list[EditOperation], cost: float) -> None:
+        self.source, self.target, self.cost = source, target, cost
+        self._operations = operations
+
+    @property
+    def similarity(self) -> float:
+        larger = max(
+            sum(operation.source is not None for operation in self),
+            sum(operation.target is not None for operation in self),
+        )
+        return 1 - self.cost / larger
+
+    @property
+    def mapping(self) -> list[tuple[int, int]]:
+        """Pairs of positions of the nodes that are kept or renamed, in ascending order."""
+        return [(o.source, o.target) for o in self if o.source is not None and o.target is not None]
+
+    def changes(self) -> list[EditOperation]:
+        """Return the operations without those that keep a node."""
+        return [operation for operation in self if operation.kind != "keep"]
+
+    def __len__(self) -> int:
+        return len(self._operations)
+
+    @overload
+    def __getitem__(self, index: int) -> EditOperation: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[EditOperation]: ...
+    def __getitem__(self, index: int | slice) -> EditOperation | list[EditOperation]:
+        return self._operations[index]
+
+    def __iter__(self) -> Iterator[EditOperation]:
+        return iter(self._operations)
+
+    def __str__(self) -> str:
+        changes = self.changes()
+        kept = len(self) - len(changes)
+        head = f"cost {self.cost:g}, similarity {self.similarity:.2f}, {kept:,} kept"
+        return "\n".join([head, *(f"  {operation}" for operation in changes)])
+
+    def __repr__(self) -> str:
+        counts = {kind: sum(o.kind == kind for o in self) for kind in ("keep", "rename", "insert", "delete")}
+        listed = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
+        return f"<EditScript: cost {self.cost:g}; {listed}>"
+
+
+def edit_script(a: Any, b: Any, distance: EditDistance | None = None) -> EditScript:
+    """Return the operations that turn one tree into another at the least cost.
+
+    Parameters
+    ----------
+    a, b : tree
+        `Tree` objects, bracketed strings, or any other form of a tree that a `Treebank` accepts.
+    distance : EditDistance, optional
+        Costs of the operations. Default: ``EditDistance()``, which has unit costs.
+
+    Returns
+    -------
+    EditScript
+        The operations in the order of the nodes: parents before children, from left to right.
+        Inserted nodes come before the next node of the second tree that is kept or renamed.
+        Their total `cost` is the distance. If several scripts have the least cost, the result is
+        one of them, always the same one.
+
+    Raises
+    ------
+    NotEnoughMemoryError
+        If the trees are too large. The memory is proportional to the product of their sizes.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> script = tl.edit_script("(S (NP (N Mary)) (VP (V ran)))", "(S (NP (N John)) (VP (V ran) (ADV away)))")
+    >>> print(script)
+    cost 3, similarity 0.67, 6 kept
+      rename Mary -> John
+      insert ADV
+      insert away
+    >>> [(operation.kind, operation.source, operation.target) for operation in script.changes()]
+    [('rename', 3, 3), ('insert', None, 7), ('insert', None, 8)]
+    """
+    chosen = EditDistance() if distance is None else distance
+    if not isinstance(chosen, EditDistance):
+        raise wrong("distance", "an EditDistance", distance, of="edit_script", optional=True)
+    pair = [_single(tree, name) for tree, name in ((a, "a"), (b, "b"))]
+    columns, rows = pair[1].joined(pair[0])
+    check_pair(rows, columns, chosen._costs().cell)
+    costs = chosen._costs().native(rows, columns)
+    (store, roots), (_, others) = rows.columns, columns.columns
+    mapped = _core.edit_mapping(store, int(roots[0]), int(others[0]), costs)
+    trees = [cast("Tree", bank[0]) for bank in pair]
+    labels = [[node.label for node in tree.nodes()] for tree in trees]
+    places = [_places(item, len(own)) for item, own in zip((a, b), labels, strict=True)]
+    mapping = dict(zip(*(positions.tolist() for positions in mapped), strict=True))
+    operations = _operations(labels, places, mapping, chosen)
+    return EditScript(trees[0], trees[1], operations, math.fsum(operation.cost for operation in operations))
+
+
+def _single(tree: Any, name: str) -> Treebank:
+    """Return a bank of one tree."""
+    bank = Treebank([tree])
+    if bank.columns.roots[0] < 0:
+        raise TreeError(f"The tree {name!r} is missing (None). edit_script needs two trees.")
+    return bank
+
+
+def _places(item: Any, count: int) -> list[Any]:
+    """Return the places of the nodes of a `Located` tree in pre-order; None for other trees."""
+    if not isinstance(item, Located):
+        return [None] * count
+    return [node.place for node in item.nodes()]
+
+
+def _operations(
+    labels: list[list[str]], places: list[list[Any]], mapping: dict[int, int], distance: EditDistance
+) -> list[EditOperation]:
+    """Return the operations in the order of the nodes. The mapping preserves this order."""
+    operations: list[EditOperation] = []
+    inserted = 0  # number of nodes of the target that have an operation
+
+    def add(kind: str, source: int | None, target: int | None) -> None:
+        own = [None, None] if source is None else [labels[0][source], places[0][source]]
+        other = [None, None] if target is None else [labels[1][target], places[1][target]]
+        cost = distance.cost_of(own[0], other[0])
+        operations.append(EditOperation(kind, source, target, own[0], other[0], cost, own[1], other[1]))
+
+    def insert_up_to(end: int) -> None:
+        nonlocal inserted
+        for target in range(inserted, end):
+            add("insert", None, target)
+        inserted = end
+
+    for source, label in enumerate(labels[0]):
+        target = mapping.get(source)
+        if target is None:
+            add("delete", source, None)
+            continue
+        insert_up_to(target)
+        add("keep" if labels[1][target] == label else "rename", source, target)
+        inserted = target + 1
+    insert_up_to(len(labels[1]))
+    return operations

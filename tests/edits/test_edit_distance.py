@@ -1,0 +1,76 @@
+"""The edit distance, its similarity and its scripts, against the slow definition."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import treelet as tl
+from treelet.testing import definition
+from treelet.testing.strategies import trees
+
+COSTS = st.sampled_from([0, 0.25, 0.5, 1, 1.5, 2, 3])
+LABELS = "abcd"
+
+
+@st.composite
+def distances(draw: st.DrawFn) -> tl.EditDistance:
+    """Distances with all kinds of costs: constants, mappings, functions, word vectors."""
+    kind = draw(st.sampled_from(["unit", "constants", "mappings", "function", "vectors"]))
+    if kind == "unit":
+        return tl.EditDistance()
+    if kind == "constants":
+        return tl.EditDistance(draw(COSTS), draw(COSTS), draw(COSTS))
+    by_label = st.dictionaries(st.sampled_from(LABELS), COSTS)
+    if kind == "mappings":
+        return tl.EditDistance(draw(by_label), draw(by_label), draw(COSTS))
+    if kind == "function":
+        table = {(p, q): draw(COSTS) for p in LABELS for q in LABELS}
+        return tl.EditDistance(draw(by_label), draw(COSTS), lambda p, q: table.get((p, q), 1.25))
+    vectors = {label: [draw(st.integers(-3, 3)), draw(st.integers(-3, 3))] for label in LABELS[:3]}
+    return tl.EditDistance(draw(COSTS), draw(by_label), vectors)
+
+
+banks = st.lists(st.one_of(trees(labels=LABELS, words=LABELS), st.none()), min_size=1, max_size=5)
+
+
+@settings(max_examples=300)
+@given(banks, banks, distances())
+def test_values_equal_the_slow_definition(X, Y, d):
+    slow, slow_similarity = definition(d), definition(d.similarity())
+    np.testing.assert_allclose(d(X, Y), [[slow(a, b) for b in Y] for a in X], atol=1e-9)
+    np.testing.assert_allclose(d.similarity()(X, Y), [[slow_similarity(a, b) for b in Y] for a in X], atol=1e-9)
+
+
+@settings(max_examples=200)
+@given(banks, banks, distances(), st.sampled_from([-0.5, 0, 0.5, 1, 1.5, 2, 3, 4.25, 6]), st.integers(1, 5))
+def test_searches_find_what_the_matrix_contains(X, Q, d, threshold, k):
+    for measure, sign, reach in ((d, -1, threshold), (d.similarity(), 1, 1 - threshold / 3)):
+        matrix = measure(Q, X)
+        wanted = sign * matrix >= sign * reach - 1e-12
+        graph = tl.nearest(measure, X, Q, threshold=reach, graph=True)
+        rows = np.repeat(np.arange(len(Q)), np.diff(graph.indptr))
+        assert set(zip(rows.tolist(), graph.indices.tolist(), strict=True)) == set(
+            zip(*map(np.ndarray.tolist, np.nonzero(wanted)), strict=True)
+        )
+        np.testing.assert_allclose(graph.data, matrix[rows, graph.indices], atol=1e-9)
+        values, indices = tl.nearest(measure, X, Q, k=min(k, len(X)))
+        best = sign * np.sort(sign * -matrix, axis=1)[:, : min(k, len(X))] * -1
+        np.testing.assert_allclose(values, best, atol=1e-9)
+        np.testing.assert_allclose(values, np.take_along_axis(matrix, indices, axis=1), atol=1e-9)
+
+
+def replayed(script):
+    """Apply the operations to the first tree: returns nodes as (label, number of children) in pre-order."""
+    return [
+        operation.target_label
+        for operation in sorted((o for o in script if o.target is not None), key=lambda o: o.target)
+    ]
+
+
+@settings(max_examples=300)
+@given(trees(labels=LABELS, words=LABELS), trees(labels=LABELS, words=LABELS), distances())
+def test_scripts_cost_the_distance(a, b, d):
+    script = tl.edit_script(a, b, d)
+    assert script.cost == pytest.approx(definition(d)(a, b), abs=1e-9)
+    assert replayed(script) == [node.label for node in b.nodes()]
