@@ -273,7 +273,7 @@ class AstWalk {
 
 // What becomes of the nodes of a kind: treelet.formats.languages.
 enum Treatment : std::uint8_t { dropped, delimiter, token, kept_token, inner, identifier, literal, content };
-constexpr std::uint8_t treatment_bits = 15, holder = 16, unit_kind = 32, scope_kind = 64, member_kind = 128;
+constexpr std::uint8_t treatment_bits = 7, member_holder = 8, holder = 16, unit_kind = 32, scope_kind = 64, member_kind = 128;
 
 // A property of a class, read without looking up its name again for every object.
 class Getter {
@@ -312,11 +312,10 @@ class NodeWalk {
         error_label_ = reader_.label("ERROR");
     }
 
-    // Adds a file. `bound` and `kept` have the first bytes of names that are bound, and of names that are
-    // never replaced, in ascending order.
-    SyntaxReader::Damages file(PyObject *root, std::string_view source, LongArray bound, LongArray kept, bool whole) {
+    // Adds a file. `bound` has the first bytes of the names that are bound, in ascending order.
+    SyntaxReader::Damages file(PyObject *root, std::string_view source, LongArray bound, bool whole) {
         source_ = source;
-        bound_ = {bound.data(), bound.data() + bound.shape(0)}, kept_ = {kept.data(), kept.data() + kept.shape(0)};
+        bound_ = {bound.data(), bound.data() + bound.shape(0)};
         line_ = 1, line_end_ = next_line(0);
         whole_ = whole;
         enter(root, SyntaxReader::root, kind_id_.number(root), Py_None);
@@ -365,13 +364,12 @@ class NodeWalk {
         return source_.substr(start, end - start);
     }
 
-    void add_text(PyObject *node, std::size_t start, std::size_t kind, std::size_t parent, bool is_name) {
+    void add_text(PyObject *node, std::size_t start, std::size_t kind, std::size_t parent, bool is_name, bool is_member = false) {
         const std::string_view written = text(start, end_.number(node));
         if (written.empty() || (kind < texts_.size() && written == texts_[kind])) return;
         const Id label = reader_.value(written);
         const bool binds = is_name && reader_.anonymous() && bound_.has(start);
-        const bool kept = !is_name || !reader_.anonymous() || kept_.has(start) || ((treatment(kind) & member_kind) && !binds);
-        if (kept) {
+        if (!is_name || (is_member && !binds)) {
             reader_.add(label, parent, line_);
             return;
         }
@@ -380,7 +378,7 @@ class NodeWalk {
     }
 
     // Adds a node that is not a token.
-    void enter(PyObject *node, std::size_t parent, std::size_t kind, PyObject *above) {
+    void enter(PyObject *node, std::size_t parent, std::size_t kind, PyObject *above, bool is_member = false) {
         const std::size_t start = start_.number(node);
         const std::int64_t line = line_at(start);
         const Treatment what = of(kind);
@@ -389,7 +387,7 @@ class NodeWalk {
         const bool is_lost = kind >= kinds_.size() && open_units_ == 0 && !is_unit; // an error outside units
         const std::size_t index = reader_.add(label(kind), parent, line);
         if (what == identifier) {
-            add_text(node, start, kind, index, true);
+            add_text(node, start, kind, index, true, is_member || (treatment(kind) & member_kind));
             return;
         }
         nb::object children = what == content ? nb::object() : children_(node);
@@ -456,8 +454,11 @@ class NodeWalk {
             if (frame.in_literal && !values_) return;
             [[fallthrough]];
         default:
-            enter(child, frame.index, kind, frame.node.ptr());
+            break;
         }
+        // Such as `size` in `x.size`: all but the first child.
+        const bool is_member = frame.at > 1 && (treatment(static_cast<std::size_t>(frame.label_kind)) & member_holder);
+        enter(child, frame.index, kind, frame.node.ptr(), is_member);
     }
     // The keyword with which the name of a kind begins follows from the kind: "break" in "break_statement".
     bool begins_with(Id kind, std::size_t token) const {
@@ -476,7 +477,7 @@ class NodeWalk {
     std::string_view source_;
     std::int64_t line_ = 1;
     std::size_t line_end_ = 0, open_units_ = 0;
-    Ascending bound_, kept_;
+    Ascending bound_;
     std::deque<Frame> frames_;
     std::vector<std::uint32_t> child_kinds_;
     std::vector<std::string> scopes_;
@@ -515,15 +516,15 @@ void bind_syntax(nb::module_ &m) {
         "unit its first and last line, its qualified name and the lines of its nodes.");
     m.def(
         "read_nodes",
-        [](nb::object root, nb::bytes source, LongArray bound, LongArray kept, bool whole, bool anonymous, ByteArray treatments,
+        [](nb::object root, nb::bytes source, LongArray bound, bool whole, bool anonymous, ByteArray treatments,
            const std::vector<std::string> &labels, bool values, nb::object name_of) {
             const WithoutCollector paused;
             SyntaxReader reader(anonymous);
             NodeWalk walk(reader, root.type(), treatments, labels, values, std::move(name_of));
-            const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), bound, kept, whole);
+            const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), bound, whole);
             return std::make_pair(results(reader), damaged);
         },
-        "root"_a, "source"_a, "bound"_a, "kept"_a, "whole"_a, "anonymous"_a, "treatments"_a, "labels"_a, "values"_a, "name_of"_a,
+        "root"_a, "source"_a, "bound"_a, "whole"_a, "anonymous"_a, "treatments"_a, "labels"_a, "values"_a, "name_of"_a,
         "Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the lines of syntax errors: of units, which "
         "are not stored, and, marked by True, of text outside units.");
 }

@@ -654,7 +654,7 @@ def read_ast(roots: list[Any], lines: int, whole: bool, anonymous: bool, describ
     Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots, and for each unit its first and last line, its qualified name and the lines of its nodes.
     """
 
-def read_nodes(root: object, source: bytes, bound: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], kept: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], whole: bool, anonymous: bool, treatments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], values: bool, name_of: object) -> tuple[tuple[Any, ...], list[tuple[int, bool]]]:
+def read_nodes(root: object, source: bytes, bound: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], whole: bool, anonymous: bool, treatments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], values: bool, name_of: object) -> tuple[tuple[Any, ...], list[tuple[int, bool]]]:
     """
     Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the lines of syntax errors: of units, which are not stored, and, marked by True, of text outside units.
     """

@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
@@ -26,7 +27,6 @@ MAX_BYTES = 1_000_000
 NODES = ("named", "concrete")
 UNITS = ("function", "class", "file")
 ANONYMOUS = "<anonymous>"
-_NO_BYTES = np.zeros(0, np.int64)
 
 
 def read_code_file(
@@ -52,12 +52,10 @@ def read_code_file(
         raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of {rules.title}", each)
     root = import_module("tree_sitter").Parser(grammar).parse(text).root_node
     anonymous = identifiers == "anonymous"
-    bound, kept = _names(rules, root) if anonymous else (_NO_BYTES, _NO_BYTES)
     columns, damaged = _core.read_nodes(
         root,
         text,
-        bound,
-        kept,
+        _bound_names(rules, root) if anonymous else np.zeros(0, np.int64),
         each == "file",
         anonymous,
         rules.treatments(each, nodes == "concrete"),
@@ -159,14 +157,10 @@ def _decoded(source: Source) -> bytes:
     return data
 
 
-def _names(rules: Language, root: Any) -> tuple[Any, Any]:
-    """Return the first bytes of the names that are bound, and of the names that are always kept."""
+def _bound_names(rules: Language, root: Any) -> NDArray[np.int64]:
+    """Return the first bytes of the names that are bound, in ascending order."""
     captures = import_module("tree_sitter").QueryCursor(rules.binding_query).captures(root)
-    bound, kept = (
-        np.unique(np.array([node.start_byte for node in captures.get(name, ())], np.int64))
-        for name in ("bound", "kept")
-    )
-    return bound, kept
+    return np.unique(np.array([node.start_byte for node in captures.get("bound", ())], np.int64))
 
 
 def _name_of(node: Any, parent: Any) -> str:

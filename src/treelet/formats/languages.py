@@ -2,8 +2,8 @@
 
 A grammar is a package with one language. The kinds of nodes of a grammar are classified by their names;
 the few exceptions are listed per language. Names that a unit binds are found by a query, in the language of
-tree-sitter's queries: ``@bound`` marks a name that is declared, and ``@kept`` a name of a member, which is
-never replaced even if a variable has the same name.
+tree-sitter's queries, in which ``@bound`` marks a name that is declared. Names of members are never replaced, even
+if a variable has the same name.
 """
 
 from __future__ import annotations
@@ -23,12 +23,17 @@ from treelet.errors import TreeletError
 
 # Treatments of the kinds of nodes, in the order of `Treatment` in native/bindings_syntax.cpp, and flags.
 DROPPED, DELIMITER, TOKEN, KEPT_TOKEN, INNER, IDENTIFIER, LITERAL, CONTENT = range(8)
-HOLDER, UNIT, SCOPE, MEMBER = 16, 32, 64, 128
+MEMBER_HOLDER, HOLDER, UNIT, SCOPE, MEMBER = 8, 16, 32, 64, 128
 
 _COMMENT = re.compile(r"comment|hash_bang|shebang")
 _DELIMITER = re.compile(r"""[()\[\]{},;:."'`\s]+|=|=>|->|::|\?\.|end|\$\{|\#\{|\\\(|//|/\*|\*/""")
 _IDENTIFIER = re.compile(r"(?!qualified_|scoped_|nested_|dotted_|operator_)(\w+_)?identifier(_pattern)?")
 _MEMBER = re.compile(r"(property|field)_identifier")
+_MEMBER_HOLDER = re.compile(
+    r"attribute|field_access|method_invocation|member_access_expression|member_call_expression|call|navigation_expression"
+    r"|navigation_suffix|field_expression|dot_index_expression"
+)
+"""Nodes whose identifiers, other than the first child, are members."""
 _CONTENT = re.compile(r"\w*(content|fragment|escape_sequence|str_text|regex_pattern|regex_flags)|string_(start|end)")
 _CONTENT_TOO = frozenset(("character", "escaped_identifier", "heredoc_start", "heredoc_end", "heredoc_beginning"))
 _LITERAL = re.compile(
@@ -49,20 +54,17 @@ _JAVASCRIPT = """
 (object_assignment_pattern left: (shorthand_property_identifier_pattern) @bound)
 (for_in_statement left: (identifier) @bound) (function_declaration name: (identifier) @bound)
 (generator_function_declaration name: (identifier) @bound) (function_expression name: (identifier) @bound)
-(method_definition name: (property_identifier) @bound)
-"""
+(method_definition name: (property_identifier) @bound)"""
 _TYPESCRIPT = (
     _JAVASCRIPT
     + """(required_parameter pattern: (identifier) @bound) (optional_parameter pattern: (identifier) @bound)
-(class_declaration name: (type_identifier) @bound)
-"""
+(class_declaration name: (type_identifier) @bound)"""
 )
 _C = """
 (init_declarator declarator: (identifier) @bound) (declaration declarator: (identifier) @bound)
 (parameter_declaration declarator: (identifier) @bound) (pointer_declarator declarator: (identifier) @bound)
 (array_declarator declarator: (identifier) @bound) (function_declarator declarator: (identifier) @bound)
-(labeled_statement label: (statement_identifier) @bound)
-"""
+(labeled_statement label: (statement_identifier) @bound)"""
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Language:
     functions, classes : str
         Kinds of nodes that are functions and classes, separated by spaces.
     bindings : str
-        Query for bound and kept names. Kinds that only members have are kept without being marked.
+        Query for bound names.
     scopes : str, default ""
         Further kinds of nodes that are part of qualified names, such as namespaces.
     identifiers : str, default ""
@@ -174,6 +176,7 @@ def _treatments(language: Language, each: str, concrete: bool) -> NDArray[np.uin
             code = LITERAL
         else:
             code = INNER | (HOLDER if _HOLDER.fullmatch(name) else 0)
+            code |= MEMBER_HOLDER if _MEMBER_HOLDER.fullmatch(name) else 0
         codes.append(code | (UNIT if name in units else 0) | (SCOPE if name in scopes else 0))
     treatments = np.array(codes, np.uint8)
     treatments.setflags(write=False)
@@ -192,8 +195,7 @@ _LANGUAGES = (
 (dictionary_splat_pattern (identifier) @bound) (assignment left: (identifier) @bound) (pattern_list (identifier) @bound)
 (tuple_pattern (identifier) @bound) (augmented_assignment left: (identifier) @bound) (for_statement left: (identifier) @bound)
 (for_in_clause left: (identifier) @bound) (as_pattern_target (identifier) @bound) (named_expression name: (identifier) @bound)
-(function_definition name: (identifier) @bound) (class_definition name: (identifier) @bound)
-(attribute attribute: (identifier) @kept) (keyword_argument name: (identifier) @kept) (dotted_name (identifier) @kept)""",
+(function_definition name: (identifier) @bound) (class_definition name: (identifier) @bound)""",
     ),
     Language(
         "javascript",
@@ -236,8 +238,7 @@ _LANGUAGES = (
 (enhanced_for_statement name: (identifier) @bound) (inferred_parameters (identifier) @bound)
 (lambda_expression parameters: (identifier) @bound) (resource name: (identifier) @bound)
 (method_declaration name: (identifier) @bound) (constructor_declaration name: (identifier) @bound)
-(class_declaration name: (identifier) @bound) (field_access field: (identifier) @kept)
-(method_invocation object: (_) name: (identifier) @kept)""",
+(class_declaration name: (identifier) @bound)""",
     ),
     Language(
         "c",
@@ -295,7 +296,7 @@ _LANGUAGES = (
 (declaration_pattern name: (identifier) @bound) (declaration_expression name: (identifier) @bound)
 (lambda_expression parameters: (implicit_parameter) @bound) (method_declaration name: (identifier) @bound)
 (local_function_statement name: (identifier) @bound) (constructor_declaration name: (identifier) @bound)
-(class_declaration name: (identifier) @bound) (member_access_expression name: (identifier) @kept)""",
+(class_declaration name: (identifier) @bound)""",
         scopes="namespace_declaration file_scoped_namespace_declaration",
         identifiers="implicit_parameter",
     ),
@@ -306,8 +307,7 @@ _LANGUAGES = (
         "function_definition method_declaration",
         "class_declaration interface_declaration trait_declaration enum_declaration",
         """((variable_name) @bound (#not-eq? @bound "$this")) (function_definition name: (name) @bound)
-(method_declaration name: (name) @bound) (class_declaration name: (name) @bound)
-(member_access_expression name: (name) @kept) (member_call_expression name: (name) @kept)""",
+(method_declaration name: (name) @bound) (class_declaration name: (name) @bound)""",
         identifiers="name variable_name",
         function="language_php",
     ),
@@ -322,8 +322,7 @@ _LANGUAGES = (
 (splat_parameter name: (identifier) @bound) (hash_splat_parameter name: (identifier) @bound)
 (block_parameter name: (identifier) @bound) (assignment left: (identifier) @bound)
 (operator_assignment left: (identifier) @bound) (left_assignment_list (identifier) @bound)
-(for pattern: (identifier) @bound) (exception_variable (identifier) @bound) (method name: (identifier) @bound)
-(call receiver: (_) method: (identifier) @kept)""",
+(for pattern: (identifier) @bound) (exception_variable (identifier) @bound) (method name: (identifier) @bound)""",
         identifiers="constant instance_variable class_variable global_variable",
     ),
     Language(
@@ -333,8 +332,7 @@ _LANGUAGES = (
         "function_declaration secondary_constructor",
         "class_declaration object_declaration",
         """(parameter . (identifier) @bound) (class_parameter (identifier) @bound) (variable_declaration . (identifier) @bound)
-(function_declaration name: (identifier) @bound) (class_declaration name: (identifier) @bound)
-(navigation_expression (_) (identifier) @kept)""",
+(function_declaration name: (identifier) @bound) (class_declaration name: (identifier) @bound)""",
     ),
     Language(
         "swift",
@@ -343,8 +341,7 @@ _LANGUAGES = (
         "function_declaration init_declaration",
         "class_declaration protocol_declaration",
         """(parameter name: (simple_identifier) @bound) (lambda_parameter name: (simple_identifier) @bound)
-(pattern bound_identifier: (simple_identifier) @bound) (function_declaration name: (simple_identifier) @bound)
-(navigation_suffix (simple_identifier) @kept)""",
+(pattern bound_identifier: (simple_identifier) @bound) (function_declaration name: (simple_identifier) @bound)""",
     ),
     Language(
         "bash",
@@ -365,8 +362,7 @@ _LANGUAGES = (
         """(parameter name: (identifier) @bound) (class_parameter name: (identifier) @bound) (binding name: (identifier) @bound)
 (val_definition pattern: (identifier) @bound) (var_definition pattern: (identifier) @bound)
 (lambda_expression parameters: (identifier) @bound) (enumerator . (identifier) @bound)
-(function_definition name: (identifier) @bound) (class_definition name: (identifier) @bound)
-(field_expression field: (identifier) @kept)""",
+(function_definition name: (identifier) @bound) (class_definition name: (identifier) @bound)""",
     ),
     Language(
         "lua",
@@ -377,7 +373,7 @@ _LANGUAGES = (
         """(parameters name: (identifier) @bound) (variable_declaration (variable_list name: (identifier) @bound))
 (variable_declaration (assignment_statement (variable_list name: (identifier) @bound)))
 (for_generic_clause (variable_list name: (identifier) @bound)) (for_numeric_clause name: (identifier) @bound)
-(function_declaration name: (identifier) @bound) (dot_index_expression field: (identifier) @kept)""",
+(function_declaration name: (identifier) @bound)""",
     ),
 )
 

@@ -187,11 +187,11 @@ def read_trees(
     >>> print(bank[0])
     (S (VP (VB Go)))
     """
-    named = format
-    if len(files) == 2 and format is None and _is_format(files[1]):
-        files, named = files[:1], cast(str, files[1])
+    given, named = list(files), format
+    if len(given) == 2 and format is None and _is_format(given[1]):
+        named = cast(str, given.pop())
     document = read_document(
-        _listed_files(files), named, labels=False, exclude=exclude, max_nodes=max_nodes, max_depth=max_depth, **options
+        _listed_files(given), named, labels=False, exclude=exclude, max_nodes=max_nodes, max_depth=max_depth, **options
     )
     return bank_of(document, column)
 
