@@ -74,3 +74,15 @@ def test_scripts_cost_the_distance(a, b, d):
     script = tl.edit_script(a, b, d)
     assert script.cost == pytest.approx(definition(d)(a, b), abs=1e-9)
     assert replayed(script) == [node.label for node in b.nodes()]
+
+
+def test_operations_know_the_lines_of_source(tmp_path):
+    file = tmp_path / "two.py"
+    file.write_text("def f(x):\n    return x + 1\n\n\ndef g(x):\n    return x * 1\n")
+    bank = tl.read_code(file, identifiers="anonymous")
+    (change,) = tl.edit_script(bank[0:1], bank[1:2]).changes()
+    assert (change.kind, change.source_label, change.target_label) == ("rename", "Add", "Mult")
+    assert (change.source_place.line, change.target_place.line) == (2, 6)
+    assert change.source_place.file == str(file)
+    with pytest.raises(tl.TreeletError, match="bank of 2 trees"):
+        tl.edit_script(bank, bank[0])

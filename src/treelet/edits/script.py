@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, cast, overload
 
 from treelet import _core
-from treelet.checks import wrong
+from treelet.checks import plural, wrong
 from treelet.edits.distance import EditDistance, check_pair
 from treelet.errors import TreeError
 from treelet.formats.located import Located
+from treelet.formats.places import SourcePlace
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
 
@@ -32,7 +33,8 @@ class EditOperation:
     cost : float
         Cost of the operation; 0 for "keep".
     source_place, target_place : Place or None
-        Line and column of the node, if the trees know them, as those of `treelet.formats.python_trees`.
+        Line of the node, if the tree knows it: a tree of `treelet.formats.python_trees`, or a slice with one tree of
+        the bank that `treelet.read_code` returns.
     """
 
     kind: str
@@ -117,7 +119,9 @@ def edit_script(a: Any, b: Any, distance: EditDistance | None = None) -> EditScr
     Parameters
     ----------
     a, b : tree
-        `Tree` objects, bracketed strings, or any other form of a tree that a `Treebank` accepts.
+        `Tree` objects, bracketed strings, any other form of a tree that a `Treebank` accepts, or a
+        `Treebank` of one tree. A slice of `treelet.read_code`, such as ``bank[3:4]``, keeps the lines
+        of the nodes.
     distance : EditDistance, optional
         Costs of the operations. Default: ``EditDistance()``, which has unit costs.
 
@@ -165,17 +169,22 @@ def edit_script(a: Any, b: Any, distance: EditDistance | None = None) -> EditScr
 
 def _single(tree: Any, name: str) -> Treebank:
     """Return a bank of one tree."""
-    bank = Treebank([tree])
+    if isinstance(tree, Treebank) and len(tree) != 1:
+        raise TreeError(
+            f"edit_script compares two trees, but {name!r} is a bank of {plural(len(tree), 'tree')}. Pass one tree, such as bank[0:1]."
+        )
+    bank = tree if isinstance(tree, Treebank) else Treebank([tree])
     if bank.columns.roots[0] < 0:
         raise TreeError(f"The tree {name!r} is missing (None). edit_script needs two trees.")
     return bank
 
 
 def _places(item: Any, count: int) -> list[Any]:
-    """Return the places of the nodes of a `Located` tree in pre-order; None for other trees."""
-    if not isinstance(item, Located):
-        return [None] * count
-    return [node.place for node in item.nodes()]
+    """Return the places of the nodes in pre-order. None for trees without places."""
+    if isinstance(item, Located):
+        return [node.place for node in item.nodes()]
+    lines = item.places.node_lines(0) if isinstance(item, Treebank) and item.places is not None else None
+    return [None] * count if lines is None else [SourcePlace(item.places[0].file, line) for line in lines.tolist()]
 
 
 def _operations(
