@@ -124,6 +124,35 @@ def sampler() -> Callable[[], Any]:
     return lambda: made.sample(10**8, 0, 1000)
 
 
+def two_chains() -> tuple[tl.Treebank, tl.Treebank]:
+    """Chains of chains, which have many subproblems from both sides."""
+    comb = ["(A (A x) " * 3000 + "x" + ")" * 3000, "(B " * 3000 + "x" + " (B x))" * 3000]
+    columns, rows = tl.Treebank(comb[1:]).joined(tl.Treebank(comb[:1]))
+    return rows, columns
+
+
+def unit_costs() -> Any:
+    none, ids = np.zeros(0), np.zeros(0, np.int32)
+    return _core.EditCosts.of(1.0, 1.0, 1.0, none, none, ids, ids, np.zeros((0, 0)))
+
+
+def edit_rows() -> Callable[[], Any]:
+    rows, columns = two_chains()
+    made = _core.EditColumns(*columns.columns, unit_costs(), False)
+    return lambda: made.rows(*rows.columns, False, 0, 1, np.empty((1, 1)), False, np.inf, 0)
+
+
+def strings() -> Callable[[], Any]:
+    symbols, ends = np.arange(400_000, dtype=np.int32) % 97, np.array([400_000], np.int64)
+    return lambda: _core.string_distances(symbols, ends, symbols % 89, ends)
+
+
+def edit_mapping() -> Callable[[], Any]:
+    rows, columns = two_chains()
+    (store, roots), (_, others) = rows.columns, columns.columns
+    return lambda: _core.edit_mapping(store, int(roots[0]), int(others[0]), unit_costs())
+
+
 LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     **{
         f"{name}.rows": lambda kernel=kernel, make=make: rows(kernel, make)
@@ -141,6 +170,9 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "Sampler.sample": sampler,
     "TreeSketch.rows": sketch,
     "HashedFragments.rows": hashed,
+    "EditColumns.rows": edit_rows,
+    "edit_mapping": edit_mapping,
+    "string_distances": strings,
 }  # type: ignore[misc]
 """Calls that can take longer than the size of their input suggests. Each is started and interrupted."""
 
@@ -163,6 +195,9 @@ LINEAR = {
     "Sampler.__init__ of": "rules",
     "Similar.__init__ of": "entries",
     "Grammar.__init__ __len__": "nothing",
+    "EditCosts.__init__ of integral": "labels and pairs of labels",
+    "EditColumns.__init__ counts": "nodes of the columns; polled",
+    "tree_sizes": "distinct subtrees of each tree",
     "Stop.__init__ set": "nothing",
     "Mask.__init__": "nothing",
     "InputError": "nothing",

@@ -15,12 +15,14 @@ from treelet import _core
 from treelet.checks import wrong
 from treelet.edits.costs import Costs, CostTable, Rename, check_costs, check_rename
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
-from treelet.memory import check_memory
+from treelet.memory import SMALL, check_memory
 from treelet.shown import Tabled
 from treelet.structures.treebank import Treebank
 
 CELL = 16
 """Bytes per pair of nodes of two trees: two tables of float64. Integer costs need half of that."""
+NODE = 128
+"""Bytes per node of two trees."""
 
 
 class EditEvaluator(Evaluator):
@@ -30,12 +32,7 @@ class EditEvaluator(Evaluator):
         self.kernel, self.rows, self.columns, self.kept = measure, rows, columns, kept
         self.n_rows, self.n_columns = len(rows), len(columns)
         self._native, self._making = None, Lock()
-        rows_size, columns_size = (max(tree_sizes(bank)[0], default=0.0) for bank in (rows, columns))
-        check_memory(
-            int(min(CELL * rows_size * columns_size, 2.0**62)),
-            f"the edit distance of a tree with {rows_size:,.0f} nodes and a tree with {columns_size:,.0f} nodes",
-            "compare smaller trees",
-        )
+        check_sizes(rows, columns)
 
     def native(self) -> Any:
         """Return the columns as the native core needs them. The first call prepares them."""
@@ -74,6 +71,12 @@ class EditMeasure(Tabled, Pairwise):
         """The distance that defines the values."""
 
     @property
+    def is_symmetric(self) -> bool:
+        self.validate()
+        costs = self.edit_distance
+        return costs.insert == costs.delete and not callable(costs.rename)
+
+    @property
     def searches(self) -> bool:
         """Whether only some values are wanted; see `for_search`."""
         return self._threshold is not None or self._best is not None
@@ -108,7 +111,7 @@ class EditMeasure(Tabled, Pairwise):
         largest = max(tree_sizes(bank)[0], default=0.0)
         labels = len(bank.columns.store.labels)
         index = 256 * len(bank) + 16 * bank.weights().entries + self.edit_distance._costs().table_bytes(labels)
-        return Needs(index, int(min(CELL * largest**2 + 128 * largest, 2.0**62)))
+        return Needs(index, int(min(CELL * largest**2 + NODE * largest, 2.0**62)))
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         """Estimate the number of subproblems of the dynamic program per row."""
@@ -135,6 +138,38 @@ def tree_sizes(bank: Treebank) -> tuple[Vector, Vector, Vector]:
     return nodes, left, right
 
 
+def check_sizes(rows: Treebank, columns: Treebank) -> None:
+    """Raise `NotEnoughMemoryError` if two different trees, one from each bank, are too large for their table.
+
+    The banks share a store, or the store of the rows extends the store of the columns. Equal trees need no table.
+    """
+    if table_bytes(*(max(tree_sizes(bank)[0], default=0.0) for bank in (rows, columns))) <= SMALL:
+        return
+    largest = []
+    for bank in (rows, columns):
+        roots, first = np.unique(bank.columns.roots, return_index=True)
+        sizes = tree_sizes(bank)[0][first]
+        largest.append([(float(sizes[at]), int(roots[at])) for at in np.argsort(sizes)[-2:]])
+    pairs = [(size, other_size) for size, root in largest[0] for other_size, other in largest[1] if root != other]
+    if pairs:
+        pair = max(pairs, key=lambda sizes: table_bytes(*sizes))
+        check_pair_memory("distance", pair, table_bytes(*pair))
+
+
+def table_bytes(size: float, other_size: float) -> float:
+    """Return the memory for the distance of two trees with these numbers of nodes."""
+    return CELL * size * other_size + NODE * (size + other_size)
+
+
+def check_pair_memory(result: str, sizes: tuple[float, float], needed: float) -> None:
+    """Raise `NotEnoughMemoryError` if the edit distance or edit script of two trees needs too much memory."""
+    check_memory(
+        int(min(needed, 2.0**62)),
+        f"the edit {result} of a tree with {sizes[0]:,.0f} nodes and a tree with {sizes[1]:,.0f} nodes",
+        "compare smaller trees",
+    )
+
+
 class EditDistance(EditMeasure):
     r"""Tree edit distance: the least cost of operations that turn one ordered tree into another.
 
@@ -145,10 +180,10 @@ class EditDistance(EditMeasure):
     Parameters
     ----------
     insert, delete : float or mapping from labels to floats, default 1.0
-        Cost of inserting or deleting a node, in [0, inf). Labels that a mapping does not contain
+        Cost of inserting or deleting a node, in [0, 1e100]. Labels that a mapping does not contain
         cost 1.
     rename : float, callable or word vectors, default 1.0
-        Cost of renaming a node, in [0, inf). A callable takes two labels and returns the cost; it
+        Cost of renaming a node, in [0, 1e100]. A callable takes two labels and returns the cost; it
         is called once per pair of different labels. Word vectors, in any form that `Smoothed`
         accepts, make similar words cheap: the cost is 1 minus the cosine of their vectors, from 0
         to 1. Renaming a label to itself always costs 0.
@@ -170,10 +205,15 @@ class EditDistance(EditMeasure):
     The distance is a metric if `insert` and `delete` are the same, all costs are positive, and
     `rename` is itself a metric on labels. Unit costs are an example. Other costs are allowed: the
     value is still the minimum above, but it may be asymmetric, may be 0 for different trees, or may
-    violate the triangle inequality. A rename that costs more than a deletion and an insertion is
+    violate the triangle inequality. If `insert` and `delete` differ, or if `rename` is a callable,
+    both ``d(a, b)`` and ``d(b, a)`` are computed, and a matrix takes twice the time. A rename that costs more than a deletion and an insertion is
     never used.
 
     A missing tree (None) counts as a tree without nodes.
+
+    The distance is computed as the cost of deleting one tree and inserting the other, minus the
+    largest saving. Its rounding error is therefore about 1e-15 of that cost. To avoid an operation,
+    give it a moderately large cost, such as 1000, and not 1e15.
 
     The dynamic program runs from the left or from the right, whichever has fewer subproblems. In
     practice this is close to the optimal strategy of Pawlik & Augsten (2016). Time and memory grow
@@ -217,8 +257,10 @@ class EditDistance(EditMeasure):
     def similarity(self) -> EditSimilarity:
         """Return the similarity 1 − distance / max(size of a, size of b), which is called like a kernel.
 
-        With unit costs it lies in [0, 1] and is 1 for equal trees. The size of a tree is the number
-        of its nodes, including words.
+        The similarity is 1 for equal trees. The size of a tree is the number of its nodes,
+        including words. With unit costs, trees with few nodes in common have a similarity near 0.
+        The similarity is negative, but more than −1, if even the shapes of two trees differ so much
+        that few of their nodes can be mapped, as for a deep and a wide tree.
 
         Examples
         --------
@@ -258,7 +300,7 @@ class EditSimilarity(EditMeasure):
     Parameters
     ----------
     distance : EditDistance
-        Distance that defines the similarity. With unit costs the similarity lies in [0, 1].
+        Distance that defines the similarity. With unit costs, the similarity lies in (−1, 1].
 
     Notes
     -----
