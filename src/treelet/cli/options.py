@@ -77,7 +77,7 @@ MeasureOption = Annotated[
         metavar="NAME",
         callback=_measure,
         autocompletion=among(*MEASURES),
-        help="How to compare two trees. kernel: by shared fragments. edit-distance: by the least number of nodes to insert, delete or rename. edit: by the edit similarity, which is 1 - distance / number of nodes of the larger tree. Options of the kernel apply to kernel only.",
+        help="How to compare two trees: kernel (shared fragments), edit (edit similarity) or edit-distance. The edit distance is the least number of nodes to insert, delete or rename. The edit similarity is 1 - distance / number of nodes of the larger tree. Options of the kernel apply to kernel only.",
     ),
 ]
 KernelOption = Annotated[

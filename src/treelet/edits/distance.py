@@ -259,8 +259,8 @@ class EditDistance(EditMeasure):
 
         The similarity is 1 for equal trees. The size of a tree is the number of its nodes,
         including words. With unit costs, trees with few nodes in common have a similarity near 0.
-        The similarity is negative, but more than −1, if even the shapes of two trees differ so much
-        that few of their nodes can be mapped, as for a deep and a wide tree.
+        The similarity is negative, but more than −1, if few nodes of two trees can be mapped
+        because their shapes differ, as for a deep and a wide tree.
 
         Examples
         --------

@@ -437,7 +437,8 @@ class Pairwise(ABC):
         - tagging: equal tags;
         - locality: windows with the same middle;
         - subsequences: positions;
-        - vectors: features.
+        - vectors: features;
+        - edit distance: nodes, once per step of the dynamic program.
 
         Matching pairs of children are added, and a depth limit multiplies the number by its levels.
         Many pairs take almost no time, because their value is constant. The number of pairs per
