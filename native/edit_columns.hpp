@@ -60,9 +60,10 @@ class EditColumns {
     // columns, or grown from it.
     template <class Gains> class Rows {
       public:
-        Rows(const EditColumns &columns, const Store &store, const EditSearch &search, void (*check)())
-            : all_(columns), store_(store), costs_(*columns.costs_), search_(search), pulse_(check), sizer_(store), labels_(store) {
-        }
+        // Tables of more than `memory` bytes are refused.
+        Rows(const EditColumns &columns, const Store &store, const EditSearch &search, double memory, void (*check)())
+            : all_(columns), store_(store), costs_(*columns.costs_), search_(search), memory_(memory), pulse_(check), sizer_(store),
+              labels_(store) {}
 
         void row(Id root, std::size_t last, double *out) {
             root_ = root, size_ = sizer_(root);
@@ -119,11 +120,15 @@ class EditColumns {
                 const double bound = search_.value(overlap_bound(column, sums_[k]), larger(column));
                 candidates_.push_back({sign * bound, column});
             }
-            std::sort(candidates_.begin(), candidates_.end());
+            const auto worse = std::greater<>(); // the heap has the smallest bound on top
+            std::make_heap(candidates_.begin(), candidates_.end(), worse);
             counts.size += static_cast<std::int64_t>(candidates_.size());
             std::vector<double> best; // a heap with the worst of the best on top
             const auto most = static_cast<std::size_t>(search_.best);
-            for (const auto &[bound, column] : candidates_) {
+            while (!candidates_.empty()) {
+                std::pop_heap(candidates_.begin(), candidates_.end(), worse);
+                const auto [bound, column] = candidates_.back();
+                candidates_.pop_back();
                 double least = search_.threshold;
                 if (best.size() == most) least = sign * std::min(best.front(), sign * least);
                 const double limit = std::isfinite(least) ? limit_of(column, least) : unlimited();
@@ -142,6 +147,7 @@ class EditColumns {
         double gap_bound(Id column) const { return costs_.least_gap * std::fabs(size_.nodes - all_.sizes_[column].nodes); }
         double overlap_bound(Id column, float overlap) const {
             const double smaller = std::min(size_.nodes, all_.sizes_[column].nodes);
+            if (larger(column) >= 0x1p24) return gap_bound(column); // a float does not count further
             return gap_bound(column) + costs_.least_change * std::max(0.0, smaller - static_cast<double>(overlap));
         }
         void overlaps(Id first, Id after) {
@@ -185,6 +191,7 @@ class EditColumns {
             const Id other = all_.roots_[j];
             if (root_ == other) return 0;
             const TreeSize &size = all_.sizes_[j];
+            if (EditTable<Gains>::bytes(size_.nodes, size.nodes) > memory_) throw TooMuchMemory(too_large(size_.nodes, size.nodes));
             const bool mirrored = size_.right * size.right < size_.left * size.left;
             build(tree_[mirrored], built_[mirrored], root_, size_, mirrored);
             other_.build(store_, other, static_cast<std::size_t>(size.nodes), mirrored);
@@ -200,6 +207,11 @@ class EditColumns {
             return std::max(0.0, apart - static_cast<double>(table_.total()));
         }
 
+        static std::string too_large(double rows, double columns) {
+            const auto count = [](double nodes) { return std::to_string(static_cast<std::int64_t>(std::min(nodes, 9e18))); };
+            return "The edit distance of a tree with " + count(rows) + " nodes and a tree with " + count(columns) +
+                   " nodes needs more memory than is free. Compare smaller trees.";
+        }
         void build(FlatTree &tree, bool &built, Id root, const TreeSize &size, bool mirrored) {
             if (!built) tree.build(store_, root, static_cast<std::size_t>(size.nodes), mirrored);
             built = true;
@@ -214,6 +226,7 @@ class EditColumns {
         const Store &store_;
         const EditCosts &costs_;
         const EditSearch search_;
+        const double memory_;
         Pulse pulse_;
         TreeSizer sizer_;
         LabelCounts labels_;

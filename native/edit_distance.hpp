@@ -11,6 +11,15 @@
 
 namespace treelet {
 
+// The larger number, without a branch: which one it is cannot be predicted.
+template <class Num> Num larger(Num p, Num q) {
+#if defined(__GNUC__) && !defined(__clang__)
+    return __builtin_expect_with_probability(p > q, 1, 0.5) ? p : q;
+#else
+    return p > q ? p : q;
+#endif
+}
+
 // Gains of two nodes if all costs are integers that do not depend on labels.
 struct EqualGains {
     using Num = std::int32_t;
@@ -236,17 +245,17 @@ template <class Gains> class EditTable {
             if (a.start[i] != low_x) {
                 const Num *before = forest(static_cast<std::size_t>(a.start[i] - low_x));
                 for (Id j = from; j <= to; ++j) {
-                    left = std::max(std::max(left, up[j + 1]), before[start[j]] + known[j]);
+                    left =
+                        larger(left, larger<Num>(up[j + 1], before[start[j]] + known[j])); // `left` last: it is the longest chain
                     row[j + 1] = left;
                 }
             } else {
                 const auto gain = gains.row(a, b, i);
                 for (Id j = from; j <= to; ++j) {
-                    left = std::max(left, up[j + 1]);
                     if (start[j] == low_y)
-                        known[j] = left = std::max<Num>(left, up[j] + gain[j]);
+                        known[j] = left = larger(left, larger<Num>(up[j + 1], up[j] + gain[j]));
                     else
-                        left = std::max(left, known[j]);
+                        left = larger(left, larger(up[j + 1], known[j]));
                     row[j + 1] = left;
                 }
             }

@@ -28,7 +28,8 @@ PAIR = ["(a b)", "(c d)"]
 
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treelet.memory.available", lambda: 1 << 30)
+    for name in ("treelet.memory.available", "treelet.edits.distance.available"):
+        monkeypatch.setattr(name, lambda: 1 << 30)
 
 
 def chain(label: str) -> tl.Treebank:
@@ -112,12 +113,12 @@ def test_large_trees_are_refused_before_the_work(make: Callable[[str], tl.Treeba
     for work in (
         lambda: d(one, other),
         lambda: d.similarity()(one + other),
-        lambda: tl.nearest(d, other, one, k=1),
+        lambda: tl.edit_script(one[0], other[0]),
     ):
         with pytest.raises(NotEnoughMemoryError, match=messages.too_large(n, n)):
             work()
-    with pytest.raises(NotEnoughMemoryError, match=messages.too_large(n, n, "script")):
-        tl.edit_script(one[0], other[0])
+    with pytest.raises(NotEnoughMemoryError, match=messages.too_large_in_a_search(n, n)):
+        tl.nearest(d, other, one, k=1)
     for limit in (10**9, "1GiB", {"pairs": 10**9}):
         with pytest.raises(CostError, match="Use fewer or smaller examples"):
             d(one, other, limit=limit)
@@ -137,7 +138,7 @@ def test_more_nodes_than_memory_because_subtrees_are_shared() -> None:
         with pytest.raises(NotEnoughMemoryError, match=messages.too_large(n, size)):
             d(huge, [other])
     for other, size in ((tl.Tree("a"), 1), (tree, n)):
-        with pytest.raises(NotEnoughMemoryError, match=messages.too_large(n, size, "script")):
+        with pytest.raises(NotEnoughMemoryError, match=messages.too_large(n, size)):
             tl.edit_script(tree, other)
 
 

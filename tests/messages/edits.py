@@ -20,9 +20,17 @@ def rename_returned(got: str) -> str:
     return rf"rename\('a', 'b'\) must return a number in \[0, 1e\+100\]\. Got {got} instead\."
 
 
-def too_large(first: int, second: int, result: str = "distance") -> str:
-    """The table of two trees with so many nodes does not fit the memory."""
+def too_large(first: int, second: int) -> str:
+    """The tables of two trees with so many nodes do not fit the memory."""
     return (
-        f"The edit {result} of a tree with {first:,} nodes and a tree with {second:,} nodes needs about .* of memory, "
+        f"The edit distance of a tree with {first:,} nodes and a tree with {second:,} nodes needs about .* of memory, "
         r"but only 1\.0 GiB are free\. Compare smaller trees\."
+    )
+
+
+def too_large_in_a_search(first: int, second: int) -> str:
+    """A search has found two trees that it must compare, and that need too much memory."""
+    return (
+        f"The edit distance of a tree with {first} nodes and a tree with {second} nodes needs more memory than is free. "
+        r"Compare smaller trees\."
     )

@@ -142,15 +142,16 @@ def edit_rows() -> Callable[[], Any]:
     return lambda: made.rows(*rows.columns, False, 0, 1, np.empty((1, 1)), False, np.inf, 0)
 
 
-def strings() -> Callable[[], Any]:
-    symbols, ends = np.arange(400_000, dtype=np.int32) % 97, np.array([400_000], np.int64)
-    return lambda: _core.string_distances(symbols, ends, symbols % 89, ends)
-
-
 def edit_mapping() -> Callable[[], Any]:
     rows, columns = two_chains()
     (store, roots), (_, others) = rows.columns, columns.columns
     return lambda: _core.edit_mapping(store, int(roots[0]), int(others[0]), unit_costs())
+
+
+def strings(length: int, number: int) -> Callable[[], Any]:
+    rng = np.random.default_rng(0)
+    a, b = ([rng.integers(4, size=length, dtype=np.int32).tobytes() for _ in range(number)] for _ in range(2))
+    return lambda: _core.string_distances(a, b)
 
 
 LONG: dict[str, Callable[[], Callable[[], Any]]] = {
@@ -172,7 +173,8 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "HashedFragments.rows": hashed,
     "EditColumns.rows": edit_rows,
     "edit_mapping": edit_mapping,
-    "string_distances": strings,
+    "string_distances": lambda: strings(500_000, 1),
+    "string_distances, many short": lambda: strings(8, 20_000),
 }  # type: ignore[misc]
 """Calls that can take longer than the size of their input suggests. Each is started and interrupted."""
 

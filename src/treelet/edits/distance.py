@@ -15,14 +15,12 @@ from treelet import _core
 from treelet.checks import wrong
 from treelet.edits.costs import Costs, CostTable, Rename, check_costs, check_rename
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
-from treelet.memory import SMALL, check_memory
+from treelet.memory import available, check_memory
 from treelet.shown import Tabled
 from treelet.structures.treebank import Treebank
 
-CELL = 16
-"""Bytes per pair of nodes of two trees: two tables of float64. Integer costs need half of that."""
 NODE = 128
-"""Bytes per node of two trees."""
+"""Bytes per node of two trees, besides those per pair of nodes."""
 
 
 class EditEvaluator(Evaluator):
@@ -32,7 +30,8 @@ class EditEvaluator(Evaluator):
         self.kernel, self.rows, self.columns, self.kept = measure, rows, columns, kept
         self.n_rows, self.n_columns = len(rows), len(columns)
         self._native, self._making = None, Lock()
-        check_sizes(rows, columns)
+        if not measure.searches:  # a search compares few pairs, so it checks each of them
+            check_pair(rows, columns, measure.edit_distance._costs().cell)
 
     def native(self) -> Any:
         """Return the columns as the native core needs them. The first call prepares them."""
@@ -56,7 +55,19 @@ class EditEvaluator(Evaluator):
         worst = math.inf if measure.is_distance else -math.inf
         threshold = worst if measure._threshold is None else float(measure._threshold)
         similarity, best = not measure.is_distance, measure._best or 0
-        self.native().rows(store, roots, halves, begin, end, out, similarity, threshold, best)
+        self.native().rows(store, roots, halves, begin, end, out, similarity, threshold, best, available())
+
+
+def check_sizes(first: float, second: float, cell: int = 16, node: int = NODE) -> None:
+    """Raise `NotEnoughMemoryError` if two trees with so many nodes are too large to compare.
+
+    `cell` is the number of bytes per pair of nodes, and `node` the number of bytes per node.
+    """
+    check_memory(
+        int(min(cell * first * second + node * (first + second), 2.0**62)),
+        f"the edit distance of a tree with {first:,.0f} nodes and a tree with {second:,.0f} nodes",
+        "compare smaller trees",
+    )
 
 
 class EditMeasure(Tabled, Pairwise):
@@ -110,8 +121,9 @@ class EditMeasure(Tabled, Pairwise):
         bank = self.coerce(X)
         largest = max(tree_sizes(bank)[0], default=0.0)
         labels = len(bank.columns.store.labels)
-        index = 256 * len(bank) + 16 * bank.weights().entries + self.edit_distance._costs().table_bytes(labels)
-        return Needs(index, int(min(CELL * largest**2 + NODE * largest, 2.0**62)))
+        costs = self.edit_distance._costs()
+        index = 256 * len(bank) + 16 * bank.weights().entries + costs.table_bytes(labels)
+        return Needs(index, int(min(costs.cell * largest**2 + NODE * largest, 2.0**62)))
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         """Estimate the number of subproblems of the dynamic program per row."""
@@ -138,36 +150,20 @@ def tree_sizes(bank: Treebank) -> tuple[Vector, Vector, Vector]:
     return nodes, left, right
 
 
-def check_sizes(rows: Treebank, columns: Treebank) -> None:
-    """Raise `NotEnoughMemoryError` if two different trees, one from each bank, are too large for their table.
+def check_pair(rows: Treebank, columns: Treebank, cell: int) -> None:
+    """Raise `NotEnoughMemoryError` if the largest pair of different trees needs too much memory.
 
-    The banks share a store, or the store of the rows extends the store of the columns. Equal trees need no table.
+    Both banks share a store, or the store of the rows extends the store of the columns. Equal trees need no memory.
+    `cell` is the number of bytes per pair of nodes.
     """
-    if table_bytes(*(max(tree_sizes(bank)[0], default=0.0) for bank in (rows, columns))) <= SMALL:
-        return
     largest = []
     for bank in (rows, columns):
         roots, first = np.unique(bank.columns.roots, return_index=True)
         sizes = tree_sizes(bank)[0][first]
-        largest.append([(float(sizes[at]), int(roots[at])) for at in np.argsort(sizes)[-2:]])
-    pairs = [(size, other_size) for size, root in largest[0] for other_size, other in largest[1] if root != other]
-    if pairs:
-        pair = max(pairs, key=lambda sizes: table_bytes(*sizes))
-        check_pair_memory("distance", pair, table_bytes(*pair))
-
-
-def table_bytes(size: float, other_size: float) -> float:
-    """Return the memory for the distance of two trees with these numbers of nodes."""
-    return CELL * size * other_size + NODE * (size + other_size)
-
-
-def check_pair_memory(result: str, sizes: tuple[float, float], needed: float) -> None:
-    """Raise `NotEnoughMemoryError` if the edit distance or edit script of two trees needs too much memory."""
-    check_memory(
-        int(min(needed, 2.0**62)),
-        f"the edit {result} of a tree with {sizes[0]:,.0f} nodes and a tree with {sizes[1]:,.0f} nodes",
-        "compare smaller trees",
-    )
+        largest.append([(sizes[place], roots[place]) for place in np.argsort(-sizes)[:2]])
+    pairs = [(a, b) for a, root in largest[0] for b, other in largest[1] if root != other]
+    first, second = max(pairs, key=lambda pair: pair[0] * pair[1], default=(0.0, 0.0))
+    check_sizes(first, second, cell)
 
 
 class EditDistance(EditMeasure):
@@ -206,8 +202,8 @@ class EditDistance(EditMeasure):
     `rename` is itself a metric on labels. Unit costs are an example. Other costs are allowed: the
     value is still the minimum above, but it may be asymmetric, may be 0 for different trees, or may
     violate the triangle inequality. If `insert` and `delete` differ, or if `rename` is a callable,
-    both ``d(a, b)`` and ``d(b, a)`` are computed, and a matrix takes twice the time. A rename that costs more than a deletion and an insertion is
-    never used.
+    both ``d(a, b)`` and ``d(b, a)`` are computed, and a matrix takes twice the time. A rename that
+    costs more than a deletion and an insertion is never used.
 
     A missing tree (None) counts as a tree without nodes.
 
@@ -257,10 +253,9 @@ class EditDistance(EditMeasure):
     def similarity(self) -> EditSimilarity:
         """Return the similarity 1 − distance / max(size of a, size of b), which is called like a kernel.
 
-        The similarity is 1 for equal trees. The size of a tree is the number of its nodes,
-        including words. With unit costs, trees with few nodes in common have a similarity near 0.
-        The similarity is negative, but more than −1, if few nodes of two trees can be mapped
-        because their shapes differ, as for a deep and a wide tree.
+        With unit costs the similarity is at most 1, and 1 only for equal trees. It is negative for
+        trees with so different shapes that few nodes can be mapped. The size of a tree is the
+        number of its nodes, including words.
 
         Examples
         --------
@@ -304,9 +299,13 @@ class EditSimilarity(EditMeasure):
 
     Notes
     -----
-    Large values mean that two trees are similar, as for a kernel. The similarity is not a kernel:
-    its matrix need not be positive semi-definite, so it cannot be added, multiplied or used in a
-    support vector machine. Two missing trees have similarity 1.
+    Large values mean that two trees are similar, as for a kernel. With unit costs, a value of 0.8
+    means that at most a fifth as many operations as nodes turn one tree into the other. Values
+    below 0 are possible, because a tree of the same size and another shape may need more operations
+    than it has nodes: the chain ``(a (b (c d)))`` and the star ``(r x y z)`` have distance 6.
+
+    The similarity is not a kernel: its matrix need not be positive semi-definite, so it cannot be
+    added, multiplied or used in a support vector machine. Two missing trees have similarity 1.
     """
 
     _attributes: ClassVar[dict[str, str]] = {"distance": "edit_distance"}

@@ -9,7 +9,7 @@ from typing import Any, cast, overload
 
 from treelet import _core
 from treelet.checks import wrong
-from treelet.edits.distance import EditDistance, check_pair_memory, table_bytes, tree_sizes
+from treelet.edits.distance import EditDistance, check_sizes, tree_sizes
 from treelet.errors import TreeError
 from treelet.formats.located import Located
 from treelet.structures.tree import Tree
@@ -155,12 +155,13 @@ def edit_script(a: Any, b: Any, distance: EditDistance | None = None) -> EditScr
     pair = [_single(tree, name) for tree, name in ((a, "a"), (b, "b"))]
     columns, rows = pair[1].joined(pair[0])
     chosen.validate()
-    sizes = (float(tree_sizes(rows)[0][0]), float(tree_sizes(columns)[0][0]))
+    size, other_size = (float(tree_sizes(bank)[0][0]) for bank in (rows, columns))
     (store, (root,)), (_, (other,)) = rows.columns, columns.columns
-    check_pair_memory("script", sizes, OPERATION * sum(sizes) + (0 if root == other else table_bytes(*sizes)))
     if root == other:
-        mapping = {position: position for position in range(int(sizes[0]))}
+        check_sizes(size, other_size, 0, OPERATION)
+        mapping = {position: position for position in range(int(size))}
     else:
+        check_sizes(size, other_size, chosen._costs().cell, OPERATION)
         mapped = _core.edit_mapping(store, int(root), int(other), chosen._costs().native(rows, columns))
         mapping = dict(zip(*(positions.tolist() for positions in mapped), strict=True))
     trees = [cast("Tree", bank[0]) for bank in pair]
