@@ -162,8 +162,8 @@ def check_pair(rows: Treebank, columns: Treebank, cell: int) -> None:
         sizes = tree_sizes(bank)[0][first]
         largest.append([(sizes[place], roots[place]) for place in np.argsort(-sizes)[:2]])
     pairs = [(a, b) for a, root in largest[0] for b, other in largest[1] if root != other]
-    size, other_size = max(pairs, key=lambda pair: pair[0] * pair[1], default=(0.0, 0.0))
-    check_sizes(size, other_size, cell)
+    first_size, second_size = max(pairs, key=lambda pair: pair[0] * pair[1], default=(0.0, 0.0))
+    check_sizes(first_size, second_size, cell)
 
 
 class EditDistance(EditMeasure):
