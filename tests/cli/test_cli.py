@@ -52,6 +52,8 @@ def bank(tmp_path: Path) -> Path:
             tl.PartialTree(lam=0.5, mu=0.3, leaves=False).normalized(),
         ),
         (["--normalize", "--jobs", "2", "--memory", "1MiB"], tl.SubsetTree(lam=0.4).normalized()),
+        (["--measure", "edit"], tl.EditDistance().similarity()),
+        (["--measure", "edit-distance", "--jobs", "2"], tl.EditDistance()),
     ],
 )
 def test_gram_writes_what_the_kernel_gives(bank: Path, options: list[str], kernel: tl.kernels.Kernel) -> None:
@@ -95,7 +97,10 @@ def test_gram_json(bank: Path) -> None:
     assert summary["shape"] == [3, 3]
     assert summary["rows"] == tl.Treebank(TREES).stats()
     assert summary["output"] == str(output)
+    assert (summary["measure"], summary["kernel"]) == ("kernel", "SubsetTree(lam=0.4).normalized()")
     assert result.stderr == ""
+    edited = json.loads(succeed("gram", bank, "-o", output, "--measure", "edit", "--json").stdout)
+    assert (edited["measure"], edited["kernel"]) == ("edit", None)
 
 
 @pytest.mark.usefixtures("impatient")

@@ -55,6 +55,17 @@ SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
 ONE_STANDARD_INPUT = "BANK and --query are both standard input (-)."
 
 
+NO_NEIGHBOR = "no neighbor meets the threshold"
+
+
+def kernel_only(measure: str, *options: str) -> str:
+    """Options of the kernel were passed with another measure: the whole line."""
+    *most, last = options
+    verb, these = ("apply", "these options") if most else ("applies", "this option")
+    names = f"{', '.join(most)} and {last}" if most else last
+    return error(f"{names} {verb} to --measure kernel only. Remove {these}, or remove --measure {measure}.\n")
+
+
 def option_must_be(option: str, values: str) -> str:
     return f"{option} must be {values}"
 

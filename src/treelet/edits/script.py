@@ -9,12 +9,15 @@ from typing import Any, cast, overload
 
 from treelet import _core
 from treelet.checks import plural, wrong
-from treelet.edits.distance import EditDistance, check_pair
+from treelet.edits.distance import EditDistance, check_sizes, tree_sizes
 from treelet.errors import TreeError
 from treelet.formats.located import Located
 from treelet.formats.places import SourcePlace
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
+
+OPERATION = 400
+"""Bytes per node for an operation and the labels of the node."""
 
 
 @dataclass(frozen=True)
@@ -155,14 +158,19 @@ def edit_script(a: Any, b: Any, distance: EditDistance | None = None) -> EditScr
         raise wrong("distance", "an EditDistance", distance, of="edit_script", optional=True)
     pair = [_single(tree, name) for tree, name in ((a, "a"), (b, "b"))]
     columns, rows = pair[1].joined(pair[0])
-    check_pair(rows, columns, chosen._costs().cell)
-    costs = chosen._costs().native(rows, columns)
-    (store, roots), (_, others) = rows.columns, columns.columns
-    mapped = _core.edit_mapping(store, int(roots[0]), int(others[0]), costs)
+    chosen.validate()
+    size, other_size = (float(tree_sizes(bank)[0][0]) for bank in (rows, columns))
+    (store, (root,)), (_, (other,)) = rows.columns, columns.columns
+    if root == other:
+        check_sizes(size, other_size, 0, OPERATION)
+        mapping = {position: position for position in range(int(size))}
+    else:
+        check_sizes(size, other_size, chosen._costs().cell, OPERATION)
+        mapped = _core.edit_mapping(store, int(root), int(other), chosen._costs().native(rows, columns))
+        mapping = dict(zip(*(positions.tolist() for positions in mapped), strict=True))
     trees = [cast("Tree", bank[0]) for bank in pair]
     labels = [[node.label for node in tree.nodes()] for tree in trees]
     places = [_places(item, len(own)) for item, own in zip((a, b), labels, strict=True)]
-    mapping = dict(zip(*(positions.tolist() for positions in mapped), strict=True))
     operations = _operations(labels, places, mapping, chosen)
     return EditScript(trees[0], trees[1], operations, math.fsum(operation.cost for operation in operations))
 
