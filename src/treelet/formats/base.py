@@ -120,6 +120,9 @@ class Format:
         Function from a `Source`, a number of examples and the options of `read` to an iterator of
         documents with that many examples each. It allows `read_blocks` to read files larger than
         memory.
+    located : callable, optional
+        Function from a `Source` and the options of `read` to a list of `Located` trees, whose nodes
+        know their line and column.
     """
 
     name: str
@@ -130,6 +133,7 @@ class Format:
     looks: Callable[[bytes], str | None] | None = None
     holds: tuple[str, ...] = PARTS
     blocks: Callable[..., Iterator[Document]] | None = None  # (source: Source, size: int | None, **options)
+    located: Callable[..., list[Any]] | None = None  # (source: Source, **options)
 
     def options(self) -> dict[str, inspect.Parameter]:
         """Return the options of `read` by name."""
@@ -337,6 +341,24 @@ def read_document(
         if expect_labels and _wants_labels(labels, reader_options) and _is_unlabeled(document):
             _warn_unlabeled(source.name, chosen, document)
     return _named(document, chosen)
+
+
+def read_located(
+    file: PathLike | IO[bytes] | IO[str],
+    format: str | None = None,
+    *,
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+    **options: Any,
+) -> list[Any] | None:
+    """Read source code or markup as `Located` trees. Return None, without opening the file, if the format has no places.
+
+    The parameters are those of `read_document`, but the format is not detected from the content.
+    """
+    if find_format(format, file).located is None:
+        return None
+    with _opened(file, format, encoding, on_error, False, options) as (source, chosen, reader_options):
+        return None if chosen.located is None else chosen.located(source, **reader_options)
 
 
 def read_blocks(
