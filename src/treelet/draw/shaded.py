@@ -44,7 +44,11 @@ class ShadedPicture(Picture):
             label, begin, end = graph.nodes[number]
             if node_shade := waiting[label, begin, end].pop(0):
                 self.shades[number] = node_shade
-        room = {number: width_of(shade.text, SMALL) + 6 for number, shade in self.shades.items() if shade.text}
+        room = {
+            number: width_of(shade.text, SMALL) + (14 if shade.mark else 6)
+            for number, shade in self.shades.items()
+            if shade.text
+        }
         super().__init__(graph, caption, room, open_leaves(tree, graph))
 
     def _node(self, node: int) -> list[str]:
