@@ -155,6 +155,8 @@ bench: setup
 	$(BIN)/python -m benchmarks.sketch
 	$(BIN)/python -m benchmarks.fragment_features
 	$(BIN)/python -m benchmarks.diff
+	@$(BIN)/python -m pip install -q --group peers
+	$(BIN)/python -m benchmarks.teds
 
 # Test the explorer and models under load, ten minutes each. This is not part of bench, which needs idle cores.
 load: setup

@@ -68,7 +68,7 @@ class SharedEditColumns {
         : store_(std::move(store)), searched_(searched), columns_(make(*store_, roots, std::move(costs), searched)) {}
 
     void rows(const Store &store, IdArray roots, bool halves, std::size_t begin, std::size_t end, Matrix out, bool similarity,
-              double threshold, std::int64_t best) {
+              double threshold, std::int64_t best, double memory) {
         if (begin > end || end > roots.shape(0)) refuse("rows out of range");
         if (out.shape(0) < end - begin || out.shape(1) < (halves ? end : columns_.size())) refuse("out is too small");
         if (halves && roots.shape(0) > columns_.size()) refuse("there are more rows than columns");
@@ -79,7 +79,7 @@ class SharedEditColumns {
         check_labels(store, columns_.costs());
         WithoutGil free;
         with_gains(columns_.costs(), [&]<class Gains>(std::type_identity<Gains>) {
-            EditColumns::Rows<Gains> rows(columns_, store, search, check_signals);
+            EditColumns::Rows<Gains> rows(columns_, store, search, memory, check_signals);
             for (std::size_t r = begin; r < end; ++r)
                 rows.row(roots.data()[r], halves ? r + 1 : columns_.size(),
                          out.data() + static_cast<std::int64_t>(r - begin) * out.stride(0));
@@ -142,7 +142,7 @@ void bind_edits(nb::module_ &m) {
     nb::class_<SharedEditColumns>(m, "EditColumns", "Columns of a matrix of tree edit distances.")
         .def(nb::init<std::shared_ptr<const Store>, IdArray, CostsPtr, bool>(), "store"_a, "roots"_a, "costs"_a, "searched"_a)
         .def("rows", &SharedEditColumns::rows, "store"_a, "roots"_a, "halves"_a, "begin"_a, "end"_a, "out"_a, "similarity"_a,
-             "threshold"_a, "best"_a)
+             "threshold"_a, "best"_a, "memory"_a = std::numeric_limits<double>::infinity())
         .def_prop_ro(
             "counts",
             [](const SharedEditColumns &self) {

@@ -9,17 +9,13 @@ namespace {
 
 using Sequences = std::vector<std::span<const Id>>;
 
-// Sequence i is symbols[ends[i - 1]..ends[i]].
-Sequences sequences(const IdArray &symbols, const LongArray &ends) {
+// Sequences of 32-bit numbers. The bytes must outlive them.
+Sequences sequences(const std::vector<nb::bytes> &items) {
     Sequences made;
-    std::int64_t begin = 0;
-    for (std::size_t i = 0; i < ends.shape(0); ++i) {
-        const std::int64_t end = ends.data()[i];
-        if (end < begin || end > static_cast<std::int64_t>(symbols.shape(0))) refuse("ends out of range");
-        made.emplace_back(symbols.data() + begin, static_cast<std::size_t>(end - begin));
-        begin = end;
+    for (const nb::bytes &item : items) {
+        if (item.size() % sizeof(Id)) refuse("a sequence must consist of 32-bit numbers");
+        made.emplace_back(static_cast<const Id *>(item.data()), item.size() / sizeof(Id));
     }
-    if (begin != static_cast<std::int64_t>(symbols.shape(0))) refuse("symbols after the last sequence");
     return made;
 }
 
@@ -60,9 +56,9 @@ void all_rows(const Sequences &rows, const Sequences &columns, std::optional<std
     }
 }
 
-nb::ndarray<nb::numpy, double, nb::ndim<2>> string_distances(IdArray symbols, LongArray ends, IdArray other_symbols,
-                                                             LongArray other_ends, std::optional<std::size_t> limit) {
-    const Sequences rows = sequences(symbols, ends), columns = sequences(other_symbols, other_ends);
+nb::ndarray<nb::numpy, double, nb::ndim<2>> string_distances(const std::vector<nb::bytes> &a, const std::vector<nb::bytes> &b,
+                                                             std::optional<std::size_t> limit, bool normalized) {
+    const Sequences rows = sequences(a), columns = sequences(b);
     auto *values = new std::vector<double>();
     nb::capsule owner(values, [](void *p) noexcept { delete static_cast<std::vector<double> *>(p); });
     {
@@ -70,6 +66,11 @@ nb::ndarray<nb::numpy, double, nb::ndim<2>> string_distances(IdArray symbols, Lo
         Pulse pulse;
         resize(*values, rows.size() * columns.size(), pulse);
         all_rows(rows, columns, limit, values->data(), pulse);
+        double *value = values->data();
+        if (normalized)
+            for (const auto &row : rows)
+                for (const auto &column : columns)
+                    *value++ /= static_cast<double>(std::max({row.size(), column.size(), std::size_t{1}}));
     }
     return {values->data(), {rows.size(), columns.size()}, owner};
 }
@@ -77,8 +78,9 @@ nb::ndarray<nb::numpy, double, nb::ndim<2>> string_distances(IdArray symbols, Lo
 } // namespace
 
 void bind_strings(nb::module_ &m) {
-    m.def("string_distances", &string_distances, "symbols"_a, "ends"_a, "other_symbols"_a, "other_ends"_a, "limit"_a = nb::none(),
-          "Levenshtein distances of all pairs of sequences of ids. A distance above the limit is given as limit + 1.");
+    m.def("string_distances", &string_distances, "a"_a, "b"_a, "limit"_a = nb::none(), "normalized"_a = false,
+          "Levenshtein distances of all pairs of sequences of 32-bit numbers. A distance above the limit is given as limit + 1. "
+          "A normalized distance is divided by the larger length.");
 }
 
 } // namespace treelet::python

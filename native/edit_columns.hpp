@@ -60,9 +60,10 @@ class EditColumns {
     // columns, or grown from it.
     template <class Gains> class Rows {
       public:
-        Rows(const EditColumns &columns, const Store &store, const EditSearch &search, void (*check)())
-            : all_(columns), store_(store), costs_(*columns.costs_), search_(search), pulse_(check), sizer_(store), labels_(store) {
-        }
+        // Tables of more than `memory` bytes are refused.
+        Rows(const EditColumns &columns, const Store &store, const EditSearch &search, double memory, void (*check)())
+            : all_(columns), store_(store), costs_(*columns.costs_), search_(search), memory_(memory), pulse_(check), sizer_(store),
+              labels_(store) {}
 
         void row(Id root, std::size_t last, double *out) {
             root_ = root, size_ = sizer_(root);
@@ -101,6 +102,7 @@ class EditColumns {
                 const double limit = limit_of(column, search_.threshold);
                 if (overlap_bound(column, sums_[k - first]) > limit) continue;
                 ++counts.labels;
+                if (string_bound(column, limit) > limit) continue;
                 if (const double v = verified(column, limit); v != search_.worst()) out[column] = v;
             }
         }
@@ -117,31 +119,50 @@ class EditColumns {
                 const Id column = all_.by_size_[k];
                 if (static_cast<std::size_t>(column) >= last) continue;
                 const double bound = search_.value(overlap_bound(column, sums_[k]), larger(column));
-                candidates_.push_back({sign * bound, column});
+                candidates_.push_back({sign * bound, column, false});
             }
-            std::sort(candidates_.begin(), candidates_.end());
+            std::make_heap(candidates_.begin(), candidates_.end());
             counts.size += static_cast<std::int64_t>(candidates_.size());
             std::vector<double> best; // a heap with the worst of the best on top
             const auto most = static_cast<std::size_t>(search_.best);
-            for (const auto &[bound, column] : candidates_) {
+            while (!candidates_.empty()) {
+                std::pop_heap(candidates_.begin(), candidates_.end());
+                const Candidate next = candidates_.back();
+                candidates_.pop_back();
                 double least = search_.threshold;
                 if (best.size() == most) least = sign * std::min(best.front(), sign * least);
-                const double limit = std::isfinite(least) ? limit_of(column, least) : unlimited();
-                if (std::isfinite(least) && bound > sign * least + EditSearch::slack * std::max(1.0, std::fabs(least))) break;
-                ++counts.labels;
-                const double v = verified(column, limit);
+                const double limit = std::isfinite(least) ? limit_of(next.column, least) : unlimited();
+                if (std::isfinite(least) && next.bound > sign * least + EditSearch::slack * std::max(1.0, std::fabs(least))) break;
+                if (!next.has_strings) { // back to the heap with the better bound
+                    ++counts.labels;
+                    const double bound = string_bound(next.column, limit);
+                    if (bound > limit) continue;
+                    const double value = sign * search_.value(bound, larger(next.column));
+                    candidates_.push_back({std::max(next.bound, value), next.column, true});
+                    std::push_heap(candidates_.begin(), candidates_.end());
+                    continue;
+                }
+                const double v = verified(next.column, limit);
                 if (v == search_.worst()) continue;
-                out[column] = v;
+                out[next.column] = v;
                 best.push_back(sign * v), std::push_heap(best.begin(), best.end());
                 if (best.size() > most) std::pop_heap(best.begin(), best.end()), best.pop_back();
             }
         }
+
+        struct Candidate {
+            double bound; // the smaller, the better
+            Id column;
+            bool has_strings; // whether the strings of labels have been compared
+            bool operator<(const Candidate &other) const { return bound > other.bound; } // the smallest on top of a heap
+        };
 
         double larger(Id column) const { return std::max(size_.nodes, all_.sizes_[column].nodes); }
         double limit_of(Id column, double least) const { return search_.limit(least, larger(column)); }
         double gap_bound(Id column) const { return costs_.least_gap * std::fabs(size_.nodes - all_.sizes_[column].nodes); }
         double overlap_bound(Id column, float overlap) const {
             const double smaller = std::min(size_.nodes, all_.sizes_[column].nodes);
+            if (larger(column) >= 0x1p24) return gap_bound(column); // a float does not count further
             return gap_bound(column) + costs_.least_change * std::max(0.0, smaller - static_cast<double>(overlap));
         }
         void overlaps(Id first, Id after) {
@@ -151,28 +172,29 @@ class EditColumns {
 
         // The value of a pair, or the worst value if the distance exceeds the limit.
         double verified(Id column, double limit) {
-            if (root_ != all_.roots_[column] && limit < unlimited() && !strings_within(column, limit)) return search_.worst();
             ++counts.strings;
             const double v = value(static_cast<std::size_t>(column), limit);
             counts.matches += v != search_.worst();
             return v;
         }
 
-        // A tree operation is one operation on the strings of labels in pre-order and in post-order.
-        bool strings_within(Id column, double limit) {
+        // A lower bound of the distance, or a larger number than the limit if the distance exceeds it. A tree operation is
+        // one operation on the strings of labels in pre-order and in post-order.
+        double string_bound(Id column, double limit) {
             const Id other = all_.roots_[column];
-            if (root_ == none || other == none || costs_.least <= 0) return true;
-            const double operations = limit / costs_.least;
-            if (operations >= larger(column)) return true;
-            const auto most = static_cast<std::size_t>(operations);
+            if (root_ == other || root_ == none || other == none || costs_.least <= 0) return 0;
+            check(all_.sizes_[column], 64 * (size_.nodes + all_.sizes_[column].nodes));
+            const auto most = static_cast<std::size_t>(std::min(limit / costs_.least, larger(column)));
+            std::size_t operations = 0;
             for (const bool mirrored : {false, true}) {
                 build(tree_[mirrored], built_[mirrored], root_, size_, mirrored);
                 auto &pattern = patterns_[mirrored];
                 if (!pattern) pattern = std::make_unique<StringPattern>(std::span<const Id>(tree_[mirrored].label));
                 other_.build(store_, other, static_cast<std::size_t>(all_.sizes_[column].nodes), mirrored);
-                if (pattern->distance(std::span<const Id>(other_.label), most, pulse_) > most) return false;
+                operations = std::max(operations, pattern->distance(std::span<const Id>(other_.label), most, pulse_));
+                if (operations > most) return unlimited();
             }
-            return true;
+            return costs_.least * static_cast<double>(operations);
         }
 
         double value(std::size_t j, double limit) {
@@ -185,6 +207,7 @@ class EditColumns {
             const Id other = all_.roots_[j];
             if (root_ == other) return 0;
             const TreeSize &size = all_.sizes_[j];
+            check(size, EditTable<Gains>::bytes(size_.nodes, size.nodes));
             const bool mirrored = size_.right * size.right < size_.left * size.left;
             build(tree_[mirrored], built_[mirrored], root_, size_, mirrored);
             other_.build(store_, other, static_cast<std::size_t>(size.nodes), mirrored);
@@ -200,6 +223,14 @@ class EditColumns {
             return std::max(0.0, apart - static_cast<double>(table_.total()));
         }
 
+        // Refuses a tree that is too large to be compared.
+        void check(const TreeSize &other, double bytes) const {
+            constexpr double most = std::numeric_limits<Id>::max() / 2;
+            if (bytes <= memory_ && size_.nodes < most && other.nodes < most) return;
+            const auto count = [](double nodes) { return std::to_string(static_cast<std::int64_t>(std::min(nodes, 9e18))); };
+            throw TooMuchMemory("The edit distance of a tree with " + count(size_.nodes) + " nodes and a tree with " +
+                                count(other.nodes) + " nodes needs more memory than is free. Compare smaller trees.");
+        }
         void build(FlatTree &tree, bool &built, Id root, const TreeSize &size, bool mirrored) {
             if (!built) tree.build(store_, root, static_cast<std::size_t>(size.nodes), mirrored);
             built = true;
@@ -214,6 +245,7 @@ class EditColumns {
         const Store &store_;
         const EditCosts &costs_;
         const EditSearch search_;
+        const double memory_;
         Pulse pulse_;
         TreeSizer sizer_;
         LabelCounts labels_;
@@ -224,7 +256,7 @@ class EditColumns {
         bool built_[2] = {false, false};
         std::unique_ptr<StringPattern> patterns_[2];
         std::vector<float> sums_;
-        std::vector<std::pair<double, Id>> candidates_;
+        std::vector<Candidate> candidates_;
         EditTable<Gains> table_;
     };
 

@@ -11,6 +11,15 @@
 
 namespace treelet {
 
+// The larger number, without a branch: which one it is cannot be predicted.
+template <class Num> Num larger(Num p, Num q) {
+#if defined(__GNUC__) && !defined(__clang__)
+    return __builtin_expect_with_probability(p > q, 1, 0.5) ? p : q;
+#else
+    return p > q ? p : q;
+#endif
+}
+
 // Gains of two nodes if all costs are integers that do not depend on labels.
 struct EqualGains {
     using Num = std::int32_t;
@@ -57,7 +66,8 @@ template <class Gains> class EditTable {
         most_ = most;
         const Gains gains(costs, a, b);
         if (most >= 0) {
-            table_.assign(a.length() * width_, 0);
+            table_.clear(); // all gains are 0 at first
+            resize(table_, a.length() * width_, pulse);
         } else {
             resize(table_, a.length() * width_, pulse);
             find_copies(store, a, first_a_);
@@ -78,6 +88,7 @@ template <class Gains> class EditTable {
                 if (b.chain[y]) continue;
                 if (most >= 0) {
                     const Id band = budget(x, y);
+                    pulse.add(8);
                     if (band >= 0) forests<true>(x, y, band, gains, pulse);
                 } else if (first_b_[y] != y) {
                     copy_columns(x, y, first_b_[y]);
@@ -148,6 +159,7 @@ template <class Gains> class EditTable {
             const Id shift = y - first_b_[y];
             for (Id i = 0; i < n; ++i)
                 for (Id j = low_y; j <= y; ++j) at(i)[j] = at(i)[j - shift];
+            pulse.add(a.length() * length);
             return;
         }
         const Id low = most_ < 0 ? 0 : std::max(Id{0}, low_y - most_);
@@ -236,17 +248,17 @@ template <class Gains> class EditTable {
             if (a.start[i] != low_x) {
                 const Num *before = forest(static_cast<std::size_t>(a.start[i] - low_x));
                 for (Id j = from; j <= to; ++j) {
-                    left = std::max(std::max(left, up[j + 1]), before[start[j]] + known[j]);
+                    left =
+                        larger(left, larger<Num>(up[j + 1], before[start[j]] + known[j])); // `left` last: it is the longest chain
                     row[j + 1] = left;
                 }
             } else {
                 const auto gain = gains.row(a, b, i);
                 for (Id j = from; j <= to; ++j) {
-                    left = std::max(left, up[j + 1]);
                     if (start[j] == low_y)
-                        known[j] = left = std::max<Num>(left, up[j] + gain[j]);
+                        known[j] = left = larger(left, larger<Num>(up[j + 1], up[j] + gain[j]));
                     else
-                        left = std::max(left, known[j]);
+                        left = larger(left, larger(up[j + 1], known[j]));
                     row[j + 1] = left;
                 }
             }

@@ -22,6 +22,10 @@ def chain(nodes: int) -> list[str]:
     return ["(A " * nodes + "x" + ")" * nodes]
 
 
+def table(cells: int) -> str:
+    return "<table><tr>" + "".join(f"<td>{number}</td>" for number in range(cells)) + "</tr></table>"
+
+
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with a GiB left."""
@@ -32,6 +36,8 @@ REFUSED: dict[str, Callable[[], Any]] = {
     "depth": lambda: tl.SubsetTree(max_depth=20_000)(chain(50_000)),
     "depth, normalized": lambda: tl.SubsetTree(max_depth=20_000).normalized()(chain(50_000)),
     "long subsequences": lambda: tl.Subsequence(length=9000)([["a"] * 20_000]),
+    "large tables": lambda: tl.metrics.teds(table(10_000), table(10_001), structure_only=True),
+    "many cells": lambda: tl.metrics.teds(table(7000), table(7001)),
     "wide windows": lambda: tl.Locality(window=9000)([[str(i * i % 97) for i in range(8000)]]),
 }
 

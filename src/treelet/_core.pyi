@@ -285,7 +285,7 @@ class EditColumns:
 
     def __init__(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: EditCosts, searched: bool) -> None: ...
 
-    def rows(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], halves: bool, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], similarity: bool, threshold: float, best: int) -> None: ...
+    def rows(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], halves: bool, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], similarity: bool, threshold: float, best: int, memory: float = float('inf')) -> None: ...
 
     @property
     def counts(self) -> tuple[int, int, int, int, int]:
@@ -644,9 +644,9 @@ class TreeSketch:
     @property
     def pair_weight(self) -> float: ...
 
-def string_distances(symbols: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], other_symbols: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], other_ends: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], limit: int | None = None) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
+def string_distances(a: Sequence[bytes], b: Sequence[bytes], limit: int | None = None, normalized: bool = False) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """
-    Levenshtein distances of all pairs of sequences of ids. A distance above the limit is given as limit + 1.
+    Levenshtein distances of all pairs of sequences of 32-bit numbers. A distance above the limit is given as limit + 1. A normalized distance is divided by the larger length.
     """
 
 @overload

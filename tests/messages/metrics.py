@@ -64,3 +64,22 @@ def each_of(items: int) -> str:
 
 def item_is_nan(item: int) -> str:
     return f"Item {item} is NaN"
+
+
+# --- tables -------------------------------------------------------------------------------------------------------
+
+
+def no_table(place: str) -> str:
+    return rf"{place} contains no table\. Remove the pair"
+
+
+def not_a_table(place: str, kind: str) -> str:
+    return rf"{place} is {kind}, but a table is needed\. Pass HTML"
+
+
+def both_tables_or_lists(name: str, kind: str) -> str:
+    return rf"must both be tables or both be lists of tables, but '{name}' is {kind}\."
+
+
+def lengths(first: int, second: int) -> str:
+    return rf"'predicted' and 'true' must have the same length\. Got {first} and {second}\."

@@ -37,7 +37,7 @@ def misspelled(name: str, similar: str) -> str:
 
 
 def more_than_free(free: str) -> str:
-    return rf"needs about \S+ GiB of memory, but only {free} are free\. Take smaller"
+    return rf"needs about \S+ GiB of memory, but only {free} are free\. (Take|Compare) smaller"
 
 
 def chart_takes_more(words: int) -> str:

@@ -14,13 +14,12 @@ from messages import native as messages
 from treelet import _core
 
 
-def joined(sequences: list[list[int]]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    symbols = np.array([symbol for sequence in sequences for symbol in sequence], dtype=np.int32)
-    return symbols, np.cumsum([len(sequence) for sequence in sequences], dtype=np.int64)
+def as_bytes(sequences: list[list[int]]) -> list[bytes]:
+    return [np.array(sequence, dtype=np.int32).tobytes() for sequence in sequences]
 
 
 def distances(a: list[list[int]], b: list[list[int]], limit: int | None = None) -> NDArray[np.float64]:
-    return _core.string_distances(*joined(a), *joined(b), limit)
+    return _core.string_distances(as_bytes(a), as_bytes(b), limit)
 
 
 def slow(a: list[int], b: list[int]) -> int:
@@ -120,10 +119,13 @@ def test_equal_to_rapidfuzz() -> None:
                 assert limited[i, j] == peer.distance(a, b, score_cutoff=20)
 
 
+def test_normalized() -> None:
+    sequences = as_bytes([[], [1], [1, 2], [3, 2, 1]])
+    found = _core.string_distances(sequences, sequences, normalized=True)
+    third = 2 / 3
+    assert found.tolist() == [[0, 1, 1, 1], [1, 0, 0.5, third], [1, 0.5, 0, third], [1, third, third, 0]]
+
+
 def test_wrong_arguments() -> None:
-    symbols, ends = joined([[1, 2], [3]])
-    for wrong in ([2, 1], [4], [-1, 3]):
-        with pytest.raises(ValueError, match=messages.OUT_OF_RANGE):
-            _core.string_distances(symbols, np.array(wrong), symbols, ends)
-    with pytest.raises(ValueError, match=messages.AFTER_THE_LAST):
-        _core.string_distances(symbols, ends[:1], symbols, ends)
+    with pytest.raises(ValueError, match=messages.NUMBERS_OF_32_BITS):
+        _core.string_distances([b"abc"], [])

@@ -72,6 +72,15 @@ class CostTable:
             return float(cost.get(str(label), OTHER) if isinstance(cost, Mapping) else cost)
         return float(self._renames([source], [target])[0, 0]) if self.constant is None else self.constant
 
+    @property
+    def cell(self) -> int:
+        """Bytes per pair of nodes of two trees, in two tables. Integer costs that do not depend on labels need half."""
+        return 8 if not self.by_label and self._constants().integral else 16
+
+    def _constants(self) -> _core.EditCosts:
+        insert, delete, rename = float(self.insert), float(self.delete), self.constant or 0.0  # type: ignore[arg-type]
+        return _core.EditCosts.of(insert, delete, rename, NO_COSTS, NO_COSTS, NO_LABELS, NO_LABELS, NO_TABLE)
+
     def table_bytes(self, labels: int) -> int:
         """Return the size of a table of the costs of renaming between so many labels."""
         return 8 * labels**2 if self.constant is None else 0

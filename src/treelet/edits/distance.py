@@ -15,12 +15,9 @@ from treelet import _core
 from treelet.checks import wrong
 from treelet.edits.costs import Costs, CostTable, Rename, check_costs, check_rename
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
-from treelet.memory import check_memory
+from treelet.memory import available, check_memory
 from treelet.shown import Tabled
 from treelet.structures.treebank import Treebank
-
-CELL = 16
-"""Bytes per pair of nodes of two trees: two tables of float64. Integer costs need half of that."""
 
 
 class EditEvaluator(Evaluator):
@@ -30,12 +27,8 @@ class EditEvaluator(Evaluator):
         self.kernel, self.rows, self.columns, self.kept = measure, rows, columns, kept
         self.n_rows, self.n_columns = len(rows), len(columns)
         self._native, self._making = None, Lock()
-        rows_size, columns_size = (max(tree_sizes(bank)[0], default=0.0) for bank in (rows, columns))
-        check_memory(
-            int(min(CELL * rows_size * columns_size, 2.0**62)),
-            f"the edit distance of a tree with {rows_size:,.0f} nodes and a tree with {columns_size:,.0f} nodes",
-            "compare smaller trees",
-        )
+        if not measure.searches:  # a search compares few pairs, so it checks each of them
+            check_pair(rows, columns, measure.edit_distance._costs().cell)
 
     def native(self) -> Any:
         """Return the columns as the native core needs them. The first call prepares them."""
@@ -59,7 +52,19 @@ class EditEvaluator(Evaluator):
         worst = math.inf if measure.is_distance else -math.inf
         threshold = worst if measure._threshold is None else float(measure._threshold)
         similarity, best = not measure.is_distance, measure._best or 0
-        self.native().rows(store, roots, halves, begin, end, out, similarity, threshold, best)
+        self.native().rows(store, roots, halves, begin, end, out, similarity, threshold, best, available())
+
+
+def check_sizes(first: float, second: float, cell: int = 16) -> None:
+    """Raise `NotEnoughMemoryError` if two trees with so many nodes are too large to compare.
+
+    `cell` is the number of bytes per pair of nodes.
+    """
+    check_memory(
+        int(min(cell * first * second, 2.0**62)),
+        f"the edit distance of a tree with {first:,.0f} nodes and a tree with {second:,.0f} nodes",
+        "compare smaller trees",
+    )
 
 
 class EditMeasure(Tabled, Pairwise):
@@ -107,8 +112,9 @@ class EditMeasure(Tabled, Pairwise):
         bank = self.coerce(X)
         largest = max(tree_sizes(bank)[0], default=0.0)
         labels = len(bank.columns.store.labels)
-        index = 256 * len(bank) + 16 * bank.weights().entries + self.edit_distance._costs().table_bytes(labels)
-        return Needs(index, int(min(CELL * largest**2 + 128 * largest, 2.0**62)))
+        costs = self.edit_distance._costs()
+        index = 256 * len(bank) + 16 * bank.weights().entries + costs.table_bytes(labels)
+        return Needs(index, int(min(costs.cell * largest**2 + 128 * largest, 2.0**62)))
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         """Estimate the number of subproblems of the dynamic program per row."""
@@ -133,6 +139,22 @@ def tree_sizes(bank: Treebank) -> tuple[Vector, Vector, Vector]:
         for number in range(3)
     )
     return nodes, left, right
+
+
+def check_pair(rows: Treebank, columns: Treebank, cell: int) -> None:
+    """Raise `NotEnoughMemoryError` if the largest pair of different trees needs too much memory.
+
+    Both banks share a store, or the store of the rows extends the store of the columns. Equal trees need no memory.
+    `cell` is the number of bytes per pair of nodes.
+    """
+    largest = []
+    for bank in (rows, columns):
+        roots, first = np.unique(bank.columns.roots, return_index=True)
+        sizes = tree_sizes(bank)[0][first]
+        largest.append([(sizes[place], roots[place]) for place in np.argsort(-sizes)[:2]])
+    pairs = [(a, b) for a, root in largest[0] for b, other in largest[1] if root != other]
+    first_size, second_size = max(pairs, key=lambda pair: pair[0] * pair[1], default=(0.0, 0.0))
+    check_sizes(first_size, second_size, cell)
 
 
 class EditDistance(EditMeasure):
@@ -217,8 +239,9 @@ class EditDistance(EditMeasure):
     def similarity(self) -> EditSimilarity:
         """Return the similarity 1 − distance / max(size of a, size of b), which is called like a kernel.
 
-        With unit costs it lies in [0, 1] and is 1 for equal trees. The size of a tree is the number
-        of its nodes, including words.
+        With unit costs the similarity is at most 1, and 1 only for equal trees. It is negative for
+        trees with so different shapes that few nodes can be mapped. The size of a tree is the
+        number of its nodes, including words.
 
         Examples
         --------
@@ -258,11 +281,14 @@ class EditSimilarity(EditMeasure):
     Parameters
     ----------
     distance : EditDistance
-        Distance that defines the similarity. With unit costs the similarity lies in [0, 1].
+        Distance that defines the similarity. With unit costs the similarity is at most 1.
 
     Notes
     -----
-    Large values mean that two trees are similar, as for a kernel. The similarity is not a kernel:
+    Large values mean that two trees are similar, as for a kernel. With unit costs, a value of 0.8
+    means that at most a fifth as many operations as nodes turn one tree into the other. Values
+    below 0 are possible, because a tree of the same size and another shape may need more operations
+    than it has nodes: the chain ``(a (b (c d)))`` and the star ``(r x y z)`` have distance 6. The similarity is not a kernel:
     its matrix need not be positive semi-definite, so it cannot be added, multiplied or used in a
     support vector machine. Two missing trees have similarity 1.
     """

@@ -11,7 +11,7 @@ from typing import Any, cast, overload
 from treelet import _core
 from treelet.checks import wrong
 from treelet.cuts import TreeIndex
-from treelet.edits.distance import EditDistance, EditEvaluator
+from treelet.edits.distance import EditDistance, check_pair
 from treelet.errors import TreeError
 from treelet.formats.located import Located
 from treelet.printable import printable
@@ -249,7 +249,7 @@ def edit_script(a: Any, b: Any, distance: EditDistance | None = None) -> EditScr
         raise wrong("distance", "an EditDistance", distance, of="edit_script", optional=True)
     pair = [_single(tree, name) for tree, name in ((a, "a"), (b, "b"))]
     columns, rows = pair[1].joined(pair[0])
-    EditEvaluator(chosen, rows, columns, None)  # checks the memory
+    check_pair(rows, columns, chosen._costs().cell)
     costs = chosen._costs().native(rows, columns)
     (store, roots), (_, others) = rows.columns, columns.columns
     mapped = _core.edit_mapping(store, int(roots[0]), int(others[0]), costs)

@@ -11,7 +11,6 @@ from treelet import _core
 from treelet.draw.excerpts import shortened
 from treelet.draw.web.pictures import edited, fragment_text, picture
 from treelet.edits import EditDistance, edit_script
-from treelet.edits.distance import CELL
 from treelet.errors import KernelOverflowError
 from treelet.explorer.highlights import Highlights, can_be_attributed, shares_of
 from treelet.explorer.requests import Request, RequestError
@@ -28,7 +27,7 @@ CURVE_PAIRS = 2e6  # node pairs per point of a curve
 POINTS = 24  # points of a curve
 LISTED = 40  # fragments that are listed
 EDIT_STEPS = 2e8  # steps of an edit distance: about half a second
-EDIT_BYTES = 64 * 2**20  # memory of an edit distance. A few requests run at the same time.
+EDIT_BYTES = 64 * 2**20  # memory of an edit distance, 8 bytes per pair of nodes. A few requests run at the same time.
 KINDS = ("keep", "rename", "insert", "delete")
 LISTED_EDITS = 300  # operations that are listed
 
@@ -76,7 +75,7 @@ def edits(request: Request) -> dict[str, Any]:
     """Return the edit distance and similarity of two trees, the operations, and the pairs of nodes that are kept or renamed."""
     a, b = request.tree("a"), request.tree("b")
     steps = EditDistance().cost([a], [b]).pairs
-    size = CELL * math.prod(sum(1 for _ in tree.nodes()) for tree in (a, b))
+    size = 8 * math.prod(sum(1 for _ in tree.nodes()) for tree in (a, b))
     if steps > EDIT_STEPS or size > EDIT_BYTES:
         needs = f"{steps:.1g} steps" if steps > EDIT_STEPS else f"{size / 2**20:,.0f} MiB of memory"
         most = f"{EDIT_STEPS:.1g} steps" if steps > EDIT_STEPS else f"{EDIT_BYTES / 2**20:,.0f} MiB"

@@ -261,6 +261,14 @@ def _name(name: str) -> str:
 
 
 def _html(source: Source) -> tuple[Any, dict[int, Place]]:
+    root = parse_html(source)
+    if root is None:
+        raise source.error("there are no elements in this page.")
+    return root, {}
+
+
+def parse_html(source: Source) -> Any | None:
+    """Return the root element of an HTML page, parsed by lxml. Return None if there are no elements."""
     try:
         from lxml import etree
     except ImportError:
@@ -274,13 +282,11 @@ def _html(source: Source) -> tuple[Any, dict[int, Place]]:
         root = etree.fromstring(data, parser) if data.strip() else None
     except (etree.LxmlError, LookupError, ValueError) as error:
         raise source.error(f"this HTML cannot be parsed ({str(error).removesuffix('.')}).") from None
-    if root is None:
-        raise source.error("there are no elements in this page.")
     for problem in parser.error_log:
         if problem.type_name == "ERR_RESOURCE_LIMIT":  # the tree would be incomplete
             hint = "elements are nested too deeply for the HTML parser, or the page is too large"
             raise source.error(f"{hint} ({problem.message.split(',')[0]}).", problem.line)
-    return root, {}
+    return root
 
 
 def _check_utf8(source: Source, data: bytes) -> None:

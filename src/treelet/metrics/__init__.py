@@ -1,4 +1,4 @@
-"""Measures of parses, rankings, roles and relations, and tests of significance."""
+"""Measures of parses, rankings, roles, relations and tables, and tests of significance."""
 
 from treelet.metrics.constituents import PARSEVAL, PLAIN, Convention, constituents
 from treelet.metrics.counts import BracketCounts
@@ -24,6 +24,7 @@ from treelet.metrics.significance import (
     paired_bootstrap,
     paired_t_test,
 )
+from treelet.metrics.teds import teds
 
 __all__ = [
     "PARSEVAL",
@@ -56,5 +57,6 @@ __all__ = [
     "relative_improvement",
     "role_scores",
     "semeval_scores",
+    "teds",
     "tree_scores",
 ]

@@ -1,0 +1,297 @@
+"""TEDS: the similarity of two HTML tables by tree edit distance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.checks import article, check_boolean, check_one_of, plural
+from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.formats.adapters import adapter_for
+from treelet.formats.files import text_source
+from treelet.formats.markup import parse_html
+from treelet.formats.node_adapters import MarkupAdapter
+from treelet.memory import check_memory
+from treelet.progress import progress_bar
+from treelet.resources import Resources
+from treelet.vocabulary import keyword
+from treelet.work import run
+
+SIZES = ("nodes", "elements")
+_SPAN = re.compile(r"\s*\+?0*([0-9]+)")
+_TAGS = 0x110000  # tokens from here on are tags, because no character has such a number
+
+
+def teds(
+    predicted: Any,
+    true: Any,
+    structure_only: bool = False,
+    *,
+    size: str = "nodes",
+    n_jobs: int | None = 1,
+    progress: bool = False,
+) -> float | NDArray[np.float64]:
+    """Compute TEDS, the tree-edit-distance-based similarity of HTML tables (Zhong et al. 2020).
+
+    TEDS compares the table that a program recognized with the true table. The score is 1 for equal tables.
+
+    Parameters
+    ----------
+    predicted, true : str, element, or list of them
+        Tables as HTML: a ``<table>``, or a page that contains one. Elements of lxml or ``xml.etree`` are
+        accepted too. Of several tables, the first one counts. Pass two lists to score many pairs.
+    structure_only : bool, default False
+        Whether to ignore the contents of cells.
+    size : {"nodes", "elements"}, default "nodes"
+        Size of a table, which divides the distance. ``"nodes"`` is the number of nodes of the tree.
+        ``"elements"`` is the number of elements inside the table, as in the program published with
+        PubTabNet. That number excludes the table itself and includes inline elements of cells. Use it to
+        compare scores with published ones.
+    n_jobs : int, default 1
+        Number of threads for lists; -1 for one per core. Scores do not depend on it.
+    progress : bool, default False
+        Show progress on standard error.
+
+    Returns
+    -------
+    float or ndarray
+        The score of the pair, or one score per pair of the lists.
+
+    Raises
+    ------
+    TreeError
+        If `true` contains no table.
+
+    Notes
+    -----
+    TEDS is 1 − d / max(|a|, |b|), where d is the edit distance of the trees a and b. A tree has a node for
+    the table and for each element inside it, except elements inside a cell (``td``). Inserting or deleting a
+    node costs 1. Renaming costs 1 if the names differ or, for cells, if ``rowspan`` or ``colspan`` differ.
+    Otherwise, renaming a cell costs the Levenshtein distance of the two contents, divided by the length of
+    the longer one. Each character of a content and each start or end tag, such as ``<b>``, counts as one
+    symbol, and so does white space.
+
+    As in the published program, only ``td`` is a cell. A ``th`` is an ordinary node: its text and spans are
+    ignored, and the elements inside it are nodes. Replace ``th`` by ``td`` in both tables to score header cells.
+
+    A prediction without a table, such as an empty string or None, scores 0. The score can be negative if two
+    tables have almost nothing in common, because both insertions and deletions count.
+
+    References
+    ----------
+    Xu Zhong, Elaheh ShafieiBavani and Antonio Jimeno Yepes (2020). Image-based table recognition: data,
+    model, and evaluation. ECCV 2020.
+
+    Examples
+    --------
+    >>> from treelet.metrics import teds
+    >>> true = "<table><tr><td>apples</td><td>12</td></tr></table>"
+    >>> round(teds("<table><tr><td>apple</td><td>12</td></tr></table>", true), 4)
+    0.9583
+    >>> teds([true, "<table><tr><td>apples</td></tr></table>", ""], [true, true, true])
+    array([1.  , 0.75, 0.  ])
+    """
+    check_boolean("structure_only", structure_only, of="teds")
+    check_one_of("size", size, SIZES, of="teds")
+    resources = Resources.of(n_jobs, progress=progress, owner="teds")
+    if _is_table(predicted) and _is_table(true):
+        return _score(predicted, true, "", structure_only, size)
+    pairs = _pairs(predicted, true)
+    scores = np.empty(len(pairs))
+
+    def work(index: int) -> int:
+        scores[index] = _score(*pairs[index], f"item {index} of ", structure_only, size)
+        return 1
+
+    with progress_bar(resources.progress, "TEDS", len(pairs)) as advance:
+        run(work, range(len(pairs)), resources.threads, advance)
+    return scores
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+def _first_table(value: Any, name: str) -> Any | None:
+    """Return the first table as an element, or None if there is none."""
+    if value is None:
+        return None
+    if isinstance(value, (str, bytes)):
+        root = parse_html(text_source(value, name))
+    elif isinstance(adapter_for(value), MarkupAdapter):
+        root = MarkupAdapter().root(value)
+    else:
+        raise InputTypeError(
+            f"{_capitalized(name)} is {article(type(value).__name__)}, but a table is needed. "
+            "Pass HTML as a string, or an element of lxml."
+        )
+    elements = () if root is None else root.iter()
+    return next((element for element in elements if isinstance(element.tag, str) and _name(element) == "table"), None)
+
+
+def _capitalized(name: str) -> str:
+    return name[0].upper() + name[1:]
+
+
+def _is_table(value: Any) -> bool:
+    return value is None or isinstance(value, (str, bytes)) or isinstance(adapter_for(value), MarkupAdapter)
+
+
+def _pairs(predicted: Any, true: Any) -> list[tuple[Any, Any]]:
+    lists = []
+    for name, values in (("predicted", predicted), ("true", true)):
+        if _is_table(values) or not hasattr(values, "__iter__"):
+            raise InputTypeError(
+                f"'predicted' and 'true' must both be tables or both be lists of tables, but {name!r} is "
+                f"{article(type(values).__name__)}."
+            )
+        lists.append(list(values))
+    if len(lists[0]) != len(lists[1]):
+        raise ParameterError(
+            f"'predicted' and 'true' must have the same length. Got {len(lists[0]):,} and {len(lists[1]):,}."
+        )
+    return list(zip(*lists, strict=True))
+
+
+# --- trees --------------------------------------------------------------------------------------------------------
+
+_Cell = tuple[str, str, bytes]
+"""A cell: its colspan, its rowspan and its content as 32-bit tokens."""
+
+
+class _Table(NamedTuple):
+    """The tree of a table, parents before children."""
+
+    nodes: list[str | _Cell]  # the name of the element, or a cell
+    arity: list[int]
+    elements: int  # elements inside the table
+
+
+def _table(table: Any, tags: dict[str, bytes] | None) -> _Table:
+    """Return the tree of a table. `tags` collects the tokens of tags; None ignores the contents of cells."""
+    nodes: list[str | _Cell] = []
+    arity: list[int] = []
+    elements, stack = -1, [table]
+    while stack:
+        element = stack.pop()
+        name = _name(element)
+        elements += 1
+        if name == "td":
+            elements += sum(isinstance(below.tag, str) for below in element.iter()) - 1 if len(element) else 0
+            content = b"" if tags is None else _content(element, tags)
+            nodes.append((_span(element, "colspan"), _span(element, "rowspan"), content))
+            arity.append(0)
+            continue
+        children = [child for child in element if isinstance(child.tag, str)]  # without comments
+        nodes.append(name)
+        arity.append(len(children))
+        stack.extend(reversed(children))
+    return _Table(nodes, arity, elements)
+
+
+def _name(element: Any) -> str:
+    name: str = element.tag
+    return name.rpartition("}")[2] if name[0] == "{" else name
+
+
+def _span(element: Any, name: str) -> str:
+    value = element.get(name)
+    match = None if value is None else _SPAN.match(value)
+    return match[1] if match else "1"  # as browsers do
+
+
+def _content(cell: Any, tags: dict[str, bytes]) -> bytes:
+    """Return the content of a cell as 32-bit tokens: characters, and a token for each start or end tag."""
+    tokens = [_characters(cell.text)]
+    stack: list[Any] = list(reversed(cell))
+    while stack:
+        element = stack.pop()
+        if isinstance(element, bytes):
+            tokens.append(element)
+            continue
+        # The published program drops the text after a cell of an inner table, and <unk> has no end tag there.
+        name = _name(element) if isinstance(element.tag, str) else None  # None: a comment
+        after = _characters(element.tail) if name != "td" else b""
+        if name is None:
+            tokens.append(after)
+        else:
+            tokens += (_tag(name, tags), _characters(element.text))
+            stack.append(after if name == "unk" else _tag("/" + name, tags) + after)
+            stack.extend(reversed(element))
+    return b"".join(tokens)
+
+
+def _characters(text: str | None) -> bytes:
+    return text.encode("utf-32-le", "surrogatepass") if text else b""
+
+
+def _tag(name: str, tags: dict[str, bytes]) -> bytes:
+    if name not in tags:
+        tags[name] = (_TAGS + len(tags)).to_bytes(4, "little")
+    return tags[name]
+
+
+# --- distance -----------------------------------------------------------------------------------------------------
+
+
+def _score(predicted: Any, true: Any, place: str, structure_only: bool, size: str) -> float:
+    name = f"{place}'true'"
+    second = _first_table(true, name)
+    if second is None:
+        raise TreeError(f"{_capitalized(name)} contains no table. Remove the pair.")
+    first = _first_table(predicted, f"{place}'predicted'")
+    if first is None:
+        return 0.0
+    tags: dict[str, bytes] | None = None if structure_only else {}
+    a, b = _table(first, tags), _table(second, tags)
+    if a.nodes == b.nodes and a.arity == b.arity:
+        return 1.0
+    larger = max(len(a.nodes), len(b.nodes)) if size == "nodes" else max(a.elements, b.elements)
+    return 1 - _distance(a, b) / larger
+
+
+def _distance(a: _Table, b: _Table) -> float:
+    """Return the edit distance of two trees."""
+    from treelet.edits.distance import check_sizes  # other measures do not need the kernels that this loads
+
+    check_sizes(len(a.nodes), len(b.nodes))
+    nodes, ends = a.nodes + b.nodes, np.array([len(a.nodes), len(a.nodes) + len(b.nodes)])
+    order, arity, _ = _core.children_first(np.array(a.arity + b.arity, dtype=np.int32), ends)
+    labels: dict[str | _Cell, int] = {}  # numbered as the store does, in the order of their first nodes
+    label = np.array([labels.setdefault(nodes[i], len(labels)) for i in order], dtype=np.int32)
+    store, roots = _core.build([str(number) for number in labels.values()], label, arity, ends)
+    out = np.empty((1, 1))
+    columns = _core.EditColumns(store, roots[1:], _costs(a, b, labels), False)
+    columns.rows(store, roots[:1], False, 0, 1, out, False, np.inf, 0)
+    return float(out[0, 0])
+
+
+def _costs(a: _Table, b: _Table, labels: dict[str | _Cell, int]) -> _core.EditCosts:
+    """Return the costs of edits. Renaming costs 1, except between cells with the same spans and other contents."""
+    cells = [list(dict.fromkeys(node for node in table.nodes if isinstance(node, tuple))) for table in (a, b)]
+    places = np.full((2, len(labels)), -1, dtype=np.int32)  # the label's row and column in the table of costs
+    for place, some in zip(places, cells, strict=True):
+        place[[labels[cell] for cell in some]] = range(len(some))
+    without = not any(content for some in cells for *_, content in some)
+    renames = np.empty((0, 0)) if without else _renames(*cells)
+    return _core.EditCosts.of(1, 1, 1, np.empty(0), np.empty(0), places[0], places[1], renames)
+
+
+def _renames(a: Sequence[_Cell], b: Sequence[_Cell]) -> NDArray[np.float64]:
+    """Return the costs of renaming cells of a to cells of b."""
+    check_memory(
+        32 * len(a) * len(b),  # two copies of the costs, and the tables of the distance
+        f"the comparison of {plural(len(a), 'cell')} with {plural(len(b), 'cell')}",
+        f"compare smaller tables, or use {keyword('structure_only', True)}",
+    )
+    first, second = ([content for *_, content in cells] for cells in (a, b))
+    costs = _core.string_distances(first, second, normalized=True)
+    spans: dict[tuple[str, str], int] = {}
+    numbers = [np.array([spans.setdefault(cell[:2], len(spans)) for cell in cells]) for cells in (a, b)]
+    if len(spans) > 1:
+        np.copyto(costs, 1, where=np.not_equal.outer(*numbers))
+    return costs
