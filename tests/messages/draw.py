@@ -14,6 +14,7 @@ ONLY_IN_A_TREE = "Triangles can only be drawn in a tree"
 NO_PLAIN_FOREST = "A forest has no plain style"
 NO_PLAIN_SCRIPT = "An edit script has no plain style"
 LABELS_OR_NUMBERS = "labels of constituents or numbers of nodes"
+LINES_OR_LEVELS = "more than 300 lines or 60 levels"
 NO_LATEX_FORM = "This picture has no LaTeX form"
 
 
