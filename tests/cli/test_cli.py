@@ -654,7 +654,7 @@ def test_names_of_files_that_are_no_text(bank: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a POSIX terminal")
-@pytest.mark.parametrize("command", [("convert", "-"), ("compare", "(A [red]a)"), ("nearest", "(A a)")])
+@pytest.mark.parametrize("command", [("convert", "-"), ("compare", "(A [red]a)"), ("nearest", "--query=(A a)")])
 def test_labels_cannot_command_a_terminal(tmp_path: Path, command: tuple[str, str]) -> None:
     import pty
 

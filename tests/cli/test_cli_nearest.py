@@ -22,7 +22,7 @@ def bank(tmp_path: Path) -> Path:
 
 def test_neighbors_of_a_tree(bank: Path) -> None:
     tree = "(S (NP (PRP i)) (VP (VBP need) (NP (DT a) (NN flight))))"
-    found = json.loads(run("nearest", bank, tree, "--k", 3, "--kernel", "pt", "--lam", 0.5, "--json").stdout)
+    found = json.loads(run("nearest", bank, "--query", tree, "--k", 3, "--kernel", "pt", "--lam", 0.5, "--json").stdout)
     values, rows = tl.nearest(tl.PartialTree(lam=0.5).normalized(), flights(40), [tree], 3)
     (query,) = found["queries"]
     assert (query["number"], query["tree"]) == (1, tree)
@@ -60,23 +60,24 @@ def test_only_those_that_are_near_enough(bank: Path) -> None:
     few = json.loads(run("nearest", bank, "--threshold", 0.3, "--k", 1, "--json").stdout)["queries"]
     assert [one["nearest"] for one in few] == [one["nearest"][:1] for one in found]
     assert {len(one["nearest"]) for one in few} == {0, 1}
-    result = run("nearest", bank, bank, "--threshold", 1, "--top", 0)
+    result = run("nearest", bank, "--query", bank, "--threshold", 1, "--top", 0)
     assert result.stdout.count("   1.0000  ") == 40
-    assert "   no neighbor reaches the threshold" in run("nearest", bank, "(X y)", "--threshold", 0.5).stdout
+    assert "   no neighbor reaches the threshold" in run("nearest", bank, "--query", "(X y)", "--threshold", 0.5).stdout
 
 
 def test_from_the_standard_input(bank: Path) -> None:
-    assert run("nearest", bank, "-", "--k", 1, input=bank.read_text()).stdout.count("1.0000  ") == 40
+    assert run("nearest", bank, "--query", "-", "--k", 1, input=bank.read_text()).stdout.count("1.0000  ") == 40
     assert run("nearest", "-", "--k", 1, input=bank.read_text()).stdout == run("nearest", bank, "--k", 1).stdout
 
 
 def test_mistakes_are_said(bank: Path) -> None:
     assert at_most(39, without_itself=True) in fail("nearest", bank, "--k", 40)
-    assert "QUERY, column 1: " in fail("nearest", bank, "(S (A a)")
+    assert "--query, column 1: " in fail("nearest", bank, "--query", "(S (A a)")
+    assert messages.TREE_INSTEAD_OF_A_BANK in fail("nearest", bank, "(S (A a))")  # the query was once an argument
     assert messages.option_must_be("--top", "a whole number of at least 0. Got -1 instead.") in fail(
         "nearest", bank, "--top", -1
     )
-    assert messages.ONE_STANDARD_INPUT in fail("nearest", "-", "-")
+    assert messages.ONE_STANDARD_INPUT in fail("nearest", "-", "--query", "-")
     assert messages.option_must_be("--kernel", "'st', 'sst' or 'pt'") in fail("nearest", bank, "--kernel", "rbf")
 
 
@@ -84,15 +85,15 @@ def test_as_many_neighbors_as_there_are(tmp_path: Path) -> None:
     few = tmp_path / "few.mrg"
     few.write_text("(S (A a))\n(S (A a) (B b))\n(S (B b))\n")
     assert len(json.loads(run("nearest", few, "--json").stdout)["queries"][0]["nearest"]) == 2
-    assert len(json.loads(run("nearest", few, "(S (A c))", "--json").stdout)["queries"][0]["nearest"]) == 3
+    assert len(json.loads(run("nearest", few, "--query", "(S (A c))", "--json").stdout)["queries"][0]["nearest"]) == 3
     few.write_text("(S (A a))\n")
     assert messages.ONLY_ONE_TREE in fail("nearest", few)
     few.write_text("")
-    assert messages.NO_TREE_TO_SEARCH in fail("nearest", few, "(S (A a))")
+    assert messages.NO_TREE_TO_SEARCH in fail("nearest", few, "--query", "(S (A a))")
 
 
 def test_trees_of_another_kind_are_said(bank: Path) -> None:
-    result = run("nearest", bank, "(Module (body (Pass x)))", "--k", 1)
+    result = run("nearest", bank, "--query", "(Module (body (Pass x)))", "--k", 1)
     assert result.exit_code == 0
     assert result.stderr.startswith(messages.UNLIKE_THE_BANK)
     assert run("nearest", bank, "--k", 1).stderr == ""
@@ -105,11 +106,13 @@ def test_source_code_is_led_back_to_its_lines(tmp_path: Path) -> None:
     (first, second) = json.loads(run("nearest", source, *options, "--json").stdout)["queries"]
     assert (first["place"], first["nearest"][0]["place"]) == (f"{source}:3", f"{source}:7")
     assert second["nearest"][0]["place"] == f"{source}:3"
-    assert run("nearest", source, *options).stdout.startswith(f"1. {source}:3: $0 $1")
+    assert run("nearest", source, *options).stdout.startswith(f"1. {source}:3 f: $0 $1")
     page = tmp_path / "a.html"
     page.write_text("<ul>\n<li>a b\n<li>a c\n</ul>")
     assert f"2. {page}:3: a c" in run("nearest", page, "--format", "html:each=li").stdout
-    (query,) = json.loads(run("nearest", source, "(FunctionDef (name f))", *options, "--json").stdout)["queries"]
+    (query,) = json.loads(run("nearest", source, "--query", "(FunctionDef (name f))", *options, "--json").stdout)[
+        "queries"
+    ]
     assert "place" not in query
     assert query["nearest"][0]["place"].startswith(f"{source}:")
 

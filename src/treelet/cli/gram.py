@@ -27,7 +27,9 @@ BINARY = (".npy", ".zarr")
 
 @with_option_groups
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="File of trees. Use - for standard input."), READ],
+    file: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Files or folders of trees. Use - for standard input."), READ
+    ],
     *,
     out: Annotated[
         str,
@@ -90,7 +92,7 @@ def command(
     _check_output(out)
     if json and out == "-":
         raise ParameterError("--json and --output - both write to standard output. Pass a file name to --output.")
-    if file == columns == "-":
+    if "-" in file and columns == "-":
         raise ParameterError("FILE and --columns are both standard input (-). Pass a file name for one of them.")
 
     if (resume or extend) and not _is_binary(out):
@@ -112,9 +114,9 @@ def command(
     with whole_file(Path(out)) if text else nullcontext() as temporary:
         rows = read_trees(file, **reading.arguments(column=column))
         others = None if columns is None else read_trees(columns, **reading.arguments(column=column))
-        for name, bank in ((file, rows), (columns, others)):
-            if name is not None and bank is not None:
-                warn_if_empty(name, len(bank))
+        warn_if_empty(file, len(rows))
+        if columns is not None and others is not None:
+            warn_if_empty([columns], len(others))
         read = time.perf_counter()
         options: dict[str, Any] = {"memory": memory, "dtype": dtype, "progress": progress, **computing}
         if _is_binary(out):

@@ -1,8 +1,9 @@
-"""``treelet nearest``: find the most similar trees of a file, with the fragments that they share with the query."""
+"""``treelet nearest``: find the most similar trees of files and folders, with the fragments that they share with the query."""
 
 from __future__ import annotations
 
 import json as json_format
+import os
 import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +13,9 @@ import typer
 from treelet.cli.compare import read_argument
 from treelet.cli.options import MEMORY, JsonOption, ProgressOption, check_device, memory_size, wrong_value
 from treelet.cli.overwriting import READ
-from treelet.cli.reading import Reading, with_option_groups
+from treelet.cli.reading import Reading, shown_files, with_option_groups
 from treelet.errors import ParameterError, TreeletWarning
+from treelet.printable import shortened
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
@@ -27,14 +29,21 @@ LISTED = 200  # shared fragments to compute; the largest of them are shown
 @with_option_groups
 def command(
     bank: Annotated[
-        str, typer.Argument(metavar="BANK", help="File of trees to search. Use - for standard input."), READ
+        list[str],
+        typer.Argument(metavar="BANK...", help="Files or folders of trees to search. Use - for standard input."),
+        READ,
     ],
+    *,
     query: Annotated[
         str | None,
-        typer.Argument(metavar="QUERY", help="Tree in brackets, or a file of trees.  [default: every tree of BANK]"),
+        typer.Option(
+            "--query",
+            "-q",
+            metavar="QUERY",
+            help="Tree in brackets, or a file or folder of trees.  [default: every tree of BANK]",
+        ),
         READ,
     ] = None,
-    *,
     k: Annotated[
         int | None,
         typer.Option(
@@ -70,30 +79,33 @@ def command(
 
     The similarity is the value of the normalized kernel: 1 for equal trees, 0 for trees that share no fragment.
 
-    Trees are numbered from 1. For source code and markup, the output also shows the line where each tree begins.
+    Trees are numbered from 1. For source code and markup, the output also shows the file, the line and the name of each tree.
 
-    Example: treelet nearest bank.mrg "(NP (D the) (N apple))" --k 3
+    Example: treelet nearest bank.mrg --query "(NP (D the) (N apple))" --k 3
     """
     if top < 0:
         raise wrong_value("--top", "a whole number of at least 0", top)
-    if bank == query == "-":
-        raise ParameterError("BANK and QUERY are both standard input (-). Pass a file name for one of them.")
+    if "-" in bank and query == "-":
+        raise ParameterError("BANK and --query are both standard input (-). Pass a file name for one of them.")
+    if tree := next((text for text in bank if text.lstrip().startswith("(") and not os.path.exists(text)), None):
+        raise ParameterError(f"{shortened(tree)} is a tree, not a file of trees. Pass a query with --query.")
 
     from treelet.checks import plural
     from treelet.gram import nearest
-    from treelet.structures import Treebank
+    from treelet.structures import Treebank, read_trees
 
     check_device(computing)
-    trees, places = _read(bank, reading)
+    trees = read_trees(bank, **reading.arguments())
     if len(trees) <= (query is None):
         count = f"only {plural(len(trees), 'tree')}" if len(trees) else "no trees"
-        needed = "at least 2 trees, or 1 tree and a QUERY" if query is None else "at least 1 tree"
-        raise ParameterError(f"{bank}: the file contains {count}. treelet nearest needs {needed}.")
-    queries, query_places = None, places
+        needed = "at least 2 trees, or 1 tree and --query" if query is None else "at least 1 tree"
+        contain = "the file contains" if len(bank) == 1 else "the files contain"
+        raise ParameterError(f"{shown_files(bank)}: {contain} {count}. treelet nearest needs {needed}.")
+    queries = None
     if query is not None and query.lstrip().startswith("("):
-        queries, query_places = Treebank([read_argument(query, "QUERY", reading)]), None
+        queries = Treebank([read_argument(query, "--query", reading)])
     elif query is not None:
-        queries, query_places = _read(query, reading)
+        queries = read_trees(query, **reading.arguments())
     if k is None and threshold is None:
         k = min(DEFAULT_K, len(trees) - (query is None))
     near = nearest(
@@ -121,24 +133,16 @@ def command(
                 stacklevel=2,
             )
     results = _results(tree_kernel, trees if queries is None else queries, trees, neighbors, top)
+    query_places = (trees if queries is None else queries).places
     for result in results:
-        for item, locations in [(result, query_places), *((neighbor, places) for neighbor in result["nearest"])]:
-            if locations is not None:
-                item["place"] = locations[item["number"] - 1]
+        for item, places in [(result, query_places), *((neighbor, trees.places) for neighbor in result["nearest"])]:
+            if places is not None:
+                file, line, end_line, name = places[item["number"] - 1]
+                item |= {"place": f"{file}:{line}", "end_line": end_line, "name": name}
     if json:
         print(json_format.dumps({"kernel": repr(tree_kernel.normalized()), "queries": results}))
         return
     print("\n\n".join(map(_text, results)))
-
-
-def _read(file: str, reading: Reading) -> tuple[Treebank, list[str] | None]:
-    """Return the trees of a file. For source code and markup, also return the line where each tree begins."""
-    from treelet.formats import read_document
-    from treelet.structures.treebank import bank_of
-
-    document = read_document(file, labels=False, **reading.arguments())
-    name = "<stdin>" if file == "-" else file
-    return bank_of(document), None if document.lines is None else [f"{name}:{line}" for line in document.lines]
 
 
 def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
@@ -186,4 +190,4 @@ def _tree_texts(tree: Tree | None) -> dict[str, str]:
 def _shown(item: dict[str, Any]) -> str:
     words = item["words"] if item["tree"] else "(no tree)"
     cut = words if len(words) <= WIDTH else f"{words[: WIDTH - 4]} ..."
-    return f"{item['place']}: {cut}" if "place" in item else cut
+    return f"{item['place']}{' ' * bool(item['name'])}{item['name']}: {cut}" if "place" in item else cut
