@@ -170,6 +170,9 @@ EMPTY_LINE = "the line is empty. Remove the line, or pass --skip-empty."
 A_LINE_IS = "this line is not an n-best list ("
 OUTSIDE_BRACKETS = "unexpected text outside brackets"
 
+ADD_EDITS = "--picture draws the result of --edits"
+NOT_TO_EDITS = "to shared fragments, not to --edits"
+
 
 def one_tree_needed(got: int) -> str:
     return f"the file must contain exactly one tree. Got {got} trees instead."
