@@ -450,21 +450,29 @@ def _suffixes(format: str | None, options: Collection[str]) -> set[str]:
 
 
 def read_located(
-    file: PathLike | IO[bytes] | IO[str],
+    file: File | Collection[File],
     format: str | None = None,
     *,
     encoding: str = "utf-8",
     on_error: str = "raise",
+    exclude: str | Collection[str] = (),
     **options: Any,
 ) -> list[Any] | None:
-    """Read source code or markup as `Located` trees. Return None, without opening the file, if the format has no places.
+    """Read source code or markup as `Located` trees. Return None, without opening a file, if the format has no places.
 
     The parameters are those of `read_document`, but the format is not detected from the content.
     """
     if find_format(format, file).located is None:
         return None
-    with _opened(file, format, encoding, on_error, False, options) as (source, chosen, reader_options):
-        return None if chosen.located is None else chosen.located(source, **reader_options)
+    trees, log = list[Any](), SkipLog()
+    files = find_files(file, _suffixes(format, options), exclude, encoding=encoding).files
+    for one in files:
+        with _opened(one, format, encoding, on_error, False, options, log) as (source, chosen, reader_options):
+            if chosen.located is None:  # the content does not have the format of the name
+                return None
+            trees += chosen.located(source, **reader_options)
+    log.warn(len(trees), "trees", len(files))
+    return trees
 
 
 def read_blocks(
