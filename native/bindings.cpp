@@ -408,6 +408,7 @@ NB_MODULE(_core, m) {
     bind_sequences(m);
     bind_sketch(m);
     bind_strings(m);
+    bind_syntax(m);
     const char *completes = "Completes a tile of a symmetric matrix of which the lower half is there.";
     m.def("mirror", &mirror<double>, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a, completes);
     m.def("mirror", &mirror<float>, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a, completes);

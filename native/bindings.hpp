@@ -150,5 +150,6 @@ void bind_fragments(nb::module_ &m);
 void bind_sequences(nb::module_ &m);
 void bind_sketch(nb::module_ &m);
 void bind_strings(nb::module_ &m);
+void bind_syntax(nb::module_ &m);
 
 } // namespace treelet::python

@@ -66,7 +66,8 @@ template <class Gains> class EditTable {
         most_ = most;
         const Gains gains(costs, a, b);
         if (most >= 0) {
-            table_.assign(a.length() * width_, 0);
+            table_.clear(); // all gains are 0 at first
+            resize(table_, a.length() * width_, pulse);
         } else {
             resize(table_, a.length() * width_, pulse);
             find_copies(store, a, first_a_);
@@ -87,6 +88,7 @@ template <class Gains> class EditTable {
                 if (b.chain[y]) continue;
                 if (most >= 0) {
                     const Id band = budget(x, y);
+                    pulse.add(8);
                     if (band >= 0) forests<true>(x, y, band, gains, pulse);
                 } else if (first_b_[y] != y) {
                     copy_columns(x, y, first_b_[y]);
@@ -157,6 +159,7 @@ template <class Gains> class EditTable {
             const Id shift = y - first_b_[y];
             for (Id i = 0; i < n; ++i)
                 for (Id j = low_y; j <= y; ++j) at(i)[j] = at(i)[j - shift];
+            pulse.add(a.length() * length);
             return;
         }
         const Id low = most_ < 0 ? 0 : std::max(Id{0}, low_y - most_);

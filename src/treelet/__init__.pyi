@@ -66,6 +66,7 @@ from treelet.structures import (
     Treebank as Treebank,
     iter_examples as iter_examples,
     iter_trees as iter_trees,
+    read_code as read_code,
     read_examples as read_examples,
     read_forests as read_forests,
     read_tagged as read_tagged,

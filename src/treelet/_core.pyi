@@ -3,7 +3,7 @@ treelet's native core: hash-consed trees and the loops over their nodes.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, overload
+from typing import Annotated, Any, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -647,6 +647,16 @@ class TreeSketch:
 def string_distances(a: Sequence[bytes], b: Sequence[bytes], limit: int | None = None, normalized: bool = False) -> Annotated[NDArray[numpy.float64], dict(shape=(None, None))]:
     """
     Levenshtein distances of all pairs of sequences of 32-bit numbers. A distance above the limit is given as limit + 1. A normalized distance is divided by the larger length.
+    """
+
+def read_ast(roots: list[Any], lines: int, whole: bool, anonymous: bool, describe: object, constant: object | None, other: object, is_docstring: object) -> tuple[Any, ...]:
+    """
+    Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots, and for each unit its first and last line, its qualified name and the lines of its nodes.
+    """
+
+def read_nodes(root: object, source: bytes, bound: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], whole: bool, anonymous: bool, treatments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], values: bool, name_of: object) -> tuple[tuple[Any, ...], list[tuple[int, bool]]]:
+    """
+    Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the lines of syntax errors: of units, which are not stored, and, marked by True, of text outside units.
     """
 
 @overload

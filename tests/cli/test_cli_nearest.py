@@ -22,7 +22,7 @@ def bank(tmp_path: Path) -> Path:
 
 def test_neighbors_of_a_tree(bank: Path) -> None:
     tree = "(S (NP (PRP i)) (VP (VBP need) (NP (DT a) (NN flight))))"
-    found = json.loads(run("nearest", bank, tree, "--k", 3, "--kernel", "pt", "--lam", 0.5, "--json").stdout)
+    found = json.loads(run("nearest", bank, "--query", tree, "--k", 3, "--kernel", "pt", "--lam", 0.5, "--json").stdout)
     values, rows = tl.nearest(tl.PartialTree(lam=0.5).normalized(), flights(40), [tree], 3)
     (query,) = found["queries"]
     assert (query["number"], query["tree"]) == (1, tree)
@@ -60,23 +60,24 @@ def test_only_those_that_are_near_enough(bank: Path) -> None:
     few = json.loads(run("nearest", bank, "--threshold", 0.3, "--k", 1, "--json").stdout)["queries"]
     assert [one["nearest"] for one in few] == [one["nearest"][:1] for one in found]
     assert {len(one["nearest"]) for one in few} == {0, 1}
-    result = run("nearest", bank, bank, "--threshold", 1, "--top", 0)
+    result = run("nearest", bank, "--query", bank, "--threshold", 1, "--top", 0)
     assert result.stdout.count("   1.0000  ") == 40
-    assert "   no neighbor reaches the threshold" in run("nearest", bank, "(X y)", "--threshold", 0.5).stdout
+    assert messages.NO_NEIGHBOR in run("nearest", bank, "--query", "(X y)", "--threshold", 0.5).stdout
 
 
 def test_from_the_standard_input(bank: Path) -> None:
-    assert run("nearest", bank, "-", "--k", 1, input=bank.read_text()).stdout.count("1.0000  ") == 40
+    assert run("nearest", bank, "--query", "-", "--k", 1, input=bank.read_text()).stdout.count("1.0000  ") == 40
     assert run("nearest", "-", "--k", 1, input=bank.read_text()).stdout == run("nearest", bank, "--k", 1).stdout
 
 
 def test_mistakes_are_said(bank: Path) -> None:
     assert at_most(39, without_itself=True) in fail("nearest", bank, "--k", 40)
-    assert "QUERY, column 1: " in fail("nearest", bank, "(S (A a)")
+    assert "--query, column 1: " in fail("nearest", bank, "--query", "(S (A a)")
+    assert messages.TREE_INSTEAD_OF_A_BANK in fail("nearest", bank, "(S (A a))")  # the query was once an argument
     assert messages.option_must_be("--top", "a whole number of at least 0. Got -1 instead.") in fail(
         "nearest", bank, "--top", -1
     )
-    assert messages.ONE_STANDARD_INPUT in fail("nearest", "-", "-")
+    assert messages.ONE_STANDARD_INPUT in fail("nearest", "-", "--query", "-")
     assert messages.option_must_be("--kernel", "'st', 'sst' or 'pt'") in fail("nearest", bank, "--kernel", "rbf")
 
 
@@ -84,15 +85,15 @@ def test_as_many_neighbors_as_there_are(tmp_path: Path) -> None:
     few = tmp_path / "few.mrg"
     few.write_text("(S (A a))\n(S (A a) (B b))\n(S (B b))\n")
     assert len(json.loads(run("nearest", few, "--json").stdout)["queries"][0]["nearest"]) == 2
-    assert len(json.loads(run("nearest", few, "(S (A c))", "--json").stdout)["queries"][0]["nearest"]) == 3
+    assert len(json.loads(run("nearest", few, "--query", "(S (A c))", "--json").stdout)["queries"][0]["nearest"]) == 3
     few.write_text("(S (A a))\n")
     assert messages.ONLY_ONE_TREE in fail("nearest", few)
     few.write_text("")
-    assert messages.NO_TREE_TO_SEARCH in fail("nearest", few, "(S (A a))")
+    assert messages.NO_TREE_TO_SEARCH in fail("nearest", few, "--query", "(S (A a))")
 
 
 def test_trees_of_another_kind_are_said(bank: Path) -> None:
-    result = run("nearest", bank, "(Module (body (Pass x)))", "--k", 1)
+    result = run("nearest", bank, "--query", "(Module (body (Pass x)))", "--k", 1)
     assert result.exit_code == 0
     assert result.stderr.startswith(messages.UNLIKE_THE_BANK)
     assert run("nearest", bank, "--k", 1).stderr == ""
@@ -105,11 +106,13 @@ def test_source_code_is_led_back_to_its_lines(tmp_path: Path) -> None:
     (first, second) = json.loads(run("nearest", source, *options, "--json").stdout)["queries"]
     assert (first["place"], first["nearest"][0]["place"]) == (f"{source}:3", f"{source}:7")
     assert second["nearest"][0]["place"] == f"{source}:3"
-    assert run("nearest", source, *options).stdout.startswith(f"1. {source}:3: $0 $1")
+    assert run("nearest", source, *options).stdout.startswith(f"1. {source}:3 f: $0 $1")
     page = tmp_path / "a.html"
     page.write_text("<ul>\n<li>a b\n<li>a c\n</ul>")
     assert f"2. {page}:3: a c" in run("nearest", page, "--format", "html:each=li").stdout
-    (query,) = json.loads(run("nearest", source, "(FunctionDef (name f))", *options, "--json").stdout)["queries"]
+    (query,) = json.loads(run("nearest", source, "--query", "(FunctionDef (name f))", *options, "--json").stdout)[
+        "queries"
+    ]
     assert "place" not in query
     assert query["nearest"][0]["place"].startswith(f"{source}:")
 
@@ -124,3 +127,50 @@ def test_k_is_the_number_and_the_short_option_is_the_kernel(bank: Path) -> None:
     assert fail("gram", bank, "-o", "-", "-k", 3) == messages.error(
         "--kernel must be 'st', 'sst' or 'pt'. Got '3' instead.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"), [("edit", tl.EditDistance().similarity()), ("edit-distance", tl.EditDistance())]
+)
+def test_neighbors_by_edits(bank: Path, name: str, measure: tl.kernels.Pairwise) -> None:
+    found = json.loads(run("nearest", bank, "--measure", name, "--k", 2, "--json").stdout)
+    values, rows = tl.nearest(measure, flights(40), k=2)
+    assert (found["measure"], found["kernel"]) == (name, None)
+    for number, query in enumerate(found["queries"]):
+        assert [one["number"] - 1 for one in query["nearest"]] == rows[number].tolist()
+        assert [one["value"] for one in query["nearest"]] == values[number].tolist()
+        assert "shared" not in query["nearest"][0]
+    text = run("nearest", bank, "--query", str(flights(40)[3]), "--measure", name.upper(), "--k", 1).stdout
+    words = " ".join(flights(40)[3].words())
+    assert text == f"1. {words}\n   {float(not measure.is_distance):.4f}  4. {words}\n"
+    assert json.loads(run("nearest", bank, "--k", 1, "--json").stdout)["measure"] == "kernel"
+
+
+def test_the_threshold_is_a_smallest_similarity_or_a_largest_distance(bank: Path) -> None:
+    d = tl.EditDistance()
+    for name, wanted, threshold in (
+        ("edit", d.similarity()(flights(40)) >= 0.5, 0.5),
+        ("edit-distance", d(flights(40)) <= 12, 12),
+    ):
+        found = json.loads(run("nearest", bank, "--measure", name, "--threshold", threshold, "--json").stdout)
+        for row, query in enumerate(found["queries"]):
+            others = [n for n in wanted[row].nonzero()[0].tolist() if n != row]
+            assert sorted(one["number"] - 1 for one in query["nearest"]) == others
+    none = run("nearest", bank, "--query", "(X y)", "--measure", "edit-distance", "--threshold", 0)
+    assert (none.stdout, none.stderr) == (f"1. y\n   {messages.NO_NEIGHBOR}\n", "")
+
+
+def test_options_of_the_kernel_with_edits(bank: Path) -> None:
+    assert fail("nearest", bank, "--measure", "edit", "--lam", 0.4) == messages.kernel_only("edit", "--lam")
+    assert fail("nearest", bank, "--measure", "edit-distance", "-k", "sst", "--no-leaves", "--top", 1) == (
+        messages.kernel_only("edit-distance", "--kernel", "--no-leaves", "--top")
+    )
+    assert fail("gram", bank, "-o", "-", "--measure", "edit", "--normalize") == messages.kernel_only(
+        "edit", "--normalize"
+    )
+    assert fail("gram", bank, "-o", "-", "--measure", "edit", "--no-normalize", "--mu", 1, "-k", "pt") == (
+        messages.kernel_only("edit", "--kernel", "--mu", "--no-normalize")
+    )
+    assert messages.option_must_be(
+        "--measure", "'kernel', 'edit' or 'edit-distance'. Got 'edits' instead. Did you"
+    ) in (fail("nearest", bank, "--measure", "edits"))

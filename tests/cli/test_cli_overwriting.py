@@ -23,6 +23,7 @@ COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-define
 NO_FILES = {
     "COLUMN",
     "NAME=VALUE",
+    "PATTERN",
     "KIND",
     "TASK",
     "METRIC",

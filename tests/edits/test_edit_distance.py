@@ -82,8 +82,38 @@ def test_similarity_of_a_chain_and_a_star_is_negative():
     assert tl.EditDistance().similarity()([chain], [star])[0, 0] == 1 - 19 / 11
 
 
-@pytest.mark.xfail(strict=True, reason="gram mirrors the matrix of one collection even if the costs are asymmetric")
-def test_a_matrix_of_one_collection_with_asymmetric_costs():
-    X = ["(A (B c) (D e))", "(A (B c))"]
-    d = tl.EditDistance(insert=1, delete=3)
-    np.testing.assert_array_equal(d(X), d(X, X))
+def test_operations_know_the_lines_of_source(tmp_path):
+    file = tmp_path / "two.py"
+    file.write_text("def f(x):\n    return x + 1\n\n\ndef g(x):\n    return x * 1\n")
+    bank = tl.read_code(file, identifiers="anonymous")
+    (change,) = tl.edit_script(bank[0:1], bank[1:2]).changes()
+    assert (change.kind, change.source_label, change.target_label) == ("rename", "Add", "Mult")
+    assert (change.source_place.line, change.target_place.line) == (2, 6)
+    assert change.source_place.file == str(file)
+    with pytest.raises(tl.TreeletError, match="bank of 2 trees"):
+        tl.edit_script(bank, bank[0])
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        tl.EditDistance(),
+        tl.EditDistance(0.5, {"a": 2.0}, 1.5).similarity(),
+        tl.EditDistance(rename={"a": [1.0, 0.0], "b": [0.8, 0.6]}),
+        tl.SubsetTree().normalized().distance(),
+    ],
+    ids=repr,
+)
+def test_a_search_is_saved_and_loaded(measure, tmp_path):
+    bank, queries = ["(a (b c))", "(b (a a) c)", "(c a)"], ["(a (b d))", "(b a)"]
+    search = tl.Nearest(measure, n_neighbors=2).fit(bank)
+    tl.save(search, tmp_path / "search.treelet")
+    for loaded, fitted in zip(tl.load(tmp_path / "search.treelet").kneighbors(queries), search.kneighbors(queries)):
+        np.testing.assert_array_equal(loaded, fitted)
+
+
+def test_a_function_as_cost_cannot_be_saved(tmp_path):
+    search = tl.Nearest(tl.EditDistance(rename=lambda p, q: 1.0)).fit(["(a b)", "(c d)"])
+    with pytest.raises(tl.TreeletError, match="A model file cannot store a function"):
+        tl.save(search, tmp_path / "search.treelet")
+    assert not list(tmp_path.iterdir())

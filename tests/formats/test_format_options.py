@@ -63,7 +63,9 @@ def test_options_of_a_format_in_the_commands_words(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1")
     message = fail("gram", tmp_path / "a.py", "-o", "-", "--format", "python:each=functions")
     assert message.startswith(
-        messages.wrong_option_in("format", "each", "'module', 'function', 'class' or 'statement'")
+        messages.wrong_option_in(
+            "format", "each", "'module', 'function', 'class', 'statement' or a class of the module ast"
+        )
     )
     message = fail("gram", tmp_path / "a.py", "-o", "-", "--option", "docstrings=no")
     assert message == messages.wrong_option_in("option", "docstrings", "true or false") + " Got 'no' instead.\n"

@@ -393,7 +393,7 @@ def test_files_that_are_not_there(tmp_path: Path) -> None:
     for path in (tmp_path / "none.mrg", tmp_path / "none.gz", tmp_path / "none" / "x.xz"):
         with pytest.raises(FileError, match=does_not_exist(re.escape(str(path)))):
             read_trees(path)
-    with pytest.raises(FileError, match="directory"):
+    with pytest.raises(FileError, match=messages.FOLDER_WITHOUT_FILES):
         read_trees(tmp_path)
     with pytest.raises(FileError, match=cannot_be("written")):
         Treebank(["(S x)"]).write(tmp_path / "none" / "x.mrg")

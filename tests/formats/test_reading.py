@@ -583,7 +583,7 @@ def test_encodings_and_options_on_the_command_line(tmp_path: Path) -> None:
     assert messages.OTHER_ENCODING_ON_THE_COMMAND_LINE in fail("gram", path, "-o", "-")
     for command in (
         ("gram", path, "-o", "-"),
-        ("nearest", path, "(S (A a))", "--k", 1),
+        ("nearest", path, "--query", "(S (A a))", "--k", 1),
         ("compare", path, path),
         ("convert", path, "-"),
     ):

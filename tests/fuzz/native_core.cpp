@@ -4,6 +4,8 @@
 //
 // The first byte says how to read and what is done, the second how large the pieces are.
 #include "brackets.hpp"
+#include "edit_columns.hpp"
+#include "edit_mapping.hpp"
 #include "fragment_graphs.hpp"
 #include "hashed_fragments.hpp"
 #include "native_checks.hpp"
@@ -109,6 +111,54 @@ void sketch_trees(const Store &store, const std::vector<Id> &roots, const NodeWe
         }
 }
 
+// A search finds the same values as the whole matrix, the cost of a mapping is the distance, and unit costs give a metric.
+void compare_edits(const Store &store, const std::vector<Id> &roots) {
+    const std::size_t n = roots.size();
+    for (const double rename : {1.0, 0.75}) {
+        auto costs = std::make_shared<EditCosts>();
+        costs->rename = costs->least = costs->least_change = rename;
+        const auto all = [&]<class Gains>(std::type_identity<Gains>) {
+            const EditColumns columns(store, roots, costs, true);
+            const auto filled = [&](EditSearch search) {
+                EditColumns::Rows<Gains> rows(columns, store, search, 1e9, nothing);
+                std::vector<double> out(n * n);
+                for (std::size_t r = 0; r < n; ++r) rows.row(roots[r], n, out.data() + r * n);
+                return out;
+            };
+            const std::vector<double> D = filled({});
+            for (const double threshold : {0.0, 2.0, 7.0}) {
+                const std::vector<double> found = filled({false, threshold, 0});
+                for (std::size_t i = 0; i < n * n; ++i)
+                    expect(D[i] <= threshold ? std::fabs(found[i] - D[i]) < 1e-9 : found[i] == INFINITY, "a search that differs");
+            }
+            const std::vector<double> best = filled({false, INFINITY, 1});
+            TreeSizer sizer(store);
+            for (std::size_t r = 0; r < n; ++r) {
+                const std::size_t row = r * n;
+                const double least = *std::min_element(D.begin() + row, D.begin() + row + n);
+                for (std::size_t c = 0; c < n; ++c) {
+                    expect(std::fabs(D[row + c] - D[c * n + r]) < 1e-9, "a distance that is not symmetric");
+                    expect((D[row + c] < 1e-9) == (roots[r] == roots[c]), "a distance of 0 between different trees");
+                    if (D[row + c] <= least) expect(std::fabs(best[row + c] - least) < 1e-9, "a nearest tree that is not found");
+                    for (std::size_t k = 0; k < n; ++k)
+                        expect(D[row + c] <= D[row + k] + D[k * n + c] + 1e-9, "a longer way without a detour");
+                    FlatTree a, b;
+                    a.build(store, roots[r], static_cast<std::size_t>(sizer(roots[r]).nodes), c % 2);
+                    b.build(store, roots[c], static_cast<std::size_t>(sizer(roots[c]).nodes), c % 2);
+                    EditTable<Gains> table;
+                    Pulse pulse(nothing);
+                    table.fill(store, a, b, *costs, -1, pulse);
+                    const auto pairs = edit_mapping(table, a, b, *costs, pulse);
+                    double cost = static_cast<double>(a.length() + b.length() - 2 * pairs.size());
+                    for (const auto &[i, j] : pairs) cost += costs->renaming(a.label[i], b.label[j]);
+                    expect(std::fabs(cost - D[row + c]) < 1e-9, "a mapping with another cost");
+                }
+            }
+        };
+        rename == 1 ? all(std::type_identity<EqualGains>()) : all(std::type_identity<LabelGains>());
+    }
+}
+
 void use(const Store &store, std::vector<Id> roots, int what) {
     roots.resize(std::min<std::size_t>(roots.size(), 6));
     const NodeWeights trees = count_nodes(store, roots.data(), roots.size());
@@ -122,6 +172,8 @@ void use(const Store &store, std::vector<Id> roots, int what) {
         return compare_partial_trees(store, roots, trees);
     case 2:
         return count_fragments(store, roots, trees);
+    case 3:
+        return compare_edits(store, roots);
     default:
         return sketch_trees(store, roots, trees);
     }
@@ -149,7 +201,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     const auto [store, roots] = reader.take();
     try {
-        if (!roots.empty()) use(store, roots, how >> 4 & 3);
+        if (!roots.empty()) use(store, roots, how >> 4 & 7);
     } catch (const std::length_error &) { // more nodes than can be counted: said by name
     }
     return 0;

@@ -52,7 +52,18 @@ MODEL_WITHOUT_PROBABILITIES = "The model was trained without probabilities. Trai
 SMALLER_LAM_OPTION = "a smaller --lam"
 USE_A_FILE = "or write the result to a file with --output K.npy"
 SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
-ONE_STANDARD_INPUT = "BANK and QUERY are both standard input (-)."
+ONE_STANDARD_INPUT = "BANK and --query are both standard input (-)."
+
+
+NO_NEIGHBOR = "no neighbor meets the threshold"
+
+
+def kernel_only(measure: str, *options: str) -> str:
+    """Options of the kernel were passed with another measure: the whole line."""
+    *most, last = options
+    verb, these = ("apply", "these options") if most else ("applies", "this option")
+    names = f"{', '.join(most)} and {last}" if most else last
+    return error(f"{names} {verb} to --measure kernel only. Remove {these}, or remove --measure {measure}.\n")
 
 
 def option_must_be(option: str, values: str) -> str:
@@ -143,7 +154,8 @@ def result_takes(size: str) -> str:
 
 WRITE_A_TREE_IN_BRACKETS = "is neither a tree in brackets nor an existing file. Write a tree such as "
 NO_TREE_TO_SEARCH = "the file contains no trees. treelet nearest needs at least "
-ONLY_ONE_TREE = "the file contains only 1 tree. treelet nearest needs at least 2 trees, or 1 tree and a QUERY."
+ONLY_ONE_TREE = "the file contains only 1 tree. treelet nearest needs at least 2 trees, or 1 tree and --query."
+TREE_INSTEAD_OF_A_BANK = "'(S (A a))' is a tree, not a file of trees. Pass a query with --query."
 UNLIKE_THE_BANK = "treelet: warning: 1 of 1 query has no fragment in common with any tree of BANK."
 FOREST_AS_LATEX = "a forest cannot be drawn as LaTeX."
 TOO_LARGE_TO_DRAW = "but the limit is 400 together."
@@ -157,6 +169,9 @@ SET_IS_EMPTY = "All sentences of the development set have the same words as sent
 EMPTY_LINE = "the line is empty. Remove the line, or pass --skip-empty."
 A_LINE_IS = "this line is not an n-best list ("
 OUTSIDE_BRACKETS = "unexpected text outside brackets"
+
+ADD_EDITS = "--picture draws the result of --edits"
+NOT_TO_EDITS = "to shared fragments, not to --edits"
 
 
 def one_tree_needed(got: int) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from messages.common import OWN_DESCENDANT
 
 # --- files and encodings ------------------------------------------------------------------------------------------
@@ -9,8 +11,9 @@ from messages.common import OWN_DESCENDANT
 IS_A_FOLDER = r"is a folder\. Give the name of a file\."
 EMPTY_PACKED_FILE = r"is empty, so it is not a valid packed file\. Is the file complete\?"
 THESE_BYTES = "these bytes are "
-LIST_INSTEAD_OF_A_FILE = r"A path or an open file is needed, but got a list\. Read several files one at a time\."
-DIRECTORY_INSTEAD_OF_A_FILE = r"Is a directory\)\. Read the files in it one at a time\."
+FOLDER_WITHOUT_FILES = r"the folder contains no files with a suffix that is read here"
+NUMBER_INSTEAD_OF_A_FILE = r"A path or an open file is needed, but got an int\."
+DIRECTORY_INSTEAD_OF_A_FILE = r"Is a directory\)\. Name a file in it\."
 A_TEXT_ENCODING = "a text encoding"
 
 
@@ -236,3 +239,39 @@ NAME_ANOTHER_ENCODING = r"\. Name another encoding"
 NUL_IN_A_NAME = r"^'a\\x00b\.(npy|zarr)' is not a valid file name: it contains a NUL character\."
 SURROGATE_IN_A_NAME = r"^'\\ud800\.(npy|zarr)' is not a valid file name: it contains a lone surrogate\."
 BYTES_AS_A_NAME = r"A file name must be a string or a path\. Got b'a\.npy' instead\. Decode|^The 'out' parameter of gram must be .* Got (b'a\.npy'|a bytes)"
+
+
+# --- source code ------------------------------------------------------------------------------------------------------
+
+UNITS_OF_CODE = "'function', 'class' or 'file', or a node type of a language that is read"
+DAMAGED_FUNCTION = "this function contains a syntax error"
+LOST_FUNCTION = "a syntax error outside any function may hide one"
+
+
+def lost_function(count: int, total: int, place: str) -> str:
+    return f"{count} of {total} trees was skipped: {re.escape(place)}: {LOST_FUNCTION}"
+
+
+def missing_grammar(title: str, package: str) -> str:
+    return f"Reading {title} needs the package {package}: pip install 'treelet\\[code\\]'\\.?"
+
+
+def huge_file(name: str, size: int) -> str:
+    return f"1 of 2 files was skipped: .*{re.escape(name)}: {size:,} bytes, more than max_bytes=1000000 allows"
+
+
+def nothing_readable(name: str) -> str:
+    return rf"None of 1 file could be read: .*{re.escape(name)}: a binary file"
+
+
+# --- folders and several files ------------------------------------------------------------------------------------------
+
+NO_FILE_MATCHES = "no file matches this pattern"
+NO_FILES = r"No files were given\."
+DIFFERENT_CONTENTS = (
+    "Files with different contents cannot be read together: one has labels and trees 'tree', another one has trees"
+)
+TWO_FILES_SKIPPED = (
+    r"2 of 7 files were skipped: .*0\.mrg: a binary file, because it contains a NUL byte; "
+    r".*1\.mrg: cannot be read \(Permission denied\)"
+)

@@ -15,6 +15,7 @@ import pytest
 
 import treelet as tl
 from treelet import _core
+from treelet.edits import EditDistance
 from treelet.kernels.base import Kernel
 from treelet.structures import SequenceBank, TaggedBank
 
@@ -124,6 +125,18 @@ def sampler() -> Callable[[], Any]:
     return lambda: made.sample(10**8, 0, 1000)
 
 
+def edits(function: str, nodes: int, **search: float) -> Callable[[], Any]:
+    rng = random.Random(0)
+    labels = [rng.choices("abc", k=nodes) for _ in range(2)]
+    bank = tl.Treebank(["(r " + "".join(f"({label} (x {label})) " for label in own) + ")" for own in labels])
+    (store, roots), costs = bank.columns, EditDistance()._costs().native(bank, bank)
+    if function == "edit_mapping":
+        return lambda: _core.edit_mapping(store, int(roots[0]), int(roots[1]), costs)
+    columns = _core.EditColumns(store, roots[1:], costs, bool(search))
+    options = {"similarity": True, "threshold": -np.inf, "best": 0, **search}
+    return lambda: columns.rows(store, roots[:1], False, 0, 1, np.empty((1, 1)), **options)
+
+
 def strings(length: int, number: int) -> Callable[[], Any]:
     rng = np.random.default_rng(0)
     a, b = ([rng.integers(4, size=length, dtype=np.int32).tobytes() for _ in range(number)] for _ in range(2))
@@ -147,6 +160,10 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "Sampler.sample": sampler,
     "TreeSketch.rows": sketch,
     "HashedFragments.rows": hashed,
+    "EditColumns.rows": lambda: edits("rows", 10_000),
+    "EditColumns.rows, threshold": lambda: edits("rows", 10_000, threshold=0.3),
+    "EditColumns.rows, best": lambda: edits("rows", 10_000, best=1),
+    "edit_mapping": lambda: edits("edit_mapping", 10_000),
     "string_distances": lambda: strings(500_000, 1),
     "string_distances, many short": lambda: strings(8, 20_000),
 }  # type: ignore[misc]
@@ -170,6 +187,9 @@ LINEAR = {
     "TreeSketch.__init__ pair_weight single_weight width": "known parts",
     "Sampler.__init__ of": "rules",
     "Similar.__init__ of": "entries",
+    "EditCosts.__init__ of integral": "costs",
+    "EditColumns.__init__ counts": "distinct subtrees",
+    "tree_sizes": "distinct subtrees",
     "Grammar.__init__ __len__": "nothing",
     "Stop.__init__ set": "nothing",
     "Mask.__init__": "nothing",

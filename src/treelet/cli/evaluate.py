@@ -31,7 +31,11 @@ def command(
     model: Annotated[
         str, typer.Argument(metavar="MODEL", help="Model file written by treelet train or treelet.save."), READ
     ],
-    file: Annotated[str, typer.Argument(metavar="FILE", help="File of labeled trees. Use - for standard input."), READ],
+    file: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Files or folders of labeled trees. Use - for standard input."),
+        READ,
+    ],
     *,
     picture: Annotated[
         str | None,

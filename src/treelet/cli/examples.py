@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from treelet.cli.reading import Reading, shown_files
 from treelet.errors import FormatError, ParameterError, TreeletWarning
 
 if TYPE_CHECKING:
-    from treelet.cli.reading import Reading
     from treelet.kernels import Kernel
     from treelet.learn.deciding import SavedPredictor
     from treelet.structures import Treebank
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHOWN = 5  # features
 
 
-ONLY_TREES = ("brackets", "lines", "conllu", "html", "xml", "python")
+ONLY_TREES = ("brackets", "lines", "conllu", "html", "xml", "python", "code")
 """Formats without a place for labels."""
 
 
@@ -71,14 +71,13 @@ def _named(noun: str, names: Collection[str]) -> str:
     return f"the {noun}{'s' if len(names) > 1 else ''} {some_of(names)}"
 
 
-def read(file: str, reading: Reading, *, labels: bool = True) -> Examples:
-    """Read a file in any format. With ``labels=False``, the labels are ignored and may be missing."""
+def read(files: Sequence[str], reading: Reading, *, labels: bool = True) -> Examples:
+    """Read files and folders in any format. With ``labels=False``, the labels are ignored and may be missing."""
     from treelet.formats import read_document
     from treelet.structures import Treebank
 
-    document = read_document(file, labels=labels, **reading.arguments())
-    chosen = str(document.format)
-    shown = "<stdin>" if file == "-" else file
+    document = read_document(list(files), labels=labels, **reading.arguments())
+    chosen, shown = str(document.format), shown_files(files)
     both = document.trees.keys() & document.vectors.keys()
     if both:
         raise FormatError(

@@ -133,8 +133,8 @@ def _is_class(name: str, model: str) -> bool:
 
 def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Examples:
     if not data.lstrip().startswith("("):
-        contents = examples.read(data, reading, labels=labels)
-        warn_if_empty(data, len(contents))
+        contents = examples.read([data], reading, labels=labels)
+        warn_if_empty([data], len(contents))
         return contents
     from treelet.structures import Treebank
 

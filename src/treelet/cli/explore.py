@@ -115,7 +115,7 @@ def workspace_of(
     view = None if model is None else _model_view(model)
     trees = labels = None
     if data is not None and view is not None:
-        data_read = examples.read(data, reading)
+        data_read = examples.read([data], reading)
         taken: Any = examples.for_model(view.model, data_read)
         trees = taken if view.column is None else taken[view.column]
         labels = None if data_read.labels is None else list(map(str, data_read.labels))

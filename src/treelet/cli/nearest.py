@@ -1,8 +1,9 @@
-"""``treelet nearest``: find the most similar trees of a file, with the fragments that they share with the query."""
+"""``treelet nearest``: find the most similar trees of files and folders, with the fragments that they share with the query."""
 
 from __future__ import annotations
 
 import json as json_format
+import os
 import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,10 +11,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli.compare import read_argument
-from treelet.cli.options import MEMORY, JsonOption, ProgressOption, check_device, memory_size, wrong_value
+from treelet.cli.options import (
+    MEMORY,
+    JsonOption,
+    MeasureOption,
+    ProgressOption,
+    check_device,
+    edit_measure,
+    memory_size,
+    wrong_value,
+)
 from treelet.cli.overwriting import READ
-from treelet.cli.reading import Reading, with_option_groups
+from treelet.cli.reading import Reading, shown_files, with_option_groups
 from treelet.errors import ParameterError, TreeletWarning
+from treelet.printable import shortened
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
@@ -27,14 +38,21 @@ LISTED = 200  # shared fragments to compute; the largest of them are shown
 @with_option_groups
 def command(
     bank: Annotated[
-        str, typer.Argument(metavar="BANK", help="File of trees to search. Use - for standard input."), READ
+        list[str],
+        typer.Argument(metavar="BANK...", help="Files or folders of trees to search. Use - for standard input."),
+        READ,
     ],
+    *,
     query: Annotated[
         str | None,
-        typer.Argument(metavar="QUERY", help="Tree in brackets, or a file of trees.  [default: every tree of BANK]"),
+        typer.Option(
+            "--query",
+            "-q",
+            metavar="QUERY",
+            help="Tree in brackets, or a file or folder of trees.  [default: every tree of BANK]",
+        ),
         READ,
     ] = None,
-    *,
     k: Annotated[
         int | None,
         typer.Option(
@@ -47,9 +65,10 @@ def command(
         float | None,
         typer.Option(
             metavar="VALUE",
-            help="Minimum similarity of a neighbor. The similarity of equal trees is 1.  [default: none]",
+            help="Minimum similarity of a neighbor; for --measure edit-distance, the maximum distance. Equal trees have similarity 1 and distance 0.  [default: none]",
         ),
     ] = None,
+    measure: MeasureOption = "kernel",
     tree_kernel: Any,
     top: Annotated[
         int,
@@ -69,35 +88,42 @@ def command(
     """Find the trees that are most similar to a query.
 
     The similarity is the value of the normalized kernel: 1 for equal trees, 0 for trees that share no fragment.
+    With --measure edit, it is the edit similarity: 0.9 means that one edit per ten nodes of the larger tree turns one tree into the other.
 
-    Trees are numbered from 1. For source code and markup, the output also shows the line where each tree begins.
+    Trees are numbered from 1. For source code and markup, the output also shows the file, the line and the name of each tree.
 
-    Example: treelet nearest bank.mrg "(NP (D the) (N apple))" --k 3
+    Example: treelet nearest bank.mrg --query "(NP (D the) (N apple))" --k 3
+
+    Example: treelet nearest bank.mrg --measure edit --threshold 0.8
     """
+    edits = edit_measure(measure, "top")
     if top < 0:
         raise wrong_value("--top", "a whole number of at least 0", top)
-    if bank == query == "-":
-        raise ParameterError("BANK and QUERY are both standard input (-). Pass a file name for one of them.")
+    if "-" in bank and query == "-":
+        raise ParameterError("BANK and --query are both standard input (-). Pass a file name for one of them.")
+    if tree := next((text for text in bank if text.lstrip().startswith("(") and not os.path.exists(text)), None):
+        raise ParameterError(f"{shortened(tree)} is a tree, not a file of trees. Pass a query with --query.")
 
     from treelet.checks import plural
     from treelet.gram import nearest
-    from treelet.structures import Treebank
+    from treelet.structures import Treebank, read_trees
 
     check_device(computing)
-    trees, places = _read(bank, reading)
+    trees = read_trees(bank, **reading.arguments())
     if len(trees) <= (query is None):
         count = f"only {plural(len(trees), 'tree')}" if len(trees) else "no trees"
-        needed = "at least 2 trees, or 1 tree and a QUERY" if query is None else "at least 1 tree"
-        raise ParameterError(f"{bank}: the file contains {count}. treelet nearest needs {needed}.")
-    queries, query_places = None, places
+        needed = "at least 2 trees, or 1 tree and --query" if query is None else "at least 1 tree"
+        contain = "the file contains" if len(bank) == 1 else "the files contain"
+        raise ParameterError(f"{shown_files(bank)}: {contain} {count}. treelet nearest needs {needed}.")
+    queries = None
     if query is not None and query.lstrip().startswith("("):
-        queries, query_places = Treebank([read_argument(query, "QUERY", reading)]), None
+        queries = Treebank([read_argument(query, "--query", reading)])
     elif query is not None:
-        queries, query_places = _read(query, reading)
+        queries = read_trees(query, **reading.arguments())
     if k is None and threshold is None:
         k = min(DEFAULT_K, len(trees) - (query is None))
     near = nearest(
-        tree_kernel.normalized(),
+        tree_kernel.normalized() if edits is None else edits,
         trees,
         queries,
         k,
@@ -108,7 +134,7 @@ def command(
         **computing,
     )
     neighbors = _listed(near, but_itself=query is None)
-    if threshold is None:
+    if threshold is None and edits is None:
         not_missing = (
             tree_kernel.self_values(trees if queries is None else queries) > 0
         )  # missing trees have no neighbors
@@ -120,25 +146,19 @@ def command(
                 TreeletWarning,
                 stacklevel=2,
             )
-    results = _results(tree_kernel, trees if queries is None else queries, trees, neighbors, top)
+    kernel = tree_kernel if edits is None else None
+    results = _results(kernel, trees if queries is None else queries, trees, neighbors, top)
+    query_places = (trees if queries is None else queries).places
     for result in results:
-        for item, locations in [(result, query_places), *((neighbor, places) for neighbor in result["nearest"])]:
-            if locations is not None:
-                item["place"] = locations[item["number"] - 1]
+        for item, places in [(result, query_places), *((neighbor, trees.places) for neighbor in result["nearest"])]:
+            if places is not None:
+                file, line, end_line, name = places[item["number"] - 1]
+                item |= {"place": f"{file}:{line}", "end_line": end_line, "name": name}
     if json:
-        print(json_format.dumps({"kernel": repr(tree_kernel.normalized()), "queries": results}))
+        described = {"measure": measure, "kernel": None if kernel is None else repr(kernel.normalized())}
+        print(json_format.dumps({**described, "queries": results}))
         return
     print("\n\n".join(map(_text, results)))
-
-
-def _read(file: str, reading: Reading) -> tuple[Treebank, list[str] | None]:
-    """Return the trees of a file. For source code and markup, also return the line where each tree begins."""
-    from treelet.formats import read_document
-    from treelet.structures.treebank import bank_of
-
-    document = read_document(file, labels=False, **reading.arguments())
-    name = "<stdin>" if file == "-" else file
-    return bank_of(document), None if document.lines is None else [f"{name}:{line}" for line in document.lines]
 
 
 def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
@@ -151,9 +171,9 @@ def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
 
 
 def _results(
-    kernel: Kernel, queries: Treebank, trees: Treebank, near: list[list[tuple[float, int]]], top: int
+    kernel: Kernel | None, queries: Treebank, trees: Treebank, near: list[list[tuple[float, int]]], top: int
 ) -> list[dict[str, Any]]:
-    """Return each query with its neighbors, as JSON objects."""
+    """Return each query with its neighbors, as JSON objects. Without a kernel, there are no shared fragments."""
     from treelet.fragments import shared_fragments
 
     results = []
@@ -161,6 +181,9 @@ def _results(
         neighbors = []
         for value, row in near[number]:
             tree = trees[row]
+            if kernel is None:
+                neighbors.append({"number": row + 1, "value": value, **_tree_texts(tree)})
+                continue
             shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
             widest = sorted(shared, key=lambda fragment: -len(fragment.tree.productions()))[:top]
             fragments = [str(fragment.tree) for fragment in widest]
@@ -173,9 +196,9 @@ def _text(query: dict[str, Any]) -> str:
     lines = [f"{query['number']}. {_shown(query)}"]
     for neighbor in query["nearest"]:
         lines.append(f"   {neighbor['value']:.4f}  {neighbor['number']}. {_shown(neighbor)}")
-        lines += [f"             {fragment}" for fragment in neighbor["shared"]]
+        lines += [f"             {fragment}" for fragment in neighbor.get("shared", ())]
     if not query["nearest"]:
-        lines.append("   no neighbor reaches the threshold")
+        lines.append("   no neighbor meets the threshold")
     return "\n".join(lines)
 
 
@@ -186,4 +209,4 @@ def _tree_texts(tree: Tree | None) -> dict[str, str]:
 def _shown(item: dict[str, Any]) -> str:
     words = item["words"] if item["tree"] else "(no tree)"
     cut = words if len(words) <= WIDTH else f"{words[: WIDTH - 4]} ..."
-    return f"{item['place']}: {cut}" if "place" in item else cut
+    return f"{item['place']}{' ' * bool(item['name'])}{item['name']}: {cut}" if "place" in item else cut

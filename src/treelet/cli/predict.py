@@ -25,8 +25,10 @@ def command(
         str, typer.Argument(metavar="MODEL", help="Model file written by treelet train or treelet.save."), READ
     ],
     file: Annotated[
-        str,
-        typer.Argument(metavar="FILE", help="File of trees, with or without labels. Use - for standard input."),
+        list[str],
+        typer.Argument(
+            metavar="FILE...", help="Files or folders of trees, with or without labels. Use - for standard input."
+        ),
         READ,
     ],
     *,
@@ -80,7 +82,11 @@ def command(
         warn_if_empty(file, len(contents))
         data = examples.for_model(predictor, contents)
         predictions = predicted(predictor, data, "probability" if probability else "scores" if scores else None)
-        result: dict[str, Any] = {"model": model, "file": file, "examples": len(next(iter(predictions.values())))}
+        result: dict[str, Any] = {
+            "model": model,
+            "file": contents.file,
+            "examples": len(next(iter(predictions.values()))),
+        }
         if predictor.task == "classify":
             result["classes"] = class_names(predictor)
         result |= {"output": output} if output != "-" else predictions

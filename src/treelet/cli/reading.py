@@ -2,8 +2,8 @@
 
 ``@with_option_groups`` replaces these parameters of a command:
 
-- ``reading`` by ``--format``, ``--encoding``, ``--skip-bad``, ``--label-column``, ``--tree-column`` and ``--option``; the
-  command receives a `Reading`.
+- ``reading`` by ``--format``, ``--encoding``, ``--skip-bad``, ``--exclude``, ``--label-column``, ``--tree-column`` and
+  ``--option``; the command receives a `Reading`.
 - ``tree_kernel`` by ``--kernel``, ``--lam``, ``--mu``, ``--max-depth`` and ``--leaves``; the command receives a kernel.
 - ``computing`` by ``--jobs``, ``--device`` and ``--device-memory``; the command receives a dict of the three.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, get_type_hints
 
@@ -41,6 +41,13 @@ FormatOption = Annotated[
 ]
 EncodingOption = Annotated[str, typer.Option(metavar="NAME", help="Encoding of the input. Output is always UTF-8.")]
 SkipOption = Annotated[bool, typer.Option("--skip-bad", help="Skip malformed trees and report how many were skipped.")]
+ExcludeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATTERN",
+        help="Files or folders to leave out of the folders that are read, e.g. tests or '*_pb2.py'. Can be repeated.",
+    ),
+]
 LabelOption = Annotated[
     str | None,
     typer.Option(
@@ -66,6 +73,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
     "format": (FormatOption, None),
     "encoding": (EncodingOption, "utf-8"),
     "skip_bad": (SkipOption, False),
+    "exclude": (ExcludeOption, None),
     "label_column": (LabelOption, None),
     "tree_column": (TreeOption, None),
     "option": (OwnOption, None),
@@ -80,6 +88,7 @@ class Reading:
     encoding: str = "utf-8"
     on_error: str = "raise"
     options: dict[str, Any] = field(default_factory=dict)
+    exclude: tuple[str, ...] = ()
 
     def arguments(self, **more: Any) -> dict[str, Any]:
         """Return the arguments for `read_trees` or `read_document`, with further options of the command that are set."""
@@ -89,21 +98,34 @@ class Reading:
             raise ParameterError(
                 f"--option {name} and --{name.replace('_', '-')} set the same option. Pass one of them."
             )
+        if self.exclude:
+            own["exclude"] = self.exclude
         return {"format": self.format, "encoding": self.encoding, "on_error": self.on_error, **self.options, **own}
 
     def used_options(self) -> list[str]:
         """Return the names of the options that the user passed and that apply to files of trees only."""
         named = [("--format", self.format is not None), ("--skip-bad", self.on_error == "skip")]
+        named += [("--exclude", bool(self.exclude))]
         named += [(f"--{name.replace('_', '-')}", True) for name in self.options if name in OPTIONS]
         named += [("--option", True) for name in self.options if name not in OPTIONS]
         return [name for name, used in named if used]
 
 
-def warn_if_empty(file: str, n: int) -> None:
-    """Warn about an input file without trees. The program that wrote the file may have failed."""
+def shown_files(files: Sequence[str]) -> str:
+    """Return the names of input files for messages.
+
+    >>> shown_files(["-"]), shown_files(["a.tsv"]), shown_files(["a.tsv", "b.tsv", "c"])
+    ('<stdin>', 'a.tsv', 'a.tsv and 2 more')
+    """
+    first = "<stdin>" if files[0] == "-" else files[0]
+    return f"{first} and {len(files) - 1} more" if len(files) > 1 else first
+
+
+def warn_if_empty(files: Sequence[str], n: int) -> None:
+    """Warn about input files without trees. The program that wrote them may have failed."""
     if not n:
-        shown = "<stdin>" if file == "-" else file
-        warnings.warn(f"{shown}: the file contains no trees.", TreeletWarning, stacklevel=3)
+        contain = "the file contains" if len(files) == 1 else "the files contain"
+        warnings.warn(f"{shown_files(files)}: {contain} no trees.", TreeletWarning, stacklevel=3)
 
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -135,6 +157,7 @@ def _reading(
     format: str | None,
     encoding: str,
     skip_bad: bool,
+    exclude: list[str] | None,
     label_column: str | None,
     tree_column: str | None,
     option: list[str] | None,
@@ -145,7 +168,7 @@ def _reading(
     for name, column in (("label_column", label_column), ("tree_column", tree_column)):
         if column is not None:
             options[name] = OptionText(column)
-    return Reading(format, encoding, "skip" if skip_bad else "raise", options)
+    return Reading(format, encoding, "skip" if skip_bad else "raise", options, tuple(exclude or ()))
 
 
 def _own(text: str) -> tuple[str, Any]:
@@ -154,7 +177,7 @@ def _own(text: str) -> tuple[str, Any]:
 
     name, sign, value = text.partition("=")
     name = name.strip().replace("-", "_")
-    if not sign or not name.isidentifier() or name in ("encoding", "on_error", "labels", "format"):
+    if not sign or not name.isidentifier() or name in ("encoding", "on_error", "labels", "format", "exclude"):
         raise wrong_value("--option", "NAME=VALUE, with an option of the format, such as root=TOP", text)
     return name, OptionText(value)
 

@@ -49,7 +49,11 @@ PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"
 
 @with_option_groups
 def command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="File of labeled trees. Use - for standard input."), READ],
+    file: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Files or folders of labeled trees. Use - for standard input."),
+        READ,
+    ],
     *,
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="MODEL", help="Where to save the model, e.g. m.treelet."), WRITTEN

@@ -1,6 +1,6 @@
 """File formats: a registry of formats of trees, and readers and writers for other files."""
 
-from treelet.formats import brackets, dependency_forms, kelp, markup, python_source, svmlight_tk, tabular
+from treelet.formats import brackets, code, dependency_forms, kelp, markup, python_source, svmlight_tk, tabular
 from treelet.formats.base import (
     FORMATS,
     Columns,
@@ -18,6 +18,7 @@ from treelet.formats.files import Source, open_source, open_target
 from treelet.formats.located import Located
 from treelet.formats.markup import html_trees, xml_trees
 from treelet.formats.nodes import Place, escape, unescape
+from treelet.formats.places import Places, SourcePlace
 from treelet.formats.python_source import python_trees
 
 __all__ = [
@@ -27,8 +28,11 @@ __all__ = [
     "Format",
     "Located",
     "Place",
+    "Places",
     "Source",
+    "SourcePlace",
     "brackets",
+    "code",
     "dependency_forms",
     "escape",
     "find_format",

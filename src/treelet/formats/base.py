@@ -19,10 +19,22 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_integer, check_one_of, in_words, suggestion, wrong
-from treelet.errors import FormatError, ParameterError, TreeletWarning, TreeSizeError
-from treelet.formats.files import NOT_TEXT, PathLike, Source, open_source, open_target, unpacked_name
+from treelet import _core
+from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
+from treelet.errors import FileError, FormatError, ParameterError, TreeletError, TreeletWarning, TreeSizeError
+from treelet.formats.files import (
+    NOT_TEXT,
+    ON_ERROR,
+    PathLike,
+    SkipLog,
+    Source,
+    open_source,
+    open_target,
+    unpacked_name,
+)
 from treelet.formats.format_options import OptionText, option_values, split_options
+from treelet.formats.paths import File, FoundFiles, find_files
+from treelet.formats.places import Places
 from treelet.formats.tree_limits import TreeLimits
 from treelet.printable import shortened
 from treelet.vocabulary import keyword
@@ -56,8 +68,8 @@ class Document:
         Named columns of plain text.
     format : str or None
         Name of the format from which the document was read.
-    lines : list of int or None
-        First line of each tree, for source code and markup.
+    places : Places or None
+        File, lines and name of each tree, for source code and markup.
     """
 
     trees: dict[str, Columns] = field(default_factory=dict)
@@ -65,7 +77,7 @@ class Document:
     vectors: dict[str, list[dict[str | int, float]]] = field(default_factory=dict)
     strings: dict[str, list[str]] = field(default_factory=dict)
     format: str | None = None
-    lines: list[int] | None = None
+    places: Places | None = None
 
     def __len__(self) -> int:
         if self.labels is not None:
@@ -87,8 +99,53 @@ class Document:
             {name: some(values) for name, values in self.vectors.items()},
             {name: some(values) for name, values in self.strings.items()},
             self.format,
-            some(self.lines),
+            None if self.places is None else self.places[kept],
         )
+
+    @classmethod
+    def concat(cls, documents: list[Document]) -> Document:
+        """Concatenate documents that have the same columns.
+
+        Raises
+        ------
+        FormatError
+            If a document has other columns than the first one, or only one of them has labels.
+        """
+        first = documents[0]
+        for document in documents[1:]:
+            if document._described() != first._described():
+                raise FormatError(
+                    f"Files with different contents cannot be read together: one has {first._described()}, another one has "
+                    f"{document._described()}. Read them one at a time.",
+                    "",
+                )
+
+        def whole(lists: list[Any]) -> list[Any]:
+            return [value for values in lists for value in values]
+
+        trees = {
+            name: Columns(
+                *_core.Store.joined([d.trees[name].store for d in documents], [d.trees[name].roots for d in documents])
+            )
+            for name in first.trees
+        }
+        return cls(
+            trees,
+            None if first.labels is None else whole([document.labels for document in documents]),
+            {name: whole([document.vectors[name] for document in documents]) for name in first.vectors},
+            {name: whole([document.strings[name] for document in documents]) for name in first.strings},
+            first.format,
+            Places.concat(document.places for document in documents),
+        )
+
+    def _described(self) -> str:
+        columns = [("labels", self.labels is not None)]
+        columns += [
+            (f"{kind} {name!r}", True)
+            for kind, group in (("trees", self.trees), ("vectors", self.vectors), ("texts", self.strings))
+            for name in group
+        ]
+        return in_words([described for described, present in columns if present] or ["nothing"], "and")
 
 
 @dataclass(frozen=True)
@@ -120,6 +177,9 @@ class Format:
         Function from a `Source`, a number of examples and the options of `read` to an iterator of
         documents with that many examples each. It allows `read_blocks` to read files larger than
         memory.
+    located : callable, optional
+        Function from a `Source` and the options of `read` to a list of `Located` trees, whose nodes
+        know their line and column.
     """
 
     name: str
@@ -130,6 +190,7 @@ class Format:
     looks: Callable[[bytes], str | None] | None = None
     holds: tuple[str, ...] = PARTS
     blocks: Callable[..., Iterator[Document]] | None = None  # (source: Source, size: int | None, **options)
+    located: Callable[..., list[Any]] | None = None  # (source: Source, **options)
 
     def options(self) -> dict[str, inspect.Parameter]:
         """Return the options of `read` by name."""
@@ -279,9 +340,10 @@ def choose_format(name: str | None, source: Source, options: Collection[str] = (
 
 
 def read_document(
-    file: PathLike | IO[bytes] | IO[str],
+    file: File | Collection[File],
     format: str | None = None,
     *,
+    exclude: str | Collection[str] = (),
     encoding: str = "utf-8",
     on_error: str = "raise",
     labels: bool = True,
@@ -290,20 +352,26 @@ def read_document(
     max_depth: int | None = None,
     **options: Any,
 ) -> Document:
-    r"""Read a file in any registered format.
+    r"""Read a file, a folder or several files in any registered format.
 
     Parameters
     ----------
-    file : path or open file
-        ``.gz``, ``.xz`` and ``.bz2`` files are unpacked. ``"-"`` is standard input.
+    file : path or open file, or a list of them
+        ``.gz``, ``.xz`` and ``.bz2`` files are unpacked. ``"-"`` is standard input. A folder stands
+        for all files below it whose suffix belongs to a format, sorted by name, without hidden files,
+        links, binary files and files that git ignores. A pattern such as ``"data/*.mrg"`` stands for
+        the files that match it.
     format : str, optional
         A name from `treelet.formats.FORMATS`. Default: detected from the file name, then from the
-        content.
+        content, separately for each file.
+    exclude : str or list of str, default ()
+        Patterns of files and folders to leave out of folders and patterns, such as ``"tests"``.
     encoding : str, default "utf-8"
         Text encoding of the file.
     on_error : {"raise", "skip"}, default "raise"
         ``"raise"`` stops at the first malformed tree or row. ``"skip"`` skips every malformed row;
-        a warning reports how many were skipped and where the first ones are.
+        a warning reports how many were skipped and where the first ones are. Of several files, those
+        that cannot be read at all are skipped too.
     labels : bool, default True
         Whether labels are needed. If False, a table is read without labels unless a label column is
         named.
@@ -331,19 +399,88 @@ def read_document(
     ('tsv', ['yes', 'no'])
     """
     limits = TreeLimits.of(max_nodes, max_depth)
-    with _opened(file, format, encoding, on_error, labels, options) as (source, chosen, reader_options):
-        document = _within(limits, chosen.read(source, **reader_options), source)
-        source.told(len(document), "examples" if document.labels is not None else "trees")
-        if expect_labels and _wants_labels(labels, reader_options) and _is_unlabeled(document):
-            _warn_unlabeled(source.name, chosen, document)
-    return _named(document, chosen)
+    check_one_of("on_error", on_error, ON_ERROR)
+
+    def read(one: File, log: SkipLog) -> Document:
+        with _opened(one, format, encoding, on_error, labels, options, log) as (source, chosen, reader_options):
+            document = within_limits(limits, chosen.read(source, **reader_options), source)
+            if expect_labels and _wants_labels(labels, reader_options) and _is_unlabeled(document):
+                unlabeled.append((source.name, chosen, document))
+        return _named(document, chosen)
+
+    unlabeled: list[tuple[str, Format, Document]] = []
+    found = find_files(file, _suffixes(format, options), exclude, encoding=encoding)
+    document = read_files(found, read, on_error)
+    if unlabeled:
+        _warn_unlabeled(*unlabeled[0])
+    return document
+
+
+def read_files(found: FoundFiles, read: Callable[[File, SkipLog], Document], on_error: str) -> Document:
+    """Read files one after the other into one document, and warn once about skipped files and items.
+
+    If there are several files and `on_error` is ``"skip"``, a file that cannot be read is skipped.
+    """
+    log, documents = SkipLog(), list[Document]()
+    log.files += found.skipped
+    errors = list[TreeletError]()
+    for file in found.files:
+        try:
+            documents.append(read(file, log))
+        except (FormatError, FileError) as error:
+            if on_error != "skip" or not found.several:
+                raise
+            errors.append(error)
+            log.files.append(str(error))
+    if not documents:
+        if len(errors) == 1:
+            raise errors[0]
+        listed = "; ".join(reason.rstrip(".") for reason in log.files[:3])
+        raise FileError(f"None of {plural(len(log.files), 'file')} could be read: {listed}.")
+    document = documents[0] if len(documents) == 1 else Document.concat(documents)
+    what = "examples" if document.labels is not None else "trees"
+    log.warn(len(document), what, len(documents))
+    return document
+
+
+def _suffixes(format: str | None, options: Collection[str]) -> set[str]:
+    """Return the suffixes of the files that are read in a folder: of the format, or of all formats with these options."""
+    named = () if format is None else find_format(split_options(format)[0]).suffixes
+    return set(named or (suffix for known in FORMATS.values() if known.takes(options) for suffix in known.suffixes))
+
+
+def read_located(
+    file: File | Collection[File],
+    format: str | None = None,
+    *,
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+    exclude: str | Collection[str] = (),
+    **options: Any,
+) -> list[Any] | None:
+    """Read source code or markup as `Located` trees. Return None, without opening a file, if the format has no places.
+
+    The parameters are those of `read_document`, but the format is not detected from the content.
+    """
+    if find_format(format, file).located is None:
+        return None
+    trees, log = list[Any](), SkipLog()
+    files = find_files(file, _suffixes(format, options), exclude, encoding=encoding).files
+    for one in files:
+        with _opened(one, format, encoding, on_error, False, options, log) as (source, chosen, reader_options):
+            if chosen.located is None:  # the content does not have the format of the name
+                return None
+            trees += chosen.located(source, **reader_options)
+    log.warn(len(trees), "trees", len(files))
+    return trees
 
 
 def read_blocks(
-    file: PathLike | IO[bytes] | IO[str],
+    file: File | Collection[File],
     format: str | None = None,
     *,
     block: int,
+    exclude: str | Collection[str] = (),
     encoding: str = "utf-8",
     on_error: str = "raise",
     labels: bool = True,
@@ -352,15 +489,28 @@ def read_blocks(
     max_depth: int | None = None,
     **options: Any,
 ) -> Iterator[Document]:
-    """Read a file in blocks of `block` examples, so the file may be larger than memory.
+    """Read files in blocks of `block` examples, so the files may be larger than memory.
 
-    The parameters are those of `read_document`. Each document has its own store. An error is raised
-    when the block that contains the malformed item is read.
+    The parameters are those of `read_document`. Each document has its own store, and no document
+    contains examples of two files. An error is raised when the block that contains the malformed item
+    is read.
     """
     check_integer("block", block, 1)
     limits = TreeLimits.of(max_nodes, max_depth)
+    found = find_files(file, _suffixes(format, options), exclude, encoding=encoding)
+    log = SkipLog()
+    log.files += found.skipped
+    log.warn(0, "trees", len(found.files))
+    for one in found.files:
+        arguments = (format, encoding, on_error, labels, options, SkipLog())
+        yield from _blocks(one, block, limits, expect_labels, labels, arguments)
+
+
+def _blocks(
+    file: File, block: int, limits: TreeLimits | None, expect_labels: bool, labels: bool, arguments: tuple[Any, ...]
+) -> Iterator[Document]:
     begin, kept, items, labeled = 0, 0, "trees", False
-    with _opened(file, format, encoding, on_error, labels, options) as (source, chosen, reader_options):
+    with _opened(file, *arguments) as (source, chosen, reader_options):
         if chosen.blocks is None:
             known = sorted(candidate.name for candidate in FORMATS.values() if candidate.blocks)
             raise ParameterError(
@@ -369,7 +519,7 @@ def read_blocks(
             )
         expect_labels = expect_labels and _wants_labels(labels, reader_options)
         for whole in chosen.blocks(source, block, **reader_options):
-            document = _within(limits, whole, source, begin)
+            document = within_limits(limits, whole, source, begin)
             begin += len(whole)
             if expect_labels and document.labels is None:  # at once, because the caller may need the labels now
                 _warn_unlabeled(source.name, chosen, document)
@@ -409,9 +559,11 @@ def _opened(
     on_error: str,
     labels: bool,
     options: dict[str, Any],
+    log: SkipLog,
 ) -> Iterator[tuple[Source, Format, dict[str, Any]]]:
     """Yield an open file, its format and the reader's options. Errors report how the format was chosen."""
     with open_source(file, encoding, on_error) as source:
+        source.log = log
         choice = choose_format(format, source, options)
         written = {name: value for name, value in options.items() if isinstance(value, OptionText)}
         options = {**choice.given, **options, **option_values(written, choice.format.options())}
@@ -425,13 +577,13 @@ def _opened(
             raise choice.explained(error, head) from None
 
 
-def _within(limits: TreeLimits | None, document: Document, source: Source, begin: int = 0) -> Document:
+def within_limits(limits: TreeLimits | None, document: Document, source: Source, begin: int = 0) -> Document:
     """Return the document without examples whose trees exceed the limits. `begin` examples came before."""
     if limits is None:
         return document
     problems = {row: text for columns in document.trees.values() for row, text in limits.problems(*columns)}
     for row in sorted(problems):
-        line = None if document.lines is None else document.lines[row]
+        line = None if document.places is None else document.places[row].line
         message = f"tree {begin + row}, counted from 0, {problems[row]} Increase the limit to accept the tree."
         with source.item():
             raise TreeSizeError(message, source.name, line)

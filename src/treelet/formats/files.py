@@ -92,6 +92,48 @@ def unreadable(name: object, error: Exception, verb: str = "read") -> FileError:
     return FileError(f"{name}: cannot be {verb} ({getattr(error, 'strerror', None) or error}).")
 
 
+class SkipLog:
+    """Items that were skipped, and doubtful input, in one file or in several."""
+
+    def __init__(self) -> None:
+        self.left_out = 0
+        self.files: list[str] = []
+        """Files that were skipped as a whole: name and reason."""
+        self._wrong: list[FormatError] = []  # the first few
+        self._doubts: list[str] = []
+
+    def add(self, error: FormatError) -> None:
+        """Count a skipped item."""
+        self.left_out += 1
+        if len(self._wrong) < SHOWN:
+            self._wrong.append(error)
+
+    def doubt(self, message: str) -> None:
+        """Record a warning about input that is valid but probably not intended."""
+        self._doubts.append(message)
+
+    def warn(self, kept: int, what: str, files: int = 1) -> None:
+        """Warn about skipped files and items in one warning. `kept` items, called `what`, were read from `files` files."""
+        for doubt in self._doubts:
+            warnings.warn(doubt, TreeletWarning, stacklevel=5)
+        message = " ".join(
+            _skipped(count, count + read, noun, reasons)
+            for count, read, noun, reasons in (
+                (len(self.files), files, "files", self.files[:SHOWN]),
+                (self.left_out, kept, what, [str(error) for error in self._wrong]),
+            )
+            if count
+        )
+        if message:
+            warnings.warn(message, TreeletWarning, stacklevel=5)
+
+
+def _skipped(count: int, total: int, what: str, reasons: list[str]) -> str:
+    places = "; ".join(reason.rstrip(".") for reason in reasons)
+    more = "; ..." if count > len(reasons) else "."
+    return f"{count:,} of {total:,} {what} {'was' if count == 1 else 'were'} skipped: {places}{more}"
+
+
 class ItemGuard:
     """Context manager around the reading of one item; see `Source.item`.
 
@@ -126,9 +168,7 @@ class Source:
     ) -> None:
         check_one_of("on_error", on_error, ON_ERROR)
         self.stream, self.name, self.on_error = stream, name, on_error
-        self._wrong: list[FormatError] = []  # the first few
-        self._doubts: list[str] = []
-        self.left_out = 0
+        self.log = SkipLog()
         self._item = ItemGuard(self)
         try:
             "".encode(encoding)  # rejects unknown encodings, and codecs that are not for text
@@ -211,24 +251,15 @@ class Source:
         """Raise the error of a malformed item, or skip the item."""
         if self.on_error == "raise":
             raise error
-        self.left_out += 1
-        if len(self._wrong) < SHOWN:
-            self._wrong.append(error)
+        self.log.add(error)
 
     def doubt(self, message: str, line: int | None = None, column: int | None = None) -> None:
         """Record a warning about input that is valid but probably not intended. `told` issues it."""
-        self._doubts.append(str(self.error(message, line, column)))
+        self.log.doubt(str(self.error(message, line, column)))
 
     def told(self, kept: int, what: str) -> None:
         """Warn about skipped items and doubtful input. `kept` items, called `what`, were read."""
-        for doubt in self._doubts:
-            warnings.warn(doubt, TreeletWarning, stacklevel=4)
-        if self.left_out:
-            places = "; ".join(str(error).rstrip(".") for error in self._wrong)
-            more = "; ..." if self.left_out > len(self._wrong) else "."
-            verb = "was" if self.left_out == 1 else "were"
-            message = f"{self.left_out:,} of {kept + self.left_out:,} {what} {verb} skipped: {places}{more}"
-            warnings.warn(message, TreeletWarning, stacklevel=4)
+        self.log.warn(kept, what)
 
     def error(self, message: str, line: int | None = None, column: int | None = None) -> FormatError:
         return FormatError(message, self.name, line, column)
@@ -307,9 +338,7 @@ def open_source(
         yield source
         return
     if not isinstance(file, str | os.PathLike):
-        raise InputTypeError(
-            f"A path or an open file is needed, but got {article(type(file).__name__)}. Read several files one at a time."
-        )
+        raise InputTypeError(f"A path or an open file is needed, but got {article(type(file).__name__)}.")
     path = Path(file)
     opener = PACKED.get(path.suffix.lower(), open)
     try:
@@ -320,7 +349,7 @@ def open_source(
                 f"{shortened(name)} is a tree, but a file name is needed here. Save the tree in a file or, in Python, pass "
                 "io.StringIO(text) or use Treebank([...])."
             ) from error
-        hint = " Read the files in it one at a time." if isinstance(error, IsADirectoryError) else ""
+        hint = " Name a file in it." if isinstance(error, IsADirectoryError) else ""
         raise FileError(f"{unreadable(name, error, 'opened')}{hint}") from error
     with stream:
         unpacked = _unpacked(stream, stream) if opener is open else stream

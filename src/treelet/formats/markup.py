@@ -17,6 +17,7 @@ from treelet.formats.located import Located, located, opened
 from treelet.formats.looks import opening_lines
 from treelet.formats.node_adapters import MarkupAdapter
 from treelet.formats.nodes import Place
+from treelet.formats.places import Places
 from treelet.vocabulary import keyword
 
 XML, HTML = (".xml",), (".html", ".htm")
@@ -152,7 +153,7 @@ def _document(parse: Parse, source: Source, each: str | None = None, **options: 
     positions = [adapter.place(element) for element in chosen]
     lines = [position.line for position in positions if position is not None]
     trees = {"tree": flatten(chosen, None, lambda _: adapter)}
-    return Document(trees=trees, lines=lines if len(lines) == len(chosen) else None)
+    return Document(trees=trees, places=Places.of_file(source.name, lines) if len(lines) == len(chosen) else None)
 
 
 def _check(each: object, options: dict[str, Any]) -> None:
@@ -318,5 +319,5 @@ def _opening(head: bytes) -> str:
 
 
 # A file that looks like both formats is XML, unless its name decides: the format registered last is tried first.
-register(Format("html", "HTML pages, by lxml", read_html, None, HTML, _looks_like_html))
-register(Format("xml", "XML, one tree per file or element", read_xml, None, XML, _looks_like_xml))
+register(Format("html", "HTML pages, by lxml", read_html, None, HTML, _looks_like_html, located=html_trees))
+register(Format("xml", "XML, one tree per file or element", read_xml, None, XML, _looks_like_xml, located=xml_trees))

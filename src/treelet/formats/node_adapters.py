@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from types import UnionType
 from typing import Any
 
 from treelet.checks import check_boolean, check_one_of, wrong
@@ -29,7 +30,8 @@ _BINDING = {
     ("MatchMapping", "rest"),
 }
 _NAMING = _BINDING | {("Name", "id"), ("Global", "names"), ("Nonlocal", "names")}
-_WITH_DOCSTRINGS = ("Module", "FunctionDef", "AsyncFunctionDef", "ClassDef")
+_SCOPES = ("FunctionDef", "AsyncFunctionDef", "ClassDef")
+_WITH_DOCSTRINGS = ("Module", *_SCOPES)
 _PLAIN, _CONSTANT, _DOCUMENTED, _NAMED = range(4)  # kinds of fields
 _Fields = tuple[tuple[str, int], ...]
 
@@ -146,6 +148,30 @@ def _text(value: object) -> str:
     if isinstance(value, frozenset):
         return repr(sorted(map(repr, value)))
     return repr(value)
+
+
+def native_rules(
+    units: type | UnionType, *, constants: str, docstrings: bool, ctx: bool
+) -> tuple[
+    Callable[[type], tuple[Any, ...]], Callable[[object], str] | None, Callable[[Any], str], Callable[[Any], bool]
+]:
+    """Return the functions by which `_core.read_ast` writes the same trees as a `SyntaxAdapter`.
+
+    The first one describes a class: its label, its fields (name, kind of field, whether it always binds names)
+    or None if it is not a class of nodes, and whether its nodes are units, begin a scope, or mark a name as
+    written. The others return the label of a constant (None if only types are written), the label of any other
+    value, and whether a body begins with a docstring.
+    """
+
+    def describe(kind: type) -> tuple[Any, ...]:
+        if not hasattr(kind, "_fields"):
+            return kind.__name__, None, False, False, False
+        label, fields = _fields(kind, ctx, docstrings)
+        described = tuple((name, holds, (label, name) in _BINDING) for name, holds in fields)
+        return label, described, issubclass(kind, units), label in _SCOPES, label in ("Store", "Del")
+
+    constant = (lambda value: value_label(_text(value))) if constants == "values" else None
+    return describe, constant, lambda value: value_label(repr(value)), _is_docstring
 
 
 def _is_docstring(body: Any) -> bool:

@@ -8,15 +8,18 @@ import re
 import sys
 import tokenize
 import warnings
-from typing import IO, Any
+from typing import IO, Any, cast
 
-from treelet.checks import check_one_of
-from treelet.formats.adapters import flatten
-from treelet.formats.base import Document, Format, register
+import numpy as np
+
+from treelet import _core
+from treelet.checks import in_words, wrong
+from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.files import PathLike, Source
 from treelet.formats.located import Located, located, opened
-from treelet.formats.node_adapters import SyntaxAdapter, nodes_of
+from treelet.formats.node_adapters import SyntaxAdapter, native_rules, nodes_of
 from treelet.formats.nodes import Place
+from treelet.formats.places import Places
 from treelet.vocabulary import keyword
 
 Options = dict[str, Any]
@@ -49,9 +52,10 @@ def python_trees(
     ----------
     source : str, bytes, path, open file or ast.AST
         A string is the source itself. Pass a ``pathlib.Path`` to read a file.
-    each : {"module", "function", "class", "statement"}, default "module"
+    each : {"module", "function", "class", "statement"} or str, default "module"
         Unit that becomes a tree: the whole source, every function, every class, or every statement of the
-        outermost level. Nested functions and classes are included.
+        outermost level. Nested functions and classes are included. A class of the module ``ast``, such as
+        ``"For"``, selects all its nodes.
     constants : {"values", "types"}, default "values"
         ``"values"`` writes a constant as its type over its value, ``(Constant (int 1))``. ``"types"`` writes
         its type only.
@@ -105,15 +109,41 @@ def read_python(
 ) -> Document:
     """Read Python source. The options are those of `python_trees`."""
     options: Options = {"constants": constants, "identifiers": identifiers, "docstrings": docstrings, "ctx": ctx}
-    roots, _ = _given(source, each, options)
-    trees = flatten(roots, None, lambda root: SyntaxAdapter(**options, root=root))
-    return Document(trees={"tree": trees}, lines=[getattr(root, "lineno", 1) for root in roots])
+    units = _checked(each, options)
+    text = _decoded(source)
+    module = _parsed(text, source)
+    rules = native_rules(units, constants=constants, docstrings=docstrings, ctx=ctx)
+    roots = module.body if each == "statement" else [module]
+    whole, lines = each in ("module", "statement"), text.count("\n") + 1
+    return syntax_document(source, _core.read_ast(roots, lines, whole, identifiers == "anonymous", *rules))
+
+
+def syntax_document(source: Source, columns: tuple[Any, ...]) -> Document:
+    """Return the trees that the native core read from a source file, with their places."""
+    store, roots, line, end_line, names, node_line, node_end = columns
+    node_line = node_line.astype(np.min_scalar_type(int(node_line.max(initial=0))))
+    begin = np.concatenate([np.zeros(1, np.int64), node_end[:-1]])[: len(node_end)]
+    places = Places([source.name], np.zeros(len(roots)), line, end_line, names, node_line, begin, node_end)
+    return Document(trees={"tree": Columns(store, roots)}, places=places)
+
+
+def is_node_type(name: object) -> bool:
+    """Return whether a class of the module ``ast`` has this name."""
+    named = getattr(ast, name, None) if isinstance(name, str) else None
+    return isinstance(named, type) and issubclass(named, ast.AST)
+
+
+def _checked(each: str, options: Options) -> type[ast.AST]:
+    """Check the options, and return the class of the nodes that become trees."""
+    if each not in EACH and not is_node_type(each):
+        raise wrong("each", f"{in_words([*map(repr, EACH), 'a class of the module ast'])}", each)
+    SyntaxAdapter(**options)
+    return cast("type[ast.AST]", EACH[each] if each in EACH else getattr(ast, each))
 
 
 def _given(source: Any, each: str, options: Options, encoding: str = "utf-8") -> tuple[list[ast.AST], list[str]]:
     """Return the nodes that become trees, and the lines of the source if it is available."""
-    check_one_of("each", each, EACH)
-    SyntaxAdapter(**options)  # checks the options before anything is read
+    units = _checked(each, options)
     lines: list[str] = []
     if not isinstance(source, ast.AST):
         with opened(source, encoding, SUFFIXES) as stream:
@@ -122,8 +152,8 @@ def _given(source: Any, each: str, options: Options, encoding: str = "utf-8") ->
     if each == "module":
         return [source], lines
     if each == "statement":
-        return [node for node in getattr(source, "body", []) if isinstance(node, EACH[each])], lines
-    return [node for node in nodes_of(source) if isinstance(node, EACH[each])], lines
+        return [node for node in getattr(source, "body", []) if isinstance(node, units)], lines
+    return [node for node in nodes_of(source) if isinstance(node, units)], lines
 
 
 def _decoded(source: Source) -> str:
@@ -156,5 +186,12 @@ def _parsed(text: str, source: Source) -> ast.Module:
 
 
 register(
-    Format("python", "Python source, one tree per file, function, class or statement", read_python, None, SUFFIXES)
+    Format(
+        "python",
+        "Python source, one tree per file, function, class or statement",
+        read_python,
+        None,
+        SUFFIXES,
+        located=python_trees,
+    )
 )

@@ -18,7 +18,7 @@ from treelet.structures.sequence_bank import SequenceBank
 from treelet.structures.table import Table, iter_examples, read_examples
 from treelet.structures.tagged_bank import TaggedBank, read_tagged
 from treelet.structures.tree import Tree
-from treelet.structures.treebank import Treebank, iter_trees, read_trees
+from treelet.structures.treebank import Treebank, iter_trees, read_code, read_trees
 from treelet.structures.vectors import Vectors, as_vectors, bag_of_words
 from treelet.structures.word_vectors import WordVectors
 
@@ -48,6 +48,7 @@ __all__ = [
     "iter_examples",
     "iter_trees",
     "main_types",
+    "read_code",
     "read_conllu",
     "read_examples",
     "read_forests",

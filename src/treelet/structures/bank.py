@@ -16,6 +16,7 @@ from treelet import _core
 from treelet.checks import article, plural, some_of
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
+from treelet.formats.places import Places
 from treelet.printable import shortened
 from treelet.shown import Tabled
 from treelet.structures.inline import is_file_name
@@ -199,13 +200,14 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
     items that are converted to columns when a kernel needs them, or both. Threads may share a bank.
     """
 
-    __slots__ = ("_columns", "_indexes", "_items", "_known", "_weights")
+    __slots__ = ("_columns", "_indexes", "_items", "_known", "_places", "_weights")
 
     _columns: Columns | None
     _items: list[Item] | None
     _weights: _core.NodeWeights | None
     _known: dict[Hashable, NDArray[np.float64]]
     _indexes: Kept | None
+    _places: Places | None
 
     _store: ClassVar[Any] = _core.Store
     """Class of the native store."""
@@ -244,6 +246,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
     def __init__(self, items: Iterable[object] = ()) -> None:
         if isinstance(items, type(self)):
             self._set(items._columns, items._items, items._weights)
+            self._places = items._places
         else:
             self._set(*self._taken_in(items))
 
@@ -254,12 +257,15 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         weights: _core.NodeWeights | None = None,
     ) -> None:
         self._columns, self._items, self._weights, self._known = columns, items, weights, {}
-        self._indexes = None
+        self._indexes = self._places = None
 
     @classmethod
-    def _of(cls, columns: Columns | None, items: list[Item] | None, weights: Any = None) -> Self:
+    def _of(
+        cls, columns: Columns | None, items: list[Item] | None, weights: Any = None, places: Places | None = None
+    ) -> Self:
         bank = cls.__new__(cls)
         bank._set(columns, items, weights)
+        bank._places = places
         return bank
 
     @classmethod
@@ -268,11 +274,11 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         return items if isinstance(items, cls) else cls(cast("Iterable[object]", items))
 
     @classmethod
-    def from_columns(cls, columns: Columns) -> Self:
+    def from_columns(cls, columns: Columns, places: Places | None = None) -> Self:
         """Return a bank over columns that are already in a store of the right kind."""
         roots = np.ascontiguousarray(columns.roots, dtype=np.int32)
         roots.setflags(write=False)
-        return cls._of(Columns(columns.store, roots), None)
+        return cls._of(Columns(columns.store, roots), None, places=places)
 
     # --- the collection -----------------------------------------------------------------------------------------
 
@@ -283,6 +289,15 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
     def shape(self) -> tuple[int]:
         """``(len(bank),)``, for scikit-learn."""
         return (len(self),)
+
+    @property
+    def places(self) -> Places | None:
+        """File, lines and name of each item, for source code and markup that was read from files. None otherwise.
+
+        ``print(bank.places[0])`` prints ``file:line name``, and ``bank.places.node_lines(0)`` is the line of each node
+        of item 0, parents before children. Slices, sums and pickles of banks keep the places.
+        """
+        return self._places
 
     def _all(self) -> list[Item]:
         if self._items is None:
@@ -306,7 +321,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         if self._items is not None and (columns is None or not self._columns_are_all):
             items = [self._items[number] for number in order.tolist()]
         weights = self._weights.take(order) if self._weights is not None and len(order) else None
-        selection = self._of(columns, items, weights)
+        selection = self._of(columns, items, weights, None if self._places is None else self._places[order])
         selection._known = {what: values[order] for what, values in list(self._known.items())}
         return selection
 
@@ -329,13 +344,14 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         if parts and all(part._items is not None for part in parts):
             items = [item for part in parts for item in part._all()]
         if not parts or (items is not None and all(part._columns is None for part in parts)):
-            return cls._of(None, items or [])
+            return cls._of(None, items or [], places=Places.concat(part._places for part in parts))
         stores = [part.columns.store for part in parts]
         if all(store is stores[0] for store in stores):
             columns = Columns(stores[0], np.concatenate([part.columns.roots for part in parts]))
         else:
             columns = Columns(*cls._store.joined(stores, [part.columns.roots for part in parts]))
-        return cls._of(columns, None if cls._columns_are_all else items)
+        places = Places.concat(part._places for part in parts)
+        return cls._of(columns, None if cls._columns_are_all else items, places=places)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -359,16 +375,16 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         return packed(self.compact().columns)
 
     @classmethod
-    def unpacked(cls, arrays: Arrays) -> Self:
+    def unpacked(cls, arrays: Arrays, places: Places | None = None) -> Self:
         """Restore a bank from the arrays of `packed`. The arrays are checked; TreeError is raised if they are invalid."""
         columns = unpacked(arrays)
         if not isinstance(columns.store, cls._store):
             raise TreeError(f"The stored columns do not belong to {article(cls.__name__)}.")
         cls._check(columns)
-        return cls.from_columns(columns)
+        return cls.from_columns(columns, places)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self).unpacked, (self.packed(),)
+        return type(self).unpacked, (self.packed(), self._places) if self._places is not None else (self.packed(),)
 
     # --- for the kernels ----------------------------------------------------------------------------------------
 
@@ -402,7 +418,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         """Return the same items in a bank that caches the indexes which kernels build over its columns, for repeated use."""
         if self._indexes is not None:
             return self
-        kept = self._of(self.columns, self._items, self._weights)
+        kept = self._of(self.columns, self._items, self._weights, self._places)
         kept._known, kept._indexes = dict(self._known), Kept()
         return kept
 
@@ -418,7 +434,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         if self.columns.store is other.columns.store:
             return self, other
         columns = Columns(*self.columns.store.grown(*other.columns))
-        theirs = self._of(columns, None if self._columns_are_all else other._items)
+        theirs = self._of(columns, None if self._columns_are_all else other._items, places=other._places)
         theirs._known = dict(other._known)
         return self, theirs
 
@@ -429,12 +445,14 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         forest, the edges of a node keep their order.
         """
         columns = self.columns.store.ordered(self.columns.roots)
-        return self if columns is None else self._of(Columns(*columns), None if self._columns_are_all else self._items)
+        if columns is None:
+            return self
+        return self._of(Columns(*columns), None if self._columns_are_all else self._items, places=self._places)
 
     def compact(self) -> Self:
         """Return the same items over a store that contains nothing else. Compacting twice has no further effect."""
         columns = Columns(*self._store().grown(*self.columns))
-        return self._of(columns, None if self._columns_are_all else self._items)
+        return self._of(columns, None if self._columns_are_all else self._items, places=self._places)
 
 
 class PostOrder:

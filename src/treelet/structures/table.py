@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import IO, Any, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from treelet.checks import article, plural, some_of, suggestion
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.base import Document, read_blocks, read_document
-from treelet.formats.files import PathLike
+from treelet.formats.paths import File
 from treelet.shown import Tabled
 from treelet.structures.bank import Bank, is_missing, row_index
 from treelet.structures.treebank import Treebank
@@ -342,14 +342,15 @@ def stacked(first: Any, second: Any) -> Any:
 
 
 def read_examples(
-    file: PathLike | IO[bytes] | IO[str], format: str | None = None, **options: Any
+    file: File | Sequence[File], format: str | None = None, **options: Any
 ) -> tuple[Treebank | Table, list[str] | None]:
     r"""Read a file of examples and their labels.
 
     Parameters
     ----------
-    file : path or open file
-        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
+    file : path or open file, or a list of them
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input. Folders
+        and patterns stand for several files; see `treelet.read_trees`.
     format : str, optional
         A name from `treelet.formats.FORMATS`. Default: detected from the file name, then from the content.
     **options
@@ -385,14 +386,14 @@ def read_examples(
 
 
 def iter_examples(
-    file: PathLike | IO[bytes] | IO[str], format: str | None = None, *, block: int = 10_000, **options: Any
+    file: File | Sequence[File], format: str | None = None, *, block: int = 10_000, **options: Any
 ) -> Iterator[tuple[Treebank | Table, list[str] | None]]:
     r"""Read a file of examples in blocks, so the file may be larger than memory.
 
     Parameters
     ----------
-    file : path or open file
-        As for `read_examples`.
+    file : path or open file, or a list of them
+        As for `read_examples`. No block contains examples of two files.
     format : str, optional
         As for `read_examples`, but only the formats that `iter_trees` supports.
     block : int, default 10,000
@@ -419,7 +420,7 @@ def iter_examples(
 
 
 def _examples(document: Document, file: object) -> tuple[Treebank | Table, list[str] | None]:
-    trees = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}
+    trees = {name: Treebank.from_columns(columns, document.places) for name, columns in document.trees.items()}
     if len(trees) == 1 and not document.vectors and not document.strings:
         return next(iter(trees.values())), document.labels
     columns: dict[str, Any] = {}

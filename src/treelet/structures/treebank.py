@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import glob
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import IO, Any, cast
 
 import numpy as np
@@ -10,9 +13,11 @@ import numpy as np
 from treelet.checks import some_of, suggestion
 from treelet.errors import FormatError, TreeError
 from treelet.formats.adapters import adapter_for, flatten
-from treelet.formats.base import Columns, Document, read_blocks, read_document, write_document
+from treelet.formats.base import FORMATS, Columns, Document, read_blocks, read_document, write_document
 from treelet.formats.brackets import Reader, bracketed
+from treelet.formats.code import MAX_BYTES, read_code_document
 from treelet.formats.files import PathLike
+from treelet.formats.paths import File
 from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.inline import inline_error
 from treelet.structures.tree import Tree, trees_of
@@ -122,25 +127,32 @@ def _read_in(trees: Iterable[object]) -> Columns:
 
 
 def read_trees(
-    file: PathLike | IO[bytes] | IO[str],
+    *files: File | Sequence[File],
     format: str | None = None,
-    *,
     column: str | None = None,
+    exclude: str | Collection[str] = (),
     max_nodes: int | None = None,
     max_depth: int | None = None,
     **options: Any,
 ) -> Treebank:
-    """Read a file of trees.
+    """Read trees from files and folders.
 
     Parameters
     ----------
-    file : path or open file
-        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
+    *files : path or open file
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input. A
+        folder stands for all files below it whose suffix belongs to a format, sorted by name, without
+        hidden files, links, binary files and files that git ignores. A pattern such as
+        ``"data/*.mrg"`` stands for the files that match it. A file that occurs twice is read once.
     format : str, optional
         A name from `treelet.formats.FORMATS`, optionally followed by options, for example
-        ``"python:each=function"``. Default: detected from the file name, then from the content.
+        ``"python:each=function"``. Default: detected from the file name, then from the content. After
+        a single file, the format may also be the second positional argument.
     column : str, optional
         Tree column to use when rows contain several trees. Default: the only tree column.
+    exclude : str or list of str, default ()
+        Patterns of files and folders to leave out of folders and patterns: of names, such as
+        ``"tests"`` or ``"*_pb2.py"``, or of paths below the folder, such as ``"docs/*.py"``.
     max_nodes, max_depth : int, optional
         Limits per tree, for untrusted files. A tree with more nodes (words included), or with more
         edges from the root to the deepest word, counts as malformed. Default: no limit.
@@ -152,17 +164,19 @@ def read_trees(
     Returns
     -------
     Treebank
+        For source code and markup, `Treebank.places` has the file and the lines of each tree.
 
     Raises
     ------
     FormatError
-        If the file contains a malformed tree. The message contains the file, the line and the column.
+        If a file contains a malformed tree. The message contains the file, the line and the column.
         A tree beyond `max_nodes` or `max_depth` raises the subclass `treelet.errors.TreeSizeError`.
     FileError
-        If the file cannot be read.
+        If a file cannot be read, or a folder contains no files of a known format.
 
     See Also
     --------
+    read_code : read the functions of source files.
     iter_trees : read a file that is larger than memory.
     read_examples : read trees together with their labels.
 
@@ -173,12 +187,119 @@ def read_trees(
     >>> print(bank[0])
     (S (VP (VB Go)))
     """
-    document = read_document(file, format, labels=False, max_nodes=max_nodes, max_depth=max_depth, **options)
+    given, named = list(files), format
+    if len(given) == 2 and format is None and _is_format(given[1]):
+        named = cast(str, given.pop())
+    document = read_document(
+        _listed_files(given), named, labels=False, exclude=exclude, max_nodes=max_nodes, max_depth=max_depth, **options
+    )
     return bank_of(document, column)
 
 
+def _is_format(name: object) -> bool:
+    """Return whether a string is the name of a format, possibly with options, and not of a file."""
+    if not isinstance(name, str) or not name.strip() or os.path.lexists(name) or glob.has_magic(name):
+        return False
+    known, _, options = name.partition(":")
+    return known.lower() in FORMATS or "=" in options or not (os.sep in name or Path(name).suffix or name == "-")
+
+
+def _listed_files(files: Sequence[File | Sequence[File]]) -> list[File]:
+    """Return the files that were passed one by one or in lists."""
+    return [one for file in files for one in cast("list[File]", file if isinstance(file, list | tuple) else [file])]
+
+
+def read_code(
+    *files: File | Sequence[File],
+    each: str = "function",
+    language: str | None = None,
+    constants: str = "values",
+    identifiers: str = "keep",
+    docstrings: bool = False,
+    nodes: str = "named",
+    exclude: str | Collection[str] = (),
+    on_error: str = "skip",
+    encoding: str = "utf-8",
+    max_bytes: int | None = MAX_BYTES,
+    max_nodes: int | None = None,
+    max_depth: int | None = None,
+) -> Treebank:
+    r"""Read the functions or classes of source files, or whole files, as trees.
+
+        Python is parsed by the interpreter's own parser, so its trees consist of nodes of the module ``ast``. All
+        other languages are parsed by tree-sitter (``pip install 'treelet[code]'``). Comments and layout are not
+        part of the trees.
+
+    Parameters
+    ----------
+        *files : path or open file
+            Files, folders and patterns, as for `read_trees`. Files with the suffix of a known language are read in
+            folders.
+        each : {"function", "class", "file"} or str, default "function"
+            Unit that becomes a tree. Nested functions and classes are included. A node type of a language, such as
+            ``"for_statement"`` or, in Python, ``"For"``, selects all its nodes.
+        language : str, optional
+            A name from `treelet.formats.languages.LANGUAGES`, such as ``"java"``. Default: from the suffix of each
+            file. In folders, only files of this language are read.
+        constants : {"values", "types"}, default "values"
+            Whether literals keep their values, or only their types.
+        identifiers : {"keep", "anonymous"}, default "keep"
+            ``"anonymous"`` replaces the names that a unit binds (parameters, local variables, and its own name) by
+            ``$0``, ``$1``, ... in the order of first appearance. Names of members, types and functions that are only
+            used are kept. The rules of each language are listed in the documentation.
+        docstrings : bool, default False
+            Whether to keep docstrings of Python.
+        nodes : {"named", "concrete"}, default "named"
+            ``"named"`` leaves out keywords and punctuation that follow from the type of a node; operators and
+            modifiers are kept. ``"concrete"`` keeps every token. Python has no concrete nodes.
+        exclude : str or list of str, default ()
+            Patterns of files and folders to leave out, such as ``"tests"`` or ``"*.min.js"``.
+        on_error : {"skip", "raise"}, default "skip"
+            ``"skip"`` skips units with syntax errors, and files that cannot be read if there are several. One
+            warning reports how many were skipped. A Python file with a syntax error is skipped as a whole.
+        encoding : str, default "utf-8"
+            Encoding of the files. A Python file may declare another one.
+        max_bytes : int or None, default 1,000,000
+            Size above which files in folders are skipped, because they are usually generated.
+        max_nodes, max_depth : int, optional
+            Limits per tree; see `read_trees`.
+
+    Returns
+    -------
+        Treebank
+            Its `places` have the file, the first and last line and the qualified name of each tree, and the line of
+            each node.
+
+    Examples
+    --------
+        >>> import io, treelet
+        >>> source = io.StringIO("class Stack:\n    def push(self, item):\n        self.items.append(item)\n")
+    >>> bank = treelet.read_code(source, language="python", identifiers="anonymous")
+        >>> bank.places[0]
+        SourcePlace(file='<stream>', line=2, end_line=3, name='Stack.push')
+        >>> bank.places.node_lines(0).tolist()[-3:]
+        [3, 3, 3]
+    """
+    document = read_code_document(
+        _listed_files(files),
+        each=each,
+        language=language,
+        constants=constants,
+        identifiers=identifiers,
+        docstrings=docstrings,
+        nodes=nodes,
+        exclude=exclude,
+        on_error=on_error,
+        encoding=encoding,
+        max_bytes=max_bytes,
+        max_nodes=max_nodes,
+        max_depth=max_depth,
+    )
+    return bank_of(document)
+
+
 def iter_trees(
-    file: PathLike | IO[bytes] | IO[str],
+    file: File | Sequence[File],
     format: str | None = None,
     *,
     block: int = 10_000,
@@ -189,8 +310,8 @@ def iter_trees(
 
     Parameters
     ----------
-    file : path or open file
-        As for `read_trees`.
+    file : path or open file, or a list of them
+        As for `read_trees`. No block contains trees of two files.
     format : str, optional
         As for `read_trees`, but only ``"brackets"``, ``"lines"``, ``"tsv"`` and ``"csv"``. With
         ``on_error="skip"``, a file in brackets is first read completely; the other formats are not.
@@ -224,7 +345,7 @@ def bank_of(document: Document, column: str | None = None) -> Treebank:
     if column is None and len(names) == 1:
         column = names[0]
     if column in document.trees:
-        return Treebank.from_columns(document.trees[column])
+        return Treebank.from_columns(document.trees[column], document.places)
     if not names:
         raise TreeError("The file contains no trees.")
     choose = f"Choose one, for example {keyword('column', names[0])}."

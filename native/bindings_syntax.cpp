@@ -1,0 +1,541 @@
+// Walks over syntax trees that exist as Python objects: nodes of the module ast, and nodes of tree-sitter.
+// Only functions of the limited API are used, because one wheel serves several versions of Python.
+#include "bindings.hpp"
+#include "syntax.hpp"
+#include <deque>
+#include <unordered_map>
+
+using namespace treelet;
+using namespace treelet::python;
+
+namespace {
+
+std::string_view utf8(PyObject *text) {
+    Py_ssize_t n = 0;
+    const char *bytes = PyUnicode_AsUTF8AndSize(text, &n);
+    if (!bytes) throw nb::python_error();
+    return {bytes, static_cast<std::size_t>(n)};
+}
+
+// Pauses the search for reference cycles. A walk creates very many objects that die soon, and no cycles.
+class WithoutCollector {
+  public:
+    WithoutCollector() : enabled_(PyGC_Disable()) {}
+    ~WithoutCollector() {
+        if (enabled_) PyGC_Enable();
+    }
+    WithoutCollector(const WithoutCollector &) = delete;
+    WithoutCollector &operator=(const WithoutCollector &) = delete;
+
+  private:
+    int enabled_;
+};
+
+PyObject *check(PyObject *result) {
+    if (!result) throw nb::python_error();
+    return result;
+}
+
+nb::object call(const nb::object &function, PyObject *argument) { return function(nb::handle(argument)); }
+
+std::string joined_name(const std::vector<std::string> &names) {
+    std::string out;
+    for (const std::string &name : names) {
+        if (name.empty()) continue;
+        if (!out.empty()) out += '.';
+        out += name;
+    }
+    return out;
+}
+
+// --- nodes of ast ---------------------------------------------------------------------------------------------
+
+// How a field is written, as in treelet.formats.node_adapters.
+enum Holds { plain, constant, documented, named };
+
+struct Field {
+    nb::object name;
+    Id label;
+    Holds holds;
+    bool binds; // the names in it are always bound, not only if the context is Store or Del
+};
+
+// A class of nodes, or of other values.
+struct Kind {
+    Id label = none;
+    bool is_node = false, is_unit = false, is_scope = false, stores = false;
+    std::vector<Field> fields;
+};
+
+// The Python functions that describe classes and write values: treelet.formats.python_source.
+struct AstRules {
+    nb::object describe;     // class -> (label, fields or None, is_unit, is_scope, stores)
+    nb::object constant;     // the label of a constant
+    nb::object other;        // the label of any other value
+    nb::object is_docstring; // whether a body begins with a docstring
+};
+
+class AstWalk {
+  public:
+    AstWalk(SyntaxReader &reader, AstRules rules) : reader_(reader), rules_(std::move(rules)) {
+        for (auto [name, target] : {std::pair{"lineno", &lineno_}, {"end_lineno", &end_lineno_}, {"ctx", &ctx_}, {"name", &name_}})
+            *target = nb::steal(PyUnicode_InternFromString(name));
+    }
+
+    // Adds a tree. The units are nodes of the classes that `describe` marks, or, with `whole`, only the root.
+    void file(PyObject *root, std::int64_t lines, bool whole) {
+        whole_ = whole, lines_ = lines;
+        visit(root, SyntaxReader::root, 1);
+        while (!frames_.empty()) step();
+        reader_.end_file();
+    }
+
+  private:
+    struct Frame {
+        PyObject *node, *dict;
+        const Kind *kind;
+        std::size_t index, field_index, field;
+        PyObject *list; // the values of the current field; its items from `at`
+        Py_ssize_t at, size;
+        std::int64_t line;
+        std::size_t unit; // root: none
+        bool has_scope;
+    };
+
+    const Kind &kind_of(PyObject *object) {
+        PyTypeObject *type = Py_TYPE(object);
+        const auto found = kinds_.find(type);
+        if (found != kinds_.end()) return found->second;
+        const nb::tuple described = nb::cast<nb::tuple>(call(rules_.describe, reinterpret_cast<PyObject *>(type)));
+        Kind kind;
+        kind.label = reader_.label(utf8(nb::object(described[0]).ptr()));
+        kind.is_node = !nb::object(described[1]).is_none();
+        if (kind.is_node)
+            for (nb::handle each : nb::cast<nb::tuple>(described[1])) {
+                const nb::tuple field = nb::cast<nb::tuple>(each);
+                PyObject *name = nb::object(field[0]).release().ptr();
+                PyUnicode_InternInPlace(&name);
+                kind.fields.push_back({nb::steal(name), reader_.label(utf8(name)), static_cast<Holds>(nb::cast<int>(field[1])),
+                                       nb::cast<bool>(field[2])});
+            }
+        kind.is_unit = nb::cast<bool>(described[2]), kind.is_scope = nb::cast<bool>(described[3]);
+        kind.stores = nb::cast<bool>(described[4]);
+        return kinds_.emplace(type, std::move(kind)).first->second;
+    }
+
+    // Returns an attribute of a node, or null if it is missing or None. The node keeps it alive.
+    PyObject *get(PyObject *node, PyObject *dict, PyObject *name) {
+        PyObject *value = dict ? PyDict_GetItemWithError(dict, name) : nullptr;
+        if (!value) {
+            if (PyErr_Occurred()) throw nb::python_error();
+            value = PyObject_GetAttr(node, name); // a default of the class
+            if (!value) {
+                if (!PyErr_ExceptionMatches(PyExc_AttributeError)) throw nb::python_error();
+                PyErr_Clear();
+                return nullptr;
+            }
+            Py_DECREF(value);
+        }
+        return value == Py_None ? nullptr : value;
+    }
+
+    std::int64_t number(PyObject *value, std::int64_t otherwise) {
+        if (!value || !PyLong_Check(value)) return otherwise;
+        const long long number = PyLong_AsLongLong(value);
+        if (number == -1 && PyErr_Occurred()) throw nb::python_error();
+        return number;
+    }
+
+    Id text_label(PyObject *text) {
+        Py_ssize_t n = 0;
+        const char *bytes = PyUnicode_AsUTF8AndSize(text, &n);
+        if (bytes) return reader_.value({bytes, static_cast<std::size_t>(n)});
+        PyErr_Clear(); // a lone surrogate
+        return reader_.label(utf8(call(rules_.constant, text).ptr()));
+    }
+
+    void add_constant(PyObject *value, std::size_t parent, std::int64_t line) {
+        if (!value) value = Py_None;
+        if (value == Py_None || value == Py_Ellipsis) {
+            reader_.add(reader_.label(value == Py_None ? "None" : "Ellipsis"), parent, line);
+            return;
+        }
+        const std::size_t type = reader_.add(kind_of(value).label, parent, line);
+        if (rules_.constant.is_none()) return; // types only
+        if (PyUnicode_CheckExact(value)) {
+            reader_.add(text_label(value), type, line);
+            return;
+        }
+        if (PyLong_CheckExact(value)) {
+            int overflow = 0;
+            const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+            if (!overflow) {
+                reader_.add(reader_.label(std::to_string(number)), type, line);
+                return;
+            }
+        }
+        reader_.add(reader_.label(utf8(call(rules_.constant, value).ptr())), type, line);
+    }
+
+    void use_names(PyObject *node, PyObject *dict, const Kind &kind) {
+        for (const Field &field : kind.fields) {
+            if (field.holds != named) continue;
+            PyObject *value = get(node, dict, field.name.ptr());
+            if (!value) continue;
+            bool binds = field.binds;
+            if (!binds)
+                if (PyObject *ctx = get(node, dict, ctx_.ptr())) binds = kind_of(ctx).stores;
+            if (PyUnicode_Check(value)) {
+                reader_.use(text_label(value), binds);
+            } else if (PyList_Check(value)) {
+                for (Py_ssize_t i = 0; i < PyList_Size(value); ++i)
+                    if (PyObject *item = PyList_GetItem(value, i); item && PyUnicode_Check(item))
+                        reader_.use(text_label(item), binds);
+            }
+        }
+    }
+
+    void visit(PyObject *node, std::size_t parent, std::int64_t line) {
+        pulse_.add(256);
+        const Kind &kind = kind_of(node);
+        const nb::object held = nb::steal(PyObject_GenericGetDict(node, nullptr)); // the node keeps it alive
+        PyObject *dict = held.ptr();
+        if (!dict) PyErr_Clear();
+        line = number(get(node, dict, lineno_.ptr()), line);
+        Frame frame{node, dict, &kind, reader_.add(kind.label, parent, line), 0, 0, nullptr, 0, 0, line, SyntaxReader::root, false};
+        if (kind.is_scope) {
+            PyObject *name = get(node, dict, name_.ptr());
+            scopes_.push_back(name && PyUnicode_Check(name) ? nb::cast<std::string>(nb::handle(name)) : "");
+            frame.has_scope = true;
+        }
+        if (whole_ ? parent == SyntaxReader::root : kind.is_unit)
+            frame.unit =
+                reader_.begin_unit(frame.index, line, number(get(node, dict, end_lineno_.ptr()), lines_), joined_name(scopes_));
+        if (reader_.anonymous()) use_names(node, dict, kind);
+        frames_.push_back(frame);
+    }
+
+    // Adds one value of a field.
+    void add_value(PyObject *value, std::size_t parent, std::int64_t line, Holds holds) {
+        if (PyUnicode_Check(value)) {
+            const Id label = text_label(value);
+            holds == named ? reader_.add_name(label, parent, line) : void(reader_.add(label, parent, line));
+        } else if (kind_of(value).is_node) {
+            visit(value, parent, line);
+        } else {
+            reader_.add(reader_.label(utf8(call(rules_.other, value).ptr())), parent, line);
+        }
+    }
+
+    void step() {
+        Frame &frame = frames_.back();
+        if (frame.list) {
+            if (frame.at < frame.size) {
+                PyObject *item = PyList_GetItem(frame.list, frame.at++);
+                if (!item) throw nb::python_error();
+                add_value(item, frame.field_index, frame.line, frame.kind->fields[frame.field - 1].holds);
+            } else {
+                frame.list = nullptr;
+            }
+            return;
+        }
+        if (frame.field == frame.kind->fields.size()) {
+            if (frame.unit != SyntaxReader::root) reader_.end_unit(frame.unit);
+            if (frame.has_scope) scopes_.pop_back();
+            frames_.pop_back();
+            return;
+        }
+        const Field &field = frame.kind->fields[frame.field++];
+        PyObject *value = get(frame.node, frame.dict, field.name.ptr());
+        if (field.holds == constant) {
+            add_constant(value, frame.index, frame.line);
+            return;
+        }
+        if (!value) return;
+        if (PyList_Check(value)) {
+            frame.size = PyList_Size(value);
+            frame.at = field.holds == documented && nb::cast<bool>(call(rules_.is_docstring, value)) ? 1 : 0;
+            if (frame.at == frame.size) return;
+            frame.field_index = reader_.add(field.label, frame.index, frame.line);
+            frame.list = value;
+            return;
+        }
+        add_value(value, reader_.add(field.label, frame.index, frame.line), frame.line, field.holds);
+    }
+
+    SyntaxReader &reader_;
+    AstRules rules_;
+    nb::object lineno_, end_lineno_, ctx_, name_;
+    std::unordered_map<PyTypeObject *, Kind> kinds_;
+    std::deque<Frame> frames_; // references stay valid while children are visited
+    std::vector<std::string> scopes_;
+    std::int64_t lines_ = 1;
+    bool whole_ = false;
+    Pulse pulse_;
+};
+
+// --- nodes of tree-sitter ---------------------------------------------------------------------------------------
+
+// What becomes of the nodes of a kind: treelet.formats.languages.
+enum Treatment : std::uint8_t { dropped, delimiter, token, kept_token, inner, identifier, literal, content };
+constexpr std::uint8_t treatment_bits = 7, member_holder = 8, holder = 16, unit_kind = 32, scope_kind = 64, member_kind = 128;
+
+// A property of a class, read without looking up its name again for every object.
+class Getter {
+  public:
+    Getter(nb::handle type, const char *name) : descriptor_(nb::getattr(type, name)) {
+        get_ = reinterpret_cast<descrgetfunc>(PyType_GetSlot(Py_TYPE(descriptor_.ptr()), Py_tp_descr_get));
+        if (!get_) refuse(std::string(name) + " is not a property");
+    }
+    nb::object operator()(PyObject *object) const {
+        return nb::steal(check(get_(descriptor_.ptr(), object, reinterpret_cast<PyObject *>(Py_TYPE(object)))));
+    }
+    std::size_t number(PyObject *object) const {
+        const nb::object value = (*this)(object);
+        const std::size_t number = PyLong_AsSize_t(value.ptr());
+        if (number == static_cast<std::size_t>(-1) && PyErr_Occurred()) throw nb::python_error();
+        return number;
+    }
+
+  private:
+    nb::object descriptor_;
+    descrgetfunc get_;
+};
+
+class NodeWalk {
+  public:
+    NodeWalk(SyntaxReader &reader, nb::handle type, ByteArray treatments, const std::vector<std::string> &labels, bool values,
+             nb::object name_of)
+        : reader_(reader), kind_id_(type, "kind_id"), children_(type, "children"), named_(type, "named_child_count"),
+          start_(type, "start_byte"), end_(type, "end_byte"), has_error_(type, "has_error"), values_(values),
+          name_of_(std::move(name_of)) {
+        if (treatments.shape(0) != labels.size()) refuse("one label per kind is needed");
+        kinds_.assign(treatments.data(), treatments.data() + treatments.shape(0));
+        texts_ = labels;
+        for (const std::string &text : labels) labels_.push_back(reader_.value(text));
+        error_label_ = reader_.label("ERROR");
+    }
+
+    // Adds a file. `bound` has the first bytes of the names that are bound, in ascending order.
+    SyntaxReader::Damages file(PyObject *root, std::string_view source, LongArray bound, bool whole) {
+        source_ = source;
+        bound_ = {bound.data(), bound.data() + bound.shape(0)};
+        line_ = 1, line_end_ = next_line(0);
+        whole_ = whole;
+        walk(nb::getattr(nb::handle(root), "walk")());
+        return reader_.end_file();
+    }
+
+  private:
+    // Ascending numbers that are looked up in ascending order.
+    struct Ascending {
+        const std::int64_t *at = nullptr, *end = nullptr;
+        bool has(std::size_t number) {
+            while (at < end && *at < static_cast<std::int64_t>(number)) ++at;
+            return at < end && *at == static_cast<std::int64_t>(number);
+        }
+    };
+    struct Frame {
+        nb::object node;
+        std::size_t kind, index, start;
+        std::size_t unit = SyntaxReader::root; // root: none
+        std::size_t children = 0;              // visited so far
+        bool has_scope = false;
+        std::optional<bool> keeps_tokens = std::nullopt; // known when it is first needed
+    };
+
+    // Visits all nodes. A cursor keeps no objects for nodes that it has left, unlike lists of children.
+    void walk(const nb::object &cursor) {
+        const Getter node(cursor.type(), "node");
+        const auto move = [&](const char *name) { return nb::getattr(cursor, name); };
+        const nb::object down = move("goto_first_child"), next = move("goto_next_sibling"), up = move("goto_parent");
+        const auto moved = [](const nb::object &way) { return nb::steal(check(PyObject_CallNoArgs(way.ptr()))).ptr() == Py_True; };
+        for (bool entered = visit(node(cursor.ptr()));; entered = visit(node(cursor.ptr()))) {
+            if (entered) {
+                if (moved(down)) continue;
+                const Frame &leaf = frames_.back();
+                add_text(leaf.node.ptr(), leaf.start, leaf.kind, leaf.index, false);
+                leave();
+            }
+            while (!frames_.empty() && !moved(next)) moved(up), leave();
+            if (frames_.empty()) return;
+        }
+    }
+
+    std::uint8_t treatment(std::size_t kind) const {
+        return kind < kinds_.size() ? kinds_[kind] : static_cast<std::uint8_t>(inner);
+    }
+    Treatment of(std::size_t kind) const { return static_cast<Treatment>(treatment(kind) & treatment_bits); }
+    Id label(std::size_t kind) const { return kind < labels_.size() ? labels_[kind] : error_label_; }
+
+    std::size_t next_line(std::size_t from) const {
+        const std::size_t found = source_.find('\n', from);
+        return found == std::string_view::npos ? source_.size() + 1 : found + 1;
+    }
+    // Nodes are visited in the order of their first bytes, so lines are counted along the way.
+    std::int64_t line_at(std::size_t byte) {
+        while (byte >= line_end_) ++line_, line_end_ = next_line(line_end_);
+        return line_;
+    }
+    std::int64_t line_after(std::size_t from, std::int64_t line, std::size_t byte) const {
+        return line + std::count(source_.begin() + static_cast<std::ptrdiff_t>(std::min(from, source_.size())),
+                                 source_.begin() + static_cast<std::ptrdiff_t>(std::min(byte, source_.size())), '\n');
+    }
+    std::string_view text(std::size_t start, std::size_t end) const {
+        if (start > end || end > source_.size()) refuse("a node lies outside the source");
+        return source_.substr(start, end - start);
+    }
+
+    void add_text(PyObject *node, std::size_t start, std::size_t kind, std::size_t parent, bool is_name, bool is_member = false) {
+        const std::string_view written = text(start, end_.number(node));
+        if (written.empty() || (kind < texts_.size() && written == texts_[kind])) return;
+        const Id label = reader_.value(written);
+        const bool binds = is_name && reader_.anonymous() && bound_.has(start);
+        if (!is_name || (is_member && !binds)) {
+            reader_.add(label, parent, line_);
+            return;
+        }
+        reader_.add_name(label, parent, line_);
+        reader_.use(label, binds);
+    }
+
+    // Adds the node at the cursor. Returns whether its children are to be visited.
+    bool visit(nb::object node) {
+        pulse_.add(256);
+        const std::size_t kind = kind_id_.number(node.ptr());
+        const Treatment what = of(kind);
+        if (frames_.empty()) return enter(std::move(node), kind, false);
+        Frame &above = frames_.back();
+        ++above.children;
+        if (what == dropped || what == delimiter) return false;
+        if (what == token && (!keeps_tokens(above) || begins_with(above.kind, kind))) return false;
+        if (what == content && of(above.kind) == literal && !values_) return false;
+        if (what < inner) {
+            reader_.add(label(kind), above.index, line_at(start_.number(node.ptr())));
+            return false;
+        }
+        // Such as `size` in `x.size`: all but the first child.
+        return enter(std::move(node), kind, above.children > 1 && (treatment(above.kind) & member_holder));
+    }
+
+    // Adds a node that is not a token.
+    bool enter(nb::object node, std::size_t kind, bool is_member) {
+        const Treatment what = of(kind);
+        const bool is_root = frames_.empty(), is_unit = whole_ ? is_root : treatment(kind) & unit_kind;
+        const bool is_lost = kind >= kinds_.size() && open_units_ == 0 && !is_unit; // an error outside units
+        const std::size_t start = start_.number(node.ptr());
+        const std::int64_t line = line_at(start);
+        const std::size_t index = reader_.add(label(kind), is_root ? SyntaxReader::root : frames_.back().index, line);
+        if (what == identifier) {
+            add_text(node.ptr(), start, kind, index, true, is_member || (treatment(kind) & member_kind));
+            return false;
+        }
+        if (what == content || (what == literal && !has_parts(node.ptr()))) {
+            if (values_) add_text(node.ptr(), start, kind, index, false);
+            return false;
+        }
+        Frame frame{std::move(node), kind, index, start};
+        if (treatment(kind) & scope_kind) {
+            const nb::object above = is_root ? nb::none() : frames_.back().node;
+            scopes_.push_back(nb::cast<std::string>(name_of_(frame.node, above)));
+            frame.has_scope = true;
+        }
+        if (is_unit || is_lost) {
+            using State = SyntaxReader::State;
+            PyObject *unit = frame.node.ptr();
+            const State state = is_lost ? State::lost : has_error_(unit).ptr() == Py_True ? State::damaged : State::whole;
+            frame.unit = reader_.begin_unit(index, line, line_after(start, line, std::max(start, end_.number(unit))),
+                                            joined_name(scopes_), state);
+            ++open_units_;
+        }
+        frames_.push_back(std::move(frame));
+        return true;
+    }
+
+    void leave() {
+        const Frame &frame = frames_.back();
+        if (frame.unit != SyntaxReader::root) reader_.end_unit(frame.unit), --open_units_;
+        if (frame.has_scope) scopes_.pop_back();
+        frames_.pop_back();
+    }
+
+    // Whether a literal has parts other than its text, such as the expressions in a template.
+    bool has_parts(PyObject *node) const {
+        const nb::object children = children_(node);
+        for (Py_ssize_t i = 0, n = PyList_Size(children.ptr()); i < n; ++i)
+            if (const Treatment what = of(kind_id_.number(PyList_GetItem(children.ptr(), i))); what >= inner && what != content)
+                return true;
+        return false;
+    }
+    bool keeps_tokens(Frame &frame) const {
+        if (!frame.keeps_tokens) frame.keeps_tokens = (treatment(frame.kind) & holder) || named_.number(frame.node.ptr()) == 0;
+        return *frame.keeps_tokens;
+    }
+    // The keyword with which the name of a kind begins follows from the kind: "break" in "break_statement".
+    bool begins_with(std::size_t parent, std::size_t token) const {
+        return parent < texts_.size() && token < texts_.size() && texts_[parent].starts_with(texts_[token]);
+    }
+
+    SyntaxReader &reader_;
+    Getter kind_id_, children_, named_, start_, end_, has_error_;
+    bool values_, whole_ = false;
+    nb::object name_of_;
+    std::vector<std::uint8_t> kinds_;
+    std::vector<std::string> texts_;
+    std::vector<Id> labels_;
+    Id error_label_;
+    std::string_view source_;
+    std::int64_t line_ = 1;
+    std::size_t line_end_ = 0, open_units_ = 0;
+    Ascending bound_;
+    std::deque<Frame> frames_;
+    std::vector<std::string> scopes_;
+    Pulse pulse_;
+};
+
+using Columns = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
+
+Columns results(SyntaxReader &self) {
+    std::vector<std::int64_t> lines, end_lines;
+    nb::list names;
+    for (const SyntaxReader::Unit &unit : self.units()) {
+        lines.push_back(unit.line), end_lines.push_back(unit.end_line);
+        names.append(nb::str(unit.name.data(), unit.name.size()));
+    }
+    return nb::make_tuple(self.store, to_numpy(std::move(self.roots)), to_numpy(std::move(lines)), to_numpy(std::move(end_lines)),
+                          names, to_numpy(std::move(self.node_lines)), to_numpy(std::move(self.node_ends)));
+}
+
+} // namespace
+
+namespace treelet::python {
+
+void bind_syntax(nb::module_ &m) {
+    m.def(
+        "read_ast",
+        [](nb::typed<nb::list, nb::any> roots, std::int64_t lines, bool whole, bool anonymous, nb::object describe,
+           nb::object constant, nb::object other, nb::object is_docstring) {
+            SyntaxReader reader(anonymous);
+            AstWalk walk(reader, {std::move(describe), std::move(constant), std::move(other), std::move(is_docstring)});
+            for (nb::handle root : roots) walk.file(root.ptr(), lines, whole);
+            return results(reader);
+        },
+        "roots"_a, "lines"_a, "whole"_a, "anonymous"_a, "describe"_a, "constant"_a.none(), "other"_a, "is_docstring"_a,
+        "Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots, and for each "
+        "unit its first and last line, its qualified name and the lines of its nodes.");
+    m.def(
+        "read_nodes",
+        [](nb::object root, nb::bytes source, LongArray bound, bool whole, bool anonymous, ByteArray treatments,
+           const std::vector<std::string> &labels, bool values, nb::object name_of) {
+            const WithoutCollector paused;
+            SyntaxReader reader(anonymous);
+            NodeWalk walk(reader, root.type(), treatments, labels, values, std::move(name_of));
+            const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), bound, whole);
+            return std::make_pair(results(reader), damaged);
+        },
+        "root"_a, "source"_a, "bound"_a, "whole"_a, "anonymous"_a, "treatments"_a, "labels"_a, "values"_a, "name_of"_a,
+        "Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the lines of syntax errors: of units, which "
+        "are not stored, and, marked by True, of text outside units.");
+}
+
+} // namespace treelet::python

@@ -1,0 +1,198 @@
+// The syntax trees of source files, and the units (functions, classes, whole files) that are cut out
+// of them and stored.
+//
+// A walker visits a file once, parents before children, and reports nodes, names and units. At the
+// end of the file, every unit becomes a tree of the store. Names that a unit binds can be replaced by
+// $0, $1, ..., separately for each unit, which is why units are stored after the walk.
+#pragma once
+#include "pulse.hpp"
+#include "store.hpp"
+#include <cstdio>
+#include <utility>
+
+namespace treelet {
+
+// Appends a text as a label, without white space and brackets. Different texts have different labels.
+// This is `value_label` of treelet.formats.nodes.
+inline void append_escaped(std::string &out, std::string_view text) {
+    if (text.empty()) {
+        out += "\\e";
+        return;
+    }
+    for (const char c : text) {
+        switch (c) {
+        case ' ':
+            out += "\\s";
+            break;
+        case '\t':
+            out += "\\t";
+            break;
+        case '\n':
+            out += "\\n";
+            break;
+        case '\r':
+            out += "\\r";
+            break;
+        case '\\':
+            out += "\\\\";
+            break;
+        case '(':
+            out += "\\x28";
+            break;
+        case ')':
+            out += "\\x29";
+            break;
+        case '\v':
+            out += "\\x0b";
+            break;
+        case '\f':
+            out += "\\x0c";
+            break;
+        case '\0':
+            out += "\\x00";
+            break;
+        default:
+            out += c;
+        }
+    }
+}
+
+class SyntaxReader {
+  public:
+    enum class State { whole, damaged, lost }; // lost: text outside units that the parser could not read
+    struct Unit {
+        std::size_t first, last; // nodes
+        std::size_t first_name, last_name;
+        std::int64_t line, end_line;
+        std::string name;
+        State state;
+    };
+    using Damages = std::vector<std::pair<std::int64_t, bool>>; // line, and whether it is outside units
+
+    explicit SyntaxReader(bool anonymous) : anonymous_(anonymous) {}
+    bool anonymous() const { return anonymous_; }
+
+    // --- during the walk over a file ------------------------------------------------------------------------
+    Id label(std::string_view text) { return labels_.add_label(text); }
+    Id value(std::string_view text) {
+        escaped_.clear();
+        append_escaped(escaped_, text);
+        return labels_.add_label(escaped_);
+    }
+
+    // Adds the next child of `parent`, which is `none` for the root. Returns the number of the node.
+    std::size_t add(Id label, std::size_t parent, std::int64_t line) {
+        if (parent != root) ++arity_[parent];
+        label_.push_back(label);
+        arity_.push_back(0);
+        line_.push_back(static_cast<std::int32_t>(line));
+        return label_.size() - 1;
+    }
+    // Adds a leaf that is replaced if its unit binds the name.
+    void add_name(Id label, std::size_t parent, std::int64_t line) { add(-2 - label, parent, line); }
+    // Reports a use of a name. The order of the first uses in a unit determines the numbers.
+    void use(Id label, bool binds) { uses_.push_back({label, binds}); }
+
+    std::size_t begin_unit(std::size_t node, std::int64_t line, std::int64_t end_line, std::string name,
+                           State state = State::whole) {
+        units_.push_back({node, 0, uses_.size(), 0, line, end_line, std::move(name), state});
+        return units_.size() - 1;
+    }
+    void end_unit(std::size_t unit) { units_[unit].last = label_.size(), units_[unit].last_name = uses_.size(); }
+
+    // --- after the walk -------------------------------------------------------------------------------------
+    // Stores the undamaged units of the file and forgets the others. Returns the places of damages.
+    Damages end_file() {
+        Damages damaged;
+        for (Unit &unit : units_) {
+            if (unit.state != State::whole) {
+                damaged.emplace_back(unit.line, unit.state == State::lost);
+                continue;
+            }
+            store_unit(unit);
+            stored_.push_back(std::move(unit));
+        }
+        label_.clear(), arity_.clear(), line_.clear(), uses_.clear(), units_.clear();
+        return damaged;
+    }
+
+    // The results.
+    std::shared_ptr<Store> store = std::make_shared<Store>();
+    std::vector<Id> roots;
+    std::vector<std::int32_t> node_lines; // of all nodes of all units, parents before children
+    std::vector<std::int64_t> node_ends;  // per unit, in node_lines
+    const std::vector<Unit> &units() const { return stored_; }
+
+    static constexpr std::size_t root = static_cast<std::size_t>(-1);
+
+  private:
+    struct Use {
+        Id label;
+        bool binds;
+    };
+
+    Id here(Id label) {
+        if (static_cast<std::size_t>(label) >= here_.size()) here_.resize(labels_.label_count(), none);
+        Id &id = here_[label];
+        if (id == none) id = store->add_label(labels_.label_text(label));
+        return id;
+    }
+
+    // Numbers the names that the unit binds, in the order of their first use.
+    void number_names(const Unit &unit) {
+        if (replaced_.size() < labels_.label_count()) replaced_.resize(labels_.label_count(), none);
+        for (std::size_t i = unit.first_name; i < unit.last_name; ++i)
+            if (uses_[i].binds) replaced_[uses_[i].label] = bound;
+        Id next = 0;
+        for (std::size_t i = unit.first_name; i < unit.last_name; ++i) {
+            Id &number = replaced_[uses_[i].label];
+            if (number == bound) number = next++;
+        }
+        while (static_cast<Id>(numbered_.size()) < next) {
+            std::string text(1, '$');
+            text += std::to_string(numbered_.size());
+            numbered_.push_back(store->add_label(text));
+        }
+    }
+
+    void store_unit(const Unit &unit) {
+        if (anonymous_) number_names(unit);
+        stack_.clear();
+        for (std::size_t i = unit.last; i-- > unit.first;) { // children come before parents, the last child first
+            pulse_.add(64);
+            Id label = label_[i];
+            if (label < 0) {
+                label = -2 - label;
+                const Id number = anonymous_ ? replaced_[label] : none;
+                label = number == none ? here(label) : numbered_[number];
+            } else {
+                label = here(label);
+            }
+            const std::size_t n = static_cast<std::size_t>(arity_[i]);
+            std::reverse(stack_.end() - static_cast<std::ptrdiff_t>(n), stack_.end());
+            const Id node = store->add_node(label, stack_.data() + stack_.size() - n, n);
+            stack_.resize(stack_.size() - n);
+            stack_.push_back(node);
+        }
+        roots.push_back(stack_.back());
+        node_lines.insert(node_lines.end(), line_.begin() + static_cast<std::ptrdiff_t>(unit.first),
+                          line_.begin() + static_cast<std::ptrdiff_t>(unit.last));
+        node_ends.push_back(static_cast<std::int64_t>(node_lines.size()));
+        if (anonymous_)
+            for (std::size_t i = unit.first_name; i < unit.last_name; ++i) replaced_[uses_[i].label] = none;
+    }
+
+    static constexpr Id bound = -2; // not none, and not a number yet
+
+    bool anonymous_;
+    Store labels_; // only its labels are used: of all nodes, also outside units
+    std::string escaped_;
+    std::vector<Id> label_, arity_; // per node of the file; -2 - label marks a name
+    std::vector<std::int32_t> line_;
+    std::vector<Use> uses_;
+    std::vector<Unit> units_, stored_;
+    std::vector<Id> here_, replaced_, numbered_, stack_; // by label: in the store, its number; by number; open nodes
+    Pulse pulse_;
+};
+
+} // namespace treelet

@@ -1,0 +1,188 @@
+"""Source code as trees, parsed by tree-sitter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet import _core
+from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
+from treelet.errors import FormatError, ParameterError, TreeletError
+from treelet.formats.base import Document, Format, read_files, register, within_limits
+from treelet.formats.files import ON_ERROR, SkipLog, Source, not_text, open_source, unpacked_name
+from treelet.formats.languages import BY_SUFFIX, LANGUAGES, Language
+from treelet.formats.node_adapters import CONSTANTS, IDENTIFIERS
+from treelet.formats.paths import File, FoundFiles, find_files
+from treelet.formats.python_source import is_node_type, read_python, syntax_document
+from treelet.formats.tree_limits import TreeLimits
+from treelet.vocabulary import keyword
+
+MAX_BYTES = 1_000_000
+"""Default of the size above which `read_code_document` skips files in folders."""
+NODES = ("named", "concrete")
+UNITS = ("function", "class", "file")
+ANONYMOUS = "<anonymous>"
+
+
+def read_code_file(
+    source: Source,
+    *,
+    each: str = "file",
+    language: str | None = None,
+    constants: str = "values",
+    identifiers: str = "keep",
+    nodes: str = "named",
+) -> Document:
+    """Read source code with tree-sitter. The options are those of `treelet.read_code`."""
+    check_one_of("constants", constants, CONSTANTS)
+    check_one_of("identifiers", identifiers, IDENTIFIERS)
+    check_one_of("nodes", nodes, NODES)
+    rules = find_language(language, source.name)
+    text = _decoded(source)
+    try:
+        grammar = rules.grammar
+    except TreeletError as error:
+        raise FormatError(str(error), source.name) from None
+    if each not in UNITS and not rules.has_kind(each):
+        raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of {rules.title}", each)
+    root = import_module("tree_sitter").Parser(grammar).parse(text).root_node
+    anonymous = identifiers == "anonymous"
+    columns, damaged = _core.read_nodes(
+        root,
+        text,
+        _bound_names(rules, root) if anonymous else np.zeros(0, np.int64),
+        each == "file",
+        anonymous,
+        rules.treatments(each, nodes == "concrete"),
+        rules.labels,
+        constants == "values",
+        _name_of,
+    )
+    unit = each.replace("_", " ")
+    for line, outside in damaged:
+        fact = f"a syntax error outside any {unit} may hide one" if outside else f"this {unit} contains a syntax error"
+        with source.item():
+            raise source.error(f"{fact}.", line)
+    return syntax_document(source, columns)
+
+
+def read_code_document(
+    files: list[File],
+    *,
+    each: str,
+    language: str | None,
+    constants: str,
+    identifiers: str,
+    docstrings: bool,
+    nodes: str,
+    exclude: str | Collection[str],
+    on_error: str,
+    encoding: str,
+    max_bytes: int | None,
+    **limits: int | None,
+) -> Document:
+    """Read source files of any languages into one document. The parameters are those of `treelet.read_code`."""
+    check_one_of("on_error", on_error, ON_ERROR)
+    check_integer("max_bytes", max_bytes, optional=True)
+    named = None if language is None else find_language(language, "")
+    found = find_files(files, BY_SUFFIX if named is None else named.suffixes, exclude, max_bytes, encoding)
+    if each not in UNITS:
+        found = _with_node_type(found, each, language)
+    size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
+    options: dict[str, Any] = {"constants": constants, "identifiers": identifiers}
+
+    def read(file: File, log: SkipLog) -> Document:
+        with open_source(file, encoding, on_error) as source:
+            source.log = log
+            rules = find_language(language, source.name)
+            if rules.name == "python":
+                units = "module" if each == "file" else each
+                document = read_python(source, each=units, docstrings=docstrings, **options)
+            else:
+                document = read_code_file(source, each=each, language=rules.name, nodes=nodes, **options)
+            return within_limits(size_limits, document, source)
+
+    return read_files(found, read, on_error)
+
+
+def _with_node_type(found: FoundFiles, each: str, language: str | None) -> FoundFiles:
+    """Return the files in whose languages `each` is a type of nodes."""
+
+    def may_have(file: File) -> bool:
+        try:
+            rules = find_language(language, str(file) if isinstance(file, str | os.PathLike) else "")
+            return is_node_type(each) if rules.name == "python" else rules.has_kind(each)
+        except TreeletError:  # reported when the file is read
+            return True
+
+    files = [file for file in found.files if may_have(file)]
+    if not files:
+        raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of a language that is read", each)
+    return found._replace(files=files)
+
+
+def find_language(name: str | None, file: str) -> Language:
+    """Return the language called `name`, or the language that a file name suggests."""
+    if name is not None:
+        known = LANGUAGES.get(str(name).lower())
+        if known is None:
+            raise ParameterError(
+                f"{wrong('language', in_words(map(repr, LANGUAGES)), name)}{suggestion(str(name), LANGUAGES)}"
+            )
+        return known
+    suffix = unpacked_name(file).suffix.lower()
+    if suffix not in BY_SUFFIX:
+        fact = f"the suffix {suffix} does not belong to a known language" if suffix else "the name has no suffix"
+        raise FormatError(f"{fact}. Name the language ({keyword('language', 'java')}).", file)
+    return BY_SUFFIX[suffix]
+
+
+def _decoded(source: Source) -> bytes:
+    """Return the text in UTF-8."""
+    data = b"".join(source.chunks())
+    if b"\0" in data:
+        raise source.error(not_text())
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise source.error(
+            f"these bytes are not UTF-8 text. Name another encoding ({keyword('encoding', 'latin-1')}).", line
+        ) from None
+    return data
+
+
+def _bound_names(rules: Language, root: Any) -> NDArray[np.int64]:
+    """Return the first bytes of the names that are bound, in ascending order."""
+    captures = import_module("tree_sitter").QueryCursor(rules.binding_query).captures(root)
+    return np.unique(np.array([node.start_byte for node in captures.get("bound", ())], np.int64))
+
+
+def _name_of(node: Any, parent: Any) -> str:
+    """Return the name of a function, class or namespace: its own, or that of the variable or key that it is assigned to."""
+    named = node.child_by_field_name("name")
+    inner = None if named is not None else node.child_by_field_name("declarator")
+    while inner is not None:  # in C, the name is inside the declarator
+        named, inner = inner, inner.child_by_field_name("declarator")
+    named = named if named is not None else node.child_by_field_name("type")  # impl of Rust
+    for field in ("name", "left", "key", "property"):
+        if named is None and parent is not None and parent.child_by_field_name(field) != node:
+            named = parent.child_by_field_name(field)
+    text = "" if named is None else " ".join((named.text or b"").decode("utf-8", "replace").split())
+    return text or ANONYMOUS
+
+
+register(
+    Format(
+        "code",
+        f"Source code in {plural(len(LANGUAGES), 'language')}, by tree-sitter, one tree per file, function or class",
+        read_code_file,
+        None,
+        tuple(suffix for suffix in BY_SUFFIX if suffix != ".py"),
+    )
+)

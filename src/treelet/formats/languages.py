@@ -1,0 +1,383 @@
+"""Programming languages that are read with tree-sitter: grammars, units and rules for names.
+
+A grammar is a package with one language. The kinds of nodes of a grammar are classified by their names;
+the few exceptions are listed per language. Names that a unit binds are found by a query, in the language of
+tree-sitter's queries, in which ``@bound`` marks a name that is declared. Names of members are never replaced, even
+if a variable has the same name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.errors import TreeletError
+
+# Treatments of the kinds of nodes, in the order of `Treatment` in native/bindings_syntax.cpp, and flags.
+DROPPED, DELIMITER, TOKEN, KEPT_TOKEN, INNER, IDENTIFIER, LITERAL, CONTENT = range(8)
+MEMBER_HOLDER, HOLDER, UNIT, SCOPE, MEMBER = 8, 16, 32, 64, 128
+
+_COMMENT = re.compile(r"comment|hash_bang|shebang")
+_DELIMITER = re.compile(r"""[()\[\]{},;:."'`\s]+|=|=>|->|::|\?\.|end|\$\{|\#\{|\\\(|//|/\*|\*/""")
+_IDENTIFIER = re.compile(r"(?!qualified_|scoped_|nested_|dotted_|operator_)(\w+_)?identifier(_pattern)?")
+_MEMBER = re.compile(r"(property|field)_identifier")
+_MEMBER_HOLDER = re.compile(
+    r"attribute|field_access|method_invocation|member_access_expression|member_call_expression|call|navigation_expression"
+    r"|navigation_suffix|field_expression|dot_index_expression"
+)
+"""Nodes whose identifiers, other than the first child, are members."""
+_CONTENT = re.compile(r"\w*(content|fragment|escape_sequence|str_text|regex_pattern|regex_flags)|string_(start|end)")
+_CONTENT_TOO = frozenset(("character", "escaped_identifier", "heredoc_start", "heredoc_end", "heredoc_beginning"))
+_LITERAL = re.compile(
+    r"(\w+_)?(string|number|integer|int|float|char|character|rune|regex|literal|heredoc|symbol|imaginary|real)"
+    r"(_literal|_body|_array)?"
+)
+_HOLDER = re.compile(
+    r"\w*(binary|unary|update|operator|comparison|assignment|modifier|lexical_declaration|infix|prefix|postfix|additive"
+    r"|multiplicative|equality|bitwise|range|logical|conjunction|disjunction|pointer_expression|method_definition"
+    r"|function_declaration|function_expression|arrow_function|for_in_statement)\w*"
+)
+
+_JAVASCRIPT = """
+(variable_declarator name: (identifier) @bound)
+(arrow_function parameter: (identifier) @bound) (assignment_pattern left: (identifier) @bound)
+(array_pattern (identifier) @bound) (rest_pattern (identifier) @bound) (catch_clause parameter: (identifier) @bound)
+(object_pattern (shorthand_property_identifier_pattern) @bound) (pair_pattern value: (identifier) @bound)
+(object_assignment_pattern left: (shorthand_property_identifier_pattern) @bound)
+(for_in_statement left: (identifier) @bound) (function_declaration name: (identifier) @bound)
+(generator_function_declaration name: (identifier) @bound) (function_expression name: (identifier) @bound)
+(method_definition name: (property_identifier) @bound)"""
+_TYPESCRIPT = (
+    _JAVASCRIPT
+    + """(required_parameter pattern: (identifier) @bound) (optional_parameter pattern: (identifier) @bound)
+(class_declaration name: (type_identifier) @bound)"""
+)
+_C = """
+(init_declarator declarator: (identifier) @bound) (declaration declarator: (identifier) @bound)
+(parameter_declaration declarator: (identifier) @bound) (pointer_declarator declarator: (identifier) @bound)
+(array_declarator declarator: (identifier) @bound) (function_declarator declarator: (identifier) @bound)
+(labeled_statement label: (statement_identifier) @bound)"""
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language: its package, suffixes, kinds of units, and rules for names.
+
+    Attributes
+    ----------
+    name : str
+        Name to pass as ``language``.
+    title : str
+        Name for messages.
+    suffixes : tuple of str
+        Suffixes of file names.
+    functions, classes : str
+        Kinds of nodes that are functions and classes, separated by spaces.
+    bindings : str
+        Query for bound names.
+    scopes : str, default ""
+        Further kinds of nodes that are part of qualified names, such as namespaces.
+    identifiers : str, default ""
+        Kinds of nodes that are identifiers although their names do not end in "identifier".
+    package : str, default ""
+        Package, if it is not ``tree-sitter-NAME``.
+    function : str, default "language"
+        Function of the package that returns the grammar.
+    """
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    functions: str
+    classes: str
+    bindings: str
+    scopes: str = ""
+    identifiers: str = ""
+    package: str = ""
+    function: str = "language"
+
+    @cached_property
+    def grammar(self) -> Any:
+        """The grammar, as a `tree_sitter.Language`."""
+        package = self.package or f"tree-sitter-{self.name}"
+        try:
+            tree_sitter, module = import_module("tree_sitter"), import_module(package.replace("-", "_"))
+        except ImportError as error:
+            missing = "tree-sitter" if error.name == "tree_sitter" else package
+            raise TreeletError(
+                f"Reading {self.title} needs the package {missing}: pip install 'treelet[code]'."
+            ) from None
+        return tree_sitter.Language(getattr(module, self.function)())
+
+    @cached_property
+    def binding_query(self) -> Any:
+        """The query for names, as a `tree_sitter.Query`."""
+        tree_sitter = import_module("tree_sitter")
+        try:
+            return tree_sitter.Query(self.grammar, self.bindings)
+        except tree_sitter.QueryError as error:
+            package = self.package or f"tree-sitter-{self.name}"
+            raise TreeletError(
+                f"The rules for names in {self.title} do not fit {package} {version(package)} ({error}). Install the version "
+                "that treelet was tested with, or keep identifiers."
+            ) from None
+
+    @cached_property
+    def kinds(self) -> list[tuple[str, bool]]:
+        """Name of each kind of nodes, and whether it is named."""
+        grammar = self.grammar
+        return [
+            (grammar.node_kind_for_id(number) or "", grammar.node_kind_is_named(number))
+            for number in range(grammar.node_kind_count)
+        ]
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Name of each kind of nodes, which is the label of its nodes."""
+        return [name for name, _ in self.kinds]
+
+    def has_kind(self, name: str) -> bool:
+        """Return whether the grammar has named nodes of this kind."""
+        return (name, True) in self.kinds
+
+    def treatments(self, each: str, concrete: bool) -> NDArray[np.uint8]:
+        """Return what becomes of each kind of nodes, with flags for units and scopes."""
+        return _treatments(self, each, concrete)
+
+    def kinds_of(self, each: str) -> Collection[str]:
+        """Return the kinds of nodes that ``each`` selects."""
+        return {"function": self.functions.split(), "class": self.classes.split(), "file": ()}.get(each, (each,))
+
+
+@lru_cache(256)
+def _treatments(language: Language, each: str, concrete: bool) -> NDArray[np.uint8]:
+    identifiers, units = frozenset(language.identifiers.split()), frozenset(language.kinds_of(each))
+    scopes = frozenset(f"{language.functions} {language.classes} {language.scopes}".split())
+    codes = []
+    for name, named in language.kinds:
+        if not named:
+            codes.append(KEPT_TOKEN if concrete else DELIMITER if _DELIMITER.fullmatch(name) else TOKEN)
+            continue
+        if _COMMENT.search(name):
+            code = DROPPED
+        elif name in identifiers or (_IDENTIFIER.fullmatch(name) and name not in _CONTENT_TOO):
+            code = IDENTIFIER | (MEMBER if _MEMBER.fullmatch(name) else 0)
+        elif _CONTENT.fullmatch(name) or name in _CONTENT_TOO:
+            code = CONTENT
+        elif _LITERAL.fullmatch(name):
+            code = LITERAL
+        else:
+            code = INNER | (HOLDER if _HOLDER.fullmatch(name) else 0)
+            code |= MEMBER_HOLDER if _MEMBER_HOLDER.fullmatch(name) else 0
+        codes.append(code | (UNIT if name in units else 0) | (SCOPE if name in scopes else 0))
+    treatments = np.array(codes, np.uint8)
+    treatments.setflags(write=False)
+    return treatments
+
+
+_LANGUAGES = (
+    Language(
+        "python",
+        "Python",
+        (".py",),
+        "function_definition",
+        "class_definition",
+        """(parameters (identifier) @bound) (lambda_parameters (identifier) @bound) (default_parameter name: (identifier) @bound)
+(typed_parameter (identifier) @bound) (typed_default_parameter name: (identifier) @bound) (list_splat_pattern (identifier) @bound)
+(dictionary_splat_pattern (identifier) @bound) (assignment left: (identifier) @bound) (pattern_list (identifier) @bound)
+(tuple_pattern (identifier) @bound) (augmented_assignment left: (identifier) @bound) (for_statement left: (identifier) @bound)
+(for_in_clause left: (identifier) @bound) (as_pattern_target (identifier) @bound) (named_expression name: (identifier) @bound)
+(function_definition name: (identifier) @bound) (class_definition name: (identifier) @bound)""",
+    ),
+    Language(
+        "javascript",
+        "JavaScript",
+        (".js", ".jsx", ".mjs", ".cjs"),
+        "function_declaration function_expression generator_function_declaration generator_function arrow_function "
+        "method_definition",
+        "class_declaration class",
+        _JAVASCRIPT + "(formal_parameters (identifier) @bound) (class_declaration name: (identifier) @bound)",
+    ),
+    Language(
+        "typescript",
+        "TypeScript",
+        (".ts", ".mts", ".cts"),
+        "function_declaration function_expression generator_function_declaration generator_function arrow_function "
+        "method_definition",
+        "class_declaration class abstract_class_declaration interface_declaration",
+        _TYPESCRIPT,
+        function="language_typescript",
+    ),
+    Language(
+        "tsx",
+        "TSX",
+        (".tsx",),
+        "function_declaration function_expression generator_function_declaration generator_function arrow_function "
+        "method_definition",
+        "class_declaration class abstract_class_declaration interface_declaration",
+        _TYPESCRIPT,
+        package="tree-sitter-typescript",
+        function="language_tsx",
+    ),
+    Language(
+        "java",
+        "Java",
+        (".java",),
+        "method_declaration constructor_declaration compact_constructor_declaration",
+        "class_declaration interface_declaration enum_declaration record_declaration annotation_type_declaration",
+        """(formal_parameter name: (identifier) @bound) (spread_parameter (variable_declarator name: (identifier) @bound))
+(local_variable_declaration (variable_declarator name: (identifier) @bound)) (catch_formal_parameter name: (identifier) @bound)
+(enhanced_for_statement name: (identifier) @bound) (inferred_parameters (identifier) @bound)
+(lambda_expression parameters: (identifier) @bound) (resource name: (identifier) @bound)
+(method_declaration name: (identifier) @bound) (constructor_declaration name: (identifier) @bound)
+(class_declaration name: (identifier) @bound)""",
+    ),
+    Language(
+        "c",
+        "C",
+        (".c", ".h"),
+        "function_definition",
+        "struct_specifier union_specifier enum_specifier",
+        _C,
+    ),
+    Language(
+        "cpp",
+        "C++",
+        (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++"),
+        "function_definition",
+        "class_specifier struct_specifier union_specifier enum_specifier",
+        _C
+        + """(reference_declarator (identifier) @bound) (structured_binding_declarator (identifier) @bound)
+(optional_parameter_declaration declarator: (identifier) @bound) (for_range_loop declarator: (identifier) @bound)
+(variadic_declarator (identifier) @bound) (function_declarator declarator: (field_identifier) @bound)""",
+        scopes="namespace_definition",
+    ),
+    Language(
+        "go",
+        "Go",
+        (".go",),
+        "function_declaration method_declaration",
+        "type_spec",
+        """(parameter_declaration name: (identifier) @bound) (variadic_parameter_declaration name: (identifier) @bound)
+(short_var_declaration left: (expression_list (identifier) @bound)) (var_spec name: (identifier) @bound)
+(const_spec name: (identifier) @bound) (range_clause left: (expression_list (identifier) @bound))
+(function_declaration name: (identifier) @bound) (method_declaration name: (field_identifier) @bound)
+(receive_statement left: (expression_list (identifier) @bound))""",
+    ),
+    Language(
+        "rust",
+        "Rust",
+        (".rs",),
+        "function_item",
+        "struct_item enum_item union_item trait_item impl_item",
+        """(parameter pattern: (identifier) @bound) (let_declaration pattern: (identifier) @bound)
+(closure_parameters (identifier) @bound) (for_expression pattern: (identifier) @bound) (tuple_pattern (identifier) @bound)
+(ref_pattern (identifier) @bound) (mut_pattern (identifier) @bound) (reference_pattern (identifier) @bound)
+(let_condition pattern: (identifier) @bound) (captured_pattern . (identifier) @bound)
+(tuple_struct_pattern type: (_) (identifier) @bound) (function_item name: (identifier) @bound)""",
+        scopes="mod_item",
+    ),
+    Language(
+        "c-sharp",
+        "C#",
+        (".cs",),
+        "method_declaration constructor_declaration destructor_declaration operator_declaration local_function_statement",
+        "class_declaration struct_declaration interface_declaration enum_declaration record_declaration",
+        """(parameter name: (identifier) @bound) (variable_declarator name: (identifier) @bound)
+(foreach_statement left: (identifier) @bound) (catch_declaration name: (identifier) @bound)
+(declaration_pattern name: (identifier) @bound) (declaration_expression name: (identifier) @bound)
+(lambda_expression parameters: (implicit_parameter) @bound) (method_declaration name: (identifier) @bound)
+(local_function_statement name: (identifier) @bound) (constructor_declaration name: (identifier) @bound)
+(class_declaration name: (identifier) @bound)""",
+        scopes="namespace_declaration file_scoped_namespace_declaration",
+        identifiers="implicit_parameter",
+    ),
+    Language(
+        "php",
+        "PHP",
+        (".php",),
+        "function_definition method_declaration",
+        "class_declaration interface_declaration trait_declaration enum_declaration",
+        """((variable_name) @bound (#not-eq? @bound "$this")) (function_definition name: (name) @bound)
+(method_declaration name: (name) @bound) (class_declaration name: (name) @bound)""",
+        identifiers="name variable_name",
+        function="language_php",
+    ),
+    Language(
+        "ruby",
+        "Ruby",
+        (".rb",),
+        "method singleton_method",
+        "class module singleton_class",
+        """(method_parameters (identifier) @bound) (block_parameters (identifier) @bound) (lambda_parameters (identifier) @bound)
+(optional_parameter name: (identifier) @bound) (keyword_parameter name: (identifier) @bound)
+(splat_parameter name: (identifier) @bound) (hash_splat_parameter name: (identifier) @bound)
+(block_parameter name: (identifier) @bound) (assignment left: (identifier) @bound)
+(operator_assignment left: (identifier) @bound) (left_assignment_list (identifier) @bound)
+(for pattern: (identifier) @bound) (exception_variable (identifier) @bound) (method name: (identifier) @bound)""",
+        identifiers="constant instance_variable class_variable global_variable",
+    ),
+    Language(
+        "kotlin",
+        "Kotlin",
+        (".kt", ".kts"),
+        "function_declaration secondary_constructor",
+        "class_declaration object_declaration",
+        """(parameter . (identifier) @bound) (class_parameter (identifier) @bound) (variable_declaration . (identifier) @bound)
+(function_declaration name: (identifier) @bound) (class_declaration name: (identifier) @bound)""",
+    ),
+    Language(
+        "swift",
+        "Swift",
+        (".swift",),
+        "function_declaration init_declaration",
+        "class_declaration protocol_declaration",
+        """(parameter name: (simple_identifier) @bound) (lambda_parameter name: (simple_identifier) @bound)
+(pattern bound_identifier: (simple_identifier) @bound) (function_declaration name: (simple_identifier) @bound)""",
+    ),
+    Language(
+        "bash",
+        "Bash",
+        (".sh", ".bash"),
+        "function_definition",
+        "",
+        """(variable_assignment name: (variable_name) @bound) (for_statement variable: (variable_name) @bound)
+(declaration_command (variable_name) @bound)""",
+        identifiers="variable_name",
+    ),
+    Language(
+        "scala",
+        "Scala",
+        (".scala", ".sc"),
+        "function_definition",
+        "class_definition object_definition trait_definition enum_definition",
+        """(parameter name: (identifier) @bound) (class_parameter name: (identifier) @bound) (binding name: (identifier) @bound)
+(val_definition pattern: (identifier) @bound) (var_definition pattern: (identifier) @bound)
+(lambda_expression parameters: (identifier) @bound) (enumerator . (identifier) @bound)
+(function_definition name: (identifier) @bound) (class_definition name: (identifier) @bound)""",
+    ),
+    Language(
+        "lua",
+        "Lua",
+        (".lua",),
+        "function_declaration function_definition",
+        "",
+        """(parameters name: (identifier) @bound) (variable_declaration (variable_list name: (identifier) @bound))
+(variable_declaration (assignment_statement (variable_list name: (identifier) @bound)))
+(for_generic_clause (variable_list name: (identifier) @bound)) (for_numeric_clause name: (identifier) @bound)
+(function_declaration name: (identifier) @bound)""",
+    ),
+)
+
+LANGUAGES = {language.name: language for language in _LANGUAGES}
+"""All languages by name."""
+BY_SUFFIX = {suffix: language for language in _LANGUAGES for suffix in language.suffixes}
+"""All languages by the suffixes of their files."""

@@ -1,0 +1,159 @@
+"""Places of trees in source files: file, lines and name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.int64]
+
+
+class SourcePlace(NamedTuple):
+    """Place of a tree: a file, the first and the last line, and a name.
+
+    Attributes
+    ----------
+    file : str
+        Name of the file as it was read.
+    line : int
+        First line, counted from 1.
+    end_line : int or None
+        Last line, or None if it is unknown.
+    name : str
+        Qualified name of the function or class, such as ``"Stack.push"``. Empty if there is none.
+
+    Examples
+    --------
+    >>> from treelet.formats import SourcePlace
+    >>> print(SourcePlace("stack.py", 12, 20, "Stack.push"))
+    stack.py:12 Stack.push
+    """
+
+    file: str
+    line: int
+    end_line: int | None = None
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} {self.name}".rstrip()
+
+
+class Places(Sequence[SourcePlace]):
+    """The places of a collection of trees, and the lines of their nodes if they are known.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Names of files.
+    file : array of int
+        Per tree, the number of its file in `files`.
+    line, end_line : array of int
+        Per tree, its first and its last line; 0 if the last line is unknown.
+    names : sequence of str
+        Per tree, its name.
+    node_line : array of int, optional
+        Lines of nodes, parents before children, of all trees. Trees that were selected from a larger
+        collection share this array, so selecting is cheap.
+    begin, end : array of int, optional
+        Per tree, the range of its nodes in `node_line`.
+    """
+
+    __slots__ = ("_begin", "_end", "_end_line", "_file", "_files", "_line", "_names", "_node_line")
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        file: Any,
+        line: Any,
+        end_line: Any,
+        names: Sequence[str],
+        node_line: NDArray[Any] | None = None,
+        begin: Numbers | None = None,
+        end: Numbers | None = None,
+    ) -> None:
+        self._files, self._names = tuple(files), list(names)
+        self._file, self._line = np.asarray(file, np.int32), np.asarray(line, np.int32)
+        self._end_line = np.asarray(end_line, np.int32)
+        self._node_line, self._begin, self._end = node_line, begin, end
+
+    @classmethod
+    def of_file(cls, file: str, lines: Sequence[int]) -> Self:
+        """Return the places of trees of one file, of which only the first lines are known."""
+        n = len(lines)
+        return cls([file], np.zeros(n), lines, np.zeros(n), [""] * n)
+
+    def __len__(self) -> int:
+        return len(self._line)
+
+    def __getitem__(self, index: Any) -> Any:
+        """Return the place of one tree. A slice or a list of indices selects several."""
+        if isinstance(index, (int, np.integer)):
+            end_line = int(self._end_line[index]) or None
+            return SourcePlace(self._files[self._file[index]], int(self._line[index]), end_line, self._names[index])
+        order = np.arange(len(self))[index]
+        return type(self)(
+            self._files,
+            self._file[order],
+            self._line[order],
+            self._end_line[order],
+            [self._names[number] for number in order.tolist()],
+            self._node_line,
+            None if self._begin is None else self._begin[order],
+            None if self._end is None else self._end[order],
+        )
+
+    def __iter__(self) -> Iterator[SourcePlace]:
+        return (self[index] for index in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, Places) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]  # compared by content, like a list
+
+    def node_lines(self, index: int) -> NDArray[Any] | None:
+        """Return the line of each node of a tree, parents before children. None if lines of nodes are unknown."""
+        if self._node_line is None or self._begin is None or self._end is None:
+            return None
+        return self._node_line[self._begin[index] : self._end[index]]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._node_line is None or self._begin is None or self._end is None:
+            return type(self), (self._files, self._file, self._line, self._end_line, self._names)
+        needed = [self._node_line[begin:end] for begin, end in zip(self._begin, self._end, strict=True)]
+        node_line = np.concatenate(needed) if needed else self._node_line[:0]
+        end = np.cumsum(self._end - self._begin)
+        columns = (self._files, self._file, self._line, self._end_line, self._names)
+        return type(self), (*columns, node_line, end - (self._end - self._begin), end)
+
+    @classmethod
+    def concat(cls, several: Iterable[Places | None]) -> Self | None:
+        """Concatenate the places of several collections. The result is None if those of one are unknown."""
+        parts = list(several)
+        known = [part for part in parts if part is not None]
+        if len(known) < len(parts) or not parts:
+            return None
+        files = {
+            name: number for number, name in enumerate(dict.fromkeys(name for part in known for name in part._files))
+        }
+        numbers = [np.array([files[name] for name in part._files] or [0], np.int32)[part._file] for part in known]
+        columns = (
+            list(files),
+            np.concatenate(numbers),
+            np.concatenate([part._line for part in known]),
+            np.concatenate([part._end_line for part in known]),
+            [name for part in known for name in part._names],
+        )
+        node_lines = [part._node_line for part in known if part._node_line is not None]
+        if len(node_lines) < len(known):
+            return cls(*columns)
+        if all(array is node_lines[0] for array in node_lines):
+            shared, offsets = node_lines[0], [0] * len(known)
+        else:
+            shared = np.concatenate(node_lines)
+            offsets = np.cumsum([0, *map(len, node_lines[:-1])]).tolist()
+        begin = np.concatenate([part._begin + offset for part, offset in zip(known, offsets, strict=True)])  # type: ignore[operator]
+        end = np.concatenate([part._end + offset for part, offset in zip(known, offsets, strict=True)])  # type: ignore[operator]
+        return cls(*columns, shared, begin, end)

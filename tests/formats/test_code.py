@@ -1,0 +1,346 @@
+"""Source code by tree-sitter: units with their places, names by the rules of each language, damaged functions."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import treelet as tl
+from messages import formats as messages
+from messages.common import wrong_parameter
+from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
+from treelet.formats import SourcePlace
+from treelet.formats.adapters import flatten
+from treelet.formats.languages import LANGUAGES
+from treelet.formats.node_adapters import SyntaxAdapter, nodes_of
+from treelet.formats.nodes import value_label
+from treelet.formats.python_source import EACH
+
+tree_sitter = pytest.importorskip("tree_sitter")
+
+# One function per language, with parameters and local variables called one, two, three, and a used name `print`. Its
+# twin has other names. PHP calls functions by names that are not variables, and Bash has no parameters.
+TWINS = {
+    "python": "def {f}({a}, {b}=1):\n    {c} = {a} + {b}\n    return helper({c}).size\n",
+    "javascript": "function {f}({a}, {b} = 1) {{ const {c} = {a} + {b}; return helper({c}).size; }}\n",
+    "typescript": "function {f}({a}: number, {b}?: string) {{ const {c} = {a} + {b}; return helper({c}).size; }}\n",
+    "tsx": "function {f}({a}: number) {{ const {c} = {a}; return <p id='x'>{{helper({c})}}</p>; }}\n",
+    "java": "class K {{ int {f}(int {a}, int {b}) {{ int {c} = {a} + {b}; return helper({c}).size; }} }}\n",
+    "c": "int {f}(int {a}, char *{b}) {{ int {c} = {a} + 1; return helper({c}, {b})->size; }}\n",
+    "cpp": "int {f}(const int &{a}, int {b}) {{ auto {c} = {a} + {b}; return helper({c}).size; }}\n",
+    "go": "package p\nfunc {f}({a} int, {b} string) int {{ {c} := {a} + 1; return helper({c}, {b}).size }}\n",
+    "rust": "fn {f}({a}: i32, {b}: i32) -> i32 {{ let {c} = {a} + {b}; helper({c}).size }}\n",
+    "c-sharp": "class K {{ int {f}(int {a}, string {b}) {{ var {c} = {a} + 1; return helper({c}, {b}).size; }} }}\n",
+    "php": "<?php function {f}(${a}, ${b}) {{ ${c} = ${a} + ${b}; return helper(${c})->size; }}\n",
+    "ruby": "def {f}({a}, {b} = 1)\n  {c} = {a} + {b}\n  helper({c}).size\nend\n",
+    "kotlin": "fun {f}({a}: Int, {b}: Int): Int {{ val {c} = {a} + {b}; return helper({c}).size }}\n",
+    "swift": "func {f}({a}: Int, {b}: Int) -> Int {{ let {c} = {a} + {b}; return helper({c}).size }}\n",
+    "bash": 'twin() {{ {a}=1; {b}=$(({a} + 1)); helper "${a}" "${b}"; }}\n',
+    "scala": "object O {{ def {f}({a}: Int, {b}: Int): Int = {{ val {c} = {a} + {b}; helper({c}).size }} }}\n",
+    "lua": "function {f}({a}, {b})\n  local {c} = {a} + {b}\n  return helper({c}).size\nend\n",
+}
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def trees(folder: Path, name: str, text: str, **options: Any) -> list[str]:
+    return tl.read_code(written(folder, name, text), **options).strings()
+
+
+# --- languages ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LANGUAGES)
+def test_the_tables_fit_the_installed_grammars(name: str) -> None:
+    language = LANGUAGES[name]
+    _ = language.binding_query
+    for kind in f"{language.functions} {language.classes} {language.scopes} {language.identifiers}".split():
+        assert language.has_kind(kind), kind
+
+
+@pytest.mark.parametrize("name", [name for name in TWINS if name != "python"])
+def test_renamed_functions_are_equal_if_names_are_anonymous(name: str, tmp_path: Path) -> None:
+    suffix = LANGUAGES[name].suffixes[0]
+    one = written(tmp_path, f"one{suffix}", TWINS[name].format(f="twin", a="one", b="two", c="three"))
+    two = written(tmp_path, f"two{suffix}", TWINS[name].format(f="other", a="left", b="right", c="sum"))
+    kept = tl.read_code(one, two)
+    assert [place.name.split(".")[-1] for place in kept.places] == ["twin", "twin" if name == "bash" else "other"]
+    assert kept.strings()[0] != kept.strings()[1]
+    first, second = tl.read_code(one, two, identifiers="anonymous").strings()
+    assert first == second
+    assert "$0" in first
+    assert "helper" in first
+    if name not in ("bash", "tsx"):
+        assert "size" in first
+    if name not in ("bash", "tsx"):  # the name of a member is kept even if a variable has the same name
+        used = TWINS[name].format(f="twin", a="size", b="two", c="three")
+        (shared,) = tl.read_code(written(tmp_path, f"three{suffix}", used), identifiers="anonymous").strings()
+        assert shared == first
+
+
+def test_the_tree_of_a_function(tmp_path: Path) -> None:
+    source = "class A { static f(x) { // a comment\n  return x - `a${x}` + 'lit'; } }"
+    (tree,) = trees(tmp_path, "a.js", source)
+    assert tree == (
+        "(method_definition static (property_identifier f) (formal_parameters (identifier x)) (statement_block "
+        "(return_statement (binary_expression (binary_expression (identifier x) - (template_string (string_fragment a) "
+        "(template_substitution (identifier x)))) + (string 'lit')))))"
+    )
+    (types,) = trees(tmp_path, "a.js", source, constants="types")
+    assert types == tree.replace("(string_fragment a) ", "").replace("(string 'lit')", "string")
+    (concrete,) = trees(tmp_path, "a.js", "function f() { return 1; }", nodes="concrete")
+    assert concrete == (
+        "(function_declaration function (identifier f) (formal_parameters \\x28 \\x29) "
+        "(statement_block { (return_statement return (number 1) ;) }))"
+    )
+
+
+def test_what_differs_is_not_equal(tmp_path: Path) -> None:
+    pairs = [
+        ("a.js", "function f(a, b) {{ return a {} b; }}", ("+", "-", "&&", "in")),
+        ("a.js", "function f(a) {{ {} b = 1; }}", ("let", "const", "var")),
+        ("a.js", "function f(a) {{ for (const b {} a); }}", ("in", "of")),
+        ("a.java", "class A {{ {} int f() {{ return 1; }} }}", ("public", "private", "static")),
+        ("a.java", "class A {{ void f(int a) {{ a{}; }} }}", ("++", "--")),
+        ("a.ts", "function f(a: {}) {{ }}", ("number", "string")),
+        ("a.c", "int f(int a) {{ return {}a; }}", ("-", "!", "~")),
+        ("a.c", "{} f(void) {{ }}", ("int", "char", "static int")),
+        ("a.rs", "fn f(a: i32) -> i32 {{ {}a }}", ("-", "!")),
+        ("a.go", "package p\nfunc f() {{ x := {} }}", ("1", "2", '"1"', "'1'")),
+    ]
+    for name, template, parts in pairs:
+        found = [trees(tmp_path, name, template.format(part))[0] for part in parts]
+        assert len(set(found)) == len(parts), template
+
+
+def test_units_and_names(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "a.ts",
+        "namespace n {}\nclass A {\n  m() {\n    const g = () => 1;\n    return g; }\n}\nexport const o = { k: function () {} };\n"
+        "run(() => 2);\n",
+    )
+    bank = tl.read_code(path)
+    assert [place[1:] for place in bank.places] == [
+        (3, 5, "A.m"),
+        (4, 4, "A.m.g"),
+        (7, 7, "k"),
+        (8, 8, "<anonymous>"),
+    ]
+    assert str(bank.places[1]) == f"{path}:4 A.m.g"
+    assert [place.name for place in tl.read_code(path, each="class").places] == ["A"]
+    (whole,) = tl.read_code(path, each="file").places
+    assert whole == SourcePlace(str(path), 1, 9, "")
+    assert len(tl.read_code(path, each="return_statement")) == 1
+    names = tl.read_code(
+        written(
+            tmp_path, "a.cpp", "namespace n { struct S { int f() { return 1; } }; }\nint S::g(int *a) { return *a; }\n"
+        )
+    ).places
+    assert [place.name for place in names] == ["n.S.f", "S::g"]
+    methods = tl.read_code(written(tmp_path, "a.rs", "struct P;\nimpl P { fn f(&self) {} }\n")).places
+    assert [place.name for place in methods] == ["P.f"]
+
+
+def test_lines_of_nodes(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.js", "\n\nfunction f(a) {\n  return (\n    a + 1);\n}\n")
+    bank = tl.read_code(path)
+    lines = dict(zip(map(str, _preorder(bank[0])), bank.places.node_lines(0).tolist(), strict=True))
+    assert (lines["(number 1)"], lines["(formal_parameters (identifier a))"]) == (5, 3)
+    assert lines[next(text for text in lines if text.startswith("(return_statement"))] == 4
+
+
+def _preorder(tree: tl.Tree) -> list[tl.Tree]:
+    out, stack = [], [tree]
+    while stack:
+        out.append(stack.pop())
+        stack += reversed(out[-1].children)
+    return out
+
+
+# --- Python -----------------------------------------------------------------------------------------------------------
+
+
+def old_trees(source: str, each: str, **options: Any) -> tl.Treebank:
+    """The slow definition: node by node in Python."""
+    module = ast.parse(source)
+    roots: list[Any] = [module]
+    if each == "statement":
+        roots = list(module.body)
+    elif each != "module":
+        roots = [node for node in nodes_of(module) if isinstance(node, EACH[each])]
+    return tl.Treebank.from_columns(flatten(roots, None, lambda root: SyntaxAdapter(**options, root=root)))
+
+
+STANDARD_LIBRARY = sorted(Path(ast.__file__).parent.glob("*.py"))
+OPTIONS = [
+    {"each": "function"},
+    {"each": "function", "identifiers": "anonymous"},
+    {"each": "class", "identifiers": "anonymous", "docstrings": False},
+    {"each": "module", "constants": "types", "identifiers": "anonymous", "docstrings": False, "ctx": True},
+    {"each": "statement", "ctx": True},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_python_is_read_as_node_by_node(options: dict[str, Any]) -> None:
+    for path in STANDARD_LIBRARY[OPTIONS.index(options) :: 25]:
+        bank = tl.read_trees(path, **options)
+        assert bank == old_trees(path.read_text(encoding="utf-8"), **options), path
+
+
+HARD = [
+    "try:\n    a\nexcept E as e:\n    e = a\nmatch p:\n    case {'k': v, **rest} | [v, *rest]: v\n    case None | 'x' as n: n\n",
+    "def f(a, /, *b, c: 'x y' = ..., **d):\n    'doc'\n    global g, h\n    g = lambda a: (a, h)\n    return b'\\0(', 1_000, 1j, -1.5, 10**40, ''\n",
+    "from . import x as y\nasync def f():\n    async with a as b: yield f'{b!r:>{w}}'\n    del a[1:2]\n",
+    "x = 9999999999999999999999999999\ny = '\\ud800'\nclass A(B, metaclass=C):\n    'only'\n",
+    "",
+]
+
+
+@pytest.mark.parametrize("source", HARD)
+@pytest.mark.parametrize("options", OPTIONS)
+def test_python_that_is_hard_to_read(source: str, options: dict[str, Any], tmp_path: Path) -> None:
+    assert tl.read_trees(written(tmp_path, "a.py", source), **options) == old_trees(source, **options)
+
+
+@given(st.text(max_size=20))
+def test_values_are_escaped_as_in_python(text: str) -> None:
+    from treelet import _core
+    from treelet.formats.node_adapters import native_rules
+
+    constant = ast.Constant(text)
+    rules = native_rules(ast.AST, constants="values", docstrings=True, ctx=False)
+    store, roots, *_ = _core.read_ast([constant], 1, True, False, *rules)
+    leaf = tl.Treebank.from_columns(tl.formats.base.Columns(store, roots))[0]
+    assert leaf is not None
+    assert leaf.words() == [value_label(text)]
+
+
+def test_python_node_types(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.py", "def f():\n    for a in b: pass\n    for c in d: pass\n")
+    assert [place.line for place in tl.read_code(path, each="For").places] == [2, 3]
+    assert [place.name for place in tl.read_code(path, each="For").places] == ["f", "f"]
+    (place,) = tl.read_code(path, each="file").places
+    assert place == SourcePlace(str(path), 1, 4)
+    other = written(tmp_path, "a.js", "for (;;);")
+    assert [place.file for place in tl.read_code(path, other, each="for_statement").places] == [str(other)]
+    with pytest.raises(ParameterError, match=wrong_parameter("each", messages.UNITS_OF_CODE)):
+        tl.read_code(path, other, each="fun")
+
+
+def test_deep_code_does_not_crash(tmp_path: Path) -> None:
+    deep = 20_000
+    (tree,) = tl.read_code(written(tmp_path, "a.js", f"function f() {{ return {'[' * deep}{']' * deep}; }}"))
+    assert tree is not None
+    assert tree.height() > deep
+
+
+# --- bad input --------------------------------------------------------------------------------------------------------
+
+
+def test_damaged_functions_are_skipped_and_counted(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.js", "function a() { return 1 }\nfunction b( { return 2 }\nfunction c() { return 3 }\n")
+    with pytest.warns(TreeletWarning, match=messages.lost_function(1, 3, f"{path}:2")):
+        bank = tl.read_code(path)
+    assert [place.name for place in bank.places] == ["a", "c"]
+    with pytest.raises(FormatError, match=messages.LOST_FUNCTION):
+        tl.read_code(path, on_error="raise")
+    inside = written(tmp_path, "c.js", "function a() { return 1 }\nfunction b() { return 2 ( }\n")
+    with pytest.warns(TreeletWarning, match=f"1 of 2 trees was skipped: .*:2: {messages.DAMAGED_FUNCTION}"):
+        assert [place.name for place in tl.read_code(inside).places] == ["a"]
+    python = written(tmp_path, "b.py", "def a(:\n")
+    with pytest.warns(
+        TreeletWarning, match=r"1 of 2 files was skipped: .*b\.py:1:7.* 1 of 3 trees was skipped"
+    ) as caught:
+        assert len(tl.read_code(path, python)) == 2
+    assert len(caught) == 1
+    with pytest.raises(FormatError, match="not valid Python"):
+        tl.read_code(python)
+
+
+def test_a_missing_grammar_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "a.java", "class A {}")
+    LANGUAGES["java"].__dict__.pop("grammar", None)
+    monkeypatch.setitem(sys.modules, "tree_sitter_java", None)
+    with pytest.raises(FormatError, match=messages.missing_grammar("Java", "tree-sitter-java")):
+        tl.read_code(path)
+    other = written(tmp_path, "a.py", "def f(): pass")
+    with pytest.warns(TreeletWarning, match=messages.missing_grammar("Java", "tree-sitter-java")):
+        assert len(tl.read_code(path, other)) == 1
+
+
+def test_other_encodings(tmp_path: Path) -> None:
+    path = tmp_path / "a.java"
+    path.write_bytes('class A { String f() { return "é"; } }\n'.encode("latin-1"))
+    with pytest.raises(FormatError, match=r":1: these bytes are not UTF-8 text\. Name another encoding"):
+        tl.read_code(path)
+    (tree,) = tl.read_code(path, encoding="latin-1").strings()
+    assert "é" in tree
+    path.write_bytes(path.read_text("latin-1").encode("utf-16"))
+    with pytest.raises(FormatError, match="encoding='utf-16'"):
+        tl.read_code(path)
+    assert tl.read_code(path, encoding="utf-16").strings() == [tree]
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_text("utf-16").encode())
+    assert tl.read_code(path).strings() == [tree]
+    path.write_text("class A { int f() { return 1;\0 } }")
+    with pytest.raises(FormatError, match="NUL byte"):
+        tl.read_code(path)
+
+
+def test_files_of_an_unknown_language(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.xyz", "class A { int f() { return 1; } }")
+    with pytest.raises(FormatError, match=r"the suffix \.xyz does not belong to a known language\. Name the language"):
+        tl.read_code(path)
+    assert len(tl.read_code(path, language="java")) == 1
+    with pytest.raises(ParameterError, match=wrong_parameter("language", "'python', 'javascript'")):
+        tl.read_code(path, language="jav")
+    with pytest.raises(FormatError, match="the name has no suffix"):
+        tl.read_code(written(tmp_path, "Makefile", "all:"))
+
+
+def test_minified_and_huge_files(tmp_path: Path) -> None:
+    line = "function f(a,b){return a+b*2}" * 70_000
+    path = written(tmp_path, "a.js", line)
+    assert len(line) > 2_000_000
+    assert len(tl.read_code(path)) == 70_000  # a file that is named is read
+    written(tmp_path, "b.js", "function g() {}")
+    with pytest.warns(TreeletWarning, match=messages.huge_file(path.name, len(line))):
+        assert len(tl.read_code(tmp_path)) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(tl.read_code(tmp_path, max_bytes=None)) == 70_001
+    written(tmp_path, "b.js", "")
+    (tmp_path / "a.js").unlink()
+    assert len(tl.read_code(tmp_path)) == 0
+    (tmp_path / "b.js").write_bytes(b"\0")
+    with pytest.raises(FileError, match=messages.nothing_readable("b.js")):
+        tl.read_code(tmp_path)
+
+
+@given(st.text(max_size=60), st.sampled_from(sorted(LANGUAGES)))
+def test_any_text_is_read_or_skipped(text: str, language: str) -> None:
+    import io
+
+    for each in ("file", "function"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                bank = tl.read_code(io.StringIO(text), language=language, each=each, identifiers="anonymous")
+            except FormatError:
+                continue
+        for row, tree in enumerate(bank):
+            assert tree is not None
+            assert len(_preorder(tree)) == len(bank.places.node_lines(row))
