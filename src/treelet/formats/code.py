@@ -94,8 +94,8 @@ def read_code_document(
     """
     check_one_of("on_error", on_error, ON_ERROR)
     check_integer("max_bytes", max_bytes, optional=True)
-    names = [language] if isinstance(language, str) or language is None else list(language)
-    named = [find_language(name, "") for name in names if name is not None]
+    names = list(language) if isinstance(language, list | tuple | set) else [] if language is None else [language]
+    named = [find_language(str(name), "") for name in names]
     only = named[0].name if len(named) == 1 else None
     suffixes = {suffix for one in named for suffix in one.suffixes} or BY_SUFFIX
     found = find_files(files, suffixes, exclude, max_bytes, encoding)
