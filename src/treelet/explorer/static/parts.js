@@ -4,7 +4,7 @@ import {html} from "./drawing.js";
 import {FragmentList} from "./fragments.js";
 import {treeView} from "./tree-view.js";
 
-export {el, html} from "./drawing.js";
+export {NAMES, chip, el, html} from "./drawing.js";
 export {bar} from "./fragments.js";
 
 export const BRACKETS_HINT = "Enter a tree in brackets, for example (NP (D the) (N apple))";
