@@ -8,7 +8,7 @@
 // number of fragments before "Show more". `parts` is the text in parts, of which every second one is a word, set in italics.
 // `onChoose` gets the name of the fragment that stays highlighted, or "".
 
-import {html} from "./drawing.js";
+import {html} from "./elements.js";
 import {signed} from "./scenes.js";
 
 export class FragmentList {
