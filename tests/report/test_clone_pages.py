@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from treelet.errors import NotEnoughMemoryError
 from treelet.report import clones_page as module
 from treelet.report.clones_page import SourceExcerpt, clones_page, compared, write
 
@@ -165,6 +166,16 @@ def test_large_reports_are_shortened(pair: Any, monkeypatch: pytest.MonkeyPatch,
     (data,) = data_of(page)
     assert [(len(source["lines"]), source["more"]) for source in data["sources"]] == [(4, 0), (5, 1)]
     assert len(data["pairs"][1]["right"]) == 5
+
+
+def test_functions_that_are_too_large_to_compare(pair: Any) -> None:
+    def differences(index: int) -> Any:
+        raise NotEnoughMemoryError("too large")
+
+    pair.differences = differences
+    page = clones_page(report(pair))
+    assert "The functions are too large to find their differences." in page
+    assert data_of(page) == []
 
 
 def test_no_family() -> None:

@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 from treelet.checks import plural
 from treelet.draw import web
 from treelet.draw.excerpts import shortened
-from treelet.errors import TreeletError
+from treelet.errors import NotEnoughMemoryError, TreeletError
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.printable import printable
+from treelet.progress import progress_bar
 from treelet.report.page import Html, data_block, page, paragraphs, said, table
 
 FAMILIES = 1_000  # families that are listed
@@ -50,7 +51,7 @@ body { max-width: 84rem; } .aside { color: var(--faint); } [hidden] { display: n
 .family summary::-webkit-details-marker { display: none; } .family summary::before { content: "▸"; color: var(--faint); } .family[open] summary::before { content: "▾"; }
 .saved { font-weight: 600; text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } .family .name { overflow-wrap: anywhere; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
-.members { list-style: none; margin: .2rem 0 .8rem; padding: 0; max-height: 16rem; overflow-y: auto; }
+.members { list-style: none; margin: .2rem 0 .8rem; padding: 0; max-height: 15.2rem; overflow-y: auto; }
 .member { display: grid; grid-template-columns: 4.5rem minmax(0, 1fr); gap: .8rem; width: 100%; box-sizing: border-box; padding: .12rem .5rem; font: inherit; color: inherit; background: none;
   border: 0; border-left: 3px solid transparent; text-align: left; align-items: baseline; border-radius: 3px; }
 .member > :first-child { font-variant-numeric: tabular-nums; text-align: right; } button.member { cursor: pointer; } button.member:hover, .member[aria-pressed="true"] { background: var(--chosen); }
@@ -129,14 +130,14 @@ class SourceReader:
         return SourceExcerpt(member.line, shown, min(last, len(lines)) - member.line + 1 - len(shown)), problem
 
 
-def write(report: Any, file: PathLike, *, command: str = "", encoding: str = "utf-8") -> None:
+def write(report: Any, file: PathLike, *, command: str = "", encoding: str = "utf-8", progress: bool = False) -> None:
     """Write a report of similar functions as an HTML page. The parameters are those of `clones_page`."""
-    text = clones_page(report, command=command, encoding=encoding)
+    text = clones_page(report, command=command, encoding=encoding, progress=progress)
     with open_target(file) as out:
         out.write(text)
 
 
-def clones_page(report: Any, *, command: str = "", encoding: str = "utf-8") -> str:
+def clones_page(report: Any, *, command: str = "", encoding: str = "utf-8", progress: bool = False) -> str:
     """Return families of similar functions as an HTML page.
 
     Parameters
@@ -147,6 +148,8 @@ def clones_page(report: Any, *, command: str = "", encoding: str = "utf-8") -> s
         Command line that created the report.
     encoding : str, default "utf-8"
         Encoding of the source, as in `find_clones`.
+    progress : bool, default False
+        Show progress on standard error. Most of the time is spent on the differences of members.
 
     Returns
     -------
@@ -156,7 +159,11 @@ def clones_page(report: Any, *, command: str = "", encoding: str = "utf-8") -> s
     """
     families = sorted(report.families, key=lambda family: -family.saved_lines)
     reader = SourceReader(_common_folder(families), encoding, SOURCE)
-    listed = [_family(family, reader, number) for number, family in enumerate(families[:FAMILIES])]
+    listed = []
+    with progress_bar(progress, "families", len(families[:FAMILIES])) as advance:
+        for number, family in enumerate(families[:FAMILIES]):
+            listed.append(_family(family, reader, number))
+            advance(1)
     parts = ["<h1>Similar functions</h1>", *_summary(report, families, reader.folder), *_omissions(families, reader)]
     if listed:
         parts += ["<h2>Families</h2>", _legend(), '<div class="families">', *listed, "</div>"]
@@ -264,15 +271,21 @@ def _family(family: Any, reader: SourceReader, number: int) -> str:
     others.sort(key=lambda index: -family.members[index].similarity)
     others = others[: MEMBERS - 1]
     source, problem = reader.read(medoid)
-    sources, pairs = [source], [None]
+    sources = [source]
+    pairs: list[dict[str, Any] | None] = [None]
     items = [_member(0, "medoid", reader.place(medoid), problem, choosable=False)]
     for position, index in enumerate(others, 1):
         member = family.members[index]
         other, problem = reader.read(member)
-        comparable = source is not None and other is not None
-        sources.append(other if comparable else None)
-        pairs.append(compared(source, other, family.differences(index)) if comparable else None)  # type: ignore[arg-type]
-        items.append(_member(position, f"{member.similarity:.3f}", reader.place(member), problem, choosable=comparable))
+        pair = None
+        if source is not None and other is not None:
+            try:
+                pair = compared(source, other, family.differences(index))
+            except NotEnoughMemoryError:
+                problem = "The functions are too large to find their differences."
+        sources.append(other if pair else None)
+        pairs.append(pair)
+        items.append(_member(position, f"{member.similarity:.3f}", reader.place(member), problem, choosable=bool(pair)))
     if len(others) + 1 < len(family.members):
         items.append(f'<li class="aside">… and {plural(len(family.members) - len(others) - 1, "more member")}</li>')
     low, high = (f"{value:.2f}" for value in family.similarity)
