@@ -31,6 +31,11 @@ class WithoutCollector {
     int enabled_;
 };
 
+PyObject *check(PyObject *result) {
+    if (!result) throw nb::python_error();
+    return result;
+}
+
 nb::object call(const nb::object &function, PyObject *argument) { return function(nb::handle(argument)); }
 
 std::string joined_name(const std::vector<std::string> &names) {
@@ -283,9 +288,7 @@ class Getter {
         if (!get_) refuse(std::string(name) + " is not a property");
     }
     nb::object operator()(PyObject *object) const {
-        PyObject *value = get_(descriptor_.ptr(), object, reinterpret_cast<PyObject *>(Py_TYPE(object)));
-        if (!value) throw nb::python_error();
-        return nb::steal(value);
+        return nb::steal(check(get_(descriptor_.ptr(), object, reinterpret_cast<PyObject *>(Py_TYPE(object)))));
     }
     std::size_t number(PyObject *object) const {
         const nb::object value = (*this)(object);
@@ -303,8 +306,9 @@ class NodeWalk {
   public:
     NodeWalk(SyntaxReader &reader, nb::handle type, ByteArray treatments, const std::vector<std::string> &labels, bool values,
              nb::object name_of)
-        : reader_(reader), kind_id_(type, "kind_id"), children_(type, "children"), start_(type, "start_byte"),
-          end_(type, "end_byte"), has_error_(type, "has_error"), values_(values), name_of_(std::move(name_of)) {
+        : reader_(reader), kind_id_(type, "kind_id"), children_(type, "children"), named_(type, "named_child_count"),
+          start_(type, "start_byte"), end_(type, "end_byte"), has_error_(type, "has_error"), values_(values),
+          name_of_(std::move(name_of)) {
         if (treatments.shape(0) != labels.size()) refuse("one label per kind is needed");
         kinds_.assign(treatments.data(), treatments.data() + treatments.shape(0));
         texts_ = labels;
@@ -318,8 +322,7 @@ class NodeWalk {
         bound_ = {bound.data(), bound.data() + bound.shape(0)};
         line_ = 1, line_end_ = next_line(0);
         whole_ = whole;
-        enter(root, SyntaxReader::root, kind_id_.number(root), Py_None);
-        while (!frames_.empty()) step();
+        walk(nb::getattr(nb::handle(root), "walk")());
         return reader_.end_file();
     }
 
@@ -333,12 +336,31 @@ class NodeWalk {
         }
     };
     struct Frame {
-        nb::object node, children;
-        Py_ssize_t at, size;
-        std::size_t index, kinds, unit; // kinds: where the kinds of the children begin
-        Id label_kind;
-        bool keeps_tokens, in_literal, has_scope;
+        nb::object node;
+        std::size_t kind, index, start;
+        std::size_t unit = SyntaxReader::root; // root: none
+        std::size_t children = 0;              // visited so far
+        bool has_scope = false;
+        std::optional<bool> keeps_tokens = std::nullopt; // known when it is first needed
     };
+
+    // Visits all nodes. A cursor keeps no objects for nodes that it has left, unlike lists of children.
+    void walk(const nb::object &cursor) {
+        const Getter node(cursor.type(), "node");
+        const auto move = [&](const char *name) { return nb::getattr(cursor, name); };
+        const nb::object down = move("goto_first_child"), next = move("goto_next_sibling"), up = move("goto_parent");
+        const auto moved = [](const nb::object &way) { return nb::steal(check(PyObject_CallNoArgs(way.ptr()))).ptr() == Py_True; };
+        for (bool entered = visit(node(cursor.ptr()));; entered = visit(node(cursor.ptr()))) {
+            if (entered) {
+                if (moved(down)) continue;
+                const Frame &leaf = frames_.back();
+                add_text(leaf.node.ptr(), leaf.start, leaf.kind, leaf.index, false);
+                leave();
+            }
+            while (!frames_.empty() && !moved(next)) moved(up), leave();
+            if (frames_.empty()) return;
+        }
+    }
 
     std::uint8_t treatment(std::size_t kind) const {
         return kind < kinds_.size() ? kinds_[kind] : static_cast<std::uint8_t>(inner);
@@ -377,97 +399,85 @@ class NodeWalk {
         reader_.use(label, binds);
     }
 
-    // Adds a node that is not a token.
-    void enter(PyObject *node, std::size_t parent, std::size_t kind, PyObject *above, bool is_member = false) {
-        const std::size_t start = start_.number(node);
-        const std::int64_t line = line_at(start);
+    // Adds the node at the cursor. Returns whether its children are to be visited.
+    bool visit(nb::object node) {
+        pulse_.add(256);
+        const std::size_t kind = kind_id_.number(node.ptr());
         const Treatment what = of(kind);
-        const bool is_unit = whole_ ? parent == SyntaxReader::root : treatment(kind) & unit_kind;
-        const bool is_scope = treatment(kind) & scope_kind;
+        if (frames_.empty()) return enter(std::move(node), kind, false);
+        Frame &above = frames_.back();
+        ++above.children;
+        if (what == dropped || what == delimiter) return false;
+        if (what == token && (!keeps_tokens(above) || begins_with(above.kind, kind))) return false;
+        if (what == content && of(above.kind) == literal && !values_) return false;
+        if (what < inner) {
+            reader_.add(label(kind), above.index, line_at(start_.number(node.ptr())));
+            return false;
+        }
+        // Such as `size` in `x.size`: all but the first child.
+        return enter(std::move(node), kind, above.children > 1 && (treatment(above.kind) & member_holder));
+    }
+
+    // Adds a node that is not a token.
+    bool enter(nb::object node, std::size_t kind, bool is_member) {
+        const Treatment what = of(kind);
+        const bool is_root = frames_.empty(), is_unit = whole_ ? is_root : treatment(kind) & unit_kind;
         const bool is_lost = kind >= kinds_.size() && open_units_ == 0 && !is_unit; // an error outside units
-        const std::size_t index = reader_.add(label(kind), parent, line);
+        const std::size_t start = start_.number(node.ptr());
+        const std::int64_t line = line_at(start);
+        const std::size_t index = reader_.add(label(kind), is_root ? SyntaxReader::root : frames_.back().index, line);
         if (what == identifier) {
-            add_text(node, start, kind, index, true, is_member || (treatment(kind) & member_kind));
-            return;
+            add_text(node.ptr(), start, kind, index, true, is_member || (treatment(kind) & member_kind));
+            return false;
         }
-        nb::object children = what == content ? nb::object() : children_(node);
-        const Py_ssize_t size = children.is_valid() ? PyList_Size(children.ptr()) : 0;
-        const std::size_t first = child_kinds_.size();
-        bool has_named = false, has_parts = false;
-        for (Py_ssize_t i = 0; i < size; ++i) {
-            const std::size_t each = kind_id_.number(PyList_GetItem(children.ptr(), i));
-            child_kinds_.push_back(static_cast<std::uint32_t>(each));
-            has_named = has_named || of(each) >= inner;
-            has_parts = has_parts || (of(each) >= inner && of(each) != content);
+        if (what == content || (what == literal && !has_parts(node.ptr()))) {
+            if (values_) add_text(node.ptr(), start, kind, index, false);
+            return false;
         }
-        if (size == 0 || (what == literal && !has_parts)) {
-            child_kinds_.resize(first);
-            const bool silent = !values_ && (what == literal || what == content);
-            if (!silent) add_text(node, start, kind, index, false);
-            if (!is_unit && !is_lost) return;
+        Frame frame{std::move(node), kind, index, start};
+        if (treatment(kind) & scope_kind) {
+            const nb::object above = is_root ? nb::none() : frames_.back().node;
+            scopes_.push_back(nb::cast<std::string>(name_of_(frame.node, above)));
+            frame.has_scope = true;
         }
-        Frame frame{nb::borrow(node),
-                    std::move(children),
-                    0,
-                    child_kinds_.size() > first ? size : 0,
-                    index,
-                    first,
-                    SyntaxReader::root,
-                    static_cast<Id>(kind),
-                    (treatment(kind) & holder) || !has_named,
-                    what == literal,
-                    is_scope};
-        if (is_scope) scopes_.push_back(nb::cast<std::string>(name_of_(nb::handle(node), nb::handle(above))));
         if (is_unit || is_lost) {
             using State = SyntaxReader::State;
-            const State state = is_lost ? State::lost : has_error_(node).ptr() == Py_True ? State::damaged : State::whole;
-            frame.unit = reader_.begin_unit(index, line, line_after(start, line, std::max(start, end_.number(node))),
+            PyObject *unit = frame.node.ptr();
+            const State state = is_lost ? State::lost : has_error_(unit).ptr() == Py_True ? State::damaged : State::whole;
+            frame.unit = reader_.begin_unit(index, line, line_after(start, line, std::max(start, end_.number(unit))),
                                             joined_name(scopes_), state);
             ++open_units_;
         }
         frames_.push_back(std::move(frame));
+        return true;
     }
 
-    void step() {
-        Frame &frame = frames_.back();
-        if (frame.at == frame.size) {
-            if (frame.unit != SyntaxReader::root) reader_.end_unit(frame.unit), --open_units_;
-            if (frame.has_scope) scopes_.pop_back();
-            child_kinds_.resize(frame.kinds);
-            frames_.pop_back();
-            return;
-        }
-        pulse_.add(256);
-        const std::size_t kind = child_kinds_[frame.kinds + static_cast<std::size_t>(frame.at)];
-        PyObject *child = PyList_GetItem(frame.children.ptr(), frame.at++);
-        switch (of(kind)) {
-        case dropped:
-        case delimiter:
-            return;
-        case token:
-            if (!frame.keeps_tokens || begins_with(frame.label_kind, kind)) return;
-            [[fallthrough]];
-        case kept_token:
-            reader_.add(label(kind), frame.index, line_at(start_.number(child)));
-            return;
-        case content:
-            if (frame.in_literal && !values_) return;
-            [[fallthrough]];
-        default:
-            break;
-        }
-        // Such as `size` in `x.size`: all but the first child.
-        const bool is_member = frame.at > 1 && (treatment(static_cast<std::size_t>(frame.label_kind)) & member_holder);
-        enter(child, frame.index, kind, frame.node.ptr(), is_member);
+    void leave() {
+        const Frame &frame = frames_.back();
+        if (frame.unit != SyntaxReader::root) reader_.end_unit(frame.unit), --open_units_;
+        if (frame.has_scope) scopes_.pop_back();
+        frames_.pop_back();
+    }
+
+    // Whether a literal has parts other than its text, such as the expressions in a template.
+    bool has_parts(PyObject *node) const {
+        const nb::object children = children_(node);
+        for (Py_ssize_t i = 0, n = PyList_Size(children.ptr()); i < n; ++i)
+            if (const Treatment what = of(kind_id_.number(PyList_GetItem(children.ptr(), i))); what >= inner && what != content)
+                return true;
+        return false;
+    }
+    bool keeps_tokens(Frame &frame) const {
+        if (!frame.keeps_tokens) frame.keeps_tokens = (treatment(frame.kind) & holder) || named_.number(frame.node.ptr()) == 0;
+        return *frame.keeps_tokens;
     }
     // The keyword with which the name of a kind begins follows from the kind: "break" in "break_statement".
-    bool begins_with(Id kind, std::size_t token) const {
-        const std::size_t parent = static_cast<std::size_t>(kind);
+    bool begins_with(std::size_t parent, std::size_t token) const {
         return parent < texts_.size() && token < texts_.size() && texts_[parent].starts_with(texts_[token]);
     }
 
     SyntaxReader &reader_;
-    Getter kind_id_, children_, start_, end_, has_error_;
+    Getter kind_id_, children_, named_, start_, end_, has_error_;
     bool values_, whole_ = false;
     nb::object name_of_;
     std::vector<std::uint8_t> kinds_;
@@ -479,7 +489,6 @@ class NodeWalk {
     std::size_t line_end_ = 0, open_units_ = 0;
     Ascending bound_;
     std::deque<Frame> frames_;
-    std::vector<std::uint32_t> child_kinds_;
     std::vector<std::string> scopes_;
     Pulse pulse_;
 };

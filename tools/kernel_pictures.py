@@ -1,4 +1,4 @@
-"""Pictures of the fragments that kernels count, for docs/kernels. Dashed boxes are categories that a fragment does not expand.
+"""Pictures of the fragments that kernels count, and of edits, for docs/kernels. Dashed boxes are categories that a fragment does not expand.
 
     python tools/kernel_pictures.py [FOLDER]
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator
-from itertools import combinations, product
+from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -179,6 +179,25 @@ def forest() -> str:
     assert math.isclose(math.fsum(value**2 for value in expected.values()), tl.ForestKernel(1)([packed])[0, 0])
     heading = f"{len(parts)} subset trees, and how often a tree of the forest is expected to have each"
     return sheet(("A packed forest of two trees", [drawn(packed, scale=0.8)]), (heading, parts))
+
+
+def edit_distance() -> str:
+    """Draw two trees, and the trees between them: one operation per step."""
+    steps = [
+        ("(S (NP (D the) (N cat)) (V sat))", ""),
+        ("(S (D the) (N cat) (V sat))", "delete NP"),
+        ("(S (D the) (N dog) (V sat))", "rename cat -> dog"),
+        ("(S (D the) (N dog) (VP (V sat)))", "insert VP"),
+    ]
+    trees = [tree for tree, _ in steps]
+    script = tl.edit_script(trees[0], trees[-1])
+    assert [str(operation) for operation in script.changes()] == [operation for _, operation in steps[1:]]
+    assert all(tl.edit_script(*pair).cost == 1 for pair in pairwise(trees))
+    parts = [drawn(tree, operation.replace("->", "→")) for tree, operation in steps[1:]]
+    return sheet(
+        ("Two trees", [drawn(trees[0]), drawn(trees[-1])]),
+        (f"From the first to the second in {script.cost:g} operations", parts),
+    )
 
 
 def front() -> str:
@@ -354,6 +373,7 @@ SHEETS: dict[str, Callable[[], str]] = {
     "partial-tree": partial_tree,
     "smoothed": smoothed,
     "forest": forest,
+    "edit-distance": edit_distance,
     "tagging": tagging,
     "subsequence": subsequence,
     "locality": locality,

@@ -26,9 +26,12 @@ COLORS = 128
 MOST = 60_000  # maximum size of a picture in bytes
 WAS = "(SBARQ (WHNP (WP Who)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
 NOW = "(SBARQ (WHADVP (WRB When)) (SQ (VP (VBD discovered) (NP (NNP America)))) (. ?))"
+CAT = "(S (NP (D the) (N cat)) (VP (V sat) (PP (P on) (NP (D the) (N mat)))))"
+DOG = "(S (NP (D the) (ADJ old) (N dog)) (VP (V sat) (NP (D the) (N mat))))"
 DESKTOP, PHONE = (1280, 900), (375, 1040)
 VIEWS: dict[str, tuple[str, dict[str, str], str]] = {
     "trees": ("trees", {"highlight": "(PP (IN with) NP)"}, ".treelet-fragment"),
+    "edits": ("trees", {"show": "edits", "a": CAT, "b": DOG}, ".treelet-operation"),
     "sentence": ("sentence", {"highlight": "(PP PP (PP TO NP))"}, ".treelet-fragment"),
     "forest": ("sentence", {"show": "forest"}, ".stage.wide .treelet-best"),
     "model": ("model", {"tree": NOW, "baseline": WAS}, ".near li"),

@@ -18,6 +18,7 @@ PACKAGES = {  # in the order in which a user meets them: data, kernels, learning
     "cuts": "Cuts",
     "parsing": "Parsing",
     "kernels": "Kernels",
+    "edits": "Edit distances",
     "gram": "Matrices and neighbors",
     "learn": "Learning",
     "fragments": "Fragments and explanations",

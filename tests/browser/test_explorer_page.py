@@ -200,6 +200,65 @@ def test_a_page_without_a_model_trains_and_describes_a_ranker(page: Any) -> None
     assert about[1].startswith("Kernel: On('tree', ")
 
 
+def test_the_switch_shows_edits_and_is_kept_in_the_link(page: Any, explorer: str) -> None:
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    script = tl.edit_script(A, B)
+    page.goto(explorer + "#trees?" + urlencode({"trees.a": A, "trees.b": B}))
+    page.wait_for_selector(".treelet-heat")
+    page.get_by_label("Edits", exact=True).check(force=True)
+    page.wait_for_selector(".treelet-operation")
+    assert value(page) == f"{script.similarity:.4f}"
+    assert page.inner_text("#other") == f"distance {script.cost:g}"
+    assert page.inner_text("h2") == "Edits"
+    assert page.locator(".treelet-operation").all_inner_texts() == ["~\nrename cat -> dog", "~\nrename dog -> cat"]
+    assert page.locator(".treelet-heat").count() == 0
+    assert page.locator(".stage g.treelet-rename").count() == 4
+    assert not page.locator(".curve").is_visible()
+    assert not page.locator(".sliders").is_visible()
+    assert page.locator(".counts li").all_inner_texts()[0] == f"{len(script.mapping) - 2} kept"
+    page.locator(".treelet-operation").first.hover()
+    lit = "() => [...document.querySelectorAll('.stage')].map((stage) => [...stage.querySelectorAll('g.treelet-lit')].map((one) => +one.dataset.number))"
+    assert page.evaluate(lit) == [[5], [5]]
+    page.locator(".stage").first.locator("g[data-number='7']").hover()
+    assert page.locator(".stage").nth(1).locator(".treelet-selected").get_attribute("data-number") == "7"
+    page.mouse.move(5, 5)
+    assert page.locator(".treelet-selected").count() == 0
+    page.wait_for_function("() => location.hash.includes('trees.show=edits')")
+    page.reload()
+    page.wait_for_selector(".treelet-operation")
+    assert page.get_by_label("Edits", exact=True).is_checked()
+    page.locator(".brackets").nth(1).fill(A)
+    page.wait_for_function("() => document.querySelector('.treelet-rest').textContent === 'A and B are equal.'")
+    page.locator(".brackets").nth(1).fill("(S (NP")
+    page.wait_for_selector(".editor .error:not([hidden])")
+    page.locator(".brackets").nth(1).fill(B)
+    page.wait_for_selector(".treelet-operation")
+    page.get_by_label("Shared fragments", exact=True).check(force=True)
+    page.wait_for_selector(".treelet-heat")
+    assert page.locator(".treelet-operation").count() == 0
+    assert page.locator(".curve").is_visible()
+    assert errors == []
+
+
+def test_edits_that_are_too_expensive_are_refused(page: Any, explorer: str) -> None:
+    page.goto(
+        explorer
+        + "#trees?"
+        + urlencode({"trees.show": "edits", "trees.a": f"(A {'x ' * 4000})", "trees.b": f"(A {'x ' * 4000})"})
+    )
+    page.wait_for_selector("main > section > .error:not([hidden])")
+    assert "treelet compare --edits" in page.inner_text("main > section > .error")
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_edits_fit_the_page(page: Any, explorer: str, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    page.goto(explorer + "#trees?" + urlencode({"trees.show": "edits", "trees.a": A, "trees.b": WIDE}))
+    page.wait_for_selector(".treelet-operation")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
 def test_a_tree_that_has_nothing_in_common_with_the_model(page: Any, explorer: str) -> None:
     page.goto(explorer + "#model?" + urlencode({"model.tree": "(X (Y z))"}))
     page.wait_for_selector(".pair h2")
@@ -218,6 +277,9 @@ def test_hostile_texts_stay_text(page: Any, explorer: str) -> None:
     page.goto(explorer + "#trees?" + urlencode({"trees.a": hurt, "trees.b": hurt}))
     page.reload()
     page.wait_for_selector(".treelet-fragment")
+    assert HOSTILE in page.inner_text(".treelet-fragments")
+    page.goto(explorer + "#trees?" + urlencode({"trees.show": "edits", "trees.a": hurt, "trees.b": "(S (NP x))"}))
+    page.wait_for_selector(".treelet-operation")
     assert HOSTILE in page.inner_text(".treelet-fragments")
     page.goto(explorer + f"#sentence?sentence.words={quote('show me ' + HOSTILE)}")
     page.wait_for_selector(".parse .pick")
@@ -243,6 +305,7 @@ def test_hostile_names_and_links_stay_text(page: Any) -> None:
         {"model.output": HOSTILE, "model.highlight": HOSTILE},
         {"model.output": "__proto__", "model.tree": HOSTILE, "model.baseline": "("},
         {"trees.kernel": "constructor", "trees.lam": "x", "trees.highlight": HOSTILE, "trees.depth": "-1"},
+        {"trees.show": "__proto__", "trees.a": A, "trees.b": B},
         {"trees.__proto__": "x", "__proto__.a": "x", "trees.a": "\0", "constructor.name": "x"},
         {"sentence.show": HOSTILE, "sentence.a": "1e9", "sentence.b": "-1", "sentence.k": "NaN"},
         {"sentence.words": "who saw it", "sentence.k": "9" * 400, "sentence.prune": "Infinity"},

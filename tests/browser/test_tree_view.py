@@ -15,7 +15,7 @@ from treelet.datasets import flights
 from treelet.draw import web
 from treelet.draw.arcs import ArcLayout
 from treelet.draw.layout import MARGIN, ForestGraph, ForestLayout
-from treelet.draw.web.pictures import picture
+from treelet.draw.web.pictures import edited, picture
 
 HOSTILE = "<img src=x onerror=alert`1`></script><script>window.hurt=1</script>\"'&"
 SENTENCE = tl.Tree.parse("(S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog))))")
@@ -271,6 +271,42 @@ def test_heat_has_color_sign_and_a_legend(page: Any, draw: Draw) -> None:
     assert page.locator(".treelet-minus").count() == 1
     assert {"+0.50", "−0.25"} <= set(texts(page))
     assert page.locator(".treelet-legend").inner_text().split()[:2] == ["−0.50", "+0.50"]
+
+
+EDITS = "(S (NP (D the) (N cat)) (VP (V sat) (PP (P on) it)))", "(S (NP (D the) (ADJ old) (N dog)) (VP (V sat) it))"
+
+
+def show(page: Any, content: dict[str, Any], options: dict[str, Any] | None = None) -> None:
+    page.evaluate("([content, options]) => draw(content, options)", [content, options or {}])
+
+
+def test_edits_have_signs_forms_and_a_legend(page: Any, draw: Draw) -> None:
+    first, second = edited(tl.edit_script(*EDITS))
+    show(page, first)
+    assert page.locator("g.treelet-delete").count() == page.locator("path.treelet-strike").count() == 3
+    assert {"cat", "→ dog", "−", "~"} <= set(texts(page))
+    assert page.locator(".treelet-legend").inner_text().split() == ["−", "deleted", "~", "renamed"]
+    assert page.locator("g.treelet-delete").first.get_attribute("aria-label") == "PP, deleted"
+    show(page, second)
+    widths = "all => all.map((one) => getComputedStyle(one).strokeWidth)"
+    assert page.eval_on_selector_all("g.treelet-insert > rect", widths) == ["3px", "3px"]
+    assert page.locator("g.treelet-rename").get_attribute("aria-label") == "dog, renamed was cat"
+    assert page.locator(".treelet-legend").inner_text().split() == ["+", "inserted", "~", "renamed"]
+    boxes = page.eval_on_selector_all("g[data-number] > rect", "all => all.map((one) => one.getBBox().x)")
+    assert min(boxes) >= 10, "there is room for signs"
+    page.evaluate("view.mark([4])")
+    assert page.locator(".treelet-lit").count() == 1
+    assert page.locator(".treelet-lit-open").count() == 0
+
+
+def test_unchanged_parts_of_large_trees_are_folded(page: Any, draw: Draw) -> None:
+    tree = f"(S {' '.join(f'(X (Y a{n}) (Y b))' for n in range(60))})"
+    first, _ = edited(tl.edit_script(tree, tree.replace("a40", "changed")))
+    show(page, first)
+    assert {"a40", "→ changed"} <= set(texts(page))
+    assert "a39" not in texts(page)
+    assert "nodes are shown" in page.inner_text(".treelet-note")
+    assert page.locator("g.treelet-rename").count() == 1
 
 
 def test_marks_are_outlined_and_light_up(page: Any, draw: Draw) -> None:

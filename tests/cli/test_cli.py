@@ -52,6 +52,8 @@ def bank(tmp_path: Path) -> Path:
             tl.PartialTree(lam=0.5, mu=0.3, leaves=False).normalized(),
         ),
         (["--normalize", "--jobs", "2", "--memory", "1MiB"], tl.SubsetTree(lam=0.4).normalized()),
+        (["--measure", "edit"], tl.EditDistance().similarity()),
+        (["--measure", "edit-distance", "--jobs", "2"], tl.EditDistance()),
     ],
 )
 def test_gram_writes_what_the_kernel_gives(bank: Path, options: list[str], kernel: tl.kernels.Kernel) -> None:
@@ -95,7 +97,10 @@ def test_gram_json(bank: Path) -> None:
     assert summary["shape"] == [3, 3]
     assert summary["rows"] == tl.Treebank(TREES).stats()
     assert summary["output"] == str(output)
+    assert (summary["measure"], summary["kernel"]) == ("kernel", "SubsetTree(lam=0.4).normalized()")
     assert result.stderr == ""
+    edited = json.loads(succeed("gram", bank, "-o", output, "--measure", "edit", "--json").stdout)
+    assert (edited["measure"], edited["kernel"]) == ("edit", None)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -104,8 +109,8 @@ def test_gram_format_and_progress(bank: Path) -> None:
     file.write_text("".join(f"x\t{tree}\n" for tree in TREES))
     result = succeed("gram", file, "--format", "tsv", "-o", "-")
     assert len(result.stdout.splitlines()) == 3
-    assert "kernel values: 6 of 6" in result.stderr
-    assert "kernel values" not in succeed("gram", bank, "-o", "-", "--no-progress").stderr
+    assert "values: 6 of 6" in result.stderr
+    assert "values: " not in succeed("gram", bank, "-o", "-", "--no-progress").stderr
 
 
 def test_gram_of_nothing(bank: Path) -> None:
@@ -270,6 +275,81 @@ def test_compare_reads_files(tmp_path: Path) -> None:
 def test_compare_errors() -> None:
     assert "TREE2, column 1: " in fail("compare", APPLE, "(NP (D the")
     assert "--top" in fail("compare", APPLE, PEAR, "--top", "-1")
+
+
+def test_compare_edits_shows_both_trees() -> None:
+    text = succeed("compare", "(S (N cats) (V ran))", "(S (N dogs) (V ran) (ADV away))", "--edits").stdout
+    assert text.splitlines() == [
+        "distance    3",
+        "similarity  0.571429",
+        "nodes       4 kept, 1 renamed, 2 inserted, 0 deleted",
+        "",
+        "  S           S",
+        "    N           N",
+        "~     cats        dogs",
+        "    (V ran)     (V ran)",
+        "+               ADV",
+        "+                 away",
+    ]
+    assert succeed("compare", APPLE, APPLE, "--edits").stdout.splitlines()[-1] == "the trees are equal"
+    deleted = succeed("compare", "(A (B (C c)) d)", "(A (C c))", "--edits").stdout.splitlines()
+    assert deleted[4:] == ["  A           A", "-   B", "      (C c)     (C c)", "-   d"]
+
+
+def test_compare_edits_json_is_the_script() -> None:
+    result = json.loads(succeed("compare", APPLE, PEAR, "--edits", "--json").stdout)
+    script = tl.edit_script(APPLE, PEAR)
+    assert (result["distance"], result["similarity"], result["trees"]) == (1, 0.8, [APPLE, PEAR])
+    assert len(result["operations"]) == len(script) == 5
+    assert result["operations"][-1] == {
+        "kind": "rename", "source": 4, "target": 4, "source_label": "apple", "target_label": "pear", "cost": 1.0,
+        "source_place": None, "target_place": None,
+    }  # fmt: skip
+
+
+def test_compare_edits_knows_lines_and_columns(tmp_path: Path) -> None:
+    for name, text in (
+        ("a.py", "x = 1\n"),
+        ("b.py", "\nx = 2\n"),
+        ("a.xml", "<a><b/></a>"),
+        ("b.xml", "<a>\n <c/></a>"),
+    ):
+        (tmp_path / name).write_text(text)
+    code = [str(tmp_path / name) for name in ("a.py", "b.py")]
+    shown = succeed("compare", *code, "--edits").stdout
+    assert "1 1:5" in shown
+    assert "2 2:5" in shown
+    changed = [o for o in json.loads(succeed("compare", *code, "--edits", "--json").stdout)["operations"] if o["cost"]]
+    assert [(o["source_place"]["line"], o["target_place"]["line"]) for o in changed] == [(1, 2)]
+    assert changed[0]["target_place"] == {"line": 2, "column": 5, "end_line": 2, "end_column": 6}
+    markup = succeed("compare", f"@{tmp_path / 'a.xml'}", str(tmp_path / "b.xml"), "--edits").stdout
+    assert markup.splitlines()[-1] == "~   b 1:4     c 2:2"
+    (tmp_path / "two.py").write_text("def f(): pass\ndef g(): pass\n")
+    assert messages.one_tree_needed(2) in fail(
+        "compare", tmp_path / "two.py", code[0], "--edits", "--option", "each=function"
+    )
+
+
+def test_compare_edits_draws(tmp_path: Path) -> None:
+    file = tmp_path / "edits.svg"
+    shown = succeed("compare", APPLE, PEAR, "--edits", "--picture", file)
+    assert f"picture: {file}" in shown.stderr
+    assert file.read_text() == tl.draw(tl.edit_script(APPLE, PEAR))
+    assert messages.must_end_in(".svg, .png, .pdf or .tex") in fail(
+        "compare", APPLE, PEAR, "--edits", "--picture", tmp_path / "x.gif"
+    )
+    assert messages.ADD_EDITS in fail("compare", APPLE, PEAR, "--picture", file)
+    for option in (("--top", "3"), ("--lam", "0.5"), ("--kernel", "pt")):
+        assert messages.NOT_TO_EDITS in fail("compare", APPLE, PEAR, "--edits", *option)
+
+
+def test_compare_edits_lists_the_changes_of_large_trees() -> None:
+    deep = "(A " * 2000 + "a" + ")" * 2000
+    text = succeed("compare", deep, deep.replace("a", "b"), "--edits").stdout
+    assert text.splitlines()[-1] == "rename a -> b"
+    wide = f"(A {'x ' * 400})"
+    text = succeed("compare", wide, wide.replace("x", "y"), "--edits").stdout
+    assert text.splitlines()[4:] == ["rename x -> y"] * 400
 
 
 def test_compare_does_not_draw_large_trees() -> None:

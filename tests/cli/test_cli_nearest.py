@@ -62,7 +62,7 @@ def test_only_those_that_are_near_enough(bank: Path) -> None:
     assert {len(one["nearest"]) for one in few} == {0, 1}
     result = run("nearest", bank, "--query", bank, "--threshold", 1, "--top", 0)
     assert result.stdout.count("   1.0000  ") == 40
-    assert "   no neighbor reaches the threshold" in run("nearest", bank, "--query", "(X y)", "--threshold", 0.5).stdout
+    assert messages.NO_NEIGHBOR in run("nearest", bank, "--query", "(X y)", "--threshold", 0.5).stdout
 
 
 def test_from_the_standard_input(bank: Path) -> None:
@@ -127,3 +127,50 @@ def test_k_is_the_number_and_the_short_option_is_the_kernel(bank: Path) -> None:
     assert fail("gram", bank, "-o", "-", "-k", 3) == messages.error(
         "--kernel must be 'st', 'sst' or 'pt'. Got '3' instead.\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"), [("edit", tl.EditDistance().similarity()), ("edit-distance", tl.EditDistance())]
+)
+def test_neighbors_by_edits(bank: Path, name: str, measure: tl.kernels.Pairwise) -> None:
+    found = json.loads(run("nearest", bank, "--measure", name, "--k", 2, "--json").stdout)
+    values, rows = tl.nearest(measure, flights(40), k=2)
+    assert (found["measure"], found["kernel"]) == (name, None)
+    for number, query in enumerate(found["queries"]):
+        assert [one["number"] - 1 for one in query["nearest"]] == rows[number].tolist()
+        assert [one["value"] for one in query["nearest"]] == values[number].tolist()
+        assert "shared" not in query["nearest"][0]
+    text = run("nearest", bank, "--query", str(flights(40)[3]), "--measure", name.upper(), "--k", 1).stdout
+    words = " ".join(flights(40)[3].words())
+    assert text == f"1. {words}\n   {float(not measure.is_distance):.4f}  4. {words}\n"
+    assert json.loads(run("nearest", bank, "--k", 1, "--json").stdout)["measure"] == "kernel"
+
+
+def test_the_threshold_is_a_smallest_similarity_or_a_largest_distance(bank: Path) -> None:
+    d = tl.EditDistance()
+    for name, wanted, threshold in (
+        ("edit", d.similarity()(flights(40)) >= 0.5, 0.5),
+        ("edit-distance", d(flights(40)) <= 12, 12),
+    ):
+        found = json.loads(run("nearest", bank, "--measure", name, "--threshold", threshold, "--json").stdout)
+        for row, query in enumerate(found["queries"]):
+            others = [n for n in wanted[row].nonzero()[0].tolist() if n != row]
+            assert sorted(one["number"] - 1 for one in query["nearest"]) == others
+    none = run("nearest", bank, "--query", "(X y)", "--measure", "edit-distance", "--threshold", 0)
+    assert (none.stdout, none.stderr) == (f"1. y\n   {messages.NO_NEIGHBOR}\n", "")
+
+
+def test_options_of_the_kernel_with_edits(bank: Path) -> None:
+    assert fail("nearest", bank, "--measure", "edit", "--lam", 0.4) == messages.kernel_only("edit", "--lam")
+    assert fail("nearest", bank, "--measure", "edit-distance", "-k", "sst", "--no-leaves", "--top", 1) == (
+        messages.kernel_only("edit-distance", "--kernel", "--no-leaves", "--top")
+    )
+    assert fail("gram", bank, "-o", "-", "--measure", "edit", "--normalize") == messages.kernel_only(
+        "edit", "--normalize"
+    )
+    assert fail("gram", bank, "-o", "-", "--measure", "edit", "--no-normalize", "--mu", 1, "-k", "pt") == (
+        messages.kernel_only("edit", "--kernel", "--mu", "--no-normalize")
+    )
+    assert messages.option_must_be(
+        "--measure", "'kernel', 'edit' or 'edit-distance'. Got 'edits' instead. Did you"
+    ) in (fail("nearest", bank, "--measure", "edits"))

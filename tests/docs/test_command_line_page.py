@@ -110,7 +110,7 @@ def test_the_first_five_minutes(
     assert shows("a\nb\nc\n", "a\n...\nc\n")
 
 
-@pytest.mark.parametrize("name", ["searching.md"])
+@pytest.mark.parametrize("name", ["searching.md", "edits.md"])
 def test_commands_print_the_text_below_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_commands((ROOT / "docs" / name).read_text(encoding="utf-8"), name)

@@ -74,3 +74,40 @@ def test_scripts_cost_the_distance(a, b, d):
     script = tl.edit_script(a, b, d)
     assert script.cost == pytest.approx(definition(d)(a, b), abs=1e-9)
     assert replayed(script) == [node.label for node in b.nodes()]
+
+
+def test_operations_know_the_lines_of_source(tmp_path):
+    file = tmp_path / "two.py"
+    file.write_text("def f(x):\n    return x + 1\n\n\ndef g(x):\n    return x * 1\n")
+    bank = tl.read_code(file, identifiers="anonymous")
+    (change,) = tl.edit_script(bank[0:1], bank[1:2]).changes()
+    assert (change.kind, change.source_label, change.target_label) == ("rename", "Add", "Mult")
+    assert (change.source_place.line, change.target_place.line) == (2, 6)
+    assert change.source_place.file == str(file)
+    with pytest.raises(tl.TreeletError, match="bank of 2 trees"):
+        tl.edit_script(bank, bank[0])
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        tl.EditDistance(),
+        tl.EditDistance(0.5, {"a": 2.0}, 1.5).similarity(),
+        tl.EditDistance(rename={"a": [1.0, 0.0], "b": [0.8, 0.6]}),
+        tl.SubsetTree().normalized().distance(),
+    ],
+    ids=repr,
+)
+def test_a_search_is_saved_and_loaded(measure, tmp_path):
+    bank, queries = ["(a (b c))", "(b (a a) c)", "(c a)"], ["(a (b d))", "(b a)"]
+    search = tl.Nearest(measure, n_neighbors=2).fit(bank)
+    tl.save(search, tmp_path / "search.treelet")
+    for loaded, fitted in zip(tl.load(tmp_path / "search.treelet").kneighbors(queries), search.kneighbors(queries)):
+        np.testing.assert_array_equal(loaded, fitted)
+
+
+def test_a_function_as_cost_cannot_be_saved(tmp_path):
+    search = tl.Nearest(tl.EditDistance(rename=lambda p, q: 1.0)).fit(["(a b)", "(c d)"])
+    with pytest.raises(tl.TreeletError, match="A model file cannot store a function"):
+        tl.save(search, tmp_path / "search.treelet")
+    assert not list(tmp_path.iterdir())

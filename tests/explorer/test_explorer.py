@@ -40,7 +40,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # which client it would rather have
     from starlette.testclient import TestClient
 
-from treelet.explorer import Parsing, Workspace, application, limits, model_requests, serving
+from treelet.explorer import Parsing, Workspace, application, comparing, limits, model_requests, serving
 from treelet.explorer.handlers import HANDLERS
 from treelet.explorer.requests import Request, RequestError
 from treelet.explorer.workspace import ModelView
@@ -159,6 +159,80 @@ def test_large_trees_are_answered_or_refused_quickly() -> None:
     assert found["value"] is None  # more than a float64 holds
     assert found["cosine"] == 1
     assert time.perf_counter() - begin < 30
+
+
+@settings(max_examples=40, deadline=None)
+@given(strategies.trees(), strategies.trees())
+def test_edits_are_the_edit_script(a: tl.Tree, b: tl.Tree) -> None:
+    found = answer("edits", a=str(a), b=str(b))
+    script = tl.edit_script(str(a), str(b))
+    assert (found["distance"], found["similarity"]) == (script.cost, script.similarity)
+    assert [tuple(pair) for pair in found["pairs"]] == script.mapping
+    assert found["counts"] == {
+        kind: sum(o.kind == kind for o in script) for kind in ("keep", "rename", "insert", "delete")
+    }
+    assert [(o["kind"], o["text"]) for o in found["operations"]] == [(o.kind, str(o)) for o in script.changes()][:300]
+    for number, drawn in enumerate(found["trees"]):
+        tree = (script.source, script.target)[number]
+        assert drawn["labels"] == [node.label for node in tree.nodes()]
+        nodes = [(o.source, o.target)[number] for o in script.changes()]
+        assert [edit["node"] for edit in drawn["edits"]] == [node for node in nodes if node is not None]
+
+
+def test_edits_of_two_trees() -> None:
+    found = answer("edits", a=A, b=B)
+    assert (found["distance"], found["counts"]["insert"]) == (1, 1)
+    assert found["operations"] == [{"kind": "insert", "text": "insert NP", "share": 1.0, "places": [[], [7]]}]
+    assert [drawn["edits"] for drawn in found["trees"]] == [[], [{"node": 7, "kind": "insert", "text": ""}]]
+    renamed = answer("edits", a="(N cat)", b="(N dog)")
+    assert [drawn["edits"][0]["text"] for drawn in renamed["trees"]] == ["→ dog", "was cat"]
+    error = refused("edits", a="(S (NP x)", b=B)
+    assert (error.field, error.line, error.column) == ("a", 1, 1)
+    assert refused("edits", a=A, b=3).field == "b"
+
+
+def test_edits_of_large_trees_are_answered_or_refused_quickly() -> None:
+    deep, wide = "(A " * 1500 + "x" + ")" * 1500, f"(A {' '.join(['x'] * 1500)})"
+    begin = time.perf_counter()
+    assert answer("edits", a=deep, b=deep)["distance"] == 0
+    assert answer("edits", a=wide, b=deep)["distance"] == 2998
+    many = answer("edits", a=wide, b=wide.replace("x", "y"))
+    assert (many["counts"]["rename"], len(many["operations"])) == (1500, 300)
+    error = refused("edits", a=f"(A {'x ' * 4900})", b=f"(A {'x ' * 4900})")
+    assert messages.EDIT_MEMORY in str(error)
+    assert error.field == "edits"
+    assert messages.EDIT_STEPS in str(refused("edits", a=zigzag(400), b=zigzag(400)))
+    assert time.perf_counter() - begin < 20
+
+
+def zigzag(levels: int) -> str:
+    """Return a tree that is expensive from the left and from the right."""
+    tree = "x"
+    for level in range(levels):
+        tree = f"(A {tree} y)" if level % 2 else f"(A y {tree})"
+    return tree
+
+
+def test_an_edit_distance_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the client no longer waits."""
+    monkeypatch.setattr(comparing, "EDIT_STEPS", 1e15)
+    tree, stop, ended = zigzag(400), _core.Stop(), threading.Event()
+
+    def work() -> None:
+        _core.watch(stop)
+        try:
+            answer("edits", a=tree, b=tree.replace("A", "B"))
+        except Exception:
+            ended.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    time.sleep(0.5)
+    running = thread.is_alive()
+    stop.set()
+    thread.join(5)
+    assert running
+    assert ended.is_set()
 
 
 # --- a sentence -----------------------------------------------------------------------------------------------------

@@ -102,6 +102,10 @@ def test_files_that_git_ignores_are_left_out(folder: Path, monkeypatch: pytest.M
     (folder / ".gitignore").write_text("deeper/\ne.mrg\n!keep.mrg\n")
     assert words(folder) == "abc"
     assert words(folder / "sub") == "c"
+    (folder.parent / "link").symlink_to(folder)
+    assert words(folder.parent / "link") == "abc"
+    (folder / "loop").symlink_to(folder)
+    assert words(folder) == "abc"
     assert words(folder / "sub" / "deeper") == "d"  # a folder that is named is read
     (folder / "sub" / ".git").mkdir()  # another repository: git lists only its name
     nested = folder / "nested"

@@ -256,7 +256,7 @@ def test_tiles_cover_a_matrix_once(symmetric: bool, memory: int) -> None:
 def test_progress_is_shown_on_the_standard_error(bank: tl.Treebank, capfd: pytest.CaptureFixture[str]) -> None:
     tl.SubsetTree()(bank, progress=True, n_jobs=2)
     shown = capfd.readouterr()
-    assert "kernel values" in shown.err
+    assert "values: " in shown.err
     assert shown.out == ""
 
 

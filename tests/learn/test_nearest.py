@@ -253,8 +253,10 @@ def test_what_is_wrong_is_said(bank):
         tl.nearest(KERNEL, TREES, graph="distance")
     with pytest.raises(tl.TreeletError, match=wrong_parameter("n_neighbors", at_least(1), of="Nearest")):
         tl.Nearest(n_neighbors=0).fit(TREES)
-    with pytest.raises(tl.TreeletError, match=wrong_parameter("kernel", messages.A_KERNEL_OR_NONE, of="Nearest")):
-        tl.Nearest(KERNEL.distance()).fit(TREES)
+    with pytest.raises(tl.TreeletError, match=wrong_parameter("kernel", messages.A_KERNEL_OR_A_DISTANCE, of="Nearest")):
+        tl.Nearest("cosine").fit(TREES)
+    with pytest.raises(tl.TreeletError, match=wrong_parameter("mode", messages.MODES_OF_A_DISTANCE, of="Nearest")):
+        tl.Nearest(KERNEL.distance()).fit(TREES).kneighbors_graph(n_neighbors=2, mode="similarity")
     with pytest.raises(NotFittedError):
         clone(search).kneighbors(TREES)
     with pytest.raises(tl.TreeletError, match=nothing_to_search("Nearest", got=1)):

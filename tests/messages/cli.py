@@ -55,6 +55,17 @@ SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
 ONE_STANDARD_INPUT = "BANK and --query are both standard input (-)."
 
 
+NO_NEIGHBOR = "no neighbor meets the threshold"
+
+
+def kernel_only(measure: str, *options: str) -> str:
+    """Options of the kernel were passed with another measure: the whole line."""
+    *most, last = options
+    verb, these = ("apply", "these options") if most else ("applies", "this option")
+    names = f"{', '.join(most)} and {last}" if most else last
+    return error(f"{names} {verb} to --measure kernel only. Remove {these}, or remove --measure {measure}.\n")
+
+
 def option_must_be(option: str, values: str) -> str:
     return f"{option} must be {values}"
 
@@ -158,6 +169,9 @@ SET_IS_EMPTY = "All sentences of the development set have the same words as sent
 EMPTY_LINE = "the line is empty. Remove the line, or pass --skip-empty."
 A_LINE_IS = "this line is not an n-best list ("
 OUTSIDE_BRACKETS = "unexpected text outside brackets"
+
+ADD_EDITS = "--picture draws the result of --edits"
+NOT_TO_EDITS = "to shared fragments, not to --edits"
 
 
 def one_tree_needed(got: int) -> str:

@@ -12,7 +12,9 @@ NO_FONT = r"No font .* or save the picture as \.svg instead of \.png"
 USE_THE_BEST_TREE = r"A Forest has no LaTeX form\. Pass its most probable tree, forest\.best"
 ONLY_IN_A_TREE = "Triangles can only be drawn in a tree"
 NO_PLAIN_FOREST = "A forest has no plain style"
+NO_PLAIN_SCRIPT = "An edit script has no plain style"
 LABELS_OR_NUMBERS = "labels of constituents or numbers of nodes"
+LINES_OR_LEVELS = "more than 300 lines or 60 levels"
 NO_LATEX_FORM = "This picture has no LaTeX form"
 
 
@@ -34,6 +36,10 @@ def prune(nodes: int, edges: int) -> str:
 
 def more_nodes(limit: int) -> str:
     return f"The tree has more than {limit} nodes"
+
+
+def nodes_to_draw(which: str, nodes: int, limit: int) -> str:
+    return f"The {which} tree has {nodes} nodes to draw, but the limit is {limit}"
 
 
 def forest_needed(kind: str) -> str:

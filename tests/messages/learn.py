@@ -4,6 +4,8 @@ from __future__ import annotations
 
 # --- parameters ---------------------------------------------------------------------------------------------------
 
+A_KERNEL_OR_A_DISTANCE = "a kernel, a distance or None"
+MODES_OF_A_DISTANCE = "'distance' or 'connectivity' for a distance"
 A_KERNEL_OR_NONE = "a kernel or None"
 A_KERNEL_FOR_PARTIAL_FIT = f"{A_KERNEL_OR_NONE} for partial_fit"
 A_KERNEL_OR_PRECOMPUTED = "a kernel, 'precomputed' or None"

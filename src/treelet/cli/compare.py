@@ -1,24 +1,29 @@
-"""``treelet compare``: two trees, their kernel value and the fragments that make it up."""
+"""``treelet compare``: two trees, their kernel value and the fragments that make it up, or their edit distance."""
 
 from __future__ import annotations
 
 import json as json_format
 import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from treelet.cli.options import JsonOption, wrong_value
-from treelet.cli.overwriting import READ
+from treelet.cli.options import KERNEL_OPTIONS, JsonOption, kernel_from_options, wrong_value
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, with_option_groups
-from treelet.errors import FileError, FormatError, TreeError
+from treelet.errors import FileError, FormatError, ParameterError, TreeError
 from treelet.printable import readable_number
 
 if TYPE_CHECKING:
+    from treelet.edits import EditOperation, EditScript
     from treelet.fragments import SharedFragments
     from treelet.structures import Tree
 
 LARGEST_DRAWN = 300  # nodes
+TOP = 20  # fragments
 
 
 @with_option_groups
@@ -34,7 +39,24 @@ def command(
     second: Annotated[str, typer.Argument(metavar="TREE2", help="Second tree, in the same form."), READ],
     *,
     tree_kernel: Any,
-    top: Annotated[int, typer.Option(metavar="N", help="Number of shared fragments to show.")] = 20,
+    top: Annotated[
+        int | None, typer.Option(metavar="N", help="Number of shared fragments to show.  [default: 20]")
+    ] = None,
+    edits: Annotated[
+        bool,
+        typer.Option(
+            "--edits",
+            help="Compare by edit distance instead: show the nodes to delete (-), insert (+) and rename (~) to turn TREE1 into TREE2.",
+        ),
+    ] = False,
+    picture: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Draw both trees with their differences, to a file ending in .svg, .png, .pdf or .tex; for --edits.",
+        ),
+        WRITTEN,
+    ] = None,
     reading: Reading,
     json: JsonOption = False,
 ) -> None:
@@ -42,8 +64,18 @@ def command(
 
     The output has the kernel value with and without normalization. Contributions of fragments add up to the value without normalization.
 
+    With --edits, the output has the edit distance of the trees and their similarity, 1 - distance / number of nodes of the larger tree. Source code and markup are shown with lines and columns.
+
     Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
     """
+    if edits:
+        _check_edit_options(tree_kernel, top, picture)
+        source, target = (_with_places(text, name, reading) for text, name in ((first, "TREE1"), (second, "TREE2")))
+        compare_edits(source, target, picture, json)
+        return
+    if picture is not None:
+        raise ParameterError("--picture draws the result of --edits. Add --edits, or remove --picture.")
+    top = TOP if top is None else top
     if top < 0:
         raise wrong_value("--top", "a whole number of at least 0", top)
     trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
@@ -76,9 +108,88 @@ def command(
     print(_table(shared, top))
 
 
+def _check_edit_options(tree_kernel: Any, top: int | None, picture: str | None) -> None:
+    from treelet.draw.drawing import check_kind
+
+    default = kernel_from_options(**{name: value for name, (_, value) in KERNEL_OPTIONS.items()})
+    if repr(tree_kernel) != repr(default) or top is not None:
+        used = "--top applies" if top is not None else "The options of the kernel apply"
+        raise ParameterError(f"{used} to shared fragments, not to --edits. Remove --edits, or the other option.")
+    if picture is not None:
+        check_kind(Path(picture).suffix, picture)
+
+
+def compare_edits(first: Any, second: Any, picture: str | None, json: bool) -> None:
+    """Print the edit script of two trees, and draw it if a file is named."""
+    from treelet.edits import edit_script
+
+    script = edit_script(first, second)
+    if picture is not None:
+        from treelet.draw import draw
+
+        draw(script).save(picture)
+        print(f"picture: {picture}", file=sys.stderr)
+    if json:
+        result = {
+            "trees": [str(tree) for tree in (script.source, script.target)],
+            "distance": script.cost,
+            "similarity": script.similarity,
+            "operations": [_fields(operation) for operation in script],
+        }
+        print(json_format.dumps(result))
+        return
+    kinds = {"keep": "kept", "rename": "renamed", "insert": "inserted", "delete": "deleted"}
+    counts = ", ".join(f"{sum(o.kind == kind for o in script):,} {name}" for kind, name in kinds.items())
+    print(
+        f"distance    {readable_number(script.cost)}\nsimilarity  {readable_number(script.similarity)}\nnodes       {counts}\n"
+    )
+    print(_listed(script))
+
+
+def _fields(operation: EditOperation) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    places = (operation.source_place, operation.target_place)
+    source, target = (None if place is None else place._asdict() for place in places)
+    return {**asdict(operation), "source_place": source, "target_place": target}
+
+
+def _listed(script: EditScript) -> str:
+    """Return both trees side by side or, if they are large, the changes."""
+    if not script.changes():
+        return "the trees are equal"
+    try:
+        return script.pretty()
+    except TreeError:
+        return "\n".join(map(str, script.changes()))
+
+
+def _with_places(text: str, argument: str, reading: Reading) -> Any:
+    """Return the tree of an argument. Trees of source code and markup know the places of their nodes."""
+    if not text.lstrip().startswith("("):
+        from treelet.formats.base import read_located
+
+        name = text.removeprefix("@")
+        try:
+            trees = read_located(name, **reading.arguments())
+        except FileError as error:
+            raise_unreadable(text, error)
+        if trees is not None:
+            return _only(trees, name)
+    return read_argument(text, argument, reading)
+
+
+def _only(trees: Sequence[Any], name: str) -> Any:
+    """Return the only tree of a file."""
+    from treelet.checks import plural
+
+    if len(trees) != 1 or trees[0] is None:
+        raise TreeError(f"{name}: the file must contain exactly one tree. Got {plural(len(trees), 'tree')} instead.")
+    return trees[0]
+
+
 def read_argument(text: str, argument: str, reading: Reading) -> Tree:
     """Return the tree of an argument, which is a bracketed tree, ``@FILE``, or the name of a file."""
-    from treelet.checks import plural
     from treelet.structures import Tree, read_trees
 
     if text.lstrip().startswith("("):
@@ -91,9 +202,7 @@ def read_argument(text: str, argument: str, reading: Reading) -> Tree:
         bank = read_trees(name, **reading.arguments())
     except FileError as error:
         raise_unreadable(text, error)
-    tree = bank[0] if len(bank) == 1 else None
-    if tree is None:
-        raise TreeError(f"{name}: the file must contain exactly one tree. Got {plural(len(bank), 'tree')} instead.")
+    tree: Tree = _only(bank, name)
     return tree
 
 

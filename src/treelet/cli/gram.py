@@ -1,4 +1,4 @@
-"""``treelet gram``: compute a kernel matrix and write it to a file."""
+"""``treelet gram``: compute a matrix of kernel values or edit distances and write it to a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,16 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import COLUMN, MEMORY, JsonSummaryOption, NormalizeOption, ProgressOption, memory_size
+from treelet.cli.options import (
+    COLUMN,
+    MEMORY,
+    JsonSummaryOption,
+    MeasureOption,
+    NormalizeOption,
+    ProgressOption,
+    edit_measure,
+    memory_size,
+)
 from treelet.cli.overwriting import READ, WRITTEN, InputFile
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import FileError, ParameterError
@@ -41,6 +50,7 @@ def command(
         ),
         WRITTEN,
     ],
+    measure: MeasureOption = "kernel",
     tree_kernel: Any,
     normalize: NormalizeOption = True,
     columns: Annotated[
@@ -82,13 +92,17 @@ def command(
     progress: ProgressOption = True,
     json: JsonSummaryOption = False,
 ) -> None:
-    """Compute the kernel matrix of all pairs of trees.
+    """Compute the kernel matrix of all pairs of trees, or the matrix of their edit distances.
 
     The kernel is normalized unless you pass --no-normalize.
 
     Example: treelet gram trees.mrg -o K.npy --lam 0.4 --jobs 2
+
+    Example: treelet gram trees.mrg -o D.npy --measure edit-distance
     """
-    chosen = tree_kernel.normalized() if normalize else tree_kernel
+    edits = edit_measure(measure, "normalize")
+    kernel = tree_kernel.normalized() if normalize else tree_kernel
+    chosen = kernel if edits is None else edits
     _check_output(out)
     if json and out == "-":
         raise ParameterError("--json and --output - both write to standard output. Pass a file name to --output.")
@@ -130,7 +144,8 @@ def command(
     shape = len(rows), len(rows if others is None else others)
     if json:
         summary = {
-            "kernel": repr(chosen),
+            "measure": measure,
+            "kernel": repr(kernel) if edits is None else None,
             "shape": shape,
             "output": out,
             "rows": rows.stats(),

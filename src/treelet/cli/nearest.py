@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli.compare import read_argument
-from treelet.cli.options import MEMORY, JsonOption, ProgressOption, check_device, memory_size, wrong_value
+from treelet.cli.options import (
+    MEMORY,
+    JsonOption,
+    MeasureOption,
+    ProgressOption,
+    check_device,
+    edit_measure,
+    memory_size,
+    wrong_value,
+)
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, shown_files, with_option_groups
 from treelet.errors import ParameterError, TreeletWarning
@@ -56,9 +65,10 @@ def command(
         float | None,
         typer.Option(
             metavar="VALUE",
-            help="Minimum similarity of a neighbor. The similarity of equal trees is 1.  [default: none]",
+            help="Minimum similarity of a neighbor; for --measure edit-distance, the maximum distance. Equal trees have similarity 1 and distance 0.  [default: none]",
         ),
     ] = None,
+    measure: MeasureOption = "kernel",
     tree_kernel: Any,
     top: Annotated[
         int,
@@ -78,11 +88,15 @@ def command(
     """Find the trees that are most similar to a query.
 
     The similarity is the value of the normalized kernel: 1 for equal trees, 0 for trees that share no fragment.
+    With --measure edit, it is the edit similarity: 0.9 means that one edit per ten nodes of the larger tree turns one tree into the other.
 
     Trees are numbered from 1. For source code and markup, the output also shows the file, the line and the name of each tree.
 
     Example: treelet nearest bank.mrg --query "(NP (D the) (N apple))" --k 3
+
+    Example: treelet nearest bank.mrg --measure edit --threshold 0.8
     """
+    edits = edit_measure(measure, "top")
     if top < 0:
         raise wrong_value("--top", "a whole number of at least 0", top)
     if "-" in bank and query == "-":
@@ -109,7 +123,7 @@ def command(
     if k is None and threshold is None:
         k = min(DEFAULT_K, len(trees) - (query is None))
     near = nearest(
-        tree_kernel.normalized(),
+        tree_kernel.normalized() if edits is None else edits,
         trees,
         queries,
         k,
@@ -120,7 +134,7 @@ def command(
         **computing,
     )
     neighbors = _listed(near, but_itself=query is None)
-    if threshold is None:
+    if threshold is None and edits is None:
         not_missing = (
             tree_kernel.self_values(trees if queries is None else queries) > 0
         )  # missing trees have no neighbors
@@ -132,7 +146,8 @@ def command(
                 TreeletWarning,
                 stacklevel=2,
             )
-    results = _results(tree_kernel, trees if queries is None else queries, trees, neighbors, top)
+    kernel = tree_kernel if edits is None else None
+    results = _results(kernel, trees if queries is None else queries, trees, neighbors, top)
     query_places = (trees if queries is None else queries).places
     for result in results:
         for item, places in [(result, query_places), *((neighbor, trees.places) for neighbor in result["nearest"])]:
@@ -140,7 +155,8 @@ def command(
                 file, line, end_line, name = places[item["number"] - 1]
                 item |= {"place": f"{file}:{line}", "end_line": end_line, "name": name}
     if json:
-        print(json_format.dumps({"kernel": repr(tree_kernel.normalized()), "queries": results}))
+        described = {"measure": measure, "kernel": None if kernel is None else repr(kernel.normalized())}
+        print(json_format.dumps({**described, "queries": results}))
         return
     print("\n\n".join(map(_text, results)))
 
@@ -155,9 +171,9 @@ def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
 
 
 def _results(
-    kernel: Kernel, queries: Treebank, trees: Treebank, near: list[list[tuple[float, int]]], top: int
+    kernel: Kernel | None, queries: Treebank, trees: Treebank, near: list[list[tuple[float, int]]], top: int
 ) -> list[dict[str, Any]]:
-    """Return each query with its neighbors, as JSON objects."""
+    """Return each query with its neighbors, as JSON objects. Without a kernel, there are no shared fragments."""
     from treelet.fragments import shared_fragments
 
     results = []
@@ -165,6 +181,9 @@ def _results(
         neighbors = []
         for value, row in near[number]:
             tree = trees[row]
+            if kernel is None:
+                neighbors.append({"number": row + 1, "value": value, **_tree_texts(tree)})
+                continue
             shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
             widest = sorted(shared, key=lambda fragment: -len(fragment.tree.productions()))[:top]
             fragments = [str(fragment.tree) for fragment in widest]
@@ -177,9 +196,9 @@ def _text(query: dict[str, Any]) -> str:
     lines = [f"{query['number']}. {_shown(query)}"]
     for neighbor in query["nearest"]:
         lines.append(f"   {neighbor['value']:.4f}  {neighbor['number']}. {_shown(neighbor)}")
-        lines += [f"             {fragment}" for fragment in neighbor["shared"]]
+        lines += [f"             {fragment}" for fragment in neighbor.get("shared", ())]
     if not query["nearest"]:
-        lines.append("   no neighbor reaches the threshold")
+        lines.append("   no neighbor meets the threshold")
     return "\n".join(lines)
 
 

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.wording import shown_name
+from treelet.cli.wording import passed_options, shown_name
 from treelet.errors import ParameterError
 from treelet.vocabulary import current
 
 if TYPE_CHECKING:
+    from treelet.edits.distance import EditMeasure
     from treelet.kernels import Kernel
 
 
@@ -42,6 +43,13 @@ def memory_size(param: typer.CallbackParam, value: str | None) -> str | None:
     return value
 
 
+MEASURES = ("kernel", "edit", "edit-distance")
+
+
+def _measure(value: str) -> str:
+    return one_of("--measure", value, MEASURES)
+
+
 KERNELS = {
     "st": ("Subtree", ("lam",)),
     "sst": ("SubsetTree", ("lam", "max_depth", "leaves")),
@@ -63,6 +71,15 @@ COLUMN = "Name of the tree to use if the rows have several trees, as in KeLP fil
 QUERY = "Column that names the sentence (group) of each candidate (for tsv and csv: --option query_column=NAME)"
 LAM_DEFAULT = "[default: 1 for st, 0.4 for sst and pt]"
 
+MeasureOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        callback=_measure,
+        autocompletion=among(*MEASURES),
+        help="How to compare two trees: kernel (shared fragments), edit (edit similarity) or edit-distance. The edit distance is the least number of nodes to insert, delete or rename. The edit similarity is 1 - distance / number of nodes of the larger tree. Options of the kernel apply to kernel only.",
+    ),
+]
 KernelOption = Annotated[
     str,
     typer.Option(
@@ -208,6 +225,27 @@ def numbers(option: str, text: str, *, repeated: bool = False) -> list[float]:
     if not all(math.isfinite(value) and valid(value) for value in values):
         raise wrong_value(option, wanted, text)
     return values if repeated else list(dict.fromkeys(values))
+
+
+def edit_measure(measure: str, *kernel_only: str) -> EditMeasure | None:
+    """Return the measure for ``--measure edit`` or ``edit-distance``; None for ``--measure kernel``.
+
+    Options that describe a kernel raise an error if they are passed with an edit measure. `kernel_only` names such options
+    of the command beyond `KERNEL_OPTIONS`.
+    """
+    if measure == "kernel":
+        return None
+    if passed := passed_options(*KERNEL_OPTIONS, *kernel_only):
+        from treelet.checks import in_words
+
+        plural = len(passed) > 1
+        raise ParameterError(
+            f"{in_words(passed, 'and')} {'apply' if plural else 'applies'} to --measure kernel only. "
+            f"Remove {'these options' if plural else 'this option'}, or remove --measure {measure}."
+        )
+    from treelet.edits import EditDistance
+
+    return EditDistance() if measure == "edit-distance" else EditDistance().similarity()
 
 
 def kernel_from_options(

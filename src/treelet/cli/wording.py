@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from treelet.vocabulary import Vocabulary
+from treelet.vocabulary import Vocabulary, current
 
 
 def shown_name(parameter: Any) -> str:
@@ -68,6 +68,19 @@ class OptionVocabulary(Vocabulary):
             if f"{name}=" in str(self.ctx.params.get(option)):
                 return f"{name} in --{option}"
         return super().parameter(name, value, of)
+
+
+def passed_options(*names: str) -> list[str]:
+    """Return the options of the running command that the user has passed, among the parameters with these names."""
+    vocabulary = current()
+    if not isinstance(vocabulary, OptionVocabulary):
+        return []
+    ctx = vocabulary.ctx
+    return [
+        parameter.secondary_opts[0] if ctx.params[parameter.name] is False else shown_name(parameter)
+        for parameter in ctx.command.params
+        if parameter.name in names and ctx.get_parameter_source(parameter.name).name != "DEFAULT"
+    ]
 
 
 def with_remedy(message: str, error: Exception, ctx: Any) -> str:

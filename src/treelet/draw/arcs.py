@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 
 from treelet.checks import article, check_integer, plural
 from treelet.draw.drawing import Drawing, check_style
-from treelet.draw.excerpts import shortened
 from treelet.draw.layout import shown, width_of
-from treelet.draw.svg import Caption, escaped
+from treelet.draw.svg import Caption, escaped, svg_document
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies
 from treelet.vocabulary import keyword
@@ -210,15 +209,9 @@ def dependency_svg(
     below = Caption(caption, layout.width)
     width = max(layout.width + 2 * MARGIN, below.width)
     height = floor + 24 + (17 if tags else 0) + below.height + MARGIN / 2
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
-        f"<title>{escaped(shortened(' '.join(parse.words)))}</title>",
-        f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
-    ]
     line, name, tag_color, root = (LINE, NAME, TAG, ROOT) if style == "color" else ("#000000",) * 4
     highest = sorted(layout.arcs, key=lambda arc: -arc.level)
-    lines += [f'<g fill="none" stroke="{line}" stroke-width="1.3">']
+    lines = [f'<g fill="none" stroke="{line}" stroke-width="1.3">']
     lines += [_path(arc, floor, root) for arc in highest]
     lines += ["</g>"]
     for arc in highest:
@@ -241,7 +234,7 @@ def dependency_svg(
                 f'<text x="{x:.1f}" y="{floor + 35:.1f}" font-size="{SMALL:g}" fill="{tag_color}">'
                 f"{escaped(shown(parse.tags[position]))}</text>"
             )
-    return Drawing("\n".join([*lines, *below.lines(height), "</svg>"]) + "\n", of=parse)
+    return Drawing(svg_document(width, height, " ".join(parse.words), [*lines, *below.lines(height)]), of=parse)
 
 
 def _path(arc: _Arc, floor: float, root: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import shortened
 from treelet.draw.layout import MARGIN, width_of
-from treelet.draw.svg import escaped
+from treelet.draw.svg import escaped, svg_document
 
 CELL = 60.0
 FONT = 13.0
@@ -49,13 +49,7 @@ def confusion_svg(
     def text(x: float, y: float, content: str, size: float, color: str = INK, more: str = "") -> str:
         return f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size:.3g}" fill="{color}"{more}>{escaped(content)}</text>'
 
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
-        f"<title>{escaped(f'Confusion matrix. {title}'.strip())}</title>",
-        f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
-    ]
-    lines += [text(max(middle, width_of(title, 16) / 2 + MARGIN), MARGIN + 14, title, 16, more=' font-weight="bold"')] * bool(title)  # fmt: skip
+    lines = [text(max(middle, width_of(title, 16) / 2 + MARGIN), MARGIN + 14, title, 16, more=' font-weight="bold"')] * bool(title)  # fmt: skip
     lines += [text(max(middle, width_of(subtitle, 12) / 2 + MARGIN), top - 10, subtitle, 12, MUTED)] * bool(subtitle)
     for i, row in enumerate(matrix):
         y = top + i * cell
@@ -88,7 +82,7 @@ def confusion_svg(
     x, y = bar + 62, top + bar_height / 2
     share_text = "share of the true class" if side >= 3 * cell else "share"
     lines.append(text(x, y, share_text, 11, MUTED, f' transform="rotate(-90 {x:.1f} {y:.1f})"'))
-    return Drawing("\n".join([*lines, "</svg>"]) + "\n")
+    return Drawing(svg_document(width, height, f"Confusion matrix. {title}".strip(), lines))
 
 
 def _color(share: float) -> str:

@@ -118,23 +118,24 @@ def check_style(style: object) -> None:
 def draw(
     thing: object, *, style: str = "color", triangles: Iterable[str | int] | str | int = (), **options: Any
 ) -> Drawing:
-    """Draw a tree, a forest or a dependency parse.
+    """Draw a tree, a forest, a dependency parse or an edit script.
 
     Parameters
     ----------
-    thing : Tree, str, Forest or Dependencies
-        Structure to draw. A string is a tree in brackets.
+    thing : Tree, str, Forest, Dependencies or EditScript
+        Structure to draw. A string is a tree in brackets. An edit script is drawn as two trees whose deleted, inserted and
+        renamed nodes are marked.
     style : {"color", "plain"}, default "color"
         ``"color"`` draws categories in light blue boxes, with all words in a row at the bottom.
         ``"plain"`` is the usual style of linguistic papers: labels without boxes, straight black
         lines, and each node one level below its parent. Arcs of a dependency parse are then black.
-        Forests have only the first style.
+        Forests and edit scripts have only the first style.
     triangles : str, int or collection of them, default ()
         Constituents of a tree to draw as a triangle over their words: labels such as ``"NP"``, or
         numbers of nodes in pre-order, counted from 0. A constituent inside a triangle is not drawn.
         For labels that no constituent has, `TreeletWarning` is issued.
     **options
-        Other options of `tree_svg`, `forest_svg` or `dependency_svg`, depending on `thing`.
+        Other options of `tree_svg`, `forest_svg`, `dependency_svg` or `edit_svg`, depending on `thing`.
 
     Returns
     -------
@@ -153,11 +154,12 @@ def draw(
     from treelet.draw.arcs import dependency_svg
     from treelet.draw.svg import forest_svg, tree_svg
     from treelet.draw.triangles import checked_triangles
+    from treelet.edits import EditScript
 
     check_style(style)
     if isinstance(thing, (Tree, str)):
         return tree_svg(thing, style=style, triangles=triangles, **options)
-    if isinstance(thing, (Forest, Dependencies)) and checked_triangles(triangles):
+    if isinstance(thing, (Forest, Dependencies, EditScript)) and checked_triangles(triangles):
         raise ParameterError(
             f"Triangles can only be drawn in a tree. Got {article(type(thing).__name__)} instead. "
             f"Remove {keyword('triangles')}."
@@ -171,6 +173,15 @@ def draw(
                 "or draw the most probable tree."
             )
         return forest_svg(thing, **options)
+    if isinstance(thing, EditScript):
+        from treelet.draw.edits import edit_svg
+
+        if style != "color":
+            raise ParameterError(
+                f"An edit script has no plain style. Use {keyword('style', 'color')}, which is also readable in gray."
+            )
+        return edit_svg(thing, **options)
     raise InputTypeError(
-        f"draw takes a Tree, a bracketed string, a Forest or Dependencies. Got {article(type(thing).__name__)} instead."
+        "draw takes a Tree, a bracketed string, a Forest, Dependencies or an EditScript. "
+        f"Got {article(type(thing).__name__)} instead."
     )

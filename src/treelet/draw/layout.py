@@ -170,6 +170,15 @@ class ForestLayout:
                 for position, edge in enumerate(here)
             ]
 
+    def move(self, right: float, down: float) -> None:
+        """Move everything, so that a drawing can contain several layouts."""
+        for item in self.at.values():
+            item.x += right
+        self.top = [top + down for top in self.top]
+        self.dots = {
+            head: [(edge, x + right, y + down, rank) for edge, x, y, rank in dots] for head, dots in self.dots.items()
+        }
+
     def _box(self, node: int) -> float:
         label = self.graph.nodes[node].label
         return max(28.0, width_of(shown(label), FONT) + 2 * PAD) if label else 14.0

@@ -11,7 +11,7 @@ from treelet.draw.drawing import Drawing
 from treelet.draw.excerpts import excerpt
 from treelet.draw.layout import HEIGHT, ForestGraph, width_of
 from treelet.draw.leaves import DASHES
-from treelet.draw.svg import SMALL, Picture, captioned_svg, open_leaves
+from treelet.draw.svg import SMALL, Picture, captioned_svg, escaped, open_leaves
 from treelet.errors import ParameterError
 from treelet.structures import Forest, Tree
 
@@ -21,12 +21,13 @@ SEEN = 0.02  # fraction of the largest value below which a node has no number
 
 
 class Shade(NamedTuple):
-    """Colors, line width and text of a node."""
+    """Colors, line width and text of a node, and the kind of its mark, if it has one."""
 
     fill: str
     line: str
     wide: float = 1.4
     text: str = ""
+    mark: str = ""
 
 
 class ShadedPicture(Picture):
@@ -43,7 +44,11 @@ class ShadedPicture(Picture):
             label, begin, end = graph.nodes[number]
             if node_shade := waiting[label, begin, end].pop(0):
                 self.shades[number] = node_shade
-        room = {number: width_of(shade.text, SMALL) + 6 for number, shade in self.shades.items() if shade.text}
+        room = {
+            number: width_of(shade.text, SMALL) + (14 if shade.mark else 6)
+            for number, shade in self.shades.items()
+            if shade.text
+        }
         super().__init__(graph, caption, room, open_leaves(tree, graph))
 
     def _node(self, node: int) -> list[str]:
@@ -65,7 +70,7 @@ class ShadedPicture(Picture):
             label = next(k for k, text in enumerate(lines) if text.startswith("<text "))
             tail = lines[label].partition(' font-size="')[2]
             lines[label] = f'<text x="{x:.1f}" y="{y + 14:.1f}" font-size="{tail}'
-            lines.insert(-1, f'<text x="{x:.1f}" y="{y + 25.5:.1f}" font-size="{SMALL:g}">{shade.text}</text>')
+            lines.insert(-1, f'<text x="{x:.1f}" y="{y + 25.5:.1f}" font-size="{SMALL:g}">{escaped(shade.text)}</text>')
         return lines
 
 

@@ -175,19 +175,18 @@ class Picture:
         caption = Caption(self.caption, layout.width)
         width = max(layout.width, caption.width)
         height = layout.height + MARGIN + caption.height
-        dots = sorted(itertools.chain.from_iterable(layout.dots.values()), key=lambda dot: dot[0].best)
-        lines = [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
-            f"<title>{escaped(shortened(' '.join(self._words())))}</title>",
-            f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
+        return svg_document(width, height, " ".join(self._words()), [*self.elements(), *caption.lines(height)])
+
+    def elements(self) -> list[str]:
+        """Return the lines, dots and nodes."""
+        dots = sorted(itertools.chain.from_iterable(self.layout.dots.values()), key=lambda dot: dot[0].best)
+        return [
             '<g fill="none" stroke-linecap="round">',
             *(line for dot in dots for line in self._edge(*dot)),
             "</g>",
             *(line for dot in dots for line in self._dot(*dot)),
             *(line for node in range(len(self.graph.nodes)) for line in self._node(node)),
         ]
-        return "\n".join([*lines, *caption.lines(height), "</svg>"]) + "\n"
 
     def _words(self) -> list[str]:
         leaves = [node for number, node in enumerate(self.graph.nodes) if number not in self.graph.own]
@@ -322,6 +321,17 @@ class Caption:
             return []
         style = f'text-anchor="start" font-size="{self.size:.3g}" fill="#667077"'
         return [f'<text x="{MARGIN:g}" y="{bottom - 10:.1f}" {style}>{escaped(self.text)}</text>']
+
+
+def svg_document(width: float, height: float, title: str, elements: Iterable[str]) -> str:
+    """Return an SVG document with a white background."""
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" font-family="Helvetica, Arial, sans-serif" text-anchor="middle">',
+        f"<title>{escaped(shortened(title))}</title>",
+        f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>',
+    ]
+    return "\n".join([*lines, *elements, "</svg>"]) + "\n"
 
 
 def escaped(text: str) -> str:

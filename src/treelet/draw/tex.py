@@ -1,15 +1,18 @@
-r"""Trees and dependency parses in LaTeX, for the packages ``forest`` and ``tikz-dependency``."""
+r"""Trees, dependency parses and edit scripts in LaTeX, for the packages ``forest`` and ``tikz-dependency``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from treelet.checks import article
 from treelet.draw.drawing import check_style
+from treelet.draw.edits import edited_trees
 from treelet.draw.leaves import is_open, open_nodes
 from treelet.draw.triangles import collapsed, is_collapsed
+from treelet.edits import EditScript
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies, Forest, Tree
 
@@ -29,15 +32,21 @@ DEEPEST = 500  # levels, because TeX recurses
 OPEN = ", draw, dashed"  # options of an open category
 TRIANGLE = ", roof"  # option of the words below a triangle, defined by the library linguistics
 LINE = 100  # characters of a subtree on one line
+EDITS = {
+    "delete": ("$-$ {}", ", draw, fill=orange!25"),
+    "insert": ("$+$ {}", ", draw, very thick, fill=blue!15"),
+    "rename": (r"{} $\to$ {}", ", draw, fill=magenta!15"),
+}
+"""Format and options of the changed nodes of an edit script."""
 
 
 def latex(thing: object, *, style: str = "color", triangles: Iterable[str | int] | str | int = ()) -> str:
-    r"""Return a tree or a dependency parse as LaTeX source.
+    r"""Return a tree, a dependency parse or an edit script as LaTeX source.
 
     Parameters
     ----------
-    thing : Tree, str or Dependencies
-        Structure to write. A string is a tree in brackets.
+    thing : Tree, str, Dependencies or EditScript
+        Structure to write. A string is a tree in brackets. An edit script is written as two trees.
     style : {"color", "plain"}, default "color"
         With ``"plain"``, each word of a tree is one level below its category, instead of all words in a
         row at the bottom. LaTeX draws both styles in black, without boxes.
@@ -48,7 +57,7 @@ def latex(thing: object, *, style: str = "color", triangles: Iterable[str | int]
     -------
     str
         An environment of the package ``forest`` or ``tikz-dependency``. A comment names the package. Special characters of
-        LaTeX are escaped. Open categories of a fragment have a dashed frame; in the plain style, words of a fragment are in italics
+        LaTeX are escaped. Changed nodes of an edit script have a sign and a color. Open categories of a fragment have a dashed frame; in the plain style, words of a fragment are in italics
         instead. For non-Latin scripts, use LuaLaTeX or XeLaTeX with a suitable font.
 
     Examples
@@ -68,10 +77,13 @@ def latex(thing: object, *, style: str = "color", triangles: Iterable[str | int]
         return _dependencies(thing)
     if isinstance(thing, Tree):
         return _tree(thing, style, triangles)
+    if isinstance(thing, EditScript):
+        return _script(thing)
     if isinstance(thing, Forest):
         raise InputTypeError("A Forest has no LaTeX form. Pass its most probable tree, forest.best()[0].")
     raise InputTypeError(
-        f"latex takes a Tree, a bracketed string or Dependencies. Got {article(type(thing).__name__)} instead."
+        "latex takes a Tree, a bracketed string, Dependencies or an EditScript. "
+        f"Got {article(type(thing).__name__)} instead."
     )
 
 
@@ -89,8 +101,7 @@ def escaped(text: str) -> str:
 
 
 def _tree(tree: Tree, style: str, triangles: Iterable[str | int] | str | int) -> str:
-    if tree.height() > DEEPEST:
-        raise TreeError(f"The tree is {tree.height():,} levels deep, but LaTeX can draw at most {DEEPEST:,} levels.")
+    _check_depth(tree)
     tree, plain = collapsed(tree, triangles), style == "plain"
     library = "[linguistics]" if plain or any(map(is_collapsed, tree.nodes())) else ""
     preamble = "sn edges" if plain else "where n children=0{tier=word}{}"
@@ -99,14 +110,43 @@ def _tree(tree: Tree, style: str, triangles: Iterable[str | int] | str | int) ->
     return "\n".join([*lines, *_bracketed(tree, formats), r"\end{forest}"])
 
 
+def _check_depth(tree: Tree) -> None:
+    if tree.height() > DEEPEST:
+        raise TreeError(f"The tree is {tree.height():,} levels deep, but LaTeX can draw at most {DEEPEST:,} levels.")
+
+
+def _script(script: EditScript) -> str:
+    """Return both trees. Changed nodes have a frame, a color and a sign."""
+    lines = [r"% \usepackage{forest}", r"% $-$ deleted, $+$ inserted, $\to$ renamed"]
+    for side in edited_trees(script):
+        _check_depth(side.tree)
+        edits = {}
+        for node, operation in zip(side.tree.nodes(), side.operations, strict=True):
+            if operation is not None and operation.kind != "keep":
+                text, options = EDITS[operation.kind]
+                labels = [escaped(x) for x in (operation.source_label, operation.target_label) if x is not None]
+                edits[id(node)] = text.format(*labels) + options
+        formats = NodeFormats(OPEN, "{}", edits)
+        lines += [
+            r"\begin{forest}",
+            "  where n children=0{tier=word}{}",
+            *_bracketed(side.tree, formats),
+            r"\end{forest}",
+        ]
+    return "\n".join(lines)
+
+
 class NodeFormats(NamedTuple):
-    """Options of an open category, and the format of words."""
+    """Options of an open category, the format of words, and the texts of the changed nodes of an edit script by their ids."""
 
     open_category: str
     word: str
+    edits: Mapping[int, str] = MappingProxyType({})
 
     def node(self, node: Tree) -> str:
         """Return the label of a node with its options."""
+        if id(node) in self.edits:
+            return self.edits[id(node)]
         label = escaped(node.label)
         if node.children:
             return label
@@ -126,7 +166,7 @@ def _bracketed(tree: Tree, formats: NodeFormats) -> list[str]:
         elif (line := _line(node, LINE - 2 * depth, formats)) is not None:
             lines.append("  " * depth + line)
         else:
-            lines.append("  " * depth + f"[{escaped(node.label)}")
+            lines.append("  " * depth + f"[{formats.node(node)}")
             stack.append((None, depth))
             stack.extend((child, depth + 1) for child in reversed(node.children))
     return lines

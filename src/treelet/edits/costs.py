@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import is_number, wrong
-from treelet.errors import ParameterError
+from treelet.checks import MOST, is_number, wrong
+from treelet.errors import InputTypeError, ParameterError
 from treelet.memory import check_memory
 from treelet.structures.treebank import Treebank
 from treelet.structures.word_vectors import WordVectors, as_word_vectors
@@ -20,30 +20,41 @@ Costs = float | Mapping[str, float]
 Rename = float | Callable[[str, str], float] | Any
 OTHER = 1.0
 """Cost of labels that a mapping does not contain, and of renaming words without vectors."""
+INTERVAL = f"[0, {MOST:g}]"
+"""Costs up to this limit cannot overflow when they are added."""
 CALLS = 1 << 10  # number of calls between two checks for Ctrl-C
 NO_COSTS, NO_LABELS, NO_TABLE = np.zeros(0), np.zeros(0, np.int32), np.zeros((0, 0))
 
 
+def is_cost(value: Any) -> bool:
+    """Return whether the value is a cost: a number from 0 to `MOST`."""
+    return is_number(value, 0) and float(value) <= MOST  # a float32 cannot be compared with MOST
+
+
 def check_costs(owner: Any, name: str) -> None:
-    """Raise `ParameterError` if a cost, or a cost of a mapping, is not a finite number of at least 0."""
+    """Raise `ParameterError` if a parameter is neither a cost nor a mapping from labels to costs."""
     costs = getattr(owner, name)
     if isinstance(costs, Mapping):
         for label, cost in costs.items():
-            if not isinstance(label, str) or not is_number(cost, 0):
+            if not isinstance(label, str) or not is_cost(cost):
                 entry = f"{{{label!r}: {cost!r}}}"
-                raise wrong(name, "a mapping from labels to numbers in [0, inf)", costs, of=owner, got=entry)
-    elif not is_number(costs, 0):
-        raise wrong(name, "a number in [0, inf), or a mapping from labels to such numbers", costs, of=owner)
+                raise wrong(name, f"a mapping from labels to numbers in {INTERVAL}", costs, of=owner, got=entry)
+    elif not is_cost(costs):
+        raise wrong(name, f"a number in {INTERVAL}, or a mapping from labels to such numbers", costs, of=owner)
 
 
 def check_rename(owner: Any) -> None:
-    """Raise an error if `rename` is neither a cost, nor a function, nor word vectors."""
-    rename = owner.rename
-    if isinstance(rename, (int, float, np.number)):
-        if not is_number(rename, 0):
-            raise wrong("rename", "a number in [0, inf), a function of two labels, or word vectors", rename, of=owner)
-    elif not callable(rename) and not isinstance(rename, (str, os.PathLike, WordVectors)):
-        as_word_vectors(rename)
+    """Raise `ParameterError` if `rename` is neither a cost, nor a function, nor word vectors.
+
+    A file of word vectors is read by the first computation.
+    """
+    if isinstance(owner.rename, (str, os.PathLike)):
+        return
+    try:
+        owner._costs()
+    except InputTypeError as error:
+        expected = f"a number in {INTERVAL}, a function of two labels, or word vectors"
+        raise wrong("rename", expected, owner.rename, of=owner) from error
 
 
 class CostTable:
@@ -55,8 +66,8 @@ class CostTable:
 
     def __init__(self, insert: Costs, delete: Costs, rename: Rename) -> None:
         self.insert, self.delete = insert, delete
-        self.constant = float(cast("float", rename)) if is_number(rename) else None
-        self.rename: Any = rename if is_number(rename) or callable(rename) else as_word_vectors(rename)
+        self.constant = float(cast("float", rename)) if is_cost(rename) else None
+        self.rename: Any = rename if is_cost(rename) or callable(rename) else as_word_vectors(rename)
 
     @property
     def by_label(self) -> bool:
@@ -119,9 +130,9 @@ class CostTable:
                 if row == column:
                     continue
                 cost = self.rename(row, column)
-                if not is_number(cost, 0):
+                if not is_cost(cost):
                     raise ParameterError(
-                        f"rename({row!r}, {column!r}) must return a number in [0, inf). Got {cost!r:.60} instead."
+                        f"rename({row!r}, {column!r}) must return a number in {INTERVAL}. Got {cost!r:.60} instead."
                     )
                 costs[number, other] = cost
                 calls += 1

@@ -19,6 +19,9 @@ from treelet.memory import available, check_memory
 from treelet.shown import Tabled
 from treelet.structures.treebank import Treebank
 
+NODE = 128
+"""Bytes per node of two trees, besides those per pair of nodes."""
+
 
 class EditEvaluator(Evaluator):
     """An edit distance or similarity bound to rows and columns."""
@@ -55,13 +58,13 @@ class EditEvaluator(Evaluator):
         self.native().rows(store, roots, halves, begin, end, out, similarity, threshold, best, available())
 
 
-def check_sizes(first: float, second: float, cell: int = 16) -> None:
+def check_sizes(first: float, second: float, cell: int = 16, node: int = NODE) -> None:
     """Raise `NotEnoughMemoryError` if two trees with so many nodes are too large to compare.
 
-    `cell` is the number of bytes per pair of nodes.
+    `cell` is the number of bytes per pair of nodes, and `node` the number of bytes per node.
     """
     check_memory(
-        int(min(cell * first * second, 2.0**62)),
+        int(min(cell * first * second + node * (first + second), 2.0**62)),
         f"the edit distance of a tree with {first:,.0f} nodes and a tree with {second:,.0f} nodes",
         "compare smaller trees",
     )
@@ -77,6 +80,12 @@ class EditMeasure(Tabled, Pairwise):
     @abstractmethod
     def edit_distance(self) -> EditDistance:
         """The distance that defines the values."""
+
+    @property
+    def is_symmetric(self) -> bool:
+        self.validate()
+        costs = self.edit_distance
+        return costs.insert == costs.delete and not callable(costs.rename)
 
     @property
     def searches(self) -> bool:
@@ -114,7 +123,7 @@ class EditMeasure(Tabled, Pairwise):
         labels = len(bank.columns.store.labels)
         costs = self.edit_distance._costs()
         index = 256 * len(bank) + 16 * bank.weights().entries + costs.table_bytes(labels)
-        return Needs(index, int(min(costs.cell * largest**2 + 128 * largest, 2.0**62)))
+        return Needs(index, int(min(costs.cell * largest**2 + NODE * largest, 2.0**62)))
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         """Estimate the number of subproblems of the dynamic program per row."""
@@ -167,10 +176,10 @@ class EditDistance(EditMeasure):
     Parameters
     ----------
     insert, delete : float or mapping from labels to floats, default 1.0
-        Cost of inserting or deleting a node, in [0, inf). Labels that a mapping does not contain
+        Cost of inserting or deleting a node, in [0, 1e100]. Labels that a mapping does not contain
         cost 1.
     rename : float, callable or word vectors, default 1.0
-        Cost of renaming a node, in [0, inf). A callable takes two labels and returns the cost; it
+        Cost of renaming a node, in [0, 1e100]. A callable takes two labels and returns the cost; it
         is called once per pair of different labels. Word vectors, in any form that `Smoothed`
         accepts, make similar words cheap: the cost is 1 minus the cosine of their vectors, from 0
         to 1. Renaming a label to itself always costs 0.
@@ -192,10 +201,15 @@ class EditDistance(EditMeasure):
     The distance is a metric if `insert` and `delete` are the same, all costs are positive, and
     `rename` is itself a metric on labels. Unit costs are an example. Other costs are allowed: the
     value is still the minimum above, but it may be asymmetric, may be 0 for different trees, or may
-    violate the triangle inequality. A rename that costs more than a deletion and an insertion is
-    never used.
+    violate the triangle inequality. If `insert` and `delete` differ, or if `rename` is a callable,
+    both ``d(a, b)`` and ``d(b, a)`` are computed, and a matrix takes twice the time. A rename that
+    costs more than a deletion and an insertion is never used.
 
     A missing tree (None) counts as a tree without nodes.
+
+    The distance is computed as the cost of deleting one tree and inserting the other, minus the
+    largest saving. Its rounding error is therefore about 1e-15 of that cost. To avoid an operation,
+    give it a moderately large cost, such as 1000, and not 1e15.
 
     The dynamic program runs from the left or from the right, whichever has fewer subproblems. In
     practice this is close to the optimal strategy of Pawlik & Augsten (2016). Time and memory grow
@@ -281,16 +295,17 @@ class EditSimilarity(EditMeasure):
     Parameters
     ----------
     distance : EditDistance
-        Distance that defines the similarity. With unit costs the similarity is at most 1.
+        Distance that defines the similarity. With unit costs, the similarity lies in (−1, 1].
 
     Notes
     -----
     Large values mean that two trees are similar, as for a kernel. With unit costs, a value of 0.8
     means that at most a fifth as many operations as nodes turn one tree into the other. Values
     below 0 are possible, because a tree of the same size and another shape may need more operations
-    than it has nodes: the chain ``(a (b (c d)))`` and the star ``(r x y z)`` have distance 6. The similarity is not a kernel:
-    its matrix need not be positive semi-definite, so it cannot be added, multiplied or used in a
-    support vector machine. Two missing trees have similarity 1.
+    than it has nodes: the chain ``(a (b (c d)))`` and the star ``(r x y z)`` have distance 6.
+
+    The similarity is not a kernel: its matrix need not be positive semi-definite, so it cannot be
+    added, multiplied or used in a support vector machine. Two missing trees have similarity 1.
     """
 
     _attributes: ClassVar[dict[str, str]] = {"distance": "edit_distance"}

@@ -1,4 +1,4 @@
-"""Requests about two trees: the kernel value, its dependence on the decay, and the fragments behind it."""
+"""Requests about two trees: the kernel value, its dependence on the decay, the fragments behind it, and the edit script."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from treelet import _core
-from treelet.draw.web.pictures import fragment_text, picture
+from treelet.draw.excerpts import shortened
+from treelet.draw.web.pictures import edited, fragment_text, picture
+from treelet.edits import EditDistance, edit_script
 from treelet.errors import KernelOverflowError
 from treelet.explorer.highlights import Highlights, can_be_attributed, shares_of
 from treelet.explorer.requests import Request, RequestError
@@ -24,6 +26,10 @@ PAIRS = 20e6  # node pairs of one kernel value: about a tenth of a second. A req
 CURVE_PAIRS = 2e6  # node pairs per point of a curve
 POINTS = 24  # points of a curve
 LISTED = 40  # fragments that are listed
+EDIT_STEPS = 2e8  # steps of an edit distance: about half a second
+EDIT_BYTES = 64 * 2**20  # memory of an edit distance, 8 bytes per pair of nodes. A few requests run at the same time.
+KINDS = ("keep", "rename", "insert", "delete")
+LISTED_EDITS = 300  # operations that are listed
 
 
 def compare(request: Request) -> dict[str, Any]:
@@ -63,6 +69,39 @@ def curve(request: Request) -> dict[str, Any]:
         for name, number in (("lam", lam), ("value", value), ("cosine", cosine)):
             points[name].append(number)
     return points
+
+
+def edits(request: Request) -> dict[str, Any]:
+    """Return the edit distance and similarity of two trees, the operations, and the pairs of nodes that are kept or renamed."""
+    a, b = request.tree("a"), request.tree("b")
+    steps = EditDistance().cost([a], [b]).pairs
+    size = 8 * math.prod(sum(1 for _ in tree.nodes()) for tree in (a, b))
+    if steps > EDIT_STEPS or size > EDIT_BYTES:
+        needs = f"{steps:.1g} steps" if steps > EDIT_STEPS else f"{size / 2**20:,.0f} MiB of memory"
+        most = f"{EDIT_STEPS:.1g} steps" if steps > EDIT_STEPS else f"{EDIT_BYTES / 2**20:,.0f} MiB"
+        raise RequestError(
+            "edits",
+            f"The edit distance of these trees takes about {needs}. The limit of this page is {most}. "
+            "Enter smaller trees, or use the command treelet compare --edits.",
+        )
+    script = edit_script(a, b)
+    changes = script.changes()
+    return {
+        "distance": script.cost,
+        "similarity": script.similarity,
+        "operations": [
+            {
+                "kind": change.kind,
+                "text": shortened(str(change)),
+                "share": change.cost,
+                "places": [[] if node is None else [node] for node in (change.source, change.target)],
+            }
+            for change in changes[:LISTED_EDITS]
+        ],
+        "counts": {kind: sum(operation.kind == kind for operation in script) for kind in KINDS},
+        "pairs": script.mapping,
+        "trees": edited(script),
+    }
 
 
 def _trees_and_kernel(request: Request, most: float = PAIRS) -> tuple[tuple[Tree, Tree], TreeKernel]:

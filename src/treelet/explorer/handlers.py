@@ -45,6 +45,7 @@ HANDLERS: dict[str, Callable[[Workspace, Request], Response]] = {
     "about": about,
     "compare": lambda workspace, request: comparing.compare(request),
     "curve": lambda workspace, request: comparing.curve(request),
+    "edits": lambda workspace, request: comparing.edits(request),
     "sentence": parses.sentence,
     "why": parses.why,
     "examples": examples,

@@ -177,6 +177,9 @@ class Format:
         Function from a `Source`, a number of examples and the options of `read` to an iterator of
         documents with that many examples each. It allows `read_blocks` to read files larger than
         memory.
+    located : callable, optional
+        Function from a `Source` and the options of `read` to a list of `Located` trees, whose nodes
+        know their line and column.
     """
 
     name: str
@@ -187,6 +190,7 @@ class Format:
     looks: Callable[[bytes], str | None] | None = None
     holds: tuple[str, ...] = PARTS
     blocks: Callable[..., Iterator[Document]] | None = None  # (source: Source, size: int | None, **options)
+    located: Callable[..., list[Any]] | None = None  # (source: Source, **options)
 
     def options(self) -> dict[str, inspect.Parameter]:
         """Return the options of `read` by name."""
@@ -443,6 +447,32 @@ def _suffixes(format: str | None, options: Collection[str]) -> set[str]:
     """Return the suffixes of the files that are read in a folder: of the format, or of all formats with these options."""
     named = () if format is None else find_format(split_options(format)[0]).suffixes
     return set(named or (suffix for known in FORMATS.values() if known.takes(options) for suffix in known.suffixes))
+
+
+def read_located(
+    file: File | Collection[File],
+    format: str | None = None,
+    *,
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+    exclude: str | Collection[str] = (),
+    **options: Any,
+) -> list[Any] | None:
+    """Read source code or markup as `Located` trees. Return None, without opening a file, if the format has no places.
+
+    The parameters are those of `read_document`, but the format is not detected from the content.
+    """
+    if find_format(format, file).located is None:
+        return None
+    trees, log = list[Any](), SkipLog()
+    files = find_files(file, _suffixes(format, options), exclude, encoding=encoding).files
+    for one in files:
+        with _opened(one, format, encoding, on_error, False, options, log) as (source, chosen, reader_options):
+            if chosen.located is None:  # the content does not have the format of the name
+                return None
+            trees += chosen.located(source, **reader_options)
+    log.warn(len(trees), "trees", len(files))
+    return trees
 
 
 def read_blocks(

@@ -319,5 +319,5 @@ def _opening(head: bytes) -> str:
 
 
 # A file that looks like both formats is XML, unless its name decides: the format registered last is tried first.
-register(Format("html", "HTML pages, by lxml", read_html, None, HTML, _looks_like_html))
-register(Format("xml", "XML, one tree per file or element", read_xml, None, XML, _looks_like_xml))
+register(Format("html", "HTML pages, by lxml", read_html, None, HTML, _looks_like_html, located=html_trees))
+register(Format("xml", "XML, one tree per file or element", read_xml, None, XML, _looks_like_xml, located=xml_trees))

@@ -92,7 +92,7 @@ def find_files(
             continue
         paths = [path for path in paths if not _excluded(path, folder, patterns)]
         if not paths:
-            raise FileError(_nothing_found(name, folder, suffixes))
+            raise FileError(_nothing_found(name, suffixes))
         for path in paths:
             problem = _problem(path, max_bytes, encoding)
             if problem:
@@ -112,8 +112,8 @@ def _check_exists(name: str, several: bool) -> None:
         raise unreadable(name, FileNotFoundError())
 
 
-def _nothing_found(name: str, folder: Path, suffixes: Collection[str]) -> str:
-    if folder == Path():
+def _nothing_found(name: str, suffixes: Collection[str]) -> str:
+    if not os.path.isdir(name):
         return f"{name}: no file matches this pattern and is not excluded."
     return (
         f"{name}: the folder contains no files with a suffix that is read here ({some_of(sorted(suffixes), 8)}). To read "
@@ -164,7 +164,7 @@ def _in_folder(folder: Path, skipped: list[str]) -> Iterator[Path]:
             continue
         if name.endswith("/"):  # another repository inside this one
             yield from _in_folder(path, skipped)
-        elif path.is_file() and not any((folder / parent).is_symlink() for parent in Path(name).parents):
+        elif path.is_file():
             yield path
 
 

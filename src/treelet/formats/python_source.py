@@ -186,5 +186,12 @@ def _parsed(text: str, source: Source) -> ast.Module:
 
 
 register(
-    Format("python", "Python source, one tree per file, function, class or statement", read_python, None, SUFFIXES)
+    Format(
+        "python",
+        "Python source, one tree per file, function, class or statement",
+        read_python,
+        None,
+        SUFFIXES,
+        located=python_trees,
+    )
 )

@@ -12,7 +12,7 @@ from treelet.checks import wrong
 from treelet.errors import TreeletError
 from treelet.gram.plan import Span, Tile
 from treelet.gram.sinks import checked_dtype
-from treelet.gram.tiles import Values, check_pairwise, fill_tile
+from treelet.gram.tiles import Job, Values, check_pairwise, fill_tile
 from treelet.kernels.pairwise import Pairwise
 from treelet.resources import Resources
 
@@ -83,7 +83,7 @@ def lazy_gram(
     numbers = checked_dtype(dtype, of="lazy_gram")
     room = Resources.of(memory=memory, owner="lazy_gram").memory
     X = kernel.coerce(X)
-    Y = None if Y is None else kernel.coerce(Y)
+    Y = Job(kernel, X, None if Y is None else kernel.coerce(Y)).Y
     shape = len(X), len(X if Y is None else Y)
     try:
         cut = normalize_chunks(chunks, shape, dtype=numbers)

@@ -207,6 +207,10 @@ def _extending(job: Job, extend: str | os.PathLike[str] | None) -> Iterator[Job]
     if extend is None:
         yield job
         return
+    if not job.kernel.is_symmetric:
+        raise ParameterError(
+            f"The values of {job.kernel!r} are not symmetric. Only a symmetric matrix can be extended."
+        )
     if job.Y is not None:
         raise ParameterError(
             f"Only the matrix of a collection with itself can be extended. Omit either Y or {keyword('extend')}."

@@ -78,7 +78,7 @@ def operator(
 
     resources = Resources.of(n_jobs, memory, device, device_memory, progress=progress, owner="operator")
     products = Products(kernel, X, Y, resources)
-    back = products.times if Y is None else products.transposed_times
+    back = products.times if products.job.Y is None else products.transposed_times
     return LinearOperator(
         products.plan.shape, matvec=products.times, rmatvec=back, matmat=products.times, rmatmat=back, dtype=np.float64
     )

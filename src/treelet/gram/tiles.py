@@ -35,10 +35,14 @@ class Job:
     X: Any
     """Rows, in the kernel's form."""
     Y: Any | None = None
-    """Columns; None for the symmetric matrix of X with itself."""
+    """Columns; None for the symmetric matrix of X with itself. A function that is not symmetric gets X as columns."""
     dtype: np.dtype[Any] = FLOAT
     existing: ExistingMatrix | None = None
     """The matrix of the first rows and columns, which is copied instead of computed."""
+
+    def __post_init__(self) -> None:
+        if self.Y is None and not self.kernel.is_symmetric:
+            object.__setattr__(self, "Y", self.X)
 
     @property
     def columns(self) -> Any:

@@ -111,6 +111,11 @@ class Pairwise(ABC):
     is_distance: ClassVar[bool] = False
     """Whether small values mean that two examples are similar."""
 
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether the order of the two examples does not matter. Half of the matrix of X with itself is then enough."""
+        return True
+
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
@@ -432,7 +437,8 @@ class Pairwise(ABC):
         - tagging: equal tags;
         - locality: windows with the same middle;
         - subsequences: positions;
-        - vectors: features.
+        - vectors: features;
+        - edit distance: nodes, once per step of the dynamic program.
 
         Matching pairs of children are added, and a depth limit multiplies the number by its levels.
         Many pairs take almost no time, because their value is constant. The number of pairs per

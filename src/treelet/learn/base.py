@@ -350,7 +350,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
         Here: the kernel and the stored examples.
         """
-        if not isinstance(getattr(self, "kernel_", None), Kernel):
+        if not isinstance(getattr(self, "kernel_", None), self._kernel_type):
             raise ValueError("the kernel is missing")
         if "X_fit_" in self._fitted:
             self.X_fit_ = self._examples(self.kernel_, self.X_fit_)

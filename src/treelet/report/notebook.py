@@ -18,11 +18,13 @@ from typing import Any
 from treelet.checks import plural
 from treelet.draw.arcs import dependency_svg
 from treelet.draw.drawing import Drawing
+from treelet.draw.edits import edit_svg, edited_trees
 from treelet.draw.excerpts import MORE, WORDS, excerpt, first_words, nodes_text, shortened
 from treelet.draw.layout import MARGIN
 from treelet.draw.leaves import NOTE, open_nodes, text_html
 from treelet.draw.shaded import aligned
 from treelet.draw.svg import captioned_svg, forest_svg
+from treelet.edits import EditScript
 from treelet.kernels import Kernel
 from treelet.structures import Dependencies, Forest, Table, Tagged, Tree
 from treelet.structures.bank import Bank
@@ -35,6 +37,7 @@ LETTERS = 90  # characters of a text in a table
 CLASSES = 20  # classes that are listed
 TEXT = 1_000  # nodes or words of a structure that is also given as text
 FOREST = 160  # nodes and edges of a forest that is drawn completely
+EDITED = 400  # nodes of the two trees of an edit script that is drawn
 
 DRAWING = 100  # width in pixels reserved for a drawing in a row, so that texts are aligned
 LEFT = "text-align:left; vertical-align:middle; padding-top:1px; padding-bottom:1px"
@@ -79,6 +82,12 @@ def _(parse: Dependencies) -> Drawing | None:
     small = first_words(parse)
     note = f"cut: the first {WORDS} of {len(parse):,} words" if small is not parse else ""
     return dependency_svg(small, caption=note)
+
+
+@picture.register
+def _(script: EditScript) -> Drawing | None:
+    drawn = sum(len(side.operations) for side in edited_trees(script))
+    return edit_svg(script) if drawn <= EDITED else None
 
 
 def line(thing: object) -> str:

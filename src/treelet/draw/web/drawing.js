@@ -1,10 +1,11 @@
 // Draws a scene as SVG. All texts are set as text, never parsed as markup.
 
 import {html} from "./elements.js";
-import {FONT, HEIGHT, SMALL, TAG, shown} from "./layouts.js";
+import {FONT, HEIGHT, SMALL, TAG, shown, widthOf} from "./layouts.js";
 import {signed} from "./scenes.js";
 
 export const SVG = "http://www.w3.org/2000/svg";
+export const SIGNS = {delete: "−", insert: "+", rename: "~"}, NAMES = {delete: "deleted", insert: "inserted", rename: "renamed"};
 const TONES = 7, DESCRIBED = 500; // characters of a node's description
 
 export function el(name, attributes = {}, text = null) {
@@ -29,6 +30,7 @@ export function drawn(svg, scene, {marks = [], folds, interactive}) {
   svg.setAttribute("role", interactive ? scene.role : "img");
   svg.setAttribute("aria-label", description);
   svg.classList.toggle("treelet-heated", scene.hottest > 0);
+  svg.classList.toggle("treelet-edited", scene.edited === true);
   const lines = scene.lines.map((line) => ({...line, path: el("path", {d: line.d, class: `treelet-line ${toned(line.tone)}`})}));
   svg.append(...lines.map((line) => line.path));
   svg.append(...lines.flatMap(onLine), ...scene.dots.flatMap(dot), ...outlines(marks, scene, lines));
@@ -84,7 +86,7 @@ function outlines(marks, scene, lines) {
 
 function node(box, scene) {
   const {x, y, h} = box, kind = box.more ? "more" : box.root ? "hidden" : box.leaf ? "word" : "node";
-  const group = el("g", {class: `treelet-${kind}${box.open ? " treelet-open" : ""}${box.best === false ? " treelet-faint" : box.best ? " treelet-best" : ""}`});
+  const group = el("g", {class: `treelet-${kind}${box.open ? " treelet-open" : ""}${box.edit ? ` treelet-${box.edit}` : ""}${box.best === false ? " treelet-faint" : box.best ? " treelet-best" : ""}`});
   group.dataset.number = box.number;
   if (box.more) group.dataset.more = box.more;
   group.append(el("title", {}, described(box)));
@@ -105,6 +107,15 @@ function node(box, scene) {
   else if (box.small) write(h - 4, SMALL, box.small, "treelet-small");
   if (box.tag) write(35, TAG, box.tag, "treelet-small");
   if (box.below !== undefined) write(h + 20, FONT + 1, box.below, "treelet-under");
+  if (box.edit === "delete") {
+    const half = 0.45 * widthOf(shown(box.text), FONT) + 2; // the estimate is rather too large
+    group.append(el("path", {d: `M${x - half} ${y + h / 2 + 0.5}h${2 * half}`, class: "treelet-strike"}));
+  }
+  if (box.edit) {
+    const left = x - box.w / 2;
+    group.append(el("circle", {cx: left, cy: y, r: 6.5, class: "treelet-sign"}),
+      el("text", {x: left, y: y + 4, "font-size": 12, class: "treelet-sign-text"}, SIGNS[box.edit]));
+  }
   return group;
 }
 
@@ -121,8 +132,24 @@ function label(group, box, scene, folds) {
 
 function described(box) {
   const name = box.more ? `${box.text} more nodes: click to show` : box.text || "hidden root";
-  const all = [name, box.open ? "open category" : "", box.below, box.tag, box.about, box.heat ? `share ${signed(box.heat)}` : ""];
+  const all = [name, box.open ? "open category" : "", box.edit ? `${NAMES[box.edit]} ${box.small}`.trim() : "", box.below, box.tag, box.about, box.heat ? `share ${signed(box.heat)}` : ""];
   return all.filter(Boolean).join(", ").slice(0, DESCRIBED);
+}
+
+// Returns the sign of an operation as an element of a page.
+export function chip(kind) {
+  return html("span", `treelet-chip treelet-${kind}`, SIGNS[kind]);
+}
+
+// Returns the meaning of the signs that occur.
+export function editLegend(edits) {
+  const made = html("div", "treelet-legend"), kinds = new Set(edits.map((edit) => edit.kind));
+  for (const kind of Object.keys(SIGNS).filter((kind) => kinds.has(kind))) {
+    const item = html("span", "treelet-key");
+    item.append(chip(kind), NAMES[kind]);
+    made.append(item);
+  }
+  return made;
 }
 
 export function legend(hottest) {

@@ -2,12 +2,14 @@
 //
 //   const list = new FragmentList({views: () => [...], onChoose: (name) => ..., first: 12, numbers: (shares) => (share) => "..."});
 //   element.append(list.element);
-//   list.update([{text, parts?, share, places: [[...], ...], counts?}, ...], note);
+//   list.update([{text, parts?, share, places: [[...], ...], counts?, kind?}, ...], note);
 //
 // `places` contains, per tree, the numbers of the nodes that the fragment covers. `views` returns the tree views. `first` is the
-// number of fragments before "Show more". `parts` is the text in parts, of which every second one is a word, set in italics.
+// number of fragments before "Show more". With `kind`, the row is an operation of an edit script: it has a sign instead of a number.
+// `parts` is the text in parts, of which every second one is a word, set in italics.
 // `onChoose` gets the name of the fragment that stays highlighted, or "".
 
+import {chip} from "./drawing.js";
 import {html} from "./elements.js";
 import {signed} from "./scenes.js";
 
@@ -56,11 +58,11 @@ export class FragmentList {
     this.more.textContent = this.all ? "Show fewer" : `Show ${this.fragments.length - this.first} more`;
   }
 
-  row({name, text, parts, counts}, number, share) {
-    const row = html("button", "treelet-fragment");
-    Object.assign(row, {type: "button", title: "Highlight this fragment"});
+  row({name, text, parts, counts, kind}, number, share) {
+    const row = html("button", `treelet-fragment${kind ? " treelet-operation" : ""}`);
+    Object.assign(row, {type: "button", title: kind ? "Highlight this edit" : "Highlight this fragment"});
     row.dataset.name = name;
-    row.append(html("span", "treelet-value", number), share, code(text, parts));
+    row.append(...(kind ? [chip(kind)] : [html("span", "treelet-value", number), share]), code(text, parts));
     if (counts && counts[0] * counts[1] > 1) {
       const times = html("span", "treelet-times", `${counts[0]} × ${counts[1]}`);
       times.title = `Occurrences: ${counts[0]} in A, ${counts[1]} in B`;

@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 
 from treelet.checks import article, plural
 from treelet.cuts import TreeIndex
+from treelet.draw.edits import other_label
 from treelet.draw.excerpts import LETTERS, shortened
 from treelet.draw.layout import ForestGraph
 from treelet.draw.leaves import open_nodes, text_parts
 from treelet.draw.shaded import signed
+from treelet.edits import EditScript
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.fragments.explanation import Explanation, NodeShare
 from treelet.fragments.occurrences import places
@@ -143,6 +145,30 @@ def _mark(mark: Any, number: int, size: int) -> Picture:
             f"The 'marks' parameter must contain node numbers from 0 to {size - 1:,}. Got {wrong[0]} instead."
         )
     return {"nodes": numbers, "tone": tone % TONES}
+
+
+# --- edit scripts ---------------------------------------------------------------------------------------------------
+
+
+def edited(script: EditScript) -> list[Picture]:
+    """Return both trees of an edit script in the form that tree-view.js takes, with their changed nodes.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> [tree["edits"] for tree in edited(tl.edit_script("(N cat)", "(N dog)"))]
+    [[{'node': 1, 'kind': 'rename', 'text': '→ dog'}], [{'node': 1, 'kind': 'rename', 'text': 'was cat'}]]
+    """
+    pictures = []
+    for number, tree in enumerate((script.source, script.target)):
+        nodes = [((change.source, change.target)[number], change) for change in script.changes()]
+        edits = [
+            {"node": node, "kind": change.kind, "text": other_label(change, number)}
+            for node, change in nodes
+            if node is not None
+        ]
+        pictures.append({**picture(tree), "edits": edits})
+    return pictures
 
 
 # --- explanations ---------------------------------------------------------------------------------------------------

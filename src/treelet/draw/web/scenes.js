@@ -29,7 +29,8 @@ const ACROSS = 40; // leaves of a large tree that are shown at first
 
 // Stores how many children of each node are shown. Large trees are folded.
 export class Folds {
-  constructor(parents, limit, levels) {
+  // With `edits`, a tree with many leaves is folded except for these nodes.
+  constructor(parents, limit, levels, edits = null) {
     Object.assign(this, {parents, limit, levels});
     const count = parents.length;
     this.first = new Int32Array(count).fill(-1);
@@ -46,7 +47,9 @@ export class Folds {
     }
     this.open = new Map();
     this.leaves = count > limit ? ACROSS : Infinity;
-    if (count) this.unfold(0);
+    const leaves = this.kids.reduce((sum, kids) => sum + (kids === 0), 0);
+    if (count && !(edits?.length && leaves > ACROSS)) this.unfold(0);
+    if (edits) this.reveal(edits);
   }
 
   // Opens a node further, level by level, up to the limit.
@@ -122,13 +125,15 @@ function tree(picture, {heat, small}, folds, options) {
   const count = picture.labels.length;
   if (!count) return nothing("An empty tree.");
   const visible = folds.visible(), openNodes = new Set(picture.open);
+  const edits = new Map((picture.edits ?? []).map((edit) => [edit.node, edit]));
   const boxes = visible.map(({number, parent, hidden}) => {
     const text = hidden ? `+${hidden.toLocaleString("en")}` : String(picture.labels[number]);
     const open = !hidden && openNodes.has(number);
     const leaf = hidden > 0 || (folds.kids[number] === 0 && !open);
-    const value = hidden ? "" : small(number);
-    const wide = Math.max(leaf ? widthOf(shown(text), FONT + 1) + 4 : boxWidth(text), value ? widthOf(value, SMALL) + 8 : 0);
-    return {number, text, leaf, open, more: hidden, up: parent, w: wide, h: HEIGHT, heat: hidden ? 0 : heat(number), small: value};
+    const {kind: edit, text: other} = (hidden ? null : edits.get(number)) ?? {};
+    const value = hidden ? "" : other || small(number);
+    const wide = Math.max(leaf && !edit ? widthOf(shown(text), FONT + 1) + 4 : boxWidth(text), value ? widthOf(value, SMALL) + (edit ? 14 : 8) : 0);
+    return {number, text, leaf, open, edit, more: hidden, up: parent, w: wide, h: HEIGHT, heat: hidden ? 0 : heat(number), small: value};
   });
   const places = tidy(visible.map((node) => node.parent), boxes.map((box) => box.w), options.words !== "hang");
   boxes.forEach((box, k) => {
@@ -138,7 +143,7 @@ function tree(picture, {heat, small}, folds, options) {
   });
   const lines = boxes.slice(1).map((box) => {
     const above = boxes[box.up], foot = above.y + HEIGHT, top = foot + CLOSE, half = (foot + top) / 2;
-    const end = box.y + (box.leaf && !box.small ? 6 : 0);
+    const end = box.y + (box.leaf && !box.small && !box.edit ? 6 : 0);
     return {
       d: `M${f(above.x)} ${f(foot)}C${f(above.x)} ${f(half)} ${f(box.x)} ${f(half)} ${f(box.x)} ${f(top)}V${f(end)}`,
       from: above.number, to: box.more ? -1 : box.number,
@@ -148,7 +153,7 @@ function tree(picture, {heat, small}, folds, options) {
   const words = [];
   for (let node = 0; node < count && words.length < 60; node++) if (!folds.kids[node]) words.push(picture.labels[node]);
   return {
-    ...places, boxes, lines, dots: [], role: "tree",
+    ...places, boxes, lines, dots: [], role: "tree", edited: picture.edits !== undefined,
     description: `Tree of ${count.toLocaleString("en")} node${count === 1 ? "" : "s"}: ${words.join(" ")}${words.length === 60 ? " …" : ""}`,
     note: seen < count ? `${seen.toLocaleString("en")} of ${count.toLocaleString("en")} nodes are shown. Click + to show more.` : "",
   };

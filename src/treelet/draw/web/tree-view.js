@@ -8,6 +8,7 @@
 // Pictures are JSON from treelet.draw.web.pictures:
 //   {kind: "tree", labels: [...], parents: [-1, 0, ...], heat?: [...], marks?: [{nodes: [...], tone: 0}], open?: [...]}  in pre-order
 //   (open: leaves of a fragment that are categories, not words)
+//   (edits?: [{node, kind: "delete", "insert" or "rename", text}]: the changed nodes of an edit script; text: the other label)
 //   (scale?: the value with the strongest color, for pictures that are compared with each other. Default: the largest of heat)
 //   {kind: "forest", nodes: [{label, words: [i, j], p}], edges: [{head, tails, p, best}], words: [...], root}
 //   {kind: "arcs", words: [...], tags?: [...], links: [{from, to, label}], directed?, heat?}                 from: -1 for the root
@@ -17,7 +18,7 @@
 //
 // Labels come from untrusted files, so texts are always set as text. Colors are in tree-view.css.
 
-import {SVG, drawn, el, legend} from "./drawing.js";
+import {SVG, drawn, editLegend, el, legend} from "./drawing.js";
 import {html} from "./elements.js";
 import {Folds, scene} from "./scenes.js";
 
@@ -55,13 +56,15 @@ class View {
   }
 
   update(picture) {
-    const same = picture.kind === "tree" && this.picture?.kind === "tree" && sameNumbers(picture.parents, this.picture.parents);
+    const same = picture.kind === "tree" && this.picture?.kind === "tree" && !picture.edits === !this.picture.edits &&
+      sameNumbers(picture.parents, this.picture.parents);
+    const edits = picture.edits?.map((edit) => edit.node) ?? null;
     this.picture = picture;
     if (!same) {
-      this.folds = picture.kind === "tree" ? new Folds(picture.parents, this.options.limit, this.options.levels) : null;
+      this.folds = picture.kind === "tree" ? new Folds(picture.parents, this.options.limit, this.options.levels, edits) : null;
       this.focused = 0;
       this.marked = null;
-    }
+    } else if (edits) this.folds.reveal(edits);
     this.draw(same);
   }
 
@@ -99,6 +102,7 @@ class View {
     Object.assign(this, drawn(this.svg, made, {marks: picture.marks, folds, interactive}));
     this.below.replaceChildren();
     if (made.hottest) this.below.append(legend(made.hottest));
+    if (picture.edits?.length) this.below.append(editLegend(picture.edits));
     if (made.note) {
       const note = html("p", "treelet-note", made.note);
       note.setAttribute("role", "status");
@@ -117,7 +121,7 @@ class View {
     const {marked} = this;
     this.svg.classList.toggle("treelet-marking", marked !== null);
     // A category without marked children is a leaf of the fragment, so it has the dashed box of an open category.
-    const parents = this.picture.kind === "tree" ? this.picture.parents : [];
+    const parents = this.picture.kind === "tree" && !this.picture.edits ? this.picture.parents : [];
     const inner = new Set(parents), expanded = new Set(parents.filter((parent, number) => marked?.has(number)));
     for (const [number, group] of this.groups) {
       group.classList.toggle("treelet-lit", !!marked?.has(number));

@@ -3,7 +3,7 @@
 import {EXAMPLES} from "./examples.js";
 
 const DEFAULTS = {
-  trees: {...EXAMPLES.trees[0].fields, kernel: "sst", lam: "0.4", mu: "0.4", depth: "", normalized: "", highlight: ""},
+  trees: {...EXAMPLES.trees[0].fields, kernel: "sst", lam: "0.4", mu: "0.4", depth: "", normalized: "", show: "fragments", highlight: ""},
   sentence: {words: EXAMPLES.sentences[0], k: "10", prune: "3", a: "", b: "", show: "parses", highlight: ""},
   model: {tree: "", baseline: "", output: "", highlight: ""},
 };

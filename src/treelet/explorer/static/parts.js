@@ -4,7 +4,7 @@ import {html} from "./elements.js";
 import {FragmentList} from "./fragments.js";
 import {treeView} from "./tree-view.js";
 
-export {el} from "./drawing.js";
+export {NAMES, chip, el} from "./drawing.js";
 export {html} from "./elements.js";
 export {bar} from "./fragments.js";
 

@@ -1,8 +1,9 @@
-// Compares two trees: their kernel value, its dependence on the decay, and the shared fragments.
+// Compares two trees: their kernel value, its dependence on the decay and the shared fragments, or the edits that turn one into the
+// other.
 
 import {LatestRequest} from "./ask.js";
 import {EXAMPLES} from "./examples.js";
-import {ErrorLine, TreeEditor, choice, drawn, el, exampleRow, figures, fragmentList, make, slider, stage} from "./parts.js";
+import {ErrorLine, NAMES, TreeEditor, chip, choice, drawn, el, exampleRow, figures, fragmentList, make, slider, stage} from "./parts.js";
 
 const KERNELS = {st: "Subtrees", sst: "Subset trees", pt: "Partial trees"};
 const DESCRIPTIONS = {
@@ -10,13 +11,22 @@ const DESCRIPTIONS = {
   sst: "A fragment contains all children of a node or none of them.",
   pt: "A fragment may leave out children of a node.",
 };
+const SHOW = {fragments: "Shared fragments", edits: "Edits"};
+const ABOUT = {
+  fragments: "The number is the contribution to the value. The color of a node shows the contribution of all " +
+    "fragments rooted there. Point at a fragment to highlight it in both trees.",
+  edits: "The fewest edits that turn A into B. An edit deletes, inserts or renames one node. When a node is deleted, its children move " +
+    "up. The similarity is 1 − distance / number of nodes of the larger tree. Point at an edit to highlight it, or at a node to see " +
+    "the same node in the other tree.",
+};
 const NO_LIMIT = 11; // end of the depth slider
 const [WIDTH, HEIGHT, LEFT, FOOT] = [300, 96, 6, 16];
 
 export class TreesView {
   constructor(link) {
     this.link = link;
-    this.compare = new LatestRequest("compare", (result) => this.update(result), (error) => this.fail(error));
+    this.compare = new LatestRequest("compare", (result) => this.update(result), (error) => this.fail(error, "fragments"));
+    this.edits = new LatestRequest("edits", (result) => this.updateEdits(result), (error) => this.fail(error, "edits"));
     this.curve = new LatestRequest("curve", (result) => this.updateCurve(result), () => this.updateCurve(null));
     this.build();
   }
@@ -25,9 +35,18 @@ export class TreesView {
     return this.link.fields.trees;
   }
 
+  // The comparison that is shown: "fragments" or "edits".
+  get shown() {
+    return this.fields.show === "edits" ? "edits" : "fragments";
+  }
+
   build() {
     const set = (fields) => (this.link.set("trees", fields), this.changed());
     const decimals = (value) => value.toFixed(2);
+    this.show = choice("Comparison", SHOW, (show) => {
+      this.fragments.highlighted = "";
+      set({show, highlight: ""});
+    });
     this.kernel = choice("Kernel", KERNELS, (kernel) => set({kernel}));
     this.lam = slider("λ", "Decay λ per production. Smaller values reduce the weight of large fragments.",
       {min: 0.02, max: 1, step: 0.01, format: decimals}, (value) => set({lam: String(value)}));
@@ -41,12 +60,17 @@ export class TreesView {
     this.caption = make("span", {class: "faint"});
     this.description = make("p", {class: "faint description"});
     this.chart = el("svg", {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: "curve output", role: "img"});
+    this.counts = make("ul", {class: "counts output"});
     this.errorLine = new ErrorLine();
     this.fragments = fragmentList(() => this.views, (highlight) => this.link.set("trees", {highlight}));
     this.views = [null, null];
     this.editors = ["a", "b"].map((name) => new TreeEditor(`Tree ${name.toUpperCase()}`, (text) => set({[name]: text})));
+    this.partners = null; // per tree, the node of the other tree for each node that edits keep or rename
     this.stages = [0, 1].map((side) => stage({on: {
-      "treelet:hover": (event) => this.fragments.touch(side, event.detail.number),
+      "treelet:hover": ({detail: {number}}) => {
+        this.fragments.touch(side, number);
+        this.views[1 - side]?.select(this.partners?.[side].get(number) ?? null);
+      },
     }}));
     const examples = exampleRow(EXAMPLES.trees.map((example) =>
       make("button", {type: "button", class: "plain", on: {click: () => {
@@ -54,28 +78,31 @@ export class TreesView {
         this.link.set("trees", {...example.fields, highlight: ""});
         this.restore();
       }}}, example.name)));
+    this.kernelControls = make("div", {class: "controls"},
+      this.kernel.element,
+      make("div", {class: "sliders"}, this.lam.element, this.mu.element, this.depth.element,
+        make("label", {class: "check", title: "Divide the value by the norms of both trees"}, this.normalized, "Normalized")),
+      this.description);
+    this.listTitle = make("h2");
+    this.listText = make("p", {class: "faint"});
     this.element = make("section", {class: "view"},
       make("h1", {class: "hidden"}, "Compare trees"),
+      this.show.element,
       make("div", {class: "top"},
         make("div", {class: "result output", role: "status"}, make("div", {class: "result-line"}, this.value, this.other), this.caption),
         this.chart,
-        make("div", {class: "controls"},
-          this.kernel.element,
-          make("div", {class: "sliders"}, this.lam.element, this.mu.element, this.depth.element,
-            make("label", {class: "check", title: "Divide the value by the norms of both trees"}, this.normalized, "Normalized")),
-          this.description)),
+        this.counts,
+        this.kernelControls),
       this.errorLine.element,
-      make("div", {class: "pair only-plus"}, ...[0, 1].map((k) => make("div", {class: "card"}, this.stages[k].element, this.editors[k].element))),
+      make("div", {class: "pair"}, ...[0, 1].map((k) => make("div", {class: "card"}, this.stages[k].element, this.editors[k].element))),
       examples.element,
-      make("div", {class: "card list wide-list output"}, make("h2", {}, "Shared fragments"),
-        make("p", {class: "faint"}, "The number is the contribution to the value. The color of a node shows the contribution of all " +
-          "fragments rooted there. Point at a fragment to highlight it in both trees."),
-        this.fragments.element));
+      make("div", {class: "card list wide-list output"}, this.listTitle, this.listText, this.fragments.element));
   }
 
   // Shows the state that is stored in the link.
   restore() {
     const {a, b, kernel, lam, mu, depth, normalized, highlight} = this.fields;
+    this.show.set(this.shown);
     this.editors[0].text = a;
     this.editors[1].text = b;
     this.kernel.set(kernel);
@@ -89,6 +116,17 @@ export class TreesView {
 
   changed() {
     const {a, b, kernel, lam, mu, depth, normalized} = this.fields;
+    const edits = this.shown === "edits";
+    this.listTitle.textContent = SHOW[this.shown];
+    this.listText.textContent = ABOUT[this.shown];
+    this.element.classList.toggle("only-plus", !edits);
+    this.chart.toggleAttribute("hidden", edits);
+    this.counts.hidden = !edits;
+    this.kernelControls.hidden = edits;
+    if (edits) {
+      this.edits.send({a, b});
+      return;
+    }
     this.mu.element.hidden = kernel !== "pt";
     this.depth.element.hidden = kernel !== "sst";
     this.description.textContent = Object.hasOwn(DESCRIPTIONS, kernel) ? DESCRIPTIONS[kernel] : "";
@@ -100,21 +138,52 @@ export class TreesView {
     this.curveKey = key;
   }
 
-  update(result) {
+  // Clears the errors before a result is shown.
+  succeed() {
     this.errorLine.hide();
     this.element.classList.remove("stale");
     this.editors.forEach((editor) => editor.hide());
+  }
+
+  draw(pictures, partners = null) {
+    this.partners = partners;
+    pictures.forEach((picture, k) => {
+      this.views[k]?.select(null);
+      this.views[k] = drawn(this.stages[k], this.views[k], picture);
+    });
+  }
+
+  update(result) {
+    if (this.shown !== "fragments") return;
+    this.succeed();
     const normalized = this.fields.normalized !== "";
     this.value.textContent = figures(normalized ? result.cosine : result.value);
     this.other.textContent = normalized ? `value ${figures(result.value)}` : `cosine ${figures(result.cosine)}`;
     this.caption.textContent = normalized ? "Cosine of A and B" : "Kernel value of A and B";
-    result.trees.forEach((picture, k) => (this.views[k] = drawn(this.stages[k], this.views[k], picture)));
+    this.draw(result.trees);
     const note = result.fragments.length === 0 ? "A and B have no fragment of this kernel in common."
       : result.complete ? "" : "The list is incomplete: there are further fragments with smaller contributions.";
     this.fragments.update(result.fragments, note);
   }
 
-  fail(error) {
+  updateEdits(result) {
+    if (this.shown !== "edits") return;
+    this.succeed();
+    this.value.textContent = figures(result.similarity);
+    this.other.textContent = `distance ${result.distance}`;
+    this.caption.textContent = "Edit similarity of A and B";
+    const {keep, ...changes} = result.counts, count = Object.values(changes).reduce((sum, number) => sum + number, 0);
+    this.counts.replaceChildren(make("li", {}, `${keep.toLocaleString("en")} kept`), ...Object.entries(changes).map(([kind, number]) =>
+      make("li", {}, chip(kind), `${number.toLocaleString("en")} ${NAMES[kind]}`)));
+    this.draw(result.trees, [new Map(result.pairs), new Map(result.pairs.map(([a, b]) => [b, a]))]);
+    const {length} = result.operations;
+    const note = count === 0 ? "A and B are equal."
+      : length < count ? `The first ${length} of ${count.toLocaleString("en")} edits are listed.` : "";
+    this.fragments.update(result.operations, note);
+  }
+
+  fail(error, shown) {
+    if (this.shown !== shown) return;
     const side = {a: 0, b: 1}[error.field];
     this.element.classList.add("stale");
     const empty = this.editors.map((editor) => editor.text.trim() === "");

@@ -121,7 +121,7 @@ class Executor(ABC):
 
     def compute_all(self, job: Job, plan: Plan, sink: Sink) -> None:
         """Compute all tiles of a plan and show the progress."""
-        with progress_bar(self.resources.progress, "kernel values", plan.cells) as advance:
+        with progress_bar(self.resources.progress, "values", plan.cells) as advance:
             self.compute(job, plan.blocks, sink, advance)
 
     def plan_products(self, job: Job) -> Plan:

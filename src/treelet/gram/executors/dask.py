@@ -106,7 +106,7 @@ class DaskExecutor(Executor):
     def search(self, job: Job, search: TileSearch, needs: Needs | None = None) -> None:
         plan = self.plan(job, buffers=1)
         with (
-            progress_bar(self.resources.progress, "kernel values", plan.cells) as advance,
+            progress_bar(self.resources.progress, "values", plan.cells) as advance,
             closing(self._results(job, plan.blocks, search.choose)) as results,
         ):
             for tile, candidates in results:

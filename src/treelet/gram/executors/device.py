@@ -113,7 +113,7 @@ class DeviceExecutor(Executor):
     def _fill_on_device(self, job: Job, out: Array) -> Array:
         """Compute a matrix into an array on the device."""
         plan = self._plan(job, self.budget)
-        with progress_bar(self.resources.progress, "kernel values", plan.cells) as advance:
+        with progress_bar(self.resources.progress, "values", plan.cells) as advance:
             for _ in self._tiles(job, plan.blocks, advance, out):
                 pass
         if plan.symmetric and len(out):
@@ -143,7 +143,7 @@ class DeviceExecutor(Executor):
 
     def search(self, job: Job, search: TileSearch, needs: Needs | None = None) -> None:
         plan = self._plan(job, self.budget, buffers=1)
-        with progress_bar(self.resources.progress, "kernel values", plan.cells) as advance:
+        with progress_bar(self.resources.progress, "values", plan.cells) as advance:
             for tile, values in self._tiles(job, plan.blocks, advance):
                 for candidate in search.choose(tile, values):
                     search.add(candidate)
@@ -162,7 +162,7 @@ class DeviceExecutor(Executor):
                 K = self._resident
                 return self.device.to_host((K.T if transposed else K) @ factors)
             product = self.device.xp.zeros((plan.shape[1] if transposed else plan.shape[0], vectors.shape[1]))
-            with progress_bar(self.resources.progress, "kernel values", plan.cells) as advance:
+            with progress_bar(self.resources.progress, "values", plan.cells) as advance:
                 for tile, values in self._tiles(job, plan.blocks, advance):
                     for rows, summand in tile_products(tile, values, plan.symmetric, factors, transposed):
                         product[rows.slice] += summand

@@ -68,7 +68,7 @@ def _write(
     left = [Block(block.columns, tuple(t for t in block.tiles if not journal.is_done(t))) for block in plan.blocks]
     left = [block for block in left if block.tiles]
     cells = sum(tile.cells for block in left for tile in block.tiles)
-    with progress_bar(resources.progress, "kernel values", cells) as advance:
+    with progress_bar(resources.progress, "values", cells) as advance:
         executor.compute(job, left, FileSink(matrix, journal), advance)
     if not plan.symmetric or matrix.mirrors:
         return
