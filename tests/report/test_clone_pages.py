@@ -190,6 +190,12 @@ def test_a_named_encoding(tmp_path: Path) -> None:
     assert data_of(page)[0]["sources"][0]["lines"] == ["def f():", "    return 'é'"]
 
 
+def test_the_sign_of_one_side_holds_for_both() -> None:
+    medoid, other = SourceExcerpt(1, ["f(0)", "", "g(1)"], 0), SourceExcerpt(1, ["f(-0)", "# why", "g(2)"], 0)
+    pair = compared(medoid, other, [difference("inserted", None, (1, 1))])
+    assert (pair["left"], pair["right"]) == (" ..", "+..")
+
+
 @pytest.mark.parametrize(
     ("name", "content", "line"),
     [

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import zip_longest
 from textwrap import dedent
 from typing import Any, NamedTuple
 
@@ -66,7 +67,7 @@ body { max-width: 84rem; } .aside { color: var(--faint); } [hidden] { display: n
 .changed, .changed .gutter { background: var(--changed); } .inserted, .inserted .gutter { background: var(--inserted); } .deleted, .deleted .gutter { background: var(--deleted); }
 .changed .gutter { box-shadow: inset 3px 0 var(--changed-mark); } .inserted .gutter { box-shadow: inset 3px 0 var(--inserted-mark); } .deleted .gutter { box-shadow: inset 3px 0 var(--deleted-mark); }
 mark { color: inherit; background: none; text-decoration: underline dotted var(--faint) 1px; text-underline-offset: .2em; }
-.changed mark { background: var(--changed-mark); border-radius: 2px; text-decoration: underline solid currentColor 1px; }
+.inserted mark, .deleted mark { text-decoration: underline solid currentColor 1px; } .changed mark { background: var(--changed-mark); border-radius: 2px; text-decoration: underline solid currentColor 1px; }
 .fold { display: block; width: 100%; height: 1.75em; padding: 0 .6rem; font: inherit; color: var(--accent); background: var(--chosen); border: 0; text-align: left; cursor: pointer; } .fold:hover { text-decoration: underline; }
 @media screen and (max-width: 48rem) { .comparison { grid-template-columns: minmax(0, 1fr); } .comparison .side { margin-bottom: .8rem; } .filler { display: none !important; } .gutter { width: 3.6rem; }
   .family { padding: 0 .5rem; } .family summary { grid-template-columns: .8rem auto minmax(0, 1fr); } .family summary .facts { grid-column: 2 / -1; font-size: .9rem; } .member { grid-template-columns: 3.6rem minmax(0, 1fr); gap: .5rem; padding: .2rem; } }
@@ -350,18 +351,16 @@ def compared(medoid: SourceExcerpt, member: SourceExcerpt, differences: Any) -> 
                 if 0 <= place < len(signs[side]) and signs[side][place] == " ":
                     signs[side][place], keys[side][place] = sign, (number, offset)
     blocks = []
-    for kind, a, b, c, d in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
+    for _, a, b, c, d in SequenceMatcher(None, keys[0], keys[1], autojunk=False).get_opcodes():
         blocks.append((a, b, c, d))
-        if kind == "equal":
-            unlike = [
-                (a + k, c + k) for k in range(b - a) if medoid.lines[a + k].strip() != member.lines[c + k].strip()
-            ]
-            places = [(side, pair[side]) for pair in unlike for side in (0, 1)]
-        else:
-            places = [(0, line) for line in range(a, b)] + [(1, line) for line in range(c, d)]
-        for side, line in places:
-            if signs[side][line] == " " and sides[side].lines[line].strip():
-                signs[side][line] = TEXT_ONLY
+        for row in zip_longest(range(a, b), range(c, d)):
+            lines = [(side, line) for side, line in enumerate(row) if line is not None]
+            if any(signs[side][line] != " " for side, line in lines):
+                continue  # the sign of one side holds for both
+            texts = {"" if line is None else sides[side].lines[line].strip() for side, line in enumerate(row)}
+            if len(texts) > 1:
+                for side, line in lines:
+                    signs[side][line] = TEXT_ONLY
     return {"blocks": blocks, "left": "".join(signs[0]), "right": "".join(signs[1])}
 
 

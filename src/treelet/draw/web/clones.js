@@ -43,7 +43,7 @@ function lineElement(source, number, sign, tokens) {
 
 function rowElements(sources, row, signs) {
   const [a, b] = row;
-  const paired = a !== null && b !== null && signs[0][a] !== " " && signs[0][a] === signs[1][b];
+  const both = a === null || b === null ? "" : signs[0][a] + signs[1][b], paired = !["", "  ", "-+"].includes(both);
   const tokens = paired ? differing(sources[0].lines[a], sources[1].lines[b]) : [null, null];
   return [0, 1].map((side) => lineElement(sources[side], row[side], signs[side][row[side]], tokens[side]));
 }
