@@ -142,7 +142,7 @@ def test_files_that_vanished_or_changed(tmp_path: Path) -> None:
     page = clones_page(report(family(places, 20)))
     assert "3 files cannot be read any more, or have changed since the search." in page
     assert page.count('class="problem"') == 3
-    assert "the file does not exist" in page
+    assert "The file does not exist" in page
     assert "it has only 2 lines" in page
     assert "do not contain the name of the function" in page
     (data,) = data_of(page)

@@ -112,7 +112,8 @@ class SourceReader:
         try:
             lines = self._lines(member.file, self.encoding)
         except (TreeletError, OSError) as error:
-            problem = str(error).removeprefix(f"{member.file}: ")
+            fact = str(error).removeprefix(f"{member.file}: ")
+            problem = fact[:1].upper() + fact[1:]
             self.damaged.setdefault(member.file, problem)
             return None, problem
         last = max(member.end_line or member.line, member.line)
