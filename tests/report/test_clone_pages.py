@@ -64,10 +64,11 @@ def data_of(page: str) -> list[Any]:
 
 def test_the_summary_and_the_settings(pair: Any, tmp_path: Path) -> None:
     page = clones_page(report(pair, skipped=2, similarity=0.8, min_lines=10, identifiers=EVIL), command=EVIL)
-    assert "7 functions with 1,234 lines in 2 files, compared in 0.25 seconds" in page
+    assert "7 functions with 1,234 lines of code in 2 files, compared in 0.25 seconds" in page
     assert "Skipped because of errors: 2 files and 1 function." in page
     assert (
-        "<b>6 lines</b> could be saved if each family became one function. 1 family contains 2 of 7 functions." in page
+        "<b>6 lines</b> of code could be saved if each family became one function. 1 family contains 2 of 7 functions."
+        in page
     )
     assert "2 functions in 2 files, similarity 0.81 to 0.90" in page
     assert "<td>min_lines</td><td>10</td>" in page

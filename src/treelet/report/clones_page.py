@@ -178,16 +178,14 @@ def clones_page(report: Any, *, command: str = "", encoding: str = "utf-8", prog
 
 
 def _summary(report: Any, families: Sequence[Any], folder: str) -> Iterator[str]:
-    figures = (
-        f"{plural(report.functions, 'function')} with {plural(report.lines, 'line')} in {plural(report.files, 'file')}"
-    )
+    figures = f"{plural(report.functions, 'function')} with {plural(report.lines, 'line')} of code in {plural(report.files, 'file')}"
     yield f'<p class="source">{figures}, compared in {_value(report.seconds)} seconds</p>'
     members, saved = sum(len(family.members) for family in families), sum(family.saved_lines for family in families)
     if families:
         contain = f"{plural(len(families), 'family')} {'contains' if len(families) == 1 else 'contain'} {members:,}"
         yield paragraphs(
             Html(
-                f"<b>{plural(saved, 'line')}</b> could be saved if each family became one function. "
+                f"<b>{plural(saved, 'line')}</b> of code could be saved if each family became one function. "
                 f"{contain} of {plural(report.functions, 'function')}."
             )
         )
