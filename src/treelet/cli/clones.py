@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json as json_format
+import shlex
 import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -20,7 +22,7 @@ from treelet.cli.options import (
     one_of,
     wrong_value,
 )
-from treelet.cli.overwriting import READ
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import EncodingOption, ExcludeOption
 from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletWarning
 
@@ -94,6 +96,11 @@ def command(
     progress: ProgressOption = True,
     json: JsonOption = False,
     sarif: Annotated[bool, typer.Option("--sarif", help="Print the result in SARIF 2.1.0 on standard output.")] = False,
+    html: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Also write an HTML page with the source of similar functions side by side."),
+        WRITTEN,
+    ] = None,
 ) -> None:
     """Find families of similar functions in source code.
 
@@ -111,6 +118,8 @@ def command(
         raise wrong_value("--fail-over", "a whole number of at least 0", fail_over)
     if json and sarif:
         raise ParameterError("--json and --sarif exclude each other.")
+    if html is not None and Path(html).suffix.lower() not in (".html", ".htm"):  # never replaces a source file
+        raise wrong_value("--html", "a file name that ends in .html", html)
     from treelet.formats.languages import LANGUAGES
     from treelet.tasks.clones import find_clones
 
@@ -141,6 +150,11 @@ def command(
         )
     if baseline is not None:
         report = report.new_since(baseline)
+    if html is not None:
+        from treelet.report import clones_page
+
+        created_by = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["clones"] else ""
+        clones_page.write(report, html, command=created_by, encoding=encoding, progress=progress)
     if json or sarif:
         print(json_format.dumps(report.as_json() if json else report.as_sarif(), indent=1))
     else:
