@@ -16,7 +16,7 @@ from treelet import (
     tasks as tasks,
     testing as testing,
 )
-from treelet.corpora import diff as diff
+from treelet.corpora import diff as diff, families as families
 from treelet.draw import draw as draw
 from treelet.edits import EditDistance as EditDistance, edit_script as edit_script
 from treelet.errors import TreeletError as TreeletError

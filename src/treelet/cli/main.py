@@ -19,6 +19,7 @@ from typer.core import TyperCommand, TyperGroup
 import treelet
 from treelet.cli import (
     INTERRUPTED,
+    clones,
     compare,
     convert,
     diff,
@@ -120,8 +121,9 @@ class Command(ErrorReporting, TyperCommand):
                 parameter.display_type_rich = lambda ctx: None  # type: ignore[attr-defined]
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        """Return the parts of the usage line, with FILE where typer writes {FILE}."""
-        return [piece.strip("{}") for piece in super().collect_usage_pieces(ctx)]
+        """Return the parts of the usage line, with FILE and FILE... where typer writes {FILE} and {FILE...}...."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [piece.replace("{", "").replace("}", "").replace("......", "...") for piece in pieces]
 
 
 def _stop_if_usage_error(error: Exception, ctx: Any, arguments: list[str]) -> None:
@@ -212,6 +214,7 @@ for module in (
     compare,
     diff,
     nearest,
+    clones,
     parse,
     rerank,
     explore,

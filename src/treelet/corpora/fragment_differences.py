@@ -66,16 +66,24 @@ class FragmentDifference(NamedTuple):
 
 
 def differing_fragments(
-    kernel: Kernel, X: Any, labels: Labels, n: int, *, paired: bool = False, progress: bool = False
+    kernel: Kernel,
+    X: Any,
+    labels: Labels,
+    n: int,
+    *,
+    paired: bool = False,
+    only_first: bool = False,
+    progress: bool = False,
 ) -> tuple[list[FragmentDifference], int]:
     """Return the fragments by which the first sample differs from the second, and how many were examined.
 
-    `labels` come from `relabeled`. The search is repeated with each further column, for p-values.
+    `labels` come from `relabeled`. The search is repeated with each further column, for p-values. If `only_first`,
+    only fragments that are more frequent in the first sample are returned.
     """
     sizes = labels.sum(axis=0, dtype=np.int64)
     signs = np.where(labels == 1, 1 / sizes, -1 / (len(labels) - sizes)).T
     model = CompressedModel.of(kernel, X, signs)
-    witness = _Witness(model, X, paired)
+    witness = _Witness(model, X, paired, only_first)
     result, largest = witness.of(0, signs[0], n), []
     with progress_bar(progress, "searches", len(signs) - 1) as advance:
         for output in range(1, len(signs)):
@@ -90,8 +98,8 @@ def differing_fragments(
 class _Witness:
     """A model of witness functions, and its examples."""
 
-    def __init__(self, model: CompressedModel, X: Any, paired: bool) -> None:
-        self.model, self.X, self.paired, self.roots = model, X, paired, Roots(X)
+    def __init__(self, model: CompressedModel, X: Any, paired: bool, only_first: bool) -> None:
+        self.model, self.X, self.paired, self.only_first, self.roots = model, X, paired, only_first, Roots(X)
 
     def of(self, output: int, signs: Vector, n: int) -> tuple[list[FragmentDifference], int]:
         """Return the fragments of one witness function, and how many were examined."""
@@ -114,6 +122,8 @@ class _Witness:
             held = sp.csc_array(values > 0)
             holders = [(held.T @ (sign * signs > 0).astype(np.int64)).tolist() for sign in (1, -1)]
             for at, entry in enumerate(fragments):
+                if self.only_first and z[at] <= 0:
+                    continue
                 counts = int(holders[0][at]), int(holders[1][at])
                 rates = 1000 * counts[0] / sizes[0], 1000 * counts[1] / sizes[1]
                 differences.append(

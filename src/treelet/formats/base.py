@@ -37,6 +37,7 @@ from treelet.formats.paths import File, FoundFiles, find_files
 from treelet.formats.places import Places
 from treelet.formats.tree_limits import TreeLimits
 from treelet.printable import shortened
+from treelet.progress import progress_bar
 from treelet.vocabulary import keyword
 
 PARTS = ("labels", "vectors", "strings", "trees")
@@ -416,22 +417,32 @@ def read_document(
     return document
 
 
-def read_files(found: FoundFiles, read: Callable[[File, SkipLog], Document], on_error: str) -> Document:
+def read_files(
+    found: FoundFiles,
+    read: Callable[[File, SkipLog], Document],
+    on_error: str,
+    log: SkipLog | None = None,
+    progress: bool = False,
+) -> Document:
     """Read files one after the other into one document, and warn once about skipped files and items.
 
-    If there are several files and `on_error` is ``"skip"``, a file that cannot be read is skipped.
+    If there are several files and `on_error` is ``"skip"``, a file that cannot be read is skipped. Skipped files and
+    items are also recorded in `log`.
     """
-    log, documents = SkipLog(), list[Document]()
+    log, documents = SkipLog() if log is None else log, list[Document]()
     log.files += found.skipped
     errors = list[TreeletError]()
-    for file in found.files:
-        try:
-            documents.append(read(file, log))
-        except (FormatError, FileError) as error:
-            if on_error != "skip" or not found.several:
-                raise
-            errors.append(error)
-            log.files.append(str(error))
+    with progress_bar(progress, "files", len(found.files)) as advance:
+        for file in found.files:
+            try:
+                documents.append(read(file, log))
+            except (FormatError, FileError) as error:
+                if on_error != "skip" or not found.several:
+                    raise
+                errors.append(error)
+                log.files.append(str(error))
+            advance(1)
+    log.files_read = len(documents)
     if not documents:
         if len(errors) == 1:
             raise errors[0]

@@ -74,32 +74,40 @@ def read_code_file(
 def read_code_document(
     files: list[File],
     *,
-    each: str,
-    language: str | None,
-    constants: str,
-    identifiers: str,
-    docstrings: bool,
-    nodes: str,
-    exclude: str | Collection[str],
-    on_error: str,
-    encoding: str,
-    max_bytes: int | None,
+    each: str = "function",
+    language: str | Collection[str] | None = None,
+    constants: str = "values",
+    identifiers: str = "keep",
+    docstrings: bool = False,
+    nodes: str = "named",
+    exclude: str | Collection[str] = (),
+    on_error: str = "skip",
+    encoding: str = "utf-8",
+    max_bytes: int | None = MAX_BYTES,
+    log: SkipLog | None = None,
+    progress: bool = False,
     **limits: int | None,
 ) -> Document:
-    """Read source files of any languages into one document. The parameters are those of `treelet.read_code`."""
+    """Read source files of any languages into one document. The parameters are those of `treelet.read_code`.
+
+    Skipped files and units are also recorded in `log`.
+    """
     check_one_of("on_error", on_error, ON_ERROR)
     check_integer("max_bytes", max_bytes, optional=True)
-    named = None if language is None else find_language(language, "")
-    found = find_files(files, BY_SUFFIX if named is None else named.suffixes, exclude, max_bytes, encoding)
+    names = list(language) if isinstance(language, list | tuple | set) else [] if language is None else [language]
+    named = [find_language(str(name), "") for name in names]
+    only = named[0].name if len(named) == 1 else None
+    suffixes = {suffix for one in named for suffix in one.suffixes} or BY_SUFFIX
+    found = find_files(files, suffixes, exclude, max_bytes, encoding)
     if each not in UNITS:
-        found = _with_node_type(found, each, language)
+        found = _with_node_type(found, each, only)
     size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
     options: dict[str, Any] = {"constants": constants, "identifiers": identifiers}
 
     def read(file: File, log: SkipLog) -> Document:
         with open_source(file, encoding, on_error) as source:
             source.log = log
-            rules = find_language(language, source.name)
+            rules = find_language(only, source.name)
             if rules.name == "python":
                 units = "module" if each == "file" else each
                 document = read_python(source, each=units, docstrings=docstrings, **options)
@@ -107,7 +115,7 @@ def read_code_document(
                 document = read_code_file(source, each=each, language=rules.name, nodes=nodes, **options)
             return within_limits(size_limits, document, source)
 
-    return read_files(found, read, on_error)
+    return read_files(found, read, on_error, log, progress)
 
 
 def _with_node_type(found: FoundFiles, each: str, language: str | None) -> FoundFiles:

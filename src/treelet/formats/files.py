@@ -97,6 +97,7 @@ class SkipLog:
 
     def __init__(self) -> None:
         self.left_out = 0
+        self.files_read = 0
         self.files: list[str] = []
         """Files that were skipped as a whole: name and reason."""
         self._wrong: list[FormatError] = []  # the first few

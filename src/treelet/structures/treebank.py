@@ -212,7 +212,7 @@ def _listed_files(files: Sequence[File | Sequence[File]]) -> list[File]:
 def read_code(
     *files: File | Sequence[File],
     each: str = "function",
-    language: str | None = None,
+    language: str | Sequence[str] | None = None,
     constants: str = "values",
     identifiers: str = "keep",
     docstrings: bool = False,
@@ -223,6 +223,7 @@ def read_code(
     max_bytes: int | None = MAX_BYTES,
     max_nodes: int | None = None,
     max_depth: int | None = None,
+    progress: bool = False,
 ) -> Treebank:
     r"""Read the functions or classes of source files, or whole files, as trees.
 
@@ -238,9 +239,9 @@ def read_code(
         each : {"function", "class", "file"} or str, default "function"
             Unit that becomes a tree. Nested functions and classes are included. A node type of a language, such as
             ``"for_statement"`` or, in Python, ``"For"``, selects all its nodes.
-        language : str, optional
-            A name from `treelet.formats.languages.LANGUAGES`, such as ``"java"``. Default: from the suffix of each
-            file. In folders, only files of this language are read.
+        language : str or list of str, optional
+            A name from `treelet.formats.languages.LANGUAGES`, such as ``"java"``, or several. Default: from the
+            suffix of each file. In folders, only files of these languages are read.
         constants : {"values", "types"}, default "values"
             Whether literals keep their values, or only their types.
         identifiers : {"keep", "anonymous"}, default "keep"
@@ -263,6 +264,8 @@ def read_code(
             Size above which files in folders are skipped, because they are usually generated.
         max_nodes, max_depth : int, optional
             Limits per tree; see `read_trees`.
+        progress : bool, default False
+            Show a progress bar on standard error.
 
     Returns
     -------
@@ -294,6 +297,7 @@ def read_code(
         max_bytes=max_bytes,
         max_nodes=max_nodes,
         max_depth=max_depth,
+        progress=progress,
     )
     return bank_of(document)
 

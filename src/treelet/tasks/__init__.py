@@ -1,4 +1,4 @@
-"""Complete tasks, from data to a measured result: parse reranking and ranking of dependency parses."""
+"""Complete tasks, from data to a measured result: parse reranking, ranking of dependency parses, and clones in source code."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -6,15 +6,21 @@ from typing import TYPE_CHECKING, Any
 from treelet.checks import suggestion
 
 if TYPE_CHECKING:
+    from treelet.tasks.clones import CloneFamily, CloneMember, CloneReport, LineDifference, find_clones
     from treelet.tasks.dependency_ranking import KernelChoice, ParseLists, ParseRanker
     from treelet.tasks.reranking import CandidateParses, Reranker
 
 __all__ = [
     "CandidateParses",
+    "CloneFamily",
+    "CloneMember",
+    "CloneReport",
     "KernelChoice",
+    "LineDifference",
     "ParseLists",
     "ParseRanker",
     "Reranker",
+    "find_clones",
 ]
 
 
@@ -22,5 +28,9 @@ def __getattr__(name: str) -> Any:
     """Import the learning tasks on first use, because the other functions do not need scikit-learn."""
     if name not in __all__:
         raise AttributeError(f"module 'treelet.tasks' has no attribute {name!r}.{suggestion(name, __all__)}")
-    home = "reranking" if name in ("CandidateParses", "Reranker") else "dependency_ranking"
+    homes = {
+        "reranking": ("CandidateParses", "Reranker"),
+        "dependency_ranking": ("KernelChoice", "ParseLists", "ParseRanker"),
+    }
+    home = next((home for home, names in homes.items() if name in names), "clones")
     return getattr(import_module(f"treelet.tasks.{home}"), name)

@@ -1,0 +1,212 @@
+"""``treelet clones``: find families of similar functions in source code."""
+
+from __future__ import annotations
+
+import json as json_format
+import sys
+import warnings
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treelet.cli.options import (
+    MEMORY,
+    JobsOption,
+    JsonOption,
+    ProgressOption,
+    among,
+    items,
+    memory_size,
+    one_of,
+    wrong_value,
+)
+from treelet.cli.overwriting import READ
+from treelet.cli.reading import EncodingOption, ExcludeOption
+from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletWarning
+
+if TYPE_CHECKING:
+    from treelet.tasks.clone_report import CloneFamily, CloneReport, Lines
+
+TOO_MANY = 1  # exit code if there are more families than --fail-over allows
+MEMBERS = 10  # members to show of a family
+RANGES = 6  # ranges of lines to show of a member
+
+
+def command(
+    paths: Annotated[
+        list[str],
+        typer.Argument(metavar="PATH...", help="Files or folders of source code."),
+        READ,
+    ],
+    *,
+    similarity: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER", help="Smallest similarity of a function and the medoid of its family, in (0, 1]."
+        ),
+    ] = 0.8,
+    min_lines: Annotated[
+        int,
+        typer.Option(metavar="N", help="Compare functions with at least N lines of code, or with --min-nodes nodes."),
+    ] = 10,
+    min_nodes: Annotated[
+        int, typer.Option(metavar="N", help="Compare shorter functions too if they have at least N nodes.")
+    ] = 60,
+    languages: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="Languages to read, separated by commas, e.g. python,java.  [default: all]"),
+    ] = None,
+    identifiers: Annotated[
+        str,
+        typer.Option(
+            metavar="anonymous|keep",
+            autocompletion=among("anonymous", "keep"),
+            help="Ignore the names of parameters and local variables (anonymous), or compare them (keep).",
+        ),
+    ] = "anonymous",
+    against: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATH",
+            help="Compare the functions of PATH... with those of this file or folder only. Can be repeated.",
+        ),
+        READ,
+    ] = None,
+    exclude: ExcludeOption = None,
+    encoding: EncodingOption = "utf-8",
+    baseline: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Report only families that are new since this file was written by --json."),
+        READ,
+    ] = None,
+    fail_over: Annotated[
+        int | None,
+        typer.Option(metavar="N", help=f"Exit with code {TOO_MANY} if there are more than N families."),
+    ] = None,
+    top: Annotated[
+        int, typer.Option(metavar="N", help="Number of families to show; --json and --sarif show all.")
+    ] = 20,
+    n_jobs: JobsOption = 1,
+    memory: Annotated[
+        str | None,
+        typer.Option(metavar="SIZE", callback=memory_size, help=f"{MEMORY}  [default: 1GiB]"),
+    ] = None,
+    progress: ProgressOption = True,
+    json: JsonOption = False,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print the result in SARIF 2.1.0 on standard output.")] = False,
+) -> None:
+    """Find families of similar functions in source code.
+
+    All functions of a family are similar to one of them, the medoid. The similarity is 1 for equal functions. It decreases with the number of nodes of the syntax tree that are inserted, deleted or renamed, relative to the size of the larger function. Layout, comments and, by default, the names of variables do not matter. Functions in different languages are not compared.
+
+    Families are sorted by the lines of code that could be saved if one common function replaced all members.
+
+    Exit codes: 0 on success, 1 if there are more families than --fail-over allows, 2 on errors.
+
+    Example: treelet clones src --exclude tests --jobs 2
+    """
+    if top < 0:
+        raise wrong_value("--top", "a whole number of at least 0", top)
+    if fail_over is not None and fail_over < 0:
+        raise wrong_value("--fail-over", "a whole number of at least 0", fail_over)
+    if json and sarif:
+        raise ParameterError("--json and --sarif exclude each other.")
+    from treelet.formats.languages import LANGUAGES
+    from treelet.tasks.clones import find_clones
+
+    named = (
+        None
+        if languages is None
+        else [one_of("--languages", name, (*LANGUAGES,)) for name in items("--languages", languages)]
+    )
+    report = find_clones(
+        paths,
+        similarity=similarity,
+        min_lines=min_lines,
+        min_nodes=min_nodes,
+        languages=named,
+        identifiers=one_of("--identifiers", identifiers, ("anonymous", "keep")),
+        against=against or None,
+        exclude=exclude or (),
+        encoding=encoding,
+        n_jobs=n_jobs,
+        memory=memory,
+        progress=progress,
+    )
+    if not report.functions:
+        warnings.warn(
+            f"No function has at least {min_lines} lines of code (--min-lines) or {min_nodes} nodes (--min-nodes).",
+            TreeletWarning,
+            stacklevel=2,
+        )
+    if baseline is not None:
+        report = report.new_since(baseline)
+    if json or sarif:
+        print(json_format.dumps(report.as_json() if json else report.as_sarif(), indent=1))
+    else:
+        _print(report, top, new=baseline is not None)
+    if fail_over is not None and len(report.families) > fail_over:
+        from treelet.checks import plural
+
+        families = plural(len(report.families), "new family" if baseline is not None else "family")
+        print(f"treelet: {families}, more than --fail-over {fail_over} allows", file=sys.stderr)
+        raise typer.Exit(TOO_MANY)
+
+
+def _print(report: CloneReport, top: int, new: bool) -> None:
+    from treelet.checks import plural
+
+    for number, family in enumerate(report.families[:top], 1):
+        print("\n".join(_text(number, family)), end="\n\n")
+    if len(report.families) > top:
+        print(f"{plural(len(report.families) - top, 'more family')}; increase --top to show them.\n")
+    kind = "new families" if new else "families"
+    found = f"{len(report.families):,} {kind}" if len(report.families) != 1 else f"1 {'new ' if new else ''}family"
+    saved = f", {plural(report.saved_lines, 'line')} of code could be saved" if report.families else ""
+    where = f"{plural(report.functions, 'function')} with {plural(report.lines, 'line')} of code"
+    print(f"{found} of similar functions{saved}.")
+    print(f"{where} in {plural(report.files, 'file')} were compared in {report.seconds:.1f} s.")
+
+
+def _text(number: int, family: CloneFamily) -> list[str]:
+    low, high = family.similarity
+    saved = f"{family.saved_lines:,} {'line' if family.saved_lines == 1 else 'lines'} could be saved"
+    lines = [f"{number}. {len(family.members):,} functions, similarity {low:.2f} to {high:.2f}, {saved}"]
+    lines.append(f"   medoid  {family.members[family.medoid]}")
+    others = [at for at in range(len(family.members)) if at != family.medoid]
+    for at in others[: MEMBERS - 1]:
+        lines.append(f"     {family.members[at].similarity:.2f}  {family.members[at]}")
+        if differences := _differences(family, at):
+            lines.append(f"           {differences}")
+    if len(others) >= MEMBERS:
+        lines.append(f"           and {len(others) - MEMBERS + 1:,} more; --json lists all")
+    return lines
+
+
+def _differences(family: CloneFamily, member: int) -> str:
+    """Return the lines in which a member differs from the medoid, as a short text."""
+    try:
+        differences = family.differences(member)
+    except NotEnoughMemoryError:
+        return "too large to show the differences"
+    texts = [
+        f"{_ranges([one.member_lines for one in differences if one.kind == kind])} {kind}"
+        for kind in ("changed", "inserted")
+        if any(one.kind == kind for one in differences)
+    ]
+    if deleted := [one.medoid_lines for one in differences if one.kind == "deleted"]:
+        texts.append(f"{_ranges(deleted)} of the medoid deleted")
+    return "; ".join(texts)
+
+
+def _ranges(ranges: list[Lines | None]) -> str:
+    """Write ranges of lines.
+
+    >>> _ranges([(3, 3), (5, 7)]), _ranges([(4, 4)])
+    ('lines 3, 5-7', 'line 4')
+    """
+    known = [one for one in ranges if one is not None]
+    texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in known[:RANGES]]
+    more = ", ..." if len(known) > RANGES else ""
+    several = len(known) > 1 or known[0][0] != known[0][1]
+    return f"{'lines' if several else 'line'} {', '.join(texts)}{more}"
