@@ -157,6 +157,8 @@ bench: setup
 	$(BIN)/python -m benchmarks.diff
 	@$(BIN)/python -m pip install -q --group peers
 	$(BIN)/python -m benchmarks.teds
+	$(BIN)/python -m benchmarks.edits
+	$(BIN)/python -m benchmarks.edit_calibration
 
 # Test the explorer and models under load, ten minutes each. This is not part of bench, which needs idle cores.
 load: setup

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import re
+import sysconfig
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
+
+import numpy as np
 
 import treelet as tl
 from treelet.datasets import corpus
+from treelet.edits.distance import tree_sizes
 from treelet.formats.files import open_source
 from treelet.structures import SequenceBank, Tagged, TaggedBank
 
@@ -51,3 +56,25 @@ def sequences(name: str = "all") -> SequenceBank:
     """The words of a corpus's trees, and beside them the tags: two types of sequences an example."""
     pairs = (PRETERMINAL.findall(tree) for tree in bracketed(name))
     return SequenceBank([{"w": [word for _, word in one], "t": [tag for tag, _ in one]} for one in pairs if one])
+
+
+OMITTED = {"site-packages", "test", "tests", "idle_test", "__pycache__"}
+"""Folders of the standard library that `functions` leaves out."""
+LEAST = 65
+"""Nodes of the smallest function of `functions`."""
+
+
+@cache
+def functions() -> tl.Treebank:
+    """The distinct functions of Python's standard library with at least `LEAST` nodes, in the order of the files.
+
+    Test suites and installed packages are left out. Identifiers are anonymous, constants are types, docstrings are removed.
+    """
+    folder = Path(sysconfig.get_path("stdlib"))
+    options = {"each": "function", "identifiers": "anonymous", "constants": "types", "docstrings": False}
+    trees: dict[str, None] = {}
+    for path in sorted(folder.rglob("*.py")):
+        if not OMITTED & {*path.relative_to(folder).parts}:
+            trees |= dict.fromkeys(tl.read_trees(path, format="python", **options).strings())
+    bank = tl.Treebank(list(trees))
+    return bank[np.flatnonzero(tree_sizes(bank)[0] >= LEAST)].compact()

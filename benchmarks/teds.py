@@ -43,8 +43,10 @@ def seconds(work: Callable[[], Any], repeats: int) -> float:
 
 def sets_of_tables() -> dict[str, list[tuple[str, str]]]:
     rng = random.Random(0)
-    found = [(tables.edited(rng, html), html) for html in tables.from_documentation(100, 12, 100)]
-    sets = {"documentation": found} if found else {}
+    sets = {}
+    for least, most in ((4, 11), (12, 100)):
+        if found := [(tables.edited(rng, html), html) for html in tables.from_documentation(100, least, most)]:
+            sets[f"documentation, {least} to {most} cells"] = found
     for rows, columns, number in ((10, 5, 40), (20, 10, 5), (40, 10, 2), (100, 20, 2)):
         sets[f"generated, {rows} × {columns}"] = [generated(rng, rows, columns) for _ in range(number)]
     return sets

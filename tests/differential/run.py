@@ -29,6 +29,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT)]
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import differ  # noqa: E402
+import differ_edits  # noqa: E402
 import differ_fragments  # noqa: E402
 import differ_independence  # noqa: E402
 import differ_kernels  # noqa: E402
@@ -39,9 +40,9 @@ from differ import CHECKS, Check, Row, Total  # noqa: E402
 from experiments import report, sources  # noqa: E402
 from treelet.checks import plural  # noqa: E402
 
-MODULES = (differ_kernels, differ_parsers, differ_learners, differ_fragments, differ_independence)
+MODULES = (differ_kernels, differ_edits, differ_parsers, differ_learners, differ_fragments, differ_independence)
 CASES = 100_000
-GROUPS = ("kernels", "sums, products and wraps", "parsers", "learners", "fragments", "independence")
+GROUPS = ("kernels", "sums, products and wraps", "edits", "parsers", "learners", "fragments", "independence")
 
 
 def chosen(only: list[str]) -> list[Check]:

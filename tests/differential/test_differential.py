@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import differ
+import differ_edits
 import differ_fragments
 import differ_independence
 import differ_kernels
@@ -19,7 +20,7 @@ import treelet as tl
 from definitions.rounding import size
 from treelet.testing import definition
 
-MODULES = (differ_fragments, differ_independence, differ_kernels, differ_learners, differ_parsers)
+MODULES = (differ_edits, differ_fragments, differ_independence, differ_kernels, differ_learners, differ_parsers)
 ELSEWHERE = ("Dask workers", "hash seeds", "files", "tiles", "learners and parsers by threads")
 """What starts processes, or many threads: other tests do that once for all kernels."""
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions.edit_scripts import check_mapping, replayed
 from treelet.testing import definition
 from treelet.testing.strategies import trees
 
@@ -60,20 +61,25 @@ def test_searches_find_what_the_matrix_contains(X, Q, d, threshold, k):
         np.testing.assert_allclose(values, np.take_along_axis(matrix, indices, axis=1), atol=1e-9)
 
 
-def replayed(script):
-    """Apply the operations to the first tree: returns nodes as (label, number of children) in pre-order."""
-    return [
-        operation.target_label
-        for operation in sorted((o for o in script if o.target is not None), key=lambda o: o.target)
-    ]
-
-
 @settings(max_examples=300)
 @given(trees(labels=LABELS, words=LABELS), trees(labels=LABELS, words=LABELS), distances())
 def test_scripts_cost_the_distance(a, b, d):
     script = tl.edit_script(a, b, d)
     assert script.cost == pytest.approx(definition(d)(a, b), abs=1e-9)
-    assert replayed(script) == [node.label for node in b.nodes()]
+    check_mapping(script)
+    assert replayed(script) == b
+
+
+@given(trees(labels=LABELS, words=LABELS), trees(labels=LABELS, words=LABELS))
+def test_similarity_with_unit_costs_is_above_minus_one(a, b):
+    value = tl.EditDistance().similarity()([a], [b])[0, 0]
+    assert -1 < value <= 1
+    assert (value == 1) == (a == b)
+
+
+def test_similarity_of_a_chain_and_a_star_is_negative():
+    chain, star = "(A " * 10 + "b" + ")" * 10, "(A c c c c c c c c c c)"
+    assert tl.EditDistance().similarity()([chain], [star])[0, 0] == 1 - 19 / 11
 
 
 def test_operations_know_the_lines_of_source(tmp_path):

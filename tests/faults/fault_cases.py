@@ -138,6 +138,7 @@ def _commands(m: Material) -> Iterator[Writer]:
     for kind in ("svg", "png", "tex"):
         yield of("parse", "picture", f"tree.{kind}", *one, "--picture", OUT)
     for kind in ("svg", "png", "pdf", "tex"):
+        yield of("compare", "picture", f"edits.{kind}", *map(str, bank()[:2]), "--edits", "--picture", OUT)
         yield of("draw", "output", f"drawn.{kind}", str(bank()[0]), "-o", OUT)
     yield of("parse", "save_grammar", "g.json", "--treebank", m.trees, "--save-grammar", OUT, quiet)
     yield of("parse", "save_grammar", "g.txt", "--treebank", m.trees, "--save-grammar", OUT, quiet)

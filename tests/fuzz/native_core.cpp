@@ -13,6 +13,7 @@
 #include "sketch.hpp"
 #include "subset_tree.hpp"
 #include "subtree.hpp"
+#include "syntax.hpp"
 #include <cstring>
 
 using namespace treelet;
@@ -159,6 +160,41 @@ void compare_edits(const Store &store, const std::vector<Id> &roots) {
     }
 }
 
+// A tree that is read as a unit of source code, node by node, is the same tree. If its leaves are names that it binds, they
+// are replaced by numbers, and the shape stays.
+void read_as_source(const Store &store, const std::vector<Id> &roots) {
+    TreeSizer sizer(store);
+    for (const bool anonymous : {false, true}) {
+        SyntaxReader reader(anonymous);
+        for (const Id root : roots) {
+            const auto state = store.arity(root) > 2 ? SyntaxReader::State::damaged : SyntaxReader::State::whole;
+            std::vector<std::pair<Id, std::size_t>> stack{{root, SyntaxReader::root}};
+            const std::size_t unit = reader.begin_unit(0, 1, 2, "unit", state);
+            while (!stack.empty()) {
+                const auto [node, parent] = stack.back();
+                stack.pop_back();
+                const Id label = reader.label(store.label_text(store.label(node)));
+                if (store.arity(node) == 0) {
+                    reader.add_name(label, parent, 1), reader.use(label, true);
+                    continue;
+                }
+                const std::size_t here = reader.add(label, parent, 1);
+                for (std::size_t k = store.arity(node); k-- > 0;) stack.push_back({store.children(node)[k], here});
+            }
+            reader.end_unit(unit);
+            const std::size_t before = reader.roots.size();
+            expect(reader.end_file().size() == (state == SyntaxReader::State::whole ? 0 : 1), "a damage that is not reported");
+            if (reader.roots.size() == before) continue;
+            const TreeSize size = sizer(root), found = TreeSizer(*reader.store)(reader.roots.back());
+            expect(size.nodes == found.nodes && size.left == found.left && size.right == found.right, "a tree of another shape");
+            if (!anonymous) {
+                Store both(store);
+                expect(both.absorb(*reader.store, &reader.roots.back(), 1)[0] == root, "another tree");
+            }
+        }
+    }
+}
+
 void use(const Store &store, std::vector<Id> roots, int what) {
     roots.resize(std::min<std::size_t>(roots.size(), 6));
     const NodeWeights trees = count_nodes(store, roots.data(), roots.size());
@@ -174,6 +210,8 @@ void use(const Store &store, std::vector<Id> roots, int what) {
         return count_fragments(store, roots, trees);
     case 3:
         return compare_edits(store, roots);
+    case 4:
+        return read_as_source(store, roots);
     default:
         return sketch_trees(store, roots, trees);
     }

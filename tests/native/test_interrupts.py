@@ -187,6 +187,7 @@ LINEAR = {
     "TreeSketch.__init__ pair_weight single_weight width": "known parts",
     "Sampler.__init__ of": "rules",
     "Similar.__init__ of": "entries",
+    "read_ast read_nodes": "nodes of the syntax tree, and polled",
     "EditCosts.__init__ of integral": "costs",
     "EditColumns.__init__ counts": "distinct subtrees",
     "tree_sizes": "distinct subtrees",

@@ -10,7 +10,7 @@ import re
 from importlib.resources import files
 
 STYLE = "tree-view.css"
-FILES = ("layouts.js", "scenes.js", "drawing.js", "tree-view.js", "fragments.js", "explained.js", STYLE)
+FILES = ("layouts.js", "scenes.js", "elements.js", "drawing.js", "tree-view.js", "fragments.js", "explained.js", STYLE)
 """Files that a served page needs."""
 
 _IMPORT = re.compile(r'^import\b[^;]*?from "\./([\w-]+\.js)";\n', re.MULTILINE)

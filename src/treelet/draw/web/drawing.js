@@ -1,5 +1,6 @@
 // Draws a scene as SVG. All texts are set as text, never parsed as markup.
 
+import {html} from "./elements.js";
 import {FONT, HEIGHT, SMALL, TAG, shown, widthOf} from "./layouts.js";
 import {signed} from "./scenes.js";
 
@@ -10,13 +11,6 @@ const TONES = 7, DESCRIBED = 500; // characters of a node's description
 export function el(name, attributes = {}, text = null) {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  if (text !== null) made.textContent = text;
-  return made;
-}
-
-export function html(name, className, text = null) {
-  const made = document.createElement(name);
-  made.className = className;
   if (text !== null) made.textContent = text;
   return made;
 }

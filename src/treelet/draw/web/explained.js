@@ -5,7 +5,7 @@
 //
 // Fragments have the form that fragments.js takes. Returns the tree views and a function that removes everything.
 
-import {html} from "./drawing.js";
+import {html} from "./elements.js";
 import {FragmentList} from "./fragments.js";
 import {treeView} from "./tree-view.js";
 

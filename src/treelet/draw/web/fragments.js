@@ -9,7 +9,8 @@
 // `parts` is the text in parts, of which every second one is a word, set in italics.
 // `onChoose` gets the name of the fragment that stays highlighted, or "".
 
-import {chip, html} from "./drawing.js";
+import {chip} from "./drawing.js";
+import {html} from "./elements.js";
 import {signed} from "./scenes.js";
 
 export class FragmentList {

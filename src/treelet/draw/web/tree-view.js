@@ -18,7 +18,8 @@
 //
 // Labels come from untrusted files, so texts are always set as text. Colors are in tree-view.css.
 
-import {SVG, drawn, editLegend, el, html, legend} from "./drawing.js";
+import {SVG, drawn, editLegend, el, legend} from "./drawing.js";
+import {html} from "./elements.js";
 import {Folds, scene} from "./scenes.js";
 
 const DEFAULTS = {words: "bottom", limit: 300, levels: 24, interactive: true};

@@ -1,10 +1,11 @@
 // Elements that all views use. Texts are always set as text, never as markup.
 
-import {html} from "./drawing.js";
+import {html} from "./elements.js";
 import {FragmentList} from "./fragments.js";
 import {treeView} from "./tree-view.js";
 
-export {NAMES, chip, el, html} from "./drawing.js";
+export {NAMES, chip, el} from "./drawing.js";
+export {html} from "./elements.js";
 export {bar} from "./fragments.js";
 
 export const BRACKETS_HINT = "Enter a tree in brackets, for example (NP (D the) (N apple))";
