@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_format
+import shlex
 import sys
 import warnings
 from typing import TYPE_CHECKING, Annotated
@@ -20,7 +21,7 @@ from treelet.cli.options import (
     one_of,
     wrong_value,
 )
-from treelet.cli.overwriting import READ
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import EncodingOption, ExcludeOption
 from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletWarning
 
@@ -93,6 +94,11 @@ def command(
     ] = None,
     progress: ProgressOption = True,
     json: JsonOption = False,
+    html: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Also write an HTML page with the sources side by side."),
+        WRITTEN,
+    ] = None,
     sarif: Annotated[bool, typer.Option("--sarif", help="Print the result in SARIF 2.1.0 on standard output.")] = False,
 ) -> None:
     """Find families of similar functions in source code.
@@ -141,6 +147,11 @@ def command(
         )
     if baseline is not None:
         report = report.new_since(baseline)
+    if html is not None:
+        from treelet.report import clones_page
+
+        shown = shlex.join(["treelet", *sys.argv[1:]])
+        clones_page.write(report, html, command=shown, encoding=encoding, progress=progress)
     if json or sarif:
         print(json_format.dumps(report.as_json() if json else report.as_sarif(), indent=1))
     else:
