@@ -100,7 +100,7 @@ def test_fail_over_and_baseline(code: Path) -> None:
 def test_against_and_languages(code: Path) -> None:
     assert "1 family" in succeed("clones", "src/a.py", "--against", "src").stdout
     assert "1 family" in succeed("clones", "src", "--languages", "python,java", "--exclude", "tests").stdout
-    assert "Did you mean 'python'?" in fail("clones", "src", "--languages", "pyton")
+    assert "Did you mean 'python'?" in fail("clones", "src", "--languages", "pythom")
     assert messages.option_must_be("--languages", "values separated by commas") in fail(
         "clones", "src", "--languages", ","
     )

@@ -410,7 +410,7 @@ def test_bad_parameters(tmp_path: Path) -> None:
         find_clones(tmp_path, min_nodes=0)
     with pytest.raises(ParameterError, match=wrong_parameter("identifiers")):
         find_clones(tmp_path, identifiers="blind")
-    for languages in ("pyton", ["python", "pyton"], 5):
+    for languages in ("pythom", ["python", "pythom"], 5):
         with pytest.raises(ParameterError, match=wrong_parameter("language")):
             find_clones(tmp_path, languages=languages)  # type: ignore[arg-type]
     (tmp_path / "empty").mkdir()
