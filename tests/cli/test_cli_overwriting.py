@@ -21,6 +21,7 @@ from treelet.gram.executors import ThreadExecutor
 
 COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
 NO_FILES = {
+    "anonymous|keep",
     "COLUMN",
     "NAME=VALUE",
     "PATTERN",

@@ -52,6 +52,8 @@ MODEL_WITHOUT_PROBABILITIES = "The model was trained without probabilities. Trai
 SMALLER_LAM_OPTION = "a smaller --lam"
 USE_A_FILE = "or write the result to a file with --output K.npy"
 SMALLER_LAM_OR_NORMALIZE = f"{SMALLER_LAM_OPTION}, or --normalize, which"
+JSON_OR_SARIF = "--json and --sarif exclude each other."
+NO_FUNCTION_IS_LONG_ENOUGH = "No function has at least 100 lines of code (--min-lines) or 1000 nodes (--min-nodes)."
 ONE_STANDARD_INPUT = "BANK and --query are both standard input (-)."
 
 

@@ -74,3 +74,12 @@ def cannot_split(sentences: int) -> str:
 
 def no_usable_tree(trees: int) -> str:
     return f"None of the {trees} trees can be used"
+
+
+# --- clones -------------------------------------------------------------------------------------------------------
+
+NOT_A_CLONE_REPORT = "the file is not a report of this version of treelet clones. Write a baseline with"
+DAMAGED_CLONE_REPORT = "the report is damaged. Write a baseline with"
+BASELINE_WITH_OTHER_IDENTIFIERS = (
+    "the baseline was written with identifiers='keep', so its functions cannot be compared"
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import os
+import re
 import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 WIDTH = 100  # maximum number of characters to show of a sentence
 DEFAULT_K = 5
 LISTED = 200  # shared fragments to compute; the largest of them are shown
+FILE_AND_LINE = re.compile(r"([^(].*):(\d{1,9})")
 
 
 @with_option_groups
@@ -49,7 +51,7 @@ def command(
             "--query",
             "-q",
             metavar="QUERY",
-            help="Tree in brackets, or a file or folder of trees.  [default: every tree of BANK]",
+            help="Tree in brackets, a file or folder of trees, or FILE:LINE for the function at a line of source code.  [default: every tree of BANK]",
         ),
         READ,
     ] = None,
@@ -94,7 +96,11 @@ def command(
 
     Example: treelet nearest bank.mrg --query "(NP (D the) (N apple))" --k 3
 
+    With --query FILE:LINE, the functions of the source code in BANK are searched, in the language of FILE. The query itself is left out.
+
     Example: treelet nearest bank.mrg --measure edit --threshold 0.8
+
+    Example: treelet nearest src --query src/parser.py:120 --measure edit
     """
     edits = edit_measure(measure, "top")
     if top < 0:
@@ -109,16 +115,20 @@ def command(
     from treelet.structures import Treebank, read_trees
 
     check_device(computing)
-    trees = read_trees(bank, **reading.arguments())
+    place = FILE_AND_LINE.fullmatch(query) if query is not None and not os.path.exists(query) else None
+    queries = None
+    if place is not None:
+        trees, queries = _read_functions(bank, place[1], int(place[2]), reading, progress)
+    else:
+        trees = read_trees(bank, **reading.arguments())
     if len(trees) <= (query is None):
         count = f"only {plural(len(trees), 'tree')}" if len(trees) else "no trees"
         needed = "at least 2 trees, or 1 tree and --query" if query is None else "at least 1 tree"
         contain = "the file contains" if len(bank) == 1 else "the files contain"
         raise ParameterError(f"{shown_files(bank)}: {contain} {count}. treelet nearest needs {needed}.")
-    queries = None
     if query is not None and query.lstrip().startswith("("):
         queries = Treebank([read_argument(query, "--query", reading)])
-    elif query is not None:
+    elif query is not None and place is None:
         queries = read_trees(query, **reading.arguments())
     if k is None and threshold is None:
         k = min(DEFAULT_K, len(trees) - (query is None))
@@ -159,6 +169,44 @@ def command(
         print(json_format.dumps({**described, "queries": results}))
         return
     print("\n\n".join(map(_text, results)))
+
+
+def _read_functions(
+    bank: list[str], file: str, line: int, reading: Reading, progress: bool
+) -> tuple[Treebank, Treebank]:
+    """Return the functions of source code, and the function at a line of a file, which is left out of the first."""
+    import inspect
+
+    from treelet.formats.code import find_language
+    from treelet.formats.format_options import option_values
+    from treelet.structures import read_code
+
+    known = inspect.signature(read_code).parameters
+    unknown = ["--format"] if reading.format is not None else []
+    unknown += [f"--option {name}" for name in reading.options if name not in known or name == "files"]
+    if unknown:
+        raise ParameterError(f"{unknown[0]} does not apply to --query FILE:LINE. Remove it.")
+    options = {"encoding": reading.encoding, **option_values(reading.options, known)}
+    options["language"] = find_language(options.get("language"), file).name
+    functions = read_code(file, **options)
+    places = list(functions.places or ())
+    around = [
+        ((place.end_line or place.line) - place.line, -number)
+        for number, place in enumerate(places)
+        if place.line <= line <= (place.end_line or place.line)
+    ]
+    if not around:
+        each = options.get("each", "function")
+        raise ParameterError(f"{file}:{line}: no {each} contains this line. Pass a line inside a {each}.")
+    innermost = -min(around)[1]
+    own = places[innermost]
+    trees = read_code(bank, exclude=reading.exclude, progress=progress, **options)
+    others = [
+        number
+        for number, place in enumerate(trees.places or ())
+        if place[1:] != own[1:] or os.path.realpath(place.file) != os.path.realpath(own.file)
+    ]
+    return trees[others], functions[[innermost]]
 
 
 def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:

@@ -272,8 +272,10 @@ def _result(family: CloneFamily) -> dict[str, Any]:
     low, high = family.similarity
     others = [member for at, member in enumerate(family.members) if at != family.medoid]
     similar = plural(len(others), "similar function")
-    listed = ", ".join(f"[{member.name}]({number})" for number, member in enumerate(others, 1))
-    text = f"{family.members[family.medoid].name} has {similar} (similarity {low:.2f} to {high:.2f}): {listed}."
+    listed = ", ".join(f"[{_escaped(member.name)}]({number})" for number, member in enumerate(others, 1))
+    text = (
+        f"{_escaped(family.members[family.medoid].name)} has {similar} (similarity {low:.2f} to {high:.2f}): {listed}."
+    )
     identity = hashlib.sha256("".join(sorted(family.fingerprints)).encode()).hexdigest()[:32]
     return {
         "ruleId": RULE,
@@ -285,6 +287,11 @@ def _result(family: CloneFamily) -> dict[str, Any]:
         "partialFingerprints": {"members/v1": identity},
         "properties": {"similarity": [low, high], "savedLines": family.saved_lines},
     }
+
+
+def _escaped(name: str) -> str:
+    """Return a name without characters that begin a link in the messages of SARIF."""
+    return "".join(f"\\{character}" if character in "\\[]" else character for character in name)
 
 
 def _location(member: CloneMember) -> dict[str, Any]:
@@ -336,11 +343,15 @@ def _line_differences(
     """Fold changed nodes to ranges of lines, which are separated by lines that both functions have."""
     assert places is not None  # functions were read from files
     lines, other_lines = (places.node_lines(at).tolist() for at in (0, 1))  # type: ignore[union-attr]
-    changed = sorted({lines[operation.source] for operation in changes if operation.source is not None})
-    other_changed = sorted({other_lines[operation.target] for operation in changes if operation.target is not None})
+    changes_here = {lines[operation.source] for operation in changes if operation.source is not None}
+    changes_there = {other_lines[operation.target] for operation in changes if operation.target is not None}
     forth: defaultdict[int, set[int]] = defaultdict(set)
     for source, target in mapping:
         forth[lines[source]].add(other_lines[target])
+    # A line of which only a part is new corresponds to a line of the other function, which is changed too.
+    pairs = [(line, other) for line, others in forth.items() for other in others]
+    changed = sorted(changes_here | {line for line, other in pairs if other in changes_there})
+    other_changed = sorted(changes_there | {other for line, other in pairs if line in changes_here})
     unchanged = {line: max(others) for line, others in forth.items() if not others & {*other_changed}}
     common = _increasing([(line, other) for line, other in sorted(unchanged.items()) if line not in {*changed}])
     differences = []

@@ -1,0 +1,170 @@
+"""``treelet clones``, and ``treelet nearest`` with a place in source code."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT, fail, run, succeed
+from messages import cli as messages
+from messages.tasks import NOT_A_CLONE_REPORT
+from treelet.tasks import find_clones
+
+FUNCTION = """def {name}({x}):
+    {y} = {x} + 1
+    if {y} > 3:
+        {y} = {y} * {x}
+    for {z} in range({y}):
+        print({z}, {x}, {y})
+        {x}.append({z})
+    while {y}:
+        {y} -= 1
+    return {y} + {x}{more}
+"""
+FIRST = FUNCTION.format(name="first", x="a", y="b", z="c", more="")
+SECOND = "\n" + FUNCTION.format(name="second", x="p", y="q", z="r", more=".size")
+
+
+@pytest.fixture
+def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "src"
+    folder.mkdir()
+    (folder / "a.py").write_text(FIRST + "\n\nclass C:\n    def small(self):\n        return 1\n")
+    (folder / "b.py").write_text(SECOND)
+    return folder
+
+
+def test_text(code: Path) -> None:
+    lines = succeed("clones", "src").stdout.splitlines()
+    assert lines[0].startswith("1. 2 functions, similarity 0.9")
+    assert lines[0].endswith(", 10 lines could be saved")
+    assert lines[1] == "   medoid  src/a.py:1 first"
+    assert lines[2].startswith("     0.9")
+    assert lines[2].endswith("  src/b.py:2 second")
+    assert lines[3:6] == [
+        "           line 11 changed",
+        "",
+        "1 family of similar functions, 10 lines of code could be saved.",
+    ]
+    assert lines[6].startswith("2 functions with 20 lines of code in 2 files were compared in ")
+    assert "0 families of similar functions.\n" in succeed("clones", "src", "--similarity", 1).stdout
+    assert "1 more family; increase --top" in succeed("clones", "src", "--top", 0).stdout
+
+
+def test_large_families_are_cut(code: Path) -> None:
+    for number in range(20):
+        (code / f"c{number:02}.py").write_text(FIRST)
+    text = succeed("clones", "src").stdout
+    assert "and 12 more; --json lists all" in text
+    assert len(json.loads(succeed("clones", "src", "--json").stdout)["families"][0]["members"]) == 22
+
+
+def test_json_and_sarif(code: Path) -> None:
+    report = find_clones("src").as_json()
+    found = json.loads(succeed("clones", "src", "--json", "--jobs", 2).stdout)
+    assert {**found, "seconds": 0} == {**report, "seconds": 0}
+    assert json.loads(succeed("clones", "src", "--sarif").stdout) == find_clones("src").as_sarif()
+    assert messages.JSON_OR_SARIF in fail("clones", "src", "--json", "--sarif")
+
+
+def test_html(code: Path) -> None:
+    result = succeed("clones", "src", "--html", "clones.html")
+    assert result.stdout.startswith("1. 2 functions")
+    page = Path("clones.html").read_text(encoding="utf-8")
+    assert "second" in page
+    assert "return q + p" in page
+    assert messages.WOULD_OVERWRITE in fail("clones", "src/a.py", "--html", "src/a.py")
+
+
+def test_fail_over_and_baseline(code: Path) -> None:
+    result = run("clones", "src", "--fail-over", 0)
+    assert result.exit_code == 1
+    assert result.stderr == "treelet: 1 family, more than --fail-over 0 allows\n"
+    assert "1. 2 functions" in result.stdout
+    succeed("clones", "src", "--fail-over", 1)
+    Path("known.json").write_text(succeed("clones", "src", "--json").stdout)
+    result = succeed("clones", "src", "--fail-over", 0, "--baseline", "known.json")
+    assert result.stdout.startswith("0 new families of similar functions.\n")
+    (code / "c.py").write_text(FIRST)
+    result = run("clones", "src", "--fail-over", 0, "--baseline", "known.json")
+    assert result.exit_code == 1
+    assert result.stderr == "treelet: 1 new family, more than --fail-over 0 allows\n"
+    Path("known.json").write_text("nothing")
+    assert NOT_A_CLONE_REPORT in fail("clones", "src", "--baseline", "known.json")
+    assert "nix.json" in fail("clones", "src", "--baseline", "nix.json")
+
+
+def test_against_and_languages(code: Path) -> None:
+    assert "1 family" in succeed("clones", "src/a.py", "--against", "src").stdout
+    assert "1 family" in succeed("clones", "src", "--languages", "python,java", "--exclude", "tests").stdout
+    assert "Did you mean 'python'?" in fail("clones", "src", "--languages", "pythom")
+    assert messages.option_must_be("--languages", "values separated by commas") in fail(
+        "clones", "src", "--languages", ","
+    )
+
+
+def test_bad_input(code: Path) -> None:
+    for value in (0, 1.5, -1):
+        assert messages.option_must_be("--similarity", "a number in (0, 1]") in fail(
+            "clones", "src", "--similarity", value
+        )
+    assert messages.option_must_be("--min-lines", "a whole number of at least 1") in fail(
+        "clones", "src", "--min-lines", 0
+    )
+    for option in ("--top", "--fail-over"):
+        assert messages.option_must_be(option, "a whole number of at least 0") in fail("clones", "src", option, -1)
+    Path("empty").mkdir()
+    assert "empty: the folder contains no files" in fail("clones", "empty")
+    result = run("clones", "src", "--min-lines", 100, "--min-nodes", 1000)
+    assert result.exit_code == 0
+    assert result.stderr == f"treelet: warning: {messages.NO_FUNCTION_IS_LONG_ENOUGH}\n"
+    (code / "d.py").write_text("def f(:\n")
+    result = run("clones", "src")
+    assert result.exit_code == 0
+    assert "1 of 3 files was skipped: src/d.py:1" in result.stderr
+    assert "1 family" in result.stdout
+
+
+def test_hooks_for_pre_commit() -> None:
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    entry = next(line.split(": ", 1)[1] for line in text.splitlines() if "entry:" in line)
+    assert entry.startswith("treelet clones ")
+    assert "pass_filenames: false" in text
+
+
+# --- search by place --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("measure", ["kernel", "edit"])
+def test_nearest_to_a_place(code: Path, measure: str) -> None:
+    arguments = ("nearest", "src", "--query", "src/b.py:5", "--measure", measure)
+    (query,) = json.loads(succeed(*arguments, "--option", "identifiers=anonymous", "--json").stdout)["queries"]
+    assert (query["place"], query["name"], query["end_line"]) == ("src/b.py:2", "second", 11)
+    assert [(near["place"], near["name"]) for near in query["nearest"]] == [
+        ("src/a.py:1", "first"),
+        ("src/a.py:14", "C.small"),
+    ]
+    assert query["nearest"][0]["value"] > 0.8
+    assert succeed(*arguments, "--k", 1).stdout.startswith("1. src/b.py:2 second: ")
+
+
+def test_the_innermost_function_is_the_query(code: Path) -> None:
+    (code / "c.py").write_text("def outer():\n    def inner():\n        return 1\n    return inner\n")
+    for line, name in ((1, "outer"), (3, "outer.inner"), (4, "outer")):
+        (query,) = json.loads(succeed("nearest", "src", "--query", f"src/c.py:{line}", "--json").stdout)["queries"]
+        assert query["name"] == name
+
+
+def test_places_without_a_function(code: Path) -> None:
+    assert "src/a.py:11: no function contains this line." in fail("nearest", "src", "--query", "src/a.py:11")
+    assert "nix.py: the file does not exist." in fail("nearest", "src", "--query", "nix.py:3")
+    assert "--format does not apply to --query FILE:LINE." in fail(
+        "nearest", "src", "--query", "src/a.py:3", "--format", "python"
+    )
+    assert "--option root does not apply to --query FILE:LINE." in fail(
+        "nearest", "src", "--query", "src/a.py:3", "--option", "root=x"
+    )
+    assert "no trees" in fail("nearest", "src/b.py", "--query", "src/b.py:3")
