@@ -132,6 +132,8 @@ def _commands(m: Material) -> Iterator[Writer]:
     for kind in ("png", "svg", "pdf"):
         yield of("evaluate", "picture", f"confusion.{kind}", m.model, m.data, "--picture", OUT, quiet)
     yield of("explain", "output", "report.html", m.model, m.data, "-o", OUT, quiet, whole=is_page)
+    here = Path(__file__).parent
+    yield of("clones", "html", "clones.html", here, "--min-lines", 5, "--html", OUT, quiet, whole=is_page)
     yield of("parse", "output", "parses.mrg", "--grammar", m.grammar, m.text, "-o", OUT, quiet)
     yield of("parse", "output", "parses.mrg.gz", "--grammar", m.grammar, m.text, "-o", OUT, quiet)
     one = ("--grammar", m.grammar, "--text", " ".join(bank()[0].leaves()), quiet)
