@@ -21,7 +21,7 @@ def body(name: str, middle: str) -> str:
 
 
 @pytest.fixture
-def report(tmp_path: Path) -> SimpleNamespace:
+def report(tmp_path: Path) -> Any:
     texts = {"one": "    kept = a + 1", "two": "    kept = a - 1", "three": "    kept = a + 1\n    extra(a)"}
     for name, middle in texts.items():
         (tmp_path / f"{name}.py").write_text(body(name, middle))

@@ -73,6 +73,7 @@ def distances(batch: Batch) -> None:
     expected = problem.slow(d)
     scale = problem.scale(expected)
     batch.compare("EditDistance", d(X, Y), expected, scale, tell=problem.tell)
+    batch.compare("EditDistance, one collection", d(X), d(X, X), close=0, aside=True)
     similarity = d.similarity()
     expected = problem.slow(similarity)
     scale = np.maximum(scale, 1.0)

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from conftest import fail, succeed
+from messages import cli as messages
 from treelet.errors import NotEnoughMemoryError
 from treelet.report import clones_page as module
 from treelet.report.clones_page import SourceExcerpt, clones_page, compared, write
@@ -20,15 +22,15 @@ FIRST = "def area(width, height):\n    size = width * height\n    log(size)\n   
 SECOND = "def volume(side, depth):\n    # like area\n    cube = side * depth\n    log(cube)\n    check(cube)\n    return round(cube)\n"
 
 
-def difference(kind: str, medoid: tuple[int, int] | None, member: tuple[int, int] | None) -> SimpleNamespace:
+def difference(kind: str, medoid: tuple[int, int] | None, member: tuple[int, int] | None) -> Any:
     return SimpleNamespace(kind=kind, medoid_lines=medoid, member_lines=member)
 
 
-def member(file: Path | str, line: int, end_line: int | None, name: str, similarity: float = 0.9) -> SimpleNamespace:
+def member(file: Path | str, line: int, end_line: int, name: str, similarity: float = 0.9) -> Any:
     return SimpleNamespace(file=str(file), line=line, end_line=end_line, name=name, similarity=similarity)
 
 
-def family(members: list[SimpleNamespace], saved: int, differences: Sequence[Any] = (), medoid: int = 0) -> Any:
+def family(members: list[Any], saved: int, differences: Sequence[Any] = (), medoid: int = 0) -> Any:
     return SimpleNamespace(
         members=members,
         medoid=medoid,
@@ -38,7 +40,7 @@ def family(members: list[SimpleNamespace], saved: int, differences: Sequence[Any
     )
 
 
-def report(*families: Any, skipped: int = 0, **options: Any) -> SimpleNamespace:
+def report(*families: Any, skipped: int = 0, **options: Any) -> Any:
     counts = {"files": 2, "functions": 7, "lines": 1234, "skipped_files": skipped, "skipped_functions": skipped // 2}
     return SimpleNamespace(families=list(families), **counts, seconds=0.25, options=options)
 
@@ -64,10 +66,11 @@ def data_of(page: str) -> list[Any]:
 
 def test_the_summary_and_the_settings(pair: Any, tmp_path: Path) -> None:
     page = clones_page(report(pair, skipped=2, similarity=0.8, min_lines=10, identifiers=EVIL), command=EVIL)
-    assert "7 functions with 1,234 lines in 2 files, compared in 0.25 seconds" in page
+    assert "7 functions with 1,234 lines of code in 2 files, compared in 0.25 seconds" in page
     assert "Skipped because of errors: 2 files and 1 function." in page
     assert (
-        "<b>6 lines</b> could be saved if each family became one function. 1 family contains 2 of 7 functions." in page
+        "<b>6 lines</b> of code could be saved if each family became one function. 1 family contains 2 of 7 functions."
+        in page
     )
     assert "2 functions in 2 files, similarity 0.81 to 0.90" in page
     assert "<td>min_lines</td><td>10</td>" in page
@@ -137,7 +140,7 @@ def test_files_that_vanished_or_changed(tmp_path: Path) -> None:
         member(tmp_path / "gone.py", 1, 4, "gone"),
         member(short, 1, 4, "area"),
         member(moved, 1, 6, "volume"),
-        member(kept, 1, None, "<lambda>"),
+        member(kept, 1, 1, "<lambda>"),
     ]
     page = clones_page(report(family(places, 20)))
     assert "3 files cannot be read any more, or have changed since the search." in page
@@ -219,3 +222,28 @@ def test_the_file_is_written_whole(pair: Any, tmp_path: Path) -> None:
     with pytest.raises(AttributeError):
         write(report(pair), target)
     assert "volume" in target.read_text(encoding="utf-8")
+
+
+# --- treelet clones --html ------------------------------------------------------------------------------------------
+
+
+def test_the_command_writes_the_page(tmp_path: Path) -> None:
+    steps = "".join(f"    step_{number}(a, {number})\n" for number in range(12))
+    (tmp_path / "one.py").write_text(f"def one(a):\n{steps}    return a\n")
+    (tmp_path / "two.py").write_text(f"def two(b):\n{steps.replace('(a', '(b')}    log(b)\n    return b\n")
+    target = tmp_path / "page.html"
+    printed = succeed("clones", tmp_path, "--html", target).stdout
+    assert "1 family of similar functions" in printed
+    (data,) = data_of(target.read_text(encoding="utf-8"))
+    (pair,) = filter(None, data["pairs"])
+    longer = max(data["sources"], key=lambda source: len(source["lines"]))
+    signs = pair["right"] if longer == data["sources"][1] else pair["left"]
+    assert [line for line, sign in zip(longer["lines"], signs, strict=True) if sign in "+-~"] == ["    log(b)"]
+
+
+def test_the_command_never_replaces_a_source_file(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text(FIRST)
+    assert messages.option_must_be("--html", "a file name that ends in .html") in fail(
+        "clones", tmp_path, "--html", tmp_path / "one.py"
+    )
+    assert (tmp_path / "one.py").read_text() == FIRST

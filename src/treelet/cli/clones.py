@@ -6,6 +6,7 @@ import json as json_format
 import shlex
 import sys
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -94,12 +95,12 @@ def command(
     ] = None,
     progress: ProgressOption = True,
     json: JsonOption = False,
+    sarif: Annotated[bool, typer.Option("--sarif", help="Print the result in SARIF 2.1.0 on standard output.")] = False,
     html: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Also write an HTML page with the sources side by side."),
+        typer.Option(metavar="FILE", help="Also write an HTML page with the source of similar functions side by side."),
         WRITTEN,
     ] = None,
-    sarif: Annotated[bool, typer.Option("--sarif", help="Print the result in SARIF 2.1.0 on standard output.")] = False,
 ) -> None:
     """Find families of similar functions in source code.
 
@@ -117,6 +118,8 @@ def command(
         raise wrong_value("--fail-over", "a whole number of at least 0", fail_over)
     if json and sarif:
         raise ParameterError("--json and --sarif exclude each other.")
+    if html is not None and Path(html).suffix.lower() not in (".html", ".htm"):  # never replaces a source file
+        raise wrong_value("--html", "a file name that ends in .html", html)
     from treelet.formats.languages import LANGUAGES
     from treelet.tasks.clones import find_clones
 
@@ -150,8 +153,8 @@ def command(
     if html is not None:
         from treelet.report import clones_page
 
-        shown = shlex.join(["treelet", *sys.argv[1:]])
-        clones_page.write(report, html, command=shown, encoding=encoding, progress=progress)
+        created_by = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["clones"] else ""
+        clones_page.write(report, html, command=created_by, encoding=encoding, progress=progress)
     if json or sarif:
         print(json_format.dumps(report.as_json() if json else report.as_sarif(), indent=1))
     else:

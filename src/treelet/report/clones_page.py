@@ -17,7 +17,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import zip_longest
 from textwrap import dedent
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treelet.checks import plural
 from treelet.draw import web
@@ -27,6 +27,9 @@ from treelet.formats.files import PathLike, open_source, open_target
 from treelet.printable import printable
 from treelet.progress import progress_bar
 from treelet.report.page import Html, data_block, page, paragraphs, said, table
+
+if TYPE_CHECKING:
+    from treelet.tasks.clone_report import CloneFamily, CloneMember, CloneReport, LineDifference
 
 FAMILIES = 1_000  # families that are listed
 MEMBERS = 50  # members of a family that are listed
@@ -99,12 +102,12 @@ class SourceReader:
     def __post_init__(self) -> None:
         self._lines = lru_cache(OPENED)(_lines_of)
 
-    def place(self, member: Any) -> Html:
+    def place(self, member: CloneMember) -> Html:
         """Return the place of a member. A narrow screen may break it after a slash."""
         place = f"{member.file.removeprefix(self.folder)}:{member.line} {member.name}".rstrip()
         return Html(said(printable(place)).replace("/", "/<wbr>"))
 
-    def read(self, member: Any) -> tuple[SourceExcerpt | None, str]:
+    def read(self, member: CloneMember) -> tuple[SourceExcerpt | None, str]:
         """Return the source of a member, and a problem or an empty string."""
         if self.room <= 0:
             self.omitted += 1
@@ -116,7 +119,7 @@ class SourceReader:
             problem = fact[:1].upper() + fact[1:]
             self.damaged.setdefault(member.file, problem)
             return None, problem
-        last = max(member.end_line or member.line, member.line)
+        last = max(member.end_line, member.line)
         problem = ""
         if last > len(lines):
             problem = f"The file has changed since the search: it has only {plural(len(lines), 'line')}."
@@ -132,14 +135,16 @@ class SourceReader:
         return SourceExcerpt(member.line, shown, min(last, len(lines)) - member.line + 1 - len(shown)), problem
 
 
-def write(report: Any, file: PathLike, *, command: str = "", encoding: str = "utf-8", progress: bool = False) -> None:
+def write(
+    report: CloneReport, file: PathLike, *, command: str = "", encoding: str = "utf-8", progress: bool = False
+) -> None:
     """Write a report of similar functions as an HTML page. The parameters are those of `clones_page`."""
     text = clones_page(report, command=command, encoding=encoding, progress=progress)
     with open_target(file) as out:
         out.write(text)
 
 
-def clones_page(report: Any, *, command: str = "", encoding: str = "utf-8", progress: bool = False) -> str:
+def clones_page(report: CloneReport, *, command: str = "", encoding: str = "utf-8", progress: bool = False) -> str:
     """Return families of similar functions as an HTML page.
 
     Parameters
@@ -177,17 +182,15 @@ def clones_page(report: Any, *, command: str = "", encoding: str = "utf-8", prog
 # --- summary --------------------------------------------------------------------------------------------------------
 
 
-def _summary(report: Any, families: Sequence[Any], folder: str) -> Iterator[str]:
-    figures = (
-        f"{plural(report.functions, 'function')} with {plural(report.lines, 'line')} in {plural(report.files, 'file')}"
-    )
+def _summary(report: CloneReport, families: Sequence[CloneFamily], folder: str) -> Iterator[str]:
+    figures = f"{plural(report.functions, 'function')} with {plural(report.lines, 'line')} of code in {plural(report.files, 'file')}"
     yield f'<p class="source">{figures}, compared in {_value(report.seconds)} seconds</p>'
     members, saved = sum(len(family.members) for family in families), sum(family.saved_lines for family in families)
     if families:
         contain = f"{plural(len(families), 'family')} {'contains' if len(families) == 1 else 'contain'} {members:,}"
         yield paragraphs(
             Html(
-                f"<b>{plural(saved, 'line')}</b> could be saved if each family became one function. "
+                f"<b>{plural(saved, 'line')}</b> of code could be saved if each family became one function. "
                 f"{contain} of {plural(report.functions, 'function')}."
             )
         )
@@ -208,7 +211,7 @@ def _settings(options: Mapping[str, Any], command: str) -> Iterator[str]:
         yield f"<p>Created by <code>{said(printable(command))}</code>.</p>"
 
 
-def _common_folder(families: Sequence[Any]) -> str:
+def _common_folder(families: Sequence[CloneFamily]) -> str:
     """Return the folder of all files, with its last separator, if the files have absolute names."""
     folders = {os.path.dirname(member.file) for family in families for member in family.members}
     if not folders or not all(map(os.path.isabs, folders)):
@@ -223,7 +226,7 @@ def _value(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else printable(str(value))
 
 
-def _omissions(families: Sequence[Any], reader: SourceReader) -> Iterator[str]:
+def _omissions(families: Sequence[CloneFamily], reader: SourceReader) -> Iterator[str]:
     """Yield notes on damaged files, and on what a large report leaves out."""
     if reader.damaged:
         rows = [(printable(file), printable(problem)) for file, problem in list(reader.damaged.items())[:NAMED]]
@@ -267,7 +270,7 @@ def _legend() -> str:
 # --- families -------------------------------------------------------------------------------------------------------
 
 
-def _family(family: Any, reader: SourceReader, number: int) -> str:
+def _family(family: CloneFamily, reader: SourceReader, number: int) -> str:
     medoid = family.members[family.medoid]
     others = [index for index in range(len(family.members)) if index != family.medoid]
     others.sort(key=lambda index: -family.members[index].similarity)
@@ -333,7 +336,7 @@ def _has_name(name: str, lines: list[str]) -> bool:
     return not words or any(words[-1] in line for line in lines)
 
 
-def compared(medoid: SourceExcerpt, member: SourceExcerpt, differences: Any) -> dict[str, Any]:
+def compared(medoid: SourceExcerpt, member: SourceExcerpt, differences: Sequence[LineDifference]) -> dict[str, Any]:
     """Align the lines of two functions, and mark the lines that differ.
 
     Lines of one difference are aligned with each other. All other lines are aligned by their text, in
