@@ -70,15 +70,6 @@ def test_json_and_sarif(code: Path) -> None:
     assert messages.JSON_OR_SARIF in fail("clones", "src", "--json", "--sarif")
 
 
-def test_html(code: Path) -> None:
-    result = succeed("clones", "src", "--html", "clones.html")
-    assert result.stdout.startswith("1. 2 functions")
-    page = Path("clones.html").read_text(encoding="utf-8")
-    assert "second" in page
-    assert "return q + p" in page
-    assert messages.WOULD_OVERWRITE in fail("clones", "src/a.py", "--html", "src/a.py")
-
-
 def test_fail_over_and_baseline(code: Path) -> None:
     result = run("clones", "src", "--fail-over", 0)
     assert result.exit_code == 1
