@@ -227,61 +227,61 @@ def read_code(
 ) -> Treebank:
     r"""Read the functions or classes of source files, or whole files, as trees.
 
-        Python is parsed by the interpreter's own parser, so its trees consist of nodes of the module ``ast``. All
-        other languages are parsed by tree-sitter (``pip install 'treelet[code]'``). Comments and layout are not
-        part of the trees.
+    Python is parsed by the interpreter's own parser, so its trees consist of nodes of the module ``ast``. All
+    other languages are parsed by tree-sitter (``pip install 'treelet[code]'``). Comments and layout are not
+    part of the trees.
 
     Parameters
     ----------
-        *files : path or open file
-            Files, folders and patterns, as for `read_trees`. Files with the suffix of a known language are read in
-            folders.
-        each : {"function", "class", "file"} or str, default "function"
-            Unit that becomes a tree. Nested functions and classes are included. A node type of a language, such as
-            ``"for_statement"`` or, in Python, ``"For"``, selects all its nodes.
-        language : str or list of str, optional
-            A name from `treelet.formats.languages.LANGUAGES`, such as ``"java"``, or several. Default: from the
-            suffix of each file. In folders, only files of these languages are read.
-        constants : {"values", "types"}, default "values"
-            Whether literals keep their values, or only their types.
-        identifiers : {"keep", "anonymous"}, default "keep"
-            ``"anonymous"`` replaces the names that a unit binds (parameters, local variables, and its own name) by
-            ``$0``, ``$1``, ... in the order of first appearance. Names of members, types and functions that are only
-            used are kept. The rules of each language are listed in the documentation.
-        docstrings : bool, default False
-            Whether to keep docstrings of Python.
-        nodes : {"named", "concrete"}, default "named"
-            ``"named"`` leaves out keywords and punctuation that follow from the type of a node; operators and
-            modifiers are kept. ``"concrete"`` keeps every token. Python has no concrete nodes.
-        exclude : str or list of str, default ()
-            Patterns of files and folders to leave out, such as ``"tests"`` or ``"*.min.js"``.
-        on_error : {"skip", "raise"}, default "skip"
-            ``"skip"`` skips units with syntax errors, and files that cannot be read if there are several. One
-            warning reports how many were skipped. A Python file with a syntax error is skipped as a whole.
-        encoding : str, default "utf-8"
-            Encoding of the files. A Python file may declare another one.
-        max_bytes : int or None, default 1,000,000
-            Size above which files in folders are skipped, because they are usually generated.
-        max_nodes, max_depth : int, optional
-            Limits per tree; see `read_trees`.
-        progress : bool, default False
-            Show a progress bar on standard error.
+    *files : path or open file
+        Files, folders and patterns, as for `read_trees`. Files with the suffix of a known language are read in
+        folders.
+    each : {"function", "class", "file"} or str, default "function"
+        Unit that becomes a tree. Nested functions and classes are included. A node type of a language, such as
+        ``"for_statement"`` or, in Python, ``"For"``, selects all its nodes.
+    language : str or list of str, optional
+        A name from `treelet.formats.languages.LANGUAGES`, such as ``"java"``, or several. Default: from the
+        suffix of each file. In folders, only files of these languages are read.
+    constants : {"values", "types"}, default "values"
+        Whether literals keep their values, or only their types.
+    identifiers : {"keep", "anonymous"}, default "keep"
+        ``"anonymous"`` replaces the names that a unit binds (parameters, local variables, and its own name) by
+        ``$0``, ``$1``, ... in the order of first appearance. Names of members, types and functions that are only
+        used are kept. The rules of each language are listed in the documentation.
+    docstrings : bool, default False
+        Whether to keep docstrings of Python.
+    nodes : {"named", "concrete"}, default "named"
+        ``"named"`` leaves out keywords and punctuation that follow from the type of a node; operators and
+        modifiers are kept. ``"concrete"`` keeps every token. Python has no concrete nodes.
+    exclude : str or list of str, default ()
+        Patterns of files and folders to leave out, such as ``"tests"`` or ``"*.min.js"``.
+    on_error : {"skip", "raise"}, default "skip"
+        ``"skip"`` skips units with syntax errors, and files that cannot be read if there are several. One
+        warning reports how many were skipped. A Python file with a syntax error is skipped as a whole.
+    encoding : str, default "utf-8"
+        Encoding of the files. A Python file may declare another one.
+    max_bytes : int or None, default 1,000,000
+        Size above which files in folders are skipped, because they are usually generated.
+    max_nodes, max_depth : int, optional
+        Limits per tree; see `read_trees`.
+    progress : bool, default False
+        Show a progress bar on standard error.
 
     Returns
     -------
-        Treebank
-            Its `places` have the file, the first and last line and the qualified name of each tree, and the line of
-            each node.
+    Treebank
+        Its `places` have the file, the first and last line and the qualified name of each tree, and the line of
+        each node.
 
     Examples
     --------
-        >>> import io, treelet
-        >>> source = io.StringIO("class Stack:\n    def push(self, item):\n        self.items.append(item)\n")
+    >>> import io, treelet
+    >>> source = io.StringIO("class Stack:\n    def push(self, item):\n        self.items.append(item)\n")
     >>> bank = treelet.read_code(source, language="python", identifiers="anonymous")
-        >>> bank.places[0]
-        SourcePlace(file='<stream>', line=2, end_line=3, name='Stack.push')
-        >>> bank.places.node_lines(0).tolist()[-3:]
-        [3, 3, 3]
+    >>> bank.places[0]
+    SourcePlace(file='<stream>', line=2, end_line=3, name='Stack.push')
+    >>> bank.places.node_lines(0).tolist()[-3:]
+    [3, 3, 3]
     """
     document = read_code_document(
         _listed_files(files),
