@@ -69,7 +69,7 @@ def teds(
 
     Notes
     -----
-    TEDS is 1 − d / max(|a|, |b|), where d is the edit distance of the trees a and b. A tree has a node for
+    TEDS is 1 − d / n, where d is the edit distance of two trees and n the number of nodes of the larger one. A tree has a node for
     the table and for each element inside it, except elements inside a cell (``td``). Inserting or deleting a
     node costs 1. Renaming costs 1 if the names differ or, for cells, if ``rowspan`` or ``colspan`` differ.
     Otherwise, renaming a cell costs the Levenshtein distance of the two contents, divided by the length of
