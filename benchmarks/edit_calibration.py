@@ -66,7 +66,7 @@ def page(results: Found) -> str:
             f"{report.created(results['made_by'])} The cosine is the normalized subset-tree kernel (SST) with λ {KERNEL.kernel.lam:g}. The edit similarity is 1 − distance / max(sizes), with unit costs. It is negative if trees have so different shapes that hardly any nodes can be mapped.",
             _conclusion(parts),
             "![edit similarity by cosine](edit-calibration.png)",
-            f"There are at most {PER_BIN} random pairs of different trees per range of the cosine, or all pairs if there are fewer. High cosines are rare, so that random pairs would hardly ever have them. "
+            f"There are at most {PER_BIN} random pairs of different trees per range of the cosine, or all pairs if there are fewer. High cosines are so rare that random pairs would hardly ever have them. "
             "The lines of the plot are the median and the 5th and 95th percentile per range.",
             *(text for part in parts for text in _section(part)),
         ]

@@ -337,7 +337,7 @@ def page(results: Found) -> str:
     return report.page(
         [
             "# Speed of the tree edit distance",
-            f"{report.created(results['made_by'])} Times are CPU times of one thread, unless stated otherwise. The machine has {results['cores']} cores, on which other processes were running, so that ratios say more than times. "
+            f"{report.created(results['made_by'])} Times are CPU times of one thread, unless stated otherwise. The machine has {results['cores']} cores, on which other processes were running. Ratios are therefore more reliable than times. "
             "Values with a range in parentheses are medians of repeated measurements; the others were measured once.",
             f"**In one thread, treelet is {min(ratios['edist']):.1f} to {max(ratios['edist']):.1f} times faster than edist, {min(ratios['apted']):,.0f} to {max(ratios['apted']):,.0f} times faster than apted, and "
             f"{min(ratios['zss']):,.0f} to {max(ratios['zss']):,.0f} times faster than zss. A join of {join['trees']:,} Python functions by similarity takes {times}. A check against a full matrix finds {'no lost pair' if not lost else f'{lost} differences'}.**",
