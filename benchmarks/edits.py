@@ -337,7 +337,7 @@ def page(results: Found) -> str:
     return report.page(
         [
             "# Speed of the tree edit distance",
-            f"{report.created(results['made_by'])} Times are CPU times of one thread, unless stated otherwise. The machine has {results['cores']} cores, on which other processes were running. Ratios are therefore more reliable than times. "
+            f"{report.created(results['made_by'])} {commits(results)}Times are CPU times of one thread, unless stated otherwise. The machine has {results['cores']} cores, on which other processes were running. Ratios are therefore more reliable than times. "
             "Values with a range in parentheses are medians of repeated measurements; the others were measured once.",
             f"**In one thread, treelet is {min(ratios['edist']):.1f} to {max(ratios['edist']):.1f} times faster than edist, {min(ratios['apted']):,.0f} to {max(ratios['apted']):,.0f} times faster than apted, and "
             f"{min(ratios['zss']):,.0f} to {max(ratios['zss']):,.0f} times faster than zss. A join of {join['trees']:,} Python functions by similarity takes {times}. A check against a full matrix finds {'no lost pair' if not lost else f'{lost} differences'}.**",
@@ -435,6 +435,13 @@ def draw(results: Found, path: Path) -> None:
 PARTS = {"peers": peers, "growth": growth, "matrix": matrix, "join": join, "check": check, "neighbors": neighbors}
 
 
+def commits(results: dict[str, Any]) -> str:
+    """Return a sentence with the commits of parts that were measured at other commits, or an empty string."""
+    last = results["made_by"]["commit"]
+    others = [f"{part} at `{commit}`" for part, commit in results["commits"].items() if commit != last]
+    return f"Parts that were measured earlier: {', '.join(others)}. " if others else ""
+
+
 def main() -> None:
     name = "edit-distance"
     for part in sys.argv[1:] or PARTS:
@@ -442,7 +449,8 @@ def main() -> None:
         results = report.read(name, RESULTS) if (RESULTS / f"{name}.json").exists() else {}
         results[part] = measured
         results["cores"] = len(os.sched_getaffinity(0))
-        results["made_by"] = report.provenance("python -m benchmarks.edits")
+        results["made_by"] = made = report.provenance("python -m benchmarks.edits")
+        results.setdefault("commits", {})[part] = made["commit"]  # parts can be measured again one by one
         complete = PARTS.keys() <= results.keys()
         if complete:
             draw(results, RESULTS / f"{name}.png")

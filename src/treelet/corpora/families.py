@@ -23,7 +23,7 @@ from treelet.structures.treebank import Treebank
 Numbers = NDArray[np.int64]
 
 
-class Group(NamedTuple):
+class MedoidGroup(NamedTuple):
     """A medoid, the indices of all members in ascending order, and the value of each member with the medoid."""
 
     medoid: int
@@ -235,7 +235,7 @@ class SimilarPairs:
             return np.maximum(values, 0)
         return 1 - values / (2 * self._farthest) if self._farthest else np.ones_like(values)
 
-    def groups(self, left_out: Any = ()) -> list[Group]:
+    def groups(self, left_out: Any = ()) -> list[MedoidGroup]:
         """Group the examples, apart from those that are left out, as `families` describes."""
         known = self._number.copy()
         known[np.asarray(left_out, np.int64)] = -1
@@ -277,7 +277,7 @@ class SimilarPairs:
             members = [copies_of.of(number) for number in every.tolist()]
             order = np.argsort(np.concatenate(members))
             groups.append(
-                Group(
+                MedoidGroup(
                     int(copies_of.first[center]),
                     np.concatenate(members)[order],
                     np.repeat(value, [len(some) for some in members])[order],

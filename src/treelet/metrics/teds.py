@@ -163,7 +163,7 @@ _Cell = tuple[str, str, bytes]
 """A cell: its colspan, its rowspan and its content as 32-bit tokens."""
 
 
-class _Table(NamedTuple):
+class _TableTree(NamedTuple):
     """The tree of a table, parents before children."""
 
     nodes: list[str | _Cell]  # the name of the element, or a cell
@@ -171,7 +171,7 @@ class _Table(NamedTuple):
     elements: int  # elements inside the table
 
 
-def _table(table: Any, tags: dict[str, bytes] | None) -> _Table:
+def _table(table: Any, tags: dict[str, bytes] | None) -> _TableTree:
     """Return the tree of a table. `tags` collects the tokens of tags; None ignores the contents of cells."""
     nodes: list[str | _Cell] = []
     arity: list[int] = []
@@ -190,7 +190,7 @@ def _table(table: Any, tags: dict[str, bytes] | None) -> _Table:
         nodes.append(name)
         arity.append(len(children))
         stack.extend(reversed(children))
-    return _Table(nodes, arity, elements)
+    return _TableTree(nodes, arity, elements)
 
 
 def _name(element: Any) -> str:
@@ -254,7 +254,7 @@ def _score(predicted: Any, true: Any, place: str, structure_only: bool, size: st
     return 1 - _distance(a, b) / larger
 
 
-def _distance(a: _Table, b: _Table) -> float:
+def _distance(a: _TableTree, b: _TableTree) -> float:
     """Return the edit distance of two trees."""
     from treelet.edits.distance import check_sizes  # other measures do not need the kernels that this loads
 
@@ -270,7 +270,7 @@ def _distance(a: _Table, b: _Table) -> float:
     return float(out[0, 0])
 
 
-def _costs(a: _Table, b: _Table, labels: dict[str | _Cell, int]) -> _core.EditCosts:
+def _costs(a: _TableTree, b: _TableTree, labels: dict[str | _Cell, int]) -> _core.EditCosts:
     """Return the costs of edits. Renaming costs 1, except between cells with the same spans and other contents."""
     cells = [list(dict.fromkeys(node for node in table.nodes if isinstance(node, tuple))) for table in (a, b)]
     places = np.full((2, len(labels)), -1, dtype=np.int32)  # the label's row and column in the table of costs
