@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_integer, check_one_of, is_number, wrong
-from treelet.corpora.families import Group, SimilarPairs
+from treelet.corpora.families import MedoidGroup, SimilarPairs
 from treelet.edits import EditDistance
 from treelet.formats.code import read_code_document
 from treelet.formats.files import SkipLog, unpacked_name
@@ -256,14 +256,14 @@ def _ancestors(outer: Numbers, at: int) -> list[int]:
     return around
 
 
-def _outermost(group: Group, ancestors: list[list[int]]) -> Group:
+def _outermost(group: MedoidGroup, ancestors: list[list[int]]) -> MedoidGroup:
     """Return the group without functions that are inside another member. The medoid is never inside one of them."""
     members = set(group.members.tolist())
     kept = np.array([members.isdisjoint(ancestors[at]) for at in group.members.tolist()])
-    return Group(group.medoid, group.members[kept], group.values[kept])
+    return MedoidGroup(group.medoid, group.members[kept], group.values[kept])
 
 
-def _without_nested(groups: list[Group], ancestors: list[list[int]]) -> list[Group]:
+def _without_nested(groups: list[MedoidGroup], ancestors: list[list[int]]) -> list[MedoidGroup]:
     """Return the groups without those whose members lie one by one inside the members of another group."""
     group_of = {int(at): number for number, group in enumerate(groups) for at in group.members}
     kept = []
