@@ -523,6 +523,25 @@ def test_an_error_dims_every_stale_figure(page: Any, explorer: str) -> None:
         assert page.evaluate(SHARP) == [], view
 
 
+LATE = """addEventListener('hashchange', (event) => {
+  if (!event.isTrusted) return;
+  event.stopImmediatePropagation();
+  setTimeout(() => dispatchEvent(new HashChangeEvent('hashchange')), 600);
+});"""
+
+
+def test_a_link_followed_right_after_an_edit_is_kept(page: Any, explorer: str) -> None:
+    # The page stores an edit in its address after a short wait. A link that is followed during this wait must win, even if
+    # the browser reports the new address late.
+    page.add_init_script(LATE)
+    page.goto(f"{explorer}#trees")
+    page.wait_for_selector(".treelet-heat")
+    page.fill(".brackets >> nth=0", "(S")
+    page.goto(f"{explorer}#sentence")
+    page.wait_for_selector(".sentence")
+    assert page.evaluate("location.hash").startswith("#sentence")
+
+
 def test_a_wide_tree_on_a_phone_scrolls_with_a_cue(page: Any, explorer: str) -> None:
     page.set_viewport_size({"width": 400, "height": 800})
     page.goto(explorer + "#trees?" + urlencode({"trees.a": WIDE, "trees.b": A}))

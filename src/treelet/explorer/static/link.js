@@ -19,12 +19,14 @@ export class Link {
     this.read();
     addEventListener("hashchange", () => {
       if (location.hash === this.written) return;
+      clearTimeout(this.timer);
       this.read();
       onRestore();
     });
   }
 
   read() {
+    this.written = location.hash;
     const [view, query = ""] = location.hash.slice(1).split("?");
     const params = new URLSearchParams(query);
     this.view = Object.hasOwn(DEFAULTS, view) ? view : this.home;
@@ -60,12 +62,13 @@ export class Link {
     this.write(true);
   }
 
+  // Does nothing if the address has changed since it was read or written: the user has followed another link, and the event
+  // that reads that link is on its way.
   write(push = false) {
     clearTimeout(this.timer);
-    this.written = this.text();
-    if (this.written !== location.hash && this.written.length < LONGEST) {
-      history[push ? "pushState" : "replaceState"](null, "", this.written);
-    }
+    if (location.hash !== this.written) return;
+    const text = this.text();
+    if (text !== location.hash && text.length < LONGEST) history[push ? "pushState" : "replaceState"](null, "", text);
     this.written = location.hash;
   }
 }
