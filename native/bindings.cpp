@@ -2,6 +2,7 @@
 #include "bindings_columns.hpp"
 #include "bindings_store.hpp"
 #include "brackets.hpp"
+#include "checksum.hpp"
 #include "partial_tree.hpp"
 #include "post_order.hpp"
 #include "subset_tree.hpp"
@@ -181,6 +182,22 @@ template <class Number> void mirror(MatrixOf<Number> out, std::size_t begin, std
                         a[static_cast<std::int64_t>(j) * stride + static_cast<std::int64_t>(i)];
 }
 
+// Returns the checksum of the bytes of an object with a buffer.
+std::uint64_t checksum(nb::handle bytes) {
+    struct Buffer {
+        Py_buffer view;
+        explicit Buffer(nb::handle from) {
+            if (PyObject_GetBuffer(from.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+        }
+        ~Buffer() { PyBuffer_Release(&view); }
+        Buffer(const Buffer &) = delete;
+        Buffer &operator=(const Buffer &) = delete;
+    } buffer(bytes);
+    WithoutGil free;
+    Pulse pulse;
+    return Checksum::of(static_cast<const unsigned char *>(buffer.view.buf), static_cast<std::size_t>(buffer.view.len), pulse);
+}
+
 struct SharedReader {
     BracketReader reader;
     Busy busy;
@@ -241,6 +258,25 @@ NB_MODULE(_core, m) {
         .def_prop_ro(
             "productions_below", [](const Store &s) { return to_numpy(s.size_column()); }, nb::rv_policy::automatic)
         .def_static("from_columns", &from_columns, "labels"_a, "label"_a, "child_start"_a, "child"_a)
+        .def_prop_ro("whole", &Store::whole, "Whether the store does not extend another store.")
+        .def(
+            "arrays",
+            [](nb::pointer_and_handle<Store> self) {
+                if (!self.p->whole()) refuse("The store extends another store. Compact it first.");
+                return arrays_of(self.h, *self.p);
+            },
+            as_arrays)
+        .def_static(
+            "from_arrays",
+            [](const ArrayList &arrays) {
+                auto store = std::make_shared<Store>();
+                ArrayReader reader(arrays);
+                reader.read(*store);
+                check_consistent(*store);
+                store->keep(reader.memory());
+                return store;
+            },
+            "arrays"_a, views_arrays)
         .def_static("as_it_was", &as_it_was, "texts"_a, "text_end"_a, "label"_a, "child_start"_a, "child"_a, "production"_a,
                     "A store again, from its own columns: that everything is there once is taken at its word.");
 
@@ -353,12 +389,26 @@ NB_MODULE(_core, m) {
                     refuse("start, node and weight do not fit together");
                 for (std::size_t i = 0; i < node.shape(0); ++i)
                     if (node.data()[i] < 0) refuse("negative node");
-                w.start.assign(start.data(), start.data() + n);
-                w.node.assign(node.data(), node.data() + node.shape(0));
-                w.weight.assign(weight.data(), weight.data() + weight.shape(0));
+                w.start = {};
+                w.start.append(start.data(), start.data() + n);
+                w.node.append(node.data(), node.data() + node.shape(0));
+                w.weight.append(weight.data(), weight.data() + weight.shape(0));
                 return w;
             },
             "start"_a, "node"_a, "weight"_a)
+        .def(
+            "arrays", [](nb::pointer_and_handle<NodeWeights> self) { return arrays_of(self.h, *self.p); }, as_arrays)
+        .def_static(
+            "from_arrays",
+            [](const ArrayList &arrays) {
+                NodeWeights weights;
+                ArrayReader reader(arrays);
+                reader.read(weights);
+                check_consistent(weights);
+                weights.memory = reader.memory();
+                return weights;
+            },
+            "arrays"_a, views_arrays)
         .def(
             "take",
             [](const NodeWeights &self, LongArray order) {
@@ -371,10 +421,14 @@ NB_MODULE(_core, m) {
         .def("__len__", &NodeWeights::rows)
         .def_prop_ro("entries", [](const NodeWeights &w) { return w.node.size(); })
         .def_prop_ro(
-            "start", [](const NodeWeights &w) { return to_numpy(w.start); }, nb::rv_policy::automatic)
+            "start", [](const NodeWeights &w) { return to_numpy(std::vector(w.start.begin(), w.start.end())); },
+            nb::rv_policy::automatic)
         .def_prop_ro(
-            "node", [](const NodeWeights &w) { return to_numpy(w.node); }, nb::rv_policy::automatic)
-        .def_prop_ro("weight", [](const NodeWeights &w) { return to_numpy(w.weight); }, nb::rv_policy::automatic);
+            "node", [](const NodeWeights &w) { return to_numpy(std::vector(w.node.begin(), w.node.end())); },
+            nb::rv_policy::automatic)
+        .def_prop_ro(
+            "weight", [](const NodeWeights &w) { return to_numpy(std::vector(w.weight.begin(), w.weight.end())); },
+            nb::rv_policy::automatic);
 
     nb::class_<Similar>(m, "Similar", "Which labels are alike, and how much: rows of a sparse matrix over labels.")
         .def_static(
@@ -409,6 +463,9 @@ NB_MODULE(_core, m) {
     bind_sketch(m);
     bind_strings(m);
     bind_syntax(m);
+    m.def("checksum", &checksum, "buffer"_a,
+          "A 64-bit checksum of the bytes of a contiguous buffer (XXH64 with seed 0), the same on every machine. It finds damage, "
+          "not forgery.");
     const char *completes = "Completes a tile of a symmetric matrix of which the lower half is there.";
     m.def("mirror", &mirror<double>, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a, completes);
     m.def("mirror", &mirror<float>, "out"_a, "begin"_a, "end"_a, "first"_a, "last"_a, completes);

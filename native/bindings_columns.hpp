@@ -1,6 +1,6 @@
 // A Gram algorithm over hash-consed chains or trees as a Python class. Shared by several bindings.
 #pragma once
-#include "bindings.hpp"
+#include "bindings_arrays.hpp"
 #include "matrix_rows.hpp"
 
 namespace treelet::python {
@@ -46,6 +46,22 @@ template <template <class> class Algorithm> class Columns {
             plain_ = make<double>(Targets{store_.get(), weights}, parameters...);
     }
 
+    // Views the arrays of other columns in plain numbers, over the same store with the same parameters.
+    template <class... Parameters> static Columns *from_arrays(StorePtr store, const ArrayList &arrays, Parameters... parameters) {
+        std::unique_ptr<Columns> out(new Columns(std::move(store)));
+        ArrayReader reader(arrays);
+        out->plain_ = make<double>(*out->store_, parameters...);
+        reader.read(*out->plain_);
+        check_consistent(*out->plain_);
+        if (!out->plain_->consistent(*out->store_)) refuse("The arrays belong to another store.");
+        out->memory_ = reader.memory(), out->size_ = out->plain_->size();
+        return out.release();
+    }
+    ArrayList arrays(nb::handle self) const {
+        if (!plain_) refuse("Columns in scaled numbers have no arrays.");
+        return arrays_of(self, *plain_);
+    }
+
     // Fills `out` with doubles or floats. Returns the first (row, column) whose value does not fit,
     // or None. With `limit` (one per row, ascending), each row gets only columns 0..row.
     template <class Number> std::optional<std::pair<std::int64_t, std::int64_t>> rows(StorePtr store, const NodeWeights &trees,
@@ -81,6 +97,7 @@ template <template <class> class Algorithm> class Columns {
     // compute rows meanwhile.
     void add(const NodeWeights &trees, std::size_t row, double scale) {
         if (readers_ > 0) refuse("these columns are in use by another thread, so they cannot grow now.");
+        if (memory_) refuse("columns that view arrays cannot grow");
         if (!plain_ || size_ != 1) refuse("only a single target in plain numbers can grow");
         if (row >= trees.rows()) refuse("row out of range");
         const auto first = static_cast<std::size_t>(trees.start[row]), last = static_cast<std::size_t>(trees.start[row + 1]);
@@ -159,8 +176,11 @@ template <template <class> class Algorithm> class Columns {
   private:
     static constexpr double least_exact = 1e-280;
 
-    template <class Num, class... Parameters> static auto make(Targets targets, Parameters... parameters) {
-        return std::apply([&](auto... taken) { return std::make_unique<Algorithm<Num>>(targets, std::move(taken)...); },
+    explicit Columns(StorePtr store) : store_(std::move(store)), size_(0) {}
+
+    // From targets, or from a store without an index.
+    template <class Num, class From, class... Parameters> static auto make(const From &from, Parameters... parameters) {
+        return std::apply([&](auto... taken) { return std::make_unique<Algorithm<Num>>(from, std::move(taken)...); },
                           ParametersOf<Algorithm>::template of<Num>(parameters...));
     }
 
@@ -171,6 +191,7 @@ template <template <class> class Algorithm> class Columns {
     };
 
     StorePtr store_;
+    std::shared_ptr<const void> memory_; // keeps the arrays alive that the columns view
     std::size_t size_;
     std::atomic<int> readers_ = 0; // columns grow and rows begin only under the GIL
     std::vector<char> held_;       // per node: whether the only target contains it
@@ -181,7 +202,8 @@ template <template <class> class Algorithm> class Columns {
 template <template <class> class Algorithm, class... Parameters, class... Names>
 void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... names) {
     using C = Columns<Algorithm>;
-    nb::class_<C>(m, name, doc)
+    nb::class_<C> columns(m, name, doc);
+    columns
         .def(nb::init<typename C::StorePtr, const NodeWeights &, bool, Parameters...>(), "store"_a, "weights"_a, "scaled"_a,
              names...)
         .def("rows", &C::template rows<double>, "store"_a, "trees"_a, "limit"_a.none(), "begin"_a, "end"_a, "out"_a)
@@ -193,6 +215,10 @@ void bind_columns(nb::module_ &m, const char *name, const char *doc, Names... na
         .def_static("estimate", &C::template estimate<Parameters...>, "store"_a, "weights"_a, names...,
                     "Bytes that the index will have, at most, and that a thread needs beside it; both before it is made.")
         .def_prop_ro("bytes", &C::bytes);
+    if constexpr (requires(const Algorithm<double> &plain) { Algorithm<double>::parts(plain); })
+        columns.def(
+                   "arrays", [](nb::pointer_and_handle<C> self) { return self.p->arrays(self.h); }, as_arrays)
+            .def_static("from_arrays", &C::template from_arrays<Parameters...>, "store"_a, "arrays"_a, names..., views_arrays);
 }
 
 } // namespace treelet::python

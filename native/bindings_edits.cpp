@@ -1,5 +1,5 @@
 // Bindings of the tree edit distance.
-#include "bindings.hpp"
+#include "bindings_arrays.hpp"
 #include "edit_columns.hpp"
 #include "edit_mapping.hpp"
 
@@ -65,7 +65,19 @@ template <class F> auto with_gains(const EditCosts &costs, F f) {
 class SharedEditColumns {
   public:
     SharedEditColumns(std::shared_ptr<const Store> store, IdArray roots, CostsPtr costs, bool searched)
-        : store_(std::move(store)), searched_(searched), columns_(make(*store_, roots, std::move(costs), searched)) {}
+        : store_(std::move(store)), columns_(make(*store_, roots, std::move(costs), searched)) {}
+
+    // Views the arrays of other columns over the same store with the same costs.
+    static SharedEditColumns *from_arrays(std::shared_ptr<const Store> store, const ArrayList &arrays, CostsPtr costs) {
+        check_labels(*store, *costs);
+        std::unique_ptr<SharedEditColumns> out(new SharedEditColumns(std::move(store), EditColumns(std::move(costs))));
+        ArrayReader reader(arrays);
+        reader.read(out->columns_);
+        check_consistent(out->columns_);
+        out->memory_ = reader.memory();
+        return out.release();
+    }
+    ArrayList arrays(nb::handle self) const { return arrays_of(self, columns_); }
 
     void rows(const Store &store, IdArray roots, bool halves, std::size_t begin, std::size_t end, Matrix out, bool similarity,
               double threshold, std::int64_t best, double memory) {
@@ -73,7 +85,7 @@ class SharedEditColumns {
         if (out.shape(0) < end - begin || out.shape(1) < (halves ? end : columns_.size())) refuse("out is too small");
         if (halves && roots.shape(0) > columns_.size()) refuse("there are more rows than columns");
         const EditSearch search{similarity, threshold, best};
-        if (!searched_ && (best > 0 || std::isfinite(threshold))) refuse("the columns were not prepared for a search");
+        if (!columns_.searched() && (best > 0 || std::isfinite(threshold))) refuse("the columns were not prepared for a search");
         check_ids(roots, store.size(), "root", none);
         check_place(out);
         check_labels(store, columns_.costs());
@@ -90,6 +102,8 @@ class SharedEditColumns {
     EditCounts counts() const { return counts_; }
 
   private:
+    SharedEditColumns(std::shared_ptr<const Store> store, EditColumns columns)
+        : store_(std::move(store)), columns_(std::move(columns)) {}
     static EditColumns make(const Store &store, IdArray roots, CostsPtr costs, bool searched) {
         check_ids(roots, store.size(), "root", none);
         check_labels(store, *costs);
@@ -99,7 +113,7 @@ class SharedEditColumns {
     }
 
     std::shared_ptr<const Store> store_;
-    bool searched_;
+    std::shared_ptr<const void> memory_; // keeps the arrays alive that the columns view
     EditColumns columns_;
     std::mutex mutex_;
     EditCounts counts_;
@@ -143,6 +157,9 @@ void bind_edits(nb::module_ &m) {
         .def(nb::init<std::shared_ptr<const Store>, IdArray, CostsPtr, bool>(), "store"_a, "roots"_a, "costs"_a, "searched"_a)
         .def("rows", &SharedEditColumns::rows, "store"_a, "roots"_a, "halves"_a, "begin"_a, "end"_a, "out"_a, "similarity"_a,
              "threshold"_a, "best"_a, "memory"_a = std::numeric_limits<double>::infinity())
+        .def(
+            "arrays", [](nb::pointer_and_handle<SharedEditColumns> self) { return self.p->arrays(self.h); }, as_arrays)
+        .def_static("from_arrays", &SharedEditColumns::from_arrays, "store"_a, "arrays"_a, "costs"_a, views_arrays)
         .def_prop_ro(
             "counts",
             [](const SharedEditColumns &self) {

@@ -302,50 +302,79 @@ class Getter {
     descrgetfunc get_;
 };
 
-class NodeWalk {
+// One node on the path to a name that is bound: its kind, and its field and position among the children of its parent.
+enum Position : std::uint8_t { anywhere, first, later };
+struct Step {
+    std::size_t kind, field; // field 0: any
+    Position position;
+};
+using Path = std::vector<Step>; // from the name upwards
+
+// What a language makes of its nodes: treelet.formats.languages. The same for all files.
+class NodeRules {
   public:
-    NodeWalk(SyntaxReader &reader, nb::handle type, ByteArray treatments, const std::vector<std::string> &labels, bool values,
-             nb::object name_of)
-        : reader_(reader), kind_id_(type, "kind_id"), children_(type, "children"), named_(type, "named_child_count"),
-          start_(type, "start_byte"), end_(type, "end_byte"), has_error_(type, "has_error"), values_(values),
-          name_of_(std::move(name_of)) {
-        if (treatments.shape(0) != labels.size()) refuse("one label per kind is needed");
-        kinds_.assign(treatments.data(), treatments.data() + treatments.shape(0));
-        texts_ = labels;
-        for (const std::string &text : labels) labels_.push_back(reader_.value(text));
-        error_label_ = reader_.label("ERROR");
+    using Steps = std::vector<std::tuple<std::size_t, std::size_t, int>>;
+
+    NodeRules(ByteArray treatments, std::vector<std::string> labels, const std::vector<Steps> &bindings, std::string never_bound)
+        : kinds(treatments.data(), treatments.data() + treatments.shape(0)), texts(std::move(labels)),
+          never_bound(std::move(never_bound)), bindings_(kinds.size()), has_field_(kinds.size()) {
+        if (kinds.size() != texts.size()) refuse("one label per kind is needed");
+        for (const Steps &steps : bindings) {
+            Path path;
+            for (const auto &[kind, field, position] : steps) {
+                if (kind >= kinds.size() || position < anywhere || position > later) refuse("a binding is invalid");
+                path.push_back({kind, field, static_cast<Position>(position)});
+                if (field) has_field_[kind] = true;
+            }
+            if (path.empty()) refuse("a binding has no steps");
+            bindings_[path[0].kind].push_back(std::move(path));
+        }
     }
 
-    // Adds a file. `bound` has the first bytes of the names that are bound, in ascending order.
-    SyntaxReader::Damages file(PyObject *root, std::string_view source, LongArray bound, bool whole) {
+    // The paths that end at a name of this kind.
+    const std::vector<Path> &bindings(std::size_t kind) const { return bindings_[kind]; }
+    // Whether a path depends on the field of nodes of this kind.
+    bool has_field(std::size_t kind) const { return kind < has_field_.size() && has_field_[kind]; }
+
+    std::vector<std::uint8_t> kinds; // treatments and flags
+    std::vector<std::string> texts;
+    std::string never_bound;
+
+  private:
+    std::vector<std::vector<Path>> bindings_;
+    std::vector<bool> has_field_;
+};
+
+class NodeWalk {
+  public:
+    NodeWalk(SyntaxReader &reader, nb::handle type, const NodeRules &rules, bool values, nb::object name_of)
+        : reader_(reader), rules_(rules), kind_id_(type, "kind_id"), children_(type, "children"), named_(type, "named_child_count"),
+          start_(type, "start_byte"), end_(type, "end_byte"), has_error_(type, "has_error"), values_(values),
+          name_of_(std::move(name_of)), labels_(rules.kinds.size() + 1, none) {}
+
+    SyntaxReader::Damages file(PyObject *root, std::string_view source, bool whole) {
         source_ = source;
-        bound_ = {bound.data(), bound.data() + bound.shape(0)};
         line_ = 1, line_end_ = next_line(0);
         whole_ = whole;
-        walk(nb::getattr(nb::handle(root), "walk")());
+        cursor_ = nb::getattr(nb::handle(root), "walk")();
+        walk();
         return reader_.end_file();
     }
 
   private:
-    // Ascending numbers that are looked up in ascending order.
-    struct Ascending {
-        const std::int64_t *at = nullptr, *end = nullptr;
-        bool has(std::size_t number) {
-            while (at < end && *at < static_cast<std::int64_t>(number)) ++at;
-            return at < end && *at == static_cast<std::int64_t>(number);
-        }
-    };
     struct Frame {
         nb::object node;
         std::size_t kind, index, start;
-        std::size_t unit = SyntaxReader::root; // root: none
-        std::size_t children = 0;              // visited so far
+        Step step;                                    // its field is known if a path depends on it
+        std::size_t unit = SyntaxReader::root;        // root: none
+        std::size_t children = 0, named_children = 0; // visited so far
         bool has_scope = false;
         std::optional<bool> keeps_tokens = std::nullopt; // known when it is first needed
     };
 
     // Visits all nodes. A cursor keeps no objects for nodes that it has left, unlike lists of children.
-    void walk(const nb::object &cursor) {
+    void walk() {
+        const nb::object &cursor = cursor_;
         const Getter node(cursor.type(), "node");
         const auto move = [&](const char *name) { return nb::getattr(cursor, name); };
         const nb::object down = move("goto_first_child"), next = move("goto_next_sibling"), up = move("goto_parent");
@@ -354,7 +383,7 @@ class NodeWalk {
             if (entered) {
                 if (moved(down)) continue;
                 const Frame &leaf = frames_.back();
-                add_text(leaf.node.ptr(), leaf.start, leaf.kind, leaf.index, false);
+                add_text(leaf.node.ptr(), leaf.start, leaf.kind, leaf.index);
                 leave();
             }
             while (!frames_.empty() && !moved(next)) moved(up), leave();
@@ -362,11 +391,16 @@ class NodeWalk {
         }
     }
 
+    bool is_error(std::size_t kind) const { return kind >= rules_.kinds.size(); }
     std::uint8_t treatment(std::size_t kind) const {
-        return kind < kinds_.size() ? kinds_[kind] : static_cast<std::uint8_t>(inner);
+        return is_error(kind) ? static_cast<std::uint8_t>(inner) : rules_.kinds[kind];
     }
     Treatment of(std::size_t kind) const { return static_cast<Treatment>(treatment(kind) & treatment_bits); }
-    Id label(std::size_t kind) const { return kind < labels_.size() ? labels_[kind] : error_label_; }
+    Id label(std::size_t kind) {
+        Id &id = labels_[std::min(kind, rules_.kinds.size())];
+        if (id == none) id = is_error(kind) ? reader_.label("ERROR") : reader_.value(rules_.texts[kind]);
+        return id;
+    }
 
     std::size_t next_line(std::size_t from) const {
         const std::size_t found = source_.find('\n', from);
@@ -386,17 +420,52 @@ class NodeWalk {
         return source_.substr(start, end - start);
     }
 
-    void add_text(PyObject *node, std::size_t start, std::size_t kind, std::size_t parent, bool is_name, bool is_member = false) {
+    // Returns the text of a node, or an empty text if it follows from the kind.
+    std::string_view own_text(PyObject *node, std::size_t start, std::size_t kind) const {
         const std::string_view written = text(start, end_.number(node));
-        if (written.empty() || (kind < texts_.size() && written == texts_[kind])) return;
+        return !is_error(kind) && written == rules_.texts[kind] ? std::string_view() : written;
+    }
+    void add_text(PyObject *node, std::size_t start, std::size_t kind, std::size_t parent) {
+        if (const std::string_view written = own_text(node, start, kind); !written.empty())
+            reader_.add(reader_.value(written), parent, line_);
+    }
+    void add_name(PyObject *node, std::size_t start, std::size_t kind, std::size_t parent, bool is_member) {
+        const std::string_view written = own_text(node, start, kind);
+        if (written.empty()) return;
         const Id label = reader_.value(written);
-        const bool binds = is_name && reader_.anonymous() && bound_.has(start);
-        if (!is_name || (is_member && !binds)) {
+        const bool binds = reader_.anonymous() && is_bound(kind) && written != rules_.never_bound;
+        if (is_member && !binds) {
             reader_.add(label, parent, line_);
             return;
         }
         reader_.add_name(label, parent, line_);
         reader_.use(label, binds);
+    }
+
+    // Where the node at the cursor is among the children of its parent.
+    Step step(std::size_t kind) const {
+        Step step{kind, 0, !frames_.empty() && frames_.back().named_children > 1 ? later : first};
+        if (reader_.anonymous() && rules_.has_field(kind))
+            if (const nb::object field = nb::getattr(cursor_, "field_id"); !field.is_none())
+                step.field = nb::cast<std::size_t>(field);
+        return step;
+    }
+    static bool fits(const Step &step, const Step &wanted) {
+        return step.kind == wanted.kind && (!wanted.field || step.field == wanted.field) &&
+               (!wanted.position || step.position == wanted.position);
+    }
+    // Whether the name at the cursor, which is of this kind, is bound.
+    bool is_bound(std::size_t kind) const {
+        std::optional<Step> own; // looking up the field takes time
+        for (const Path &path : rules_.bindings(kind)) {
+            if (path.size() > frames_.size() + 1) continue;
+            bool fit = true;
+            for (std::size_t i = 1; fit && i < path.size(); ++i) fit = fits(frames_[frames_.size() - i].step, path[i]);
+            if (!fit) continue;
+            if (!own) own = step(kind);
+            if (fits(*own, path[0])) return true;
+        }
+        return false;
     }
 
     // Adds the node at the cursor. Returns whether its children are to be visited.
@@ -407,6 +476,7 @@ class NodeWalk {
         if (frames_.empty()) return enter(std::move(node), kind, false);
         Frame &above = frames_.back();
         ++above.children;
+        if (what != delimiter && what != token && what != kept_token) ++above.named_children;
         if (what == dropped || what == delimiter) return false;
         if (what == token && (!keeps_tokens(above) || begins_with(above.kind, kind))) return false;
         if (what == content && of(above.kind) == literal && !values_) return false;
@@ -422,19 +492,19 @@ class NodeWalk {
     bool enter(nb::object node, std::size_t kind, bool is_member) {
         const Treatment what = of(kind);
         const bool is_root = frames_.empty(), is_unit = whole_ ? is_root : treatment(kind) & unit_kind;
-        const bool is_lost = kind >= kinds_.size() && open_units_ == 0 && !is_unit; // an error outside units
+        const bool is_lost = is_error(kind) && open_units_ == 0 && !is_unit; // an error outside units
         const std::size_t start = start_.number(node.ptr());
         const std::int64_t line = line_at(start);
         const std::size_t index = reader_.add(label(kind), is_root ? SyntaxReader::root : frames_.back().index, line);
         if (what == identifier) {
-            add_text(node.ptr(), start, kind, index, true, is_member || (treatment(kind) & member_kind));
+            add_name(node.ptr(), start, kind, index, is_member || (treatment(kind) & member_kind));
             return false;
         }
         if (what == content || (what == literal && !has_parts(node.ptr()))) {
-            if (values_) add_text(node.ptr(), start, kind, index, false);
+            if (values_) add_text(node.ptr(), start, kind, index);
             return false;
         }
-        Frame frame{std::move(node), kind, index, start};
+        Frame frame{std::move(node), kind, index, start, step(kind)};
         if (treatment(kind) & scope_kind) {
             const nb::object above = is_root ? nb::none() : frames_.back().node;
             scopes_.push_back(nb::cast<std::string>(name_of_(frame.node, above)));
@@ -473,21 +543,18 @@ class NodeWalk {
     }
     // The keyword with which the name of a kind begins follows from the kind: "break" in "break_statement".
     bool begins_with(std::size_t parent, std::size_t token) const {
-        return parent < texts_.size() && token < texts_.size() && texts_[parent].starts_with(texts_[token]);
+        return !is_error(parent) && !is_error(token) && rules_.texts[parent].starts_with(rules_.texts[token]);
     }
 
     SyntaxReader &reader_;
+    const NodeRules &rules_;
     Getter kind_id_, children_, named_, start_, end_, has_error_;
     bool values_, whole_ = false;
-    nb::object name_of_;
-    std::vector<std::uint8_t> kinds_;
-    std::vector<std::string> texts_;
-    std::vector<Id> labels_;
-    Id error_label_;
+    nb::object name_of_, cursor_;
+    std::vector<Id> labels_; // by kind, the last one for errors; none until it is needed
     std::string_view source_;
     std::int64_t line_ = 1;
     std::size_t line_end_ = 0, open_units_ = 0;
-    Ascending bound_;
     std::deque<Frame> frames_;
     std::vector<std::string> scopes_;
     Pulse pulse_;
@@ -523,17 +590,21 @@ void bind_syntax(nb::module_ &m) {
         "roots"_a, "lines"_a, "whole"_a, "anonymous"_a, "describe"_a, "constant"_a.none(), "other"_a, "is_docstring"_a,
         "Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots, and for each "
         "unit its first and last line, its qualified name and the lines of its nodes.");
+    nb::class_<NodeRules>(m, "NodeRules",
+                          "What becomes of the nodes of a language: treatments and labels of the kinds, paths from bound names "
+                          "upwards, with (kind, field, position) per step, and a name that is never bound.")
+        .def(nb::init<ByteArray, std::vector<std::string>, const std::vector<NodeRules::Steps> &, std::string>(), "treatments"_a,
+             "labels"_a, "bindings"_a, "never_bound"_a);
     m.def(
         "read_nodes",
-        [](nb::object root, nb::bytes source, LongArray bound, bool whole, bool anonymous, ByteArray treatments,
-           const std::vector<std::string> &labels, bool values, nb::object name_of) {
+        [](nb::object root, nb::bytes source, const NodeRules &rules, bool whole, bool anonymous, bool values, nb::object name_of) {
             const WithoutCollector paused;
             SyntaxReader reader(anonymous);
-            NodeWalk walk(reader, root.type(), treatments, labels, values, std::move(name_of));
-            const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), bound, whole);
+            NodeWalk walk(reader, root.type(), rules, values, std::move(name_of));
+            const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), whole);
             return std::make_pair(results(reader), damaged);
         },
-        "root"_a, "source"_a, "bound"_a, "whole"_a, "anonymous"_a, "treatments"_a, "labels"_a, "values"_a, "name_of"_a,
+        "root"_a, "source"_a, "rules"_a, "whole"_a, "anonymous"_a, "values"_a, "name_of"_a,
         "Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the lines of syntax errors: of units, which "
         "are not stored, and, marked by True, of text outside units.");
 }

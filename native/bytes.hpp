@@ -1,5 +1,6 @@
 // Sizes in memory, actual or estimated.
 #pragma once
+#include "column.hpp"
 #include <bit>
 #include <cmath>
 #include <cstddef>
@@ -9,6 +10,18 @@
 namespace treelet {
 
 template <class T> std::size_t bytes_of(const std::vector<T> &values) { return values.capacity() * sizeof(T); }
+template <class T> std::size_t bytes_of(const Column<T> &values) { return values.capacity() * sizeof(T); }
+// The bytes of the columns that an object owns.
+template <class Object>
+    requires requires(const Object &object) { Object::parts(object); }
+std::size_t bytes_of(const Object &object) {
+    std::size_t bytes = 0;
+    const auto add = [&](const auto &part) {
+        if constexpr (!std::is_arithmetic_v<std::remove_cvref_t<decltype(part)>>) bytes += bytes_of(part);
+    };
+    each_part(object, add);
+    return bytes;
+}
 // Upper bound for a vector that grows to n items one by one.
 template <class T> std::size_t bytes_grown(std::size_t n) { return std::bit_ceil(n) * sizeof(T); }
 

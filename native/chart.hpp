@@ -37,6 +37,7 @@ class Chart {
           const Mask *mask, void (*check_)(), std::size_t most_bytes = std::numeric_limits<std::size_t>::max())
         : check(check_), most_bytes_(most_bytes), pulse_(check_), owner_(std::move(grammar)), g_(*owner_),
           sentence_(std::move(sentence)) {
+        for (double &logp : sentence_.logp) logp = on_grid(logp);
         fill(beam, prior, mask);
     }
 

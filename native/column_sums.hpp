@@ -18,7 +18,7 @@ class ColumnSums {
                 if (is_one(targets, weight))
                     one_.push_back(column);
                 else
-                    other_.push_back({column, weight});
+                    other_.push_back({column, 0, weight});
             });
             one_start_.push_back(static_cast<std::int64_t>(one_.size()));
             other_start_.push_back(static_cast<std::int64_t>(other_.size()));
@@ -31,8 +31,13 @@ class ColumnSums {
             each(t, [&](Id, double weight) { bytes += is_one(targets, weight) ? sizeof(Id) : sizeof(Other); });
         return bytes;
     }
-    std::size_t bytes() const {
-        return bytes_of(one_start_) + bytes_of(one_) + bytes_of(other_start_) + bytes_of(other_) + bytes_of(place_);
+    template <class Self> static auto parts(Self &self) {
+        return std::tie(self.one_start_, self.one_, self.other_start_, self.other_, self.place_);
+    }
+    bool consistent() const {
+        return one_start_.size() == other_start_.size() && !one_start_.empty() &&
+               one_start_.back() == static_cast<std::int64_t>(one_.size()) &&
+               other_start_.back() == static_cast<std::int64_t>(other_.size());
     }
 
     // sums[t] += weight * value[column] for the first `targets` targets and all their columns.
@@ -63,15 +68,16 @@ class ColumnSums {
   private:
     struct Other {
         Id column;
+        Id unused; // no byte is undefined, so equal data have equal checksums
         double weight;
     };
     // Most counts are 1 and are not stored. Those of an only target may grow, so they are.
     static bool is_one(std::size_t targets, double weight) { return weight == 1 && targets > 1; }
 
-    std::vector<std::int64_t> one_start_{0}, other_start_{0};
-    std::vector<Id> one_;      // columns with weight 1
-    std::vector<Other> other_; // columns with other weights
-    std::vector<Id> place_;    // column -> its index in other_, for the only target
+    Column<std::int64_t> one_start_{0}, other_start_{0};
+    Column<Id> one_;      // columns with weight 1
+    Column<Other> other_; // columns with other weights
+    Column<Id> place_;    // column -> its index in other_, for the only target
 };
 
 } // namespace treelet

@@ -76,10 +76,10 @@ class CountProduct {
 
     // Adds to the weight of the only target, which must contain the key.
     void grow(Id key, double more) { postings_.grow(local_[key], more); }
-    std::size_t bytes() const { return bytes_of(local_) + postings_.bytes(); }
+    template <class Self> static auto parts(Self &self) { return std::tie(self.local_, self.size_, self.postings_); }
 
   private:
-    std::vector<Id> local_; // key -> its number
+    Column<Id> local_; // key -> its number
     Id size_ = 0;
     DensePostings postings_;
 };

@@ -36,9 +36,12 @@ struct EditCounts {
 
 class EditColumns {
   public:
+    // Without columns: the caller sets all parts.
+    explicit EditColumns(std::shared_ptr<const EditCosts> costs) : costs_(std::move(costs)) {}
     // All labels of later rows must be labels of `costs`. Only a search needs the index of labels.
-    EditColumns(const Store &store, std::vector<Id> roots, std::shared_ptr<const EditCosts> costs, bool searched)
-        : costs_(std::move(costs)), roots_(std::move(roots)) {
+    EditColumns(const Store &store, const std::vector<Id> &roots, std::shared_ptr<const EditCosts> costs, bool searched)
+        : costs_(std::move(costs)) {
+        roots_.append(roots.begin(), roots.end());
         Pulse pulse;
         TreeSizer sizer(store);
         for (Id root : roots_) {
@@ -261,13 +264,16 @@ class EditColumns {
     };
 
     const EditCosts &costs() const { return *costs_; }
+    template <class Self> static auto parts(Self &self) { return std::tie(self.roots_, self.sizes_, self.by_size_, self.overlap_); }
+    bool consistent() const { return sizes_.size() == roots_.size() && (by_size_.empty() || by_size_.size() == roots_.size()); }
+    bool searched() const { return by_size_.size() == roots_.size(); } // whether a search can use the columns
 
   private:
     std::shared_ptr<const EditCosts> costs_;
-    std::vector<Id> roots_;
-    std::vector<TreeSize> sizes_;
-    std::vector<Id> by_size_; // columns in ascending order of their sizes
-    LabelOverlap overlap_;    // over this order
+    Column<Id> roots_;
+    Column<TreeSize> sizes_;
+    Column<Id> by_size_;   // columns in ascending order of their sizes
+    LabelOverlap overlap_; // over this order
 };
 
 } // namespace treelet

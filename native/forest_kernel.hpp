@@ -110,8 +110,8 @@ template <class Num> class ForestColumns : public NodeLoop<ForestColumns<Num>, F
         return out;
     }
     std::size_t bytes() const {
-        return productions_.bytes() + bytes_of(bucket_) + bytes_of(column_of_) + bytes_of(edge_node_) + bytes_of(edge_p_) +
-               bytes_of(place_) + postings_.bytes() + children_.bytes();
+        return bytes_of(productions_) + bytes_of(bucket_) + bytes_of(column_of_) + bytes_of(edge_node_) + bytes_of(edge_p_) +
+               bytes_of(place_) + bytes_of(postings_) + bytes_of(children_);
     }
 
   private:

@@ -7,10 +7,16 @@
 #pragma once
 #include "forest.hpp"
 #include "pulse.hpp"
+#include <cmath>
 #include <mutex>
 #include <queue>
 
 namespace treelet {
+
+// Rounds a log probability to a multiple of 2^-38 (4e-12). Sums of such numbers down to -2^15 are
+// exact, whatever their order and the compiler. Parses with the same rules in different
+// arrangements therefore have equal scores, and the order of the rules can break the tie.
+inline double on_grid(double logp) { return std::nearbyint(logp * 0x1p38) * 0x1p-38; }
 
 struct Grammar {
     struct Binary {
@@ -52,10 +58,12 @@ struct Grammar {
     std::size_t size() const { return labels.size(); }
     bool hidden(Id s) const { return labels[s].empty(); }
 
-    // In unary rules, a is the child. `most_chains` limits the number of symbol pairs with a unary
-    // chain between them.
+    // Log probabilities are put on the grid. In unary rules, a is the child. `most_chains` limits the number of symbol pairs with a
+    // unary chain between them.
     void build(std::vector<Rule> binary, const std::vector<Rule> &unary, std::size_t most_chains) {
         const std::size_t n = size();
+        for (Rule &r : binary) r.logp = on_grid(r.logp);
+        for (auto &[symbol, logp] : start) logp = on_grid(logp);
         right_number.assign(n, none);
         for (const Rule &r : binary)
             if (right_number[r.b] == none) {
@@ -80,7 +88,7 @@ struct Grammar {
 
         std::vector<std::vector<Unary>> down(n), up(n);
         for (const Rule &r : unary)
-            if (r.a != r.head) down[r.head].push_back({r.a, r.logp}); // a node above itself is never useful
+            if (r.a != r.head) down[r.head].push_back({r.a, on_grid(r.logp)}); // a node above itself is never useful
         fill(by_head, down);
         find_components();
         std::size_t chains = 0;

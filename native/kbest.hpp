@@ -105,6 +105,8 @@ template <class Graph> class LazyKBest {
         std::size_t expanded = 0, tail = 0; // successors of found[expanded] exist up to this tail
         bool started = false, exhausted = false;
     };
+    // Equal scores are ordered by their edges, which a chart lists by the split of the span and then
+    // by the order of the rules.
     static bool worse(const Derivation &a, const Derivation &b) {
         if (a.score != b.score) return a.score < b.score;
         return a.edge != b.edge ? a.edge > b.edge : a.ranks > b.ranks;

@@ -22,7 +22,7 @@ template <std::size_t n> class KeyNumbers {
         return table_.find(hash(key), [&](Id number) { return keys_[number] == key; });
     }
     std::size_t size() const { return keys_.size(); }
-    std::size_t bytes() const { return table_.bytes() + bytes_of(keys_); }
+    template <class Self> static auto parts(Self &self) { return std::tie(self.table_, self.keys_); }
     static std::size_t bytes_for(std::size_t keys) { return IdTable::bytes_for(keys) + bytes_grown<Key>(keys); }
     static std::uint64_t hash(const Key &key) {
         auto hash = static_cast<std::uint64_t>(key[0]);
@@ -32,7 +32,7 @@ template <std::size_t n> class KeyNumbers {
 
   private:
     IdTable table_;
-    std::vector<Key> keys_;
+    Column<Key> keys_;
 };
 
 // Maps a key to its entries, which are contiguous and in the order of insertion.
@@ -63,7 +63,10 @@ template <std::size_t n, class Entry> class Groups {
         if (number == none) return {};
         return {entry_.data() + start_[number], entry_.data() + start_[number + 1]};
     }
-    std::size_t bytes() const { return keys_.bytes() + bytes_of(start_) + bytes_of(entry_); }
+    template <class Self> static auto parts(Self &self) { return std::tie(self.keys_, self.start_, self.entry_); }
+    bool consistent() const {
+        return start_.size() == keys_.size() + 1 && start_.back() == static_cast<std::int64_t>(entry_.size());
+    }
 
     // Estimates an upper bound for the memory of build. `each` is called twice.
     template <class Each> static Memory estimate(Each each) {
@@ -78,8 +81,8 @@ template <std::size_t n, class Entry> class Groups {
 
   private:
     KeyNumbers<n> keys_;
-    std::vector<std::int64_t> start_;
-    std::vector<Entry> entry_;
+    Column<std::int64_t> start_;
+    Column<Entry> entry_;
 };
 
 } // namespace treelet

@@ -70,14 +70,19 @@ class LabelOverlap {
         });
     }
 
+    template <class Self> static auto parts(Self &self) { return std::tie(self.start_, self.column_, self.count_); }
+    bool consistent() const {
+        return column_.size() == count_.size() && column_.size() == (start_.empty() ? 0 : static_cast<std::size_t>(start_.back()));
+    }
+
   private:
     struct Entry {
         Id label, column;
         float count;
     };
-    std::vector<std::int64_t> start_; // label -> its first entry
-    std::vector<Id> column_;
-    std::vector<float> count_;
+    Column<std::int64_t> start_; // label -> its first entry
+    Column<Id> column_;
+    Column<float> count_;
 };
 
 } // namespace treelet

@@ -63,7 +63,7 @@ class Windows {
                                             slot + start_[other + 1]);
     }
     std::size_t size() const { return start_.size() - 1; }
-    std::size_t bytes() const { return table_.bytes() + bytes_of(start_) + bytes_of(slot_); }
+    std::size_t bytes() const { return bytes_of(table_) + bytes_of(start_) + bytes_of(slot_); }
     static std::size_t bytes_for(std::size_t windows, std::size_t slots) {
         return IdTable::bytes_for(windows) + bytes_grown<std::int64_t>(windows + 1) + 2 * slots * sizeof(Id);
     }
@@ -179,8 +179,8 @@ template <class Num> class LocalityColumns : public RowLoop<LocalityColumns<Num>
         return out;
     }
     std::size_t bytes() const {
-        return bytes_of(types_) + bytes_of(type_of_) + bytes_of(near_) + middle_keys_.bytes() + windows_.bytes() +
-               middles_.bytes() + postings_.bytes() + bytes_of(member_start_) + bytes_of(member_) + places_.bytes();
+        return bytes_of(types_) + bytes_of(type_of_) + bytes_of(near_) + bytes_of(middle_keys_) + windows_.bytes() +
+               bytes_of(middles_) + bytes_of(postings_) + bytes_of(member_start_) + bytes_of(member_) + bytes_of(places_);
     }
 
   private:

@@ -9,17 +9,23 @@ namespace treelet {
 // Row t has the nodes[start[t] .. start[t+1]), ascending, with their weights (counts, or the
 // coefficients of a model).
 struct NodeWeights {
-    std::vector<std::int64_t> start{0};
-    std::vector<Id> node;
-    std::vector<double> weight;
+    Column<std::int64_t> start{0};
+    Column<Id> node;
+    Column<double> weight;
+    std::shared_ptr<const void> memory; // keeps the memory alive that the columns view, if it belongs to somebody else
     std::size_t rows() const { return start.size() - 1; }
+    template <class Self> static auto parts(Self &self) { return std::tie(self.start, self.node, self.weight); }
+    bool consistent() const {
+        return !start.empty() && start[0] == 0 && start.back() == static_cast<std::int64_t>(node.size()) &&
+               node.size() == weight.size();
+    }
 
     // Returns the given rows in the given order.
     NodeWeights take(const std::int64_t *order, std::size_t n) const {
         NodeWeights out;
         for (std::size_t i = 0; i < n; ++i) {
-            out.node.insert(out.node.end(), node.begin() + start[order[i]], node.begin() + start[order[i] + 1]);
-            out.weight.insert(out.weight.end(), weight.begin() + start[order[i]], weight.begin() + start[order[i] + 1]);
+            out.node.append(node.begin() + start[order[i]], node.begin() + start[order[i] + 1]);
+            out.weight.append(weight.begin() + start[order[i]], weight.begin() + start[order[i] + 1]);
             out.start.push_back(static_cast<std::int64_t>(out.node.size()));
         }
         return out;
@@ -93,28 +99,39 @@ template <class Store> NodeWeights spread(const Store &store, const Id *roots, c
             all.node.push_back(node), all.weight.push_back(0);
     }
     const std::int64_t more = static_cast<std::int64_t>(all.node.size()) - out.start[1];
-    all.node.insert(all.node.end(), out.node.begin() + out.start[1], out.node.end());
-    all.weight.insert(all.weight.end(), out.weight.begin() + out.start[1], out.weight.end());
+    all.node.append(out.node.begin() + out.start[1], out.node.end());
+    all.weight.append(out.weight.begin() + out.start[1], out.weight.end());
     for (std::size_t row = 0; row < at_roots.rows(); ++row) all.start.push_back(out.start[row + 1] + more);
     return all;
 }
 
-// Copies row `row` of `trees` to its own store, with small ids in the same order, to compute a
-// self-value. Labels keep their numbers. The marks are working memory: for the nodes of the store,
-// and for its productions.
+// Copies row `row` of `trees` to its own store, to compute a self-value. The nodes of a tree are
+// numbered in the order in which a reader completes them, so the last bits of the value do not
+// depend on the numbers in the large store. Rows that are not one tree keep their order. Labels
+// keep their numbers. The marks are working memory: for the nodes of the store, and for its
+// productions.
 inline void isolate(const Store &store, const NodeWeights &trees, std::size_t row, Marks &here, Marks &, Store &small,
                     NodeWeights &weights) {
     here.clear();
-    std::vector<Id> kids;
-    for (std::int64_t i = trees.start[row]; i < trees.start[row + 1]; ++i) {
-        const Id node = trees.node[i];
+    const std::int64_t begin = trees.start[row], end = trees.start[row + 1];
+    const auto count = static_cast<std::size_t>(end - begin);
+    std::vector<Id> nodes, kids;
+    if (count > 0) nodes = completed(store, &trees.node[end - 1], 1, here); // the root comes last
+    bool is_tree = nodes.size() == count;
+    for (std::int64_t i = begin; i < end && is_tree; ++i) is_tree = here.has(trees.node[i]);
+    std::vector<double> weight(trees.weight.begin() + begin, trees.weight.begin() + end);
+    if (is_tree)
+        for (std::int64_t i = begin; i < end; ++i) weight[here[trees.node[i]]] = trees.weight[i];
+    else
+        nodes.assign(trees.node.begin() + begin, trees.node.begin() + end), here.clear();
+    for (Id node : nodes) {
         kids.clear();
         for (std::size_t k = 0; k < store.arity(node); ++k) kids.push_back(here[store.children(node)[k]]);
         here.set(node, small.add_node(store.label(node), kids.data(), kids.size()));
         weights.node.push_back(here[node]);
-        weights.weight.push_back(trees.weight[i]);
     }
-    weights.start.push_back(static_cast<std::int64_t>(weights.node.size()));
+    weights.weight.append(weight.begin(), weight.end());
+    weights.start.push_back(static_cast<std::int64_t>(count));
 }
 
 } // namespace treelet

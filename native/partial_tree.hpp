@@ -34,11 +34,16 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
     using Loop = NodeLoop<PartialTreeColumns<Num>, Scratch>;
 
   public:
+    // Without an index: the caller sets all parts.
+    PartialTreeColumns(const Store &store, Num lam, Num mu, bool leaves, double terminal, SimilarPtr similar)
+        : Loop(0), store_(store), shared_similar_(std::move(similar)), similar_(*shared_similar_), mu_(mu), leaves_(leaves),
+          apart_(leaves && terminal != 1), constant_(mu * lam * lam), terminal_(constant_ * Num(terminal)), index_(store_),
+          children_(index_, similar_, lam, constant_, terminal_, terminal == 1) {}
     PartialTreeColumns(Targets targets, Num lam, Num mu, bool leaves, double terminal,
                        SimilarPtr similar = std::make_shared<const Similar>())
-        : Loop(targets.size()), store_(*targets.store), shared_similar_(std::move(similar)), similar_(*shared_similar_), mu_(mu),
-          leaves_(leaves), apart_(leaves && terminal != 1), constant_(mu * lam * lam), terminal_(constant_ * Num(terminal)),
-          index_(store_, targets.weights), children_(index_, similar_, lam, constant_, terminal_, terminal == 1) {
+        : PartialTreeColumns(*targets.store, lam, mu, leaves, terminal, std::move(similar)) {
+        this->size_ = targets.size();
+        index_.build(targets.weights);
         labels_.build(targets.weights, labels_of(store_, leaves_));
         if (similar_.any() || apart_) words_.build(targets.weights, words_of(store_));
         if (apart_) inner_.build(targets.weights, labels_of(store_, false));
@@ -178,10 +183,11 @@ template <class Num> class PartialTreeColumns : public NodeLoop<PartialTreeColum
                                     cells * sizeof(Id) + Plans::bytes(cells)});
         return out;
     }
-    std::size_t bytes() const {
-        return similar_.bytes() + index_.bytes() + children_.bytes() + labels_.bytes() + words_.bytes() + inner_.bytes() +
-               sums_.bytes() + postings_.bytes();
+    std::size_t bytes() const { return similar_.bytes() + children_.bytes() + bytes_of(*this); }
+    template <class Self> static auto parts(Self &self) {
+        return std::tie(self.size_, self.index_, self.labels_, self.words_, self.inner_, self.sums_, self.postings_);
     }
+    bool consistent(const Store &) const { return true; } // the index compares its size with that of the store
 
   private:
     static auto labels_of(const Store &store, bool leaves) {

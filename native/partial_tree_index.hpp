@@ -16,15 +16,16 @@ class PartialTreeIndex {
   public:
     struct Label { // the columns with this label: begin .. end, then one cell for its childless nodes
         Id begin, end;
-        Id single;   // from here on, each column is a group of its own
-        bool sparse; // whether all columns are pre-terminals
-        bool words;  // whether all columns are nodes over one word
+        Id single;      // from here on, each column is a group of its own
+        bool sparse;    // whether all columns are pre-terminals
+        bool words;     // whether all columns are nodes over one word
+        char unused[2]; // no byte is undefined, so equal data have equal checksums
         Id first_group, last_group;
         Id first_single() const { return last_group - (end - single); } // group
     };
     struct Group { // columns with the same production
         Id begin, size;
-        Id arity;
+        Id arity, unused;
         std::int64_t children; // labelled_child_[children ..]: its children by (label, position)
         std::int64_t slots;    // slot_[slots + b * size + r]: cell of child b of column begin + r, within its label
     };
@@ -38,7 +39,8 @@ class PartialTreeIndex {
     static constexpr Id wide = 512; // maximum number of children for which pairs are listed
     static constexpr Id swept = 8;  // minimum number of columns for which a production is one group
 
-    PartialTreeIndex(const Store &store, const NodeWeights &w) : store_(store) {
+    explicit PartialTreeIndex(const Store &store) : store_(store) {} // the caller builds the index or sets its parts
+    void build(const NodeWeights &w) {
         index_columns(w);
         index_slots();
         index_pairs();
@@ -123,13 +125,16 @@ class PartialTreeIndex {
         out.index += (label.size() + 2 * cells + store.size() + slots) * sizeof(Id) + bytes_grown<Label>(labels) +
                      bytes_grown<Group>(groups) + bytes_grown<Id>(wides) + held.size() + bytes_grown<LabelledChild>(children) +
                      bytes_grown<Id>(children);
-        out.working += columns.size() * sizeof(Column) + held.size() * sizeof(std::int64_t);
+        out.working += columns.size() * sizeof(Order) + held.size() * sizeof(std::int64_t);
         return out;
     }
-    std::size_t bytes() const {
-        return bytes_of(local_) + bytes_of(label_) + bytes_of(group_) + bytes_of(wide_group_) + bytes_of(common_) +
-               bytes_of(labelled_child_) + bytes_of(child_label_) + bytes_of(column_node_) + bytes_of(group_of_) +
-               bytes_of(column_of_) + bytes_of(slot_) + pairs_.bytes();
+    template <class Self> static auto parts(Self &self) {
+        return std::tie(self.local_, self.label_, self.group_, self.wide_group_, self.common_, self.labelled_child_,
+                        self.child_label_, self.column_node_, self.group_of_, self.column_of_, self.slot_, self.pairs_);
+    }
+    bool consistent() const {
+        return labelled_child_.size() == child_label_.size() && column_node_.size() == group_of_.size() &&
+               column_of_.size() == store_.size();
     }
 
   private:
@@ -137,9 +142,9 @@ class PartialTreeIndex {
         Id label, position;
         static bool by_label(const LabelledChild &x, const LabelledChild &y) { return x.label < y.label; }
     };
-    struct Column {
+    struct Order { // of the columns
         Id label, production, node;
-        auto operator<=>(const Column &) const = default;
+        auto operator<=>(const Order &) const = default;
     };
     static constexpr Id single = std::numeric_limits<Id>::max(); // replaces the production of columns that are single groups
     Id child_label(Id column, Id b) const { return local_[store_.label(store_.children(column_node_[column])[b])]; }
@@ -158,7 +163,7 @@ class PartialTreeIndex {
         }
         common_.reserve(held.size());
         for (Id size : held) common_.push_back(size > 1);
-        std::vector<Column> columns;
+        std::vector<Order> columns;
         columns.reserve(static_cast<std::size_t>(std::count(column_of_.begin(), column_of_.end(), 0)));
         for (Id v = 0; v < static_cast<Id>(store_.size()); ++v)
             if (column_of_[v] != none) {
@@ -170,7 +175,7 @@ class PartialTreeIndex {
         group_of_.reserve(column_node_.capacity());
         std::size_t next = 0;
         for (Id l = 0; l < locals; ++l) {
-            Label label{static_cast<Id>(column_node_.size()), 0, none, true, true, static_cast<Id>(group_.size()), 0};
+            Label label{static_cast<Id>(column_node_.size()), 0, none, true, true, {}, static_cast<Id>(group_.size()), 0};
             for (Id before = none; next < columns.size() && columns[next].label == l; ++next) {
                 const auto [_, production, v] = columns[next];
                 const Id c = static_cast<Id>(column_node_.size());
@@ -178,7 +183,7 @@ class PartialTreeIndex {
                 label.sparse = label.sparse && store_.flat(v);
                 label.words = label.sparse && label.words && store_.arity(v) == 1;
                 if (production == single || production != before) {
-                    group_.push_back({c, 0, static_cast<Id>(store_.arity(v)), 0, 0});
+                    group_.push_back({c, 0, static_cast<Id>(store_.arity(v)), 0, 0, 0});
                     if (group_.back().arity > wide) wide_group_.push_back(static_cast<Id>(group_.size() - 1));
                 }
                 before = production;
@@ -231,14 +236,14 @@ class PartialTreeIndex {
     }
 
     const Store &store_;
-    std::vector<Id> local_; // label -> its number
-    std::vector<Label> label_;
-    std::vector<Group> group_;
-    std::vector<Id> wide_group_;
-    std::vector<char> common_; // per production
-    std::vector<LabelledChild> labelled_child_;
-    std::vector<Id> child_label_; // the same, ordered by position
-    std::vector<Id> column_node_, group_of_, column_of_, slot_;
+    Column<Id> local_; // label -> its number
+    Column<Label> label_;
+    Column<Group> group_;
+    Column<Id> wide_group_;
+    Column<char> common_; // per production
+    Column<LabelledChild> labelled_child_;
+    Column<Id> child_label_; // the same, ordered by position
+    Column<Id> column_node_, group_of_, column_of_, slot_;
     Groups<2, Pair> pairs_; // by (label, child's label)
 };
 

@@ -19,9 +19,9 @@ template <class Keys> struct ByNode {
 template <class Keys> ByNode<Keys> by_node(const NodeWeights &w, Keys keys) { return {w, keys}; }
 
 struct Postings {
-    std::vector<std::int64_t> start;
-    std::vector<Id> target;
-    std::vector<double> weight;
+    Column<std::int64_t> start;
+    Column<Id> target;
+    Column<double> weight;
 
     // `each(target, add)` calls add(key, weight) for the keys of a target. Weights of the same key
     // are summed.
@@ -61,7 +61,11 @@ struct Postings {
     }
     std::size_t keys() const { return start.size() - 1; }
     std::size_t length(Id key) const { return static_cast<std::size_t>(start[static_cast<std::size_t>(key) + 1] - start[key]); }
-    std::size_t bytes() const { return bytes_of(start) + bytes_of(target) + bytes_of(weight); }
+    template <class Self> static auto parts(Self &self) { return std::tie(self.start, self.target, self.weight); }
+    bool consistent() const {
+        const std::int64_t entries = start.empty() ? 0 : start.back();
+        return static_cast<std::int64_t>(target.size()) == entries && static_cast<std::int64_t>(weight.size()) == entries;
+    }
 
     // Adds to the weight of the only target of a key.
     void grow(Id key, double more) { weight[start[key]] += more; }
@@ -133,7 +137,8 @@ class DensePostings {
                     values_[static_cast<std::size_t>(dense_[key]) * targets + static_cast<std::size_t>(sparse_.target[k])] =
                         sparse_.weight[k];
     }
-    std::size_t bytes() const { return sparse_.bytes() + bytes_of(dense_) + bytes_of(values_); }
+    template <class Self> static auto parts(Self &self) { return std::tie(self.sparse_, self.dense_, self.values_, self.targets_); }
+    bool consistent() const { return dense_.empty() || dense_.size() == sparse_.keys(); }
 
     template <class Num> void add(Id key, Num factor, std::size_t last, Num *sums) const {
         if (dense_[key] == none) return sparse_.add(key, factor, last, sums);
@@ -168,8 +173,8 @@ class DensePostings {
         return length * 8 >= targets && rows * targets <= max_cells;
     }
     Postings sparse_;
-    std::vector<Id> dense_; // key -> its vector, or none
-    std::vector<double> values_;
+    Column<Id> dense_; // key -> its vector, or none
+    Column<double> values_;
     std::size_t targets_ = 0;
 };
 

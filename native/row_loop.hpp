@@ -53,6 +53,8 @@ template <class Algorithm, class Scratch> class RowLoop {
         scratch_.give(std::move(scratch));
     }
 
+    std::size_t size() const { return size_; }
+
     // Optional functions of an algorithm.
     template <class Store> void prepare(const Store &, Scratch &, Pulse &) const {}
     template <class Block> std::size_t take_rows(Block &) const { return 1; }
@@ -67,8 +69,8 @@ template <class Algorithm, class Scratch> class RowLoop {
     }
 
   protected:
+    std::size_t size_; // number of targets
     explicit RowLoop(std::size_t targets) : size_(targets) {}
-    std::size_t size() const { return size_; }
 
   private:
     Algorithm &self() { return static_cast<Algorithm &>(*this); }
@@ -86,7 +88,6 @@ template <class Algorithm, class Scratch> class RowLoop {
         }
     }
 
-    std::size_t size_;
     ScratchPool<Scratch> scratch_;
 };
 

@@ -25,6 +25,11 @@ template <class T> class Segmented {
         return out;
     }
 
+    // Returns whether the items are contiguous.
+    bool whole() const { return first_ == 0 || own_.empty(); }
+    // Replaces the content by items that somebody else keeps alive.
+    void view(const T *data, std::size_t size) { base_ = data, first_ = size, own_.clear(); }
+
     std::size_t size() const { return first_ + own_.size(); }
     const T &operator[](std::size_t i) const { return i < first_ ? base_[i] : own_[i - first_]; }
     // Pointer to item i; items are contiguous up to the end of its segment.

@@ -79,7 +79,10 @@ class IdTable {
     void reserve(std::size_t n) {
         if (bytes_for(n) > slots_.size() * sizeof(Slot)) resize(bytes_for(n) / sizeof(Slot));
     }
-    std::size_t bytes() const { return bytes_of(slots_); }
+    std::size_t size() const { return used_; }
+    template <class Self> static auto parts(Self &self) { return std::tie(self.slots_, self.used_); }
+    // A search ends at a free slot, so there must be one.
+    bool consistent() const { return slots_.empty() ? used_ == 0 : std::has_single_bit(slots_.size()) && used_ < slots_.size(); }
     static std::size_t bytes_for(std::size_t n) { return n ? std::max(std::size_t{64}, std::bit_ceil(2 * n)) * sizeof(Slot) : 0; }
 
   private:
@@ -96,12 +99,13 @@ class IdTable {
     }
     void grow() { resize(slots_.empty() ? 64 : slots_.size() * 2); }
     void resize(std::size_t n) {
-        std::vector<Slot> old(n);
-        old.swap(slots_);
-        for (const Slot &slot : old)
+        Column<Slot> old;
+        old.resize(n);
+        std::swap(old, slots_);
+        for (const Slot &slot : std::as_const(old))
             if (slot.id != none) place(slot);
     }
-    std::vector<Slot> slots_;
+    Column<Slot> slots_;
     std::size_t used_ = 0;
 };
 
@@ -123,6 +127,8 @@ class SegmentedTable {
     void insert(std::uint64_t hash, Id id) { own_.insert(hash, id); }
     void insert_all(const std::vector<std::uint64_t> &hashes) { own_.insert_all(hashes); }
     void reserve(std::size_t n) { own_.reserve(n); }
+    std::size_t size() const { return own_.size() + (base_ ? base_->size() : 0); }
+    template <class Self> static auto parts(Self &self) { return std::tie(self.own_); }
 
   private:
     const IdTable *base_ = nullptr;
@@ -284,6 +290,23 @@ class Store {
     std::vector<Id> height_column() const { return height_.all(); }
     std::vector<double> size_column() const { return size_.all(); }
 
+    // The columns of a store without a base; `whole` is false for others.
+    template <class Self> static auto parts(Self &self) {
+        return std::tie(self.label_bytes_, self.label_end_, self.label_, self.child_, self.production_, self.height_,
+                        self.production_node_, self.child_start_, self.size_, self.flat_, self.labels_, self.nodes_,
+                        self.productions_);
+    }
+    bool whole() const { return !base_ && label_end_.whole() && child_start_.whole(); }
+    bool consistent() const {
+        const std::size_t n = size();
+        return label_bytes_.size() == (label_count() ? label_end_.back() : 0) && production_.size() == n && height_.size() == n &&
+               size_.size() == n && flat_.size() == n && child_start_.size() == n + 1 && child_start_[0] == 0 &&
+               child_start_.back() == static_cast<std::int64_t>(child_.size()) && labels_.size() == label_count() &&
+               nodes_.size() == n && productions_.size() == production_count();
+    }
+    // Keeps the memory alive that the columns view.
+    void keep(std::shared_ptr<const void> memory) { memory_ = std::move(memory); }
+
   private:
     Id find_label(std::string_view text, std::uint64_t hash) const {
         return labels_.find(hash, [&](Id other) { return label_text(other) == text; });
@@ -340,7 +363,8 @@ class Store {
         return id;
     }
 
-    std::shared_ptr<const Store> base_; // keeps the store alive whose columns this one extends
+    std::shared_ptr<const Store> base_;  // keeps the store alive whose columns this one extends
+    std::shared_ptr<const void> memory_; // keeps the memory alive that the columns view, if it belongs to somebody else
     Segmented<char> label_bytes_;
     Segmented<std::size_t> label_end_;
     Segmented<Id> label_, child_, production_, height_, production_node_;

@@ -87,14 +87,14 @@ template <class Num> class SubsequenceColumns : public NodeLoop<SubsequenceColum
         }
         Memory out = Postings::estimate(columns, entries);
         const Memory holders = Postings::estimate(features.size(), places);
-        out.index += holders.index + features.bytes() + store.size() * sizeof(Id) + bytes_grown<Id>(columns);
+        out.index += holders.index + bytes_of(features) + store.size() * sizeof(Id) + bytes_grown<Id>(columns);
         const std::size_t rows = std::min(static_cast<std::size_t>(length), longest) * (longest + 1) * sizeof(Num);
         out.working =
             std::max({out.working, holders.working, Loop::working(targets.size(), store.size()) + columns * sizeof(Id) + rows});
         return out;
     }
     std::size_t bytes() const {
-        return bytes_of(local_) + bytes_of(column_) + features_.bytes() + postings_.bytes() + holders_.bytes();
+        return bytes_of(local_) + bytes_of(column_) + bytes_of(features_) + bytes_of(postings_) + bytes_of(holders_);
     }
 
   private:

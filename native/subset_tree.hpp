@@ -29,9 +29,13 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
     using Loop = NodeLoop<SubsetTreeColumns<Num>, Scratch>;
 
   public:
+    // Without an index: the caller sets all parts.
+    SubsetTreeColumns(const Store &store, Num lam, int, bool leaves)
+        : Loop(0), store_(&store), lam_(lam), base_(Num(1) + lam), leaves_(leaves) {}
     // max_depth 0: no limit.
     SubsetTreeColumns(Targets targets, Num lam, int max_depth, bool leaves)
-        : Loop(targets.size()), store_(targets.store), lam_(lam), base_(Num(1) + lam), leaves_(leaves) {
+        : SubsetTreeColumns(*targets.store, lam, max_depth, leaves) {
+        this->size_ = targets.size();
         const Productions productions = productions_of(*targets.store);
         Id height = 0;
         if (max_depth > 0)
@@ -127,7 +131,12 @@ template <class Num> class SubsetTreeColumns : public NodeLoop<SubsetTreeColumns
         out.working = std::max(out.working, working);
         return out;
     }
-    std::size_t bytes() const { return productions_.bytes() + index_.bytes(); }
+    template <class Self> static auto parts(Self &self) {
+        return std::tie(self.size_, self.limited_, self.levels_, self.kept_levels_, self.widest_, self.longest_, self.productions_,
+                        self.index_);
+    }
+    std::size_t bytes() const { return bytes_of(*this); }
+    bool consistent(const Store &store) const { return levels_ == 0 || index_.nodes() == store.size(); }
 
   private:
     struct Node {           // a node of a row

@@ -52,7 +52,7 @@ class SubsetTreeIndex {
         const std::vector<Id> nodes = number_columns(w, productions, count, local);
         postings_.build(w.rows(), by_column(w, [](Id column) { return column; }), columns());
         first_.reserve(columns());
-        for (std::size_t c = 0; c < columns(); ++c) first_.emplace_back(postings_, static_cast<Id>(c));
+        for (std::size_t c = 0; c < columns(); ++c) first_.push_back({postings_, static_cast<Id>(c)});
         number_keys(productions);
         if (common_keys_ == 0) return;
         number_shapes(nodes, productions, local);
@@ -63,6 +63,7 @@ class SubsetTreeIndex {
 
     // --- columns ----------------------------------------------------------------------------------------------------
     std::size_t columns() const { return column_.size(); }
+    std::size_t nodes() const { return column_of_.size(); }
     Id column_of(Id node) const { return static_cast<std::size_t>(node) < column_of_.size() ? column_of_[node] : none; }
     Id first_column(Id p) const { return bucket_[p]; }
     // Returns the number of columns of production p whose node does not exceed the limit. At least
@@ -160,12 +161,19 @@ class SubsetTreeIndex {
         out.working += bytes_grown<Id>(productions.bound()) + bytes_grown<std::int64_t>(most) + IdTable::bytes_for(columns);
         return {out, columns};
     }
-    std::size_t bytes() const {
-        return bytes_of(column_of_) + bytes_of(column_) + bytes_of(bucket_) + postings_.bytes() + bytes_of(first_) +
-               bytes_of(kid_start_) + bytes_of(kid_) + bytes_of(slot_start_) + bytes_of(key_start_) + bytes_of(key_production_) +
-               bytes_of(common_) + bytes_of(rare_start_) + bytes_of(rare_) + bytes_of(shape_of_) + bytes_of(shape_bucket_) +
-               bytes_of(shape_node_) + shape_postings_.bytes() + bytes_of(edge_start_) + bytes_of(edge_) + bytes_of(parent_start_) +
-               bytes_of(parent_);
+    template <class Self> static auto parts(Self &self) {
+        return std::tie(self.column_of_, self.column_, self.bucket_, self.postings_, self.first_, self.kid_start_, self.slot_start_,
+                        self.kid_, self.key_start_, self.key_production_, self.common_, self.common_keys_, self.rare_start_,
+                        self.rare_, self.shape_of_, self.shape_bucket_, self.shape_node_, self.shape_postings_, self.edge_start_,
+                        self.edge_, self.parent_start_, self.parent_);
+    }
+    bool consistent() const {
+        const auto ends = [](const auto &start, const auto &column) {
+            return column.size() == (start.empty() ? 0 : static_cast<std::size_t>(start.back()));
+        };
+        return ends(bucket_, column_) && first_.size() == column_.size() && ends(kid_start_, kid_) && ends(key_start_, common_) &&
+               key_production_.size() == common_.size() && ends(rare_start_, rare_) && ends(shape_bucket_, shape_node_) &&
+               ends(edge_start_, edge_) && ends(parent_start_, parent_);
     }
 
   private:
@@ -181,7 +189,7 @@ class SubsetTreeIndex {
         while (nodes[known] <= limit) ++known;
         return known;
     }
-    static Id widest(const std::vector<Id> &start) {
+    static Id widest(const Column<Id> &start) {
         Id most = 0;
         for (std::size_t p = 1; p < start.size(); ++p) most = std::max(most, start[p] - start[p - 1]);
         return most;
@@ -353,7 +361,7 @@ class SubsetTreeIndex {
             if (fill) break;
             edge_start_.assign(length.size(), 0);
             for (std::size_t k = 1; k < length.size(); ++k) edge_start_[k] = edge_start_[k - 1] + length[k - 1];
-            length = edge_start_;
+            length.assign(edge_start_.begin(), edge_start_.end());
             edge_.resize(static_cast<std::size_t>(edge_start_.back()));
         }
     }
@@ -377,29 +385,29 @@ class SubsetTreeIndex {
         });
     }
 
-    std::vector<Id> column_of_; // node -> column, or none
-    std::vector<Id> column_;    // column -> node
-    std::vector<Id> bucket_;    // production -> its first column
-    Postings postings_;         // per column
-    std::vector<FirstPosting> first_;
+    Column<Id> column_of_; // node -> column, or none
+    Column<Id> column_;    // column -> node
+    Column<Id> bucket_;    // production -> its first column
+    Postings postings_;    // per column
+    Column<FirstPosting> first_;
 
-    std::vector<std::int64_t> kid_start_, slot_start_; // production -> the kids of its columns, by position; and its positions
-    std::vector<Kid> kid_;
-    std::vector<Id> key_start_;      // production and position -> its keys
-    std::vector<Id> key_production_; // key -> the child's production, ascending
-    std::vector<Id> common_;         // key -> its number among the common keys, or none
+    Column<std::int64_t> kid_start_, slot_start_; // production -> the kids of its columns, by position; and its positions
+    Column<Kid> kid_;
+    Column<Id> key_start_;      // production and position -> its keys
+    Column<Id> key_production_; // key -> the child's production, ascending
+    Column<Id> common_;         // key -> its number among the common keys, or none
     Id common_keys_ = 0;
-    std::vector<std::int64_t> rare_start_; // key -> the columns that have it, if it is not common
-    std::vector<Edge> rare_;
+    Column<std::int64_t> rare_start_; // key -> the columns that have it, if it is not common
+    Column<Edge> rare_;
 
-    std::vector<Id> shape_of_;     // column -> shape, none if its production has no common key
-    std::vector<Id> shape_bucket_; // production -> its shapes
-    std::vector<Id> shape_node_;   // shape -> the node of its first column
+    Column<Id> shape_of_;     // column -> shape, none if its production has no common key
+    Column<Id> shape_bucket_; // production -> its shapes
+    Column<Id> shape_node_;   // shape -> the node of its first column
     Postings shape_postings_;
-    std::vector<std::int64_t> edge_start_; // common key -> its edges
-    std::vector<Edge> edge_;
-    std::vector<std::int64_t> parent_start_; // column -> its parents by common keys
-    std::vector<Parent> parent_;
+    Column<std::int64_t> edge_start_; // common key -> its edges
+    Column<Edge> edge_;
+    Column<std::int64_t> parent_start_; // column -> its parents by common keys
+    Column<Parent> parent_;
 };
 
 } // namespace treelet

@@ -9,6 +9,8 @@ template <class Num> class SubtreeColumns : public RowLoop<SubtreeColumns<Num>, 
     using Loop = RowLoop<SubtreeColumns<Num>, RowScratch<Num>>;
 
   public:
+    // Without an index: the caller sets all parts.
+    SubtreeColumns(const Store &, Num) : Loop(0) {}
     SubtreeColumns(Targets targets, Num lam) : Loop(targets.size()) {
         const Store &store = *targets.store;
         local_.assign(store.size(), none);
@@ -48,11 +50,13 @@ template <class Num> class SubtreeColumns : public RowLoop<SubtreeColumns<Num>, 
         out.working = std::max(out.working, Loop::working(targets.size(), 0));
         return out;
     }
-    std::size_t bytes() const { return bytes_of(local_) + bytes_of(decay_) + postings_.bytes(); }
+    template <class Self> static auto parts(Self &self) { return std::tie(self.size_, self.local_, self.decay_, self.postings_); }
+    std::size_t bytes() const { return bytes_of(*this); }
+    bool consistent(const Store &store) const { return local_.size() == store.size(); }
 
   private:
-    std::vector<Id> local_;  // node -> its number, none if no target contains it
-    std::vector<Num> decay_; // lam^size
+    Column<Id> local_;  // node -> its number, none if no target contains it
+    Column<Num> decay_; // lam^size
     DensePostings postings_;
 };
 

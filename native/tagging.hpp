@@ -135,7 +135,7 @@ template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>,
             ++bucket[p];
         }
         const Memory postings = Postings::estimate(columns, entries);
-        out.index += tags.index + word_keys.bytes() + pair_keys.bytes() + postings.index + bytes_grown<Bucket>(bucket.size()) +
+        out.index += tags.index + bytes_of(word_keys) + bytes_of(pair_keys) + postings.index + bytes_grown<Bucket>(bucket.size()) +
                      store.size() * sizeof(Id);
         for (std::size_t size : bucket) out.index += bytes_grown<FirstPosting>(size) + 5 * bytes_grown<Id>(size);
         out.working = std::max(
@@ -145,8 +145,8 @@ template <class Num> class TaggingColumns : public NodeLoop<TaggingColumns<Num>,
     std::size_t bytes() const {
         std::size_t buckets = bytes_of(bucket_);
         for (const Bucket &bucket : bucket_) buckets += bucket.bytes();
-        return tags_.bytes() + word_keys_.bytes() + words_.bytes() + pair_keys_.bytes() + buckets + bytes_of(rank_of_) +
-               postings_.bytes();
+        return bytes_of(tags_) + bytes_of(word_keys_) + bytes_of(words_) + bytes_of(pair_keys_) + buckets + bytes_of(rank_of_) +
+               bytes_of(postings_);
     }
 
   private:

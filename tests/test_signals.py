@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 import treelet as tl
+from conftest import posix
 from treelet.cli import interrupted
 from treelet.formats.files import open_target
 from treelet.formats.temporary import own_name, remove_stale
-
-posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 
 WORKING = """
 import sys, threading, time

@@ -10,7 +10,7 @@ import pytest
 from numpy.lib.stride_tricks import as_strided
 
 import treelet as tl
-from conftest import run_python
+from conftest import on_linux, run_python
 from messages import project as messages
 from treelet import _core, memory
 from treelet.errors import NotEnoughMemoryError
@@ -55,6 +55,7 @@ def test_what_fits_is_computed() -> None:
     assert tl.Subsequence(length=30)([["a", "b"] * 300]).shape == (1, 1)
 
 
+@on_linux
 def test_what_is_free() -> None:
     free = memory.available()
     assert free > 0
@@ -67,6 +68,7 @@ def test_what_is_free() -> None:
     assert limited == "True\n"
 
 
+@on_linux
 def test_no_memory_is_our_error() -> None:
     """With memory overcommitment, the check passes; a later failure must still raise an error of treelet."""
     code = """
@@ -94,6 +96,7 @@ print(peak() - begin)
 """
 
 
+@on_linux
 @pytest.mark.parametrize(
     ("before", "work"),
     [

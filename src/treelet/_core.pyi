@@ -74,6 +74,19 @@ class Store:
     @staticmethod
     def from_columns(labels: Sequence[str], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], child_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Store: ...
 
+    @property
+    def whole(self) -> bool:
+        """Whether the store does not extend another store."""
+
+    def arrays(self) -> list[Any]:
+        """The content as arrays, which are views and cannot be written to."""
+
+    @staticmethod
+    def from_arrays(arrays: list[Any]) -> Store:
+        """
+        Views the arrays of another object without a copy and without reading them, and keeps them alive. Their content is trusted: compare the checksums of a file first.
+        """
+
     @staticmethod
     def as_it_was(texts: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], text_end: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], child_start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], child: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], production: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Store:
         """
@@ -161,6 +174,15 @@ class NodeWeights:
     @staticmethod
     def of(start: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], node: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weight: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NodeWeights: ...
 
+    def arrays(self) -> list[Any]:
+        """The content as arrays, which are views and cannot be written to."""
+
+    @staticmethod
+    def from_arrays(arrays: list[Any]) -> NodeWeights:
+        """
+        Views the arrays of another object without a copy and without reading them, and keeps them alive. Their content is trusted: compare the checksums of a file first.
+        """
+
     def take(self, order: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NodeWeights:
         """The given rows, in the given order."""
 
@@ -214,6 +236,15 @@ class SubtreeColumns:
     @property
     def bytes(self) -> int: ...
 
+    def arrays(self) -> list[Any]:
+        """The content as arrays, which are views and cannot be written to."""
+
+    @staticmethod
+    def from_arrays(store: Store, arrays: list[Any], lam: float) -> SubtreeColumns:
+        """
+        Views the arrays of another object without a copy and without reading them, and keeps them alive. Their content is trusted: compare the checksums of a file first.
+        """
+
 class SubsetTreeColumns:
     """Columns of a subset-tree-kernel matrix."""
 
@@ -241,6 +272,15 @@ class SubsetTreeColumns:
 
     @property
     def bytes(self) -> int: ...
+
+    def arrays(self) -> list[Any]:
+        """The content as arrays, which are views and cannot be written to."""
+
+    @staticmethod
+    def from_arrays(store: Store, arrays: list[Any], lam: float, max_depth: int, leaves: bool) -> SubsetTreeColumns:
+        """
+        Views the arrays of another object without a copy and without reading them, and keeps them alive. Their content is trusted: compare the checksums of a file first.
+        """
 
 class PartialTreeColumns:
     """Columns of a partial-tree-kernel matrix."""
@@ -270,6 +310,15 @@ class PartialTreeColumns:
     @property
     def bytes(self) -> int: ...
 
+    def arrays(self) -> list[Any]:
+        """The content as arrays, which are views and cannot be written to."""
+
+    @staticmethod
+    def from_arrays(store: Store, arrays: list[Any], lam: float, mu: float, leaves: bool, terminal: float, similar: Similar | None) -> PartialTreeColumns:
+        """
+        Views the arrays of another object without a copy and without reading them, and keeps them alive. Their content is trusted: compare the checksums of a file first.
+        """
+
 class EditCosts:
     """Costs of edit operations on nodes."""
 
@@ -286,6 +335,15 @@ class EditColumns:
     def __init__(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], costs: EditCosts, searched: bool) -> None: ...
 
     def rows(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], halves: bool, begin: int, end: int, out: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu')], similarity: bool, threshold: float, best: int, memory: float = float('inf')) -> None: ...
+
+    def arrays(self) -> list[Any]:
+        """The content as arrays, which are views and cannot be written to."""
+
+    @staticmethod
+    def from_arrays(store: Store, arrays: list[Any], costs: EditCosts) -> EditColumns:
+        """
+        Views the arrays of another object without a copy and without reading them, and keeps them alive. Their content is trusted: compare the checksums of a file first.
+        """
 
     @property
     def counts(self) -> tuple[int, int, int, int, int]:
@@ -654,9 +712,21 @@ def read_ast(roots: list[Any], lines: int, whole: bool, anonymous: bool, describ
     Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots, and for each unit its first and last line, its qualified name and the lines of its nodes.
     """
 
-def read_nodes(root: object, source: bytes, bound: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], whole: bool, anonymous: bool, treatments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], values: bool, name_of: object) -> tuple[tuple[Any, ...], list[tuple[int, bool]]]:
+class NodeRules:
+    """
+    What becomes of the nodes of a language: treatments and labels of the kinds, paths from bound names upwards, with (kind, field, position) per step, and a name that is never bound.
+    """
+
+    def __init__(self, treatments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], bindings: Sequence[Sequence[tuple[int, int, int]]], never_bound: str) -> None: ...
+
+def read_nodes(root: object, source: bytes, rules: NodeRules, whole: bool, anonymous: bool, values: bool, name_of: object) -> tuple[tuple[Any, ...], list[tuple[int, bool]]]:
     """
     Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the lines of syntax errors: of units, which are not stored, and, marked by True, of text outside units.
+    """
+
+def checksum(buffer: object) -> int:
+    """
+    A 64-bit checksum of the bytes of a contiguous buffer (XXH64 with seed 0), the same on every machine. It finds damage, not forgery.
     """
 
 @overload

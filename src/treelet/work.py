@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
@@ -20,6 +21,7 @@ from treelet.vocabulary import current, keyword
 Item = TypeVar("Item")
 
 LEAST_PART = 256  # minimal number of items for which a thread is worthwhile
+WAITING = 0.1 if os.name == "nt" else None  # seconds. On Windows, Ctrl-C does not end a wait for threads.
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -95,7 +97,7 @@ def _run_in_threads(
         }  # the context contains the vocabulary of messages
         try:
             while waiting:
-                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+                done, waiting = wait(waiting, WAITING, return_when=FIRST_COMPLETED)
                 for future in done:
                     advance(future.result())
         except BaseException:

@@ -127,7 +127,7 @@ def test_the_largest_of_a_tile_elsewhere(equals, monkeypatch):
     tile = rng.random((12, 700))
     tile[3:9, rng.permutation(700)[:equals]] = 0.99  # more equal values than fit
     for k in (1, 5, 30):
-        found, wanted = best.largest_elsewhere(tile, k, 1e-12), best.largest(tile, k, 1e-12)
+        found, wanted = best.largest_by_chunks(tile, k, 1e-12), best.largest_by_partition(tile, k, 1e-12)
         for one, other in zip(best.ranked(*found, 1e-12), best.ranked(*wanted, 1e-12), strict=True):
             np.testing.assert_array_equal(one, other)
 

@@ -117,3 +117,22 @@ def test_a_function_as_cost_cannot_be_saved(tmp_path):
     with pytest.raises(tl.TreeletError, match="A model file cannot store a function"):
         tl.save(search, tmp_path / "search.treelet")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_large_tree_does_not_divide_a_search_into_small_tiles() -> None:
+    # The table of the large tree with itself would need 160 GB, but a search does not compute it.
+    large = tl.Tree("list", [tl.Tree("x")] * 100_000)
+    bank = tl.Treebank([large, *(tl.Tree("list", [tl.Tree("x")] * n) for n in range(1, 50))])
+    similarity = tl.EditDistance().similarity()
+    calls = []
+
+    class Counted(type(similarity)):  # type: ignore[misc]
+        def evaluator(self, *args: object, **options: object) -> object:
+            calls.append(1)
+            return super().evaluator(*args, **options)
+
+    counted = Counted(tl.EditDistance())
+    graph = tl.nearest(counted, bank, threshold=0.9, graph=True)
+    assert len(calls) == 1
+    assert graph[0].nnz == 1
+    assert similarity.for_search(0.9, None).needs(bank).thread < 2**27 < similarity.needs(bank).thread

@@ -110,7 +110,7 @@ def writers(made: Material) -> list[Writer]:
 def _commands(m: Material) -> Iterator[Writer]:
     def of(name: str, parameter: str, output: str, *words: object, say: str = "", **options: Any) -> Writer:
         def work(folder: Path) -> object:
-            return command(name, *(folder / output if word is OUT else word for word in words))
+            return command(*name.split(), *(folder / output if word is OUT else word for word in words))
 
         return Writer(f"treelet {name} {say or output}", output, work, (name, parameter), **options)
 
@@ -134,6 +134,7 @@ def _commands(m: Material) -> Iterator[Writer]:
     yield of("explain", "output", "report.html", m.model, m.data, "-o", OUT, quiet, whole=is_page)
     here = Path(__file__).parent
     yield of("clones", "html", "clones.html", here, "--min-lines", 5, "--html", OUT, quiet, whole=is_page)
+    yield of("index create", "index", "trees.index", OUT, m.trees, quiet, whole=loads)
     yield of("parse", "output", "parses.mrg", "--grammar", m.grammar, m.text, "-o", OUT, quiet)
     yield of("parse", "output", "parses.mrg.gz", "--grammar", m.grammar, m.text, "-o", OUT, quiet)
     one = ("--grammar", m.grammar, "--text", " ".join(bank()[0].leaves()), quiet)
@@ -168,6 +169,7 @@ def _functions(m: Material) -> Iterator[Writer]:
     instances = [RoleInstance(tree=bank()[0], predicate=1, arguments=[("ARG0", 0, 1)])] * 30
     picture = draw(bank()[0])
     yield of("tl.save(model)", "m.treelet", partial(tl.save, m.classifier))
+    yield of("tl.save(index)", "i.index", partial(tl.save, tl.Nearest().fit(bank())), whole=loads)
     yield of("tl.save(bank)", "b.treelet", partial(tl.save, bank()))
     yield of("gram(n_jobs=2)", "K.npy", lambda out: tl.gram(KERNEL, bank(), out=out, n_jobs=2, dtype="float32"))
     begun = ("K.npy.part", "K.npy.part.json")

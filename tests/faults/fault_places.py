@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from fault_cases import Failed, Writer
 
+import treelet as tl
 from treelet.errors import TreeletError
 
 PAGE = 4096
@@ -31,6 +32,10 @@ class Trial(NamedTuple):
 
     outcome: str
     wrong: str = ""
+
+
+FOLDERS = (".zarr", ".index", "")
+"""Suffixes of outputs that are folders."""
 
 
 def snapshot(folder: Path) -> Snapshot:
@@ -48,7 +53,9 @@ def snapshot(folder: Path) -> Snapshot:
 def lay_old(writer: Writer, folder: Path) -> None:
     """What lies under the output's name before."""
     target = folder / writer.output
-    if target.suffix in (".zarr", ""):
+    if target.suffix == ".index":
+        tl.save(tl.Nearest().fit(["(O old)"]), target)
+    elif target.suffix in FOLDERS:
         target.mkdir()
         for name in ("report.html", "report.json", "report.md") if target.suffix == "" else ("zarr.json",):
             (target / name).write_bytes(OLD)
@@ -130,11 +137,7 @@ def trial(writer: Writer, folder: Path, fault: AbstractContextManager[object], n
         wrong = is_new(writer, at, new)
     else:
         wrong = is_old(writer, before, after)
-    if (
-        not wrong
-        and at == folder
-        and (folder / writer.output).is_dir() == (Path(writer.output).suffix in (".zarr", ""))
-    ):
+    if not wrong and at == folder and (folder / writer.output).is_dir() == (Path(writer.output).suffix in FOLDERS):
         again = attempt(writer, folder)
         wrong = f"and then: {again}" if again.outcome != "done" else is_new(writer, folder, new)
     return Trial("wrong", wrong) if wrong else found
@@ -259,7 +262,7 @@ PLACES: dict[str, Callable[[Path], Path]] = {
 def lay_other(writer: Writer, folder: Path) -> None:
     """A folder where a file should be written, or the other way round."""
     target = folder / writer.output
-    if target.suffix in (".zarr", ""):
+    if target.suffix in FOLDERS:
         target.write_bytes(OLD)
     else:
         target.mkdir()

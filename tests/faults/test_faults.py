@@ -15,6 +15,7 @@ from typing import Any, get_type_hints
 import numpy as np
 import pytest
 
+from conftest import all_commands
 from messages import formats, gram
 from messages.common import cannot_be
 
@@ -22,15 +23,14 @@ if os.name == "nt":
     pytest.skip("needs POSIX", allow_module_level=True)
 
 import fault_damage
+import fault_index
 import fault_kills
 import fault_streams
 from fault_cases import KERNEL, Material, bank, material, writers
 from fault_places import PLACES, lay_old, lay_other, smaller_files, trial, undisturbed
-from typer.main import get_command
 
 import treelet as tl
 from treelet import work
-from treelet.cli.main import app
 from treelet.cli.overwriting import OutputFile, marks
 from treelet.errors import FileError, NotEnoughMemoryError, TreeletWarning
 from treelet.gram.stored.manifest import Manifest
@@ -58,7 +58,7 @@ def made() -> Iterator[Material]:
 def test_every_output_of_a_command_is_tried(made: Material) -> None:
     written = {
         (name, parameter)
-        for name, command in get_command(app).commands.items()  # type: ignore[attr-defined]
+        for name, command in all_commands().items()
         for parameter, mark in marks(command.callback).items()
         if isinstance(mark, OutputFile) and parameter in get_type_hints(command.callback)
     }
@@ -288,3 +288,8 @@ def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=gram.NOT_A_FOLDER):
         tl.gram(KERNEL, bank(), out=path, resume=True)
     assert path.read_text() == "precious"
+
+
+def test_an_index_survives_kills() -> None:
+    """More of them: python tests/faults/fault_index.py 300."""
+    assert fault_index.kills(3)["kills"] == 3

@@ -25,6 +25,7 @@ from fuzz_seeds import (
     JSON,
     LABELS,
     MARKUP,
+    SCRIPT,
     SVMLIGHT,
     TREES,
     array_seeds,
@@ -40,6 +41,7 @@ from fuzz_seeds import (
 
 import treelet as tl
 from treelet.explorer.requests import Request
+from treelet.formats.languages import LANGUAGES
 from treelet.gram.stored.manifest import Manifest
 from treelet.kernels import Kernel
 from treelet.structures import WordVectors, read_conllu, read_instances, write_instances
@@ -138,6 +140,22 @@ def read_either(format: str | None, data: bytes) -> None:
     used_trees(some)
     blocks = list(tl.iter_trees(io.BytesIO(data), format, block=2, on_error="skip"))
     expect(sum(map(len, blocks)) == len(some), "blocks have other trees than the whole")
+
+
+def read_code(data: bytes) -> None:
+    """Read functions in a language that the first byte selects."""
+    names = sorted(LANGUAGES)
+    language = names[data[0] % len(names)] if data else "c"
+    for options in ({"identifiers": "anonymous"}, {"nodes": "concrete", "constants": "types"}):
+        bank = tl.read_code(io.BytesIO(data[1:]), language=language, **options)
+        places = bank.places
+        expect(places is not None and len(places) == len(bank), "a function has no place")
+        lines = data.count(b"\n") + data.count(b"\r") + 1
+        for row, place in enumerate(places or ()):
+            tree = bank[row]
+            expect(1 <= place.line <= (place.end_line or 0) <= lines, "a place lies outside the file")
+            expect(tree is not None and len(list(tree.nodes())) == len(places.node_lines(row)), "lines are missing")
+        used_trees(bank)
 
 
 def read_tagged(format: str, data: bytes) -> None:
@@ -315,6 +333,7 @@ TARGETS = {
     "banks": Target(load_model, saved(lambda: tl.Treebank(TREES), lambda: tl.ForestBank(TREES)), JSON, 16_384),
     "manifests": Target(read_manifest, lambda: [matrix()[2]], JSON),
     "python": Target(partial(read_trees, "python"), texts("def f(x, *a, k=1):\n    return [y for y in x if y]\n", "class A(B):\n    '''doc'''\n    x: int = 1\n"), CODE),
+    "code": Target(read_code, texts("\x06const f = (a, ...b) => `${a}`;\nclass A { m() { return 1 } }\n", "\x0adef f(a):\n  return a\ndef g(:\n", "\x01int f(int *a) { return a[0]; }\nstruct {", "\x0bdef f\nend"), (*SCRIPT, *CODE)),
     "xml": Target(partial(read_trees, "xml"), texts("<a b='c'><d>text</d>tail</a>", "<?xml version='1.0' encoding='latin-1'?><a/>"), MARKUP),
     "html": Target(partial(read_trees, "html"), texts("<!doctype html><p>one<p>two<br><script>x</script>", "<ul><li>a<li>b</ul>"), MARKUP),
     "guessed": Target(partial(read_examples, None), texts(*TREES, f"a\t{TREES[0]}", f"1 |BT| {TREES[1]} |ET|", CONLLU, "<a>b</a>"), (*BRACKETS, *SVMLIGHT)),

@@ -100,6 +100,20 @@ LABELS = ["deed", "thing"]
 BRACKETS = (b"(", b")", b" ", b"-NONE-", b"-LRB-", b"(S", b"\xef\xbb\xbf", b"\\(", b"()", b"\n", b"\x00", b"\xff")
 JSON = (b"null", b"true", b"1e999", b"-0", b"NaN", b'""', b"[]", b"{}", b"1" * 400, b"[[", b'"\\ud800"', b"-1")
 CODE = (b"def f():\n", b"class C:\n", b"lambda x:", b"match x:\n", b'f"{x}"', b"\t", b"async ", b"(((", b"\\\n", b"0x")
+SCRIPT = (
+    b"function f() {",
+    b"=> {",
+    b"class C {",
+    b"`${x}`",
+    b"/*",
+    b"*/",
+    b"'",
+    b"...",
+    b"async ",
+    b"(((",
+    b"}",
+    b"<p>",
+)
 MARKUP = (
     b"<a>",
     b"</a>",

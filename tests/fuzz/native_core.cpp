@@ -4,6 +4,7 @@
 //
 // The first byte says how to read and what is done, the second how large the pieces are.
 #include "brackets.hpp"
+#include "checksum.hpp"
 #include "edit_columns.hpp"
 #include "edit_mapping.hpp"
 #include "fragment_graphs.hpp"
@@ -195,6 +196,69 @@ void read_as_source(const Store &store, const std::vector<Id> &roots) {
     }
 }
 
+// Lets the parts of an object view copies of the parts of another one, which end where the memory ends.
+class Viewer {
+  public:
+    template <class Object> void copy(const Object &from, Object &to) {
+        std::vector<void *> targets;
+        const auto list = [&](auto &part) { targets.push_back(&part); };
+        each_part(to, list);
+        std::size_t next = 0;
+        const auto copy_part = [&]<class Part>(const Part &part) { set(part, *static_cast<Part *>(targets[next++])); };
+        each_part(from, copy_part);
+    }
+
+  private:
+    template <class Part> void set(const Part &from, Part &to) {
+        if constexpr (std::is_arithmetic_v<Part>)
+            to = from;
+        else {
+            const auto *const data = begin_of(from);
+            using Item = std::remove_cvref_t<decltype(*data)>;
+            auto items = std::shared_ptr<Item[]>(new Item[from.size()]);
+            std::copy_n(data, from.size(), items.get());
+            to.view(items.get(), from.size());
+            memory_.push_back(std::move(items));
+        }
+    }
+    template <class T> static const T *begin_of(const Column<T> &column) { return column.data(); }
+    template <class T> static const T *begin_of(const Segmented<T> &column) { return column.from(0); }
+    std::vector<std::shared_ptr<void>> memory_;
+};
+
+// Columns that view the memory of others, over a store that does, have the same values for trees of a store grown from it.
+void view_columns(const Store &store, const std::vector<Id> &roots, const NodeWeights &trees) {
+    Viewer viewer;
+    const auto viewed = std::make_shared<Store>();
+    NodeWeights weights;
+    viewer.copy(store, *viewed), viewer.copy(trees, weights);
+    expect(viewed->consistent() && weights.consistent(), "a store that does not fit together");
+    Store grown{std::shared_ptr<const Store>(viewed)};
+    expect(grown.absorb(store, roots.data(), roots.size()) == roots, "other numbers for known trees");
+    const Id again = grown.add_node(grown.add_label("new"), roots.data(), roots.size());
+    const NodeWeights rows = count_nodes(grown, &again, 1);
+    const Targets targets{&store, trees};
+    const auto same = [&]<class Algorithm>(std::type_identity<Algorithm>, auto... parameters) {
+        Algorithm made(targets, parameters...), other(*viewed, parameters...);
+        viewer.copy(made, other);
+        bool fits = true, both = true;
+        const Matrix wanted = filled(made, trees.rows(), grown, rows, fits), found = filled(other, trees.rows(), grown, rows, both);
+        expect(fits == both && (!fits || wanted == found), "other values of a view");
+    };
+    same(std::type_identity<SubtreeColumns<double>>(), 0.5);
+    for (const int depth : {0, 1, 3}) same(std::type_identity<SubsetTreeColumns<double>>(), 0.4, depth, depth == 3);
+    same(std::type_identity<PartialTreeColumns<double>>(), 0.4, 0.3, true, 0.7, pairs_of_labels(store));
+}
+
+// A flipped bit and a missing byte change the checksum.
+void damage(std::vector<unsigned char> bytes) {
+    Pulse pulse;
+    const std::uint64_t sum = Checksum::of(bytes.data(), bytes.size(), pulse);
+    expect(sum != Checksum::of(bytes.data(), bytes.size() - 1, pulse), "a checksum without the last byte");
+    bytes[sum % bytes.size()] ^= static_cast<unsigned char>(1 << (sum >> 61));
+    expect(sum != Checksum::of(bytes.data(), bytes.size(), pulse), "a checksum that does not find damage");
+}
+
 void use(const Store &store, std::vector<Id> roots, int what) {
     roots.resize(std::min<std::size_t>(roots.size(), 6));
     const NodeWeights trees = count_nodes(store, roots.data(), roots.size());
@@ -212,6 +276,8 @@ void use(const Store &store, std::vector<Id> roots, int what) {
         return compare_edits(store, roots);
     case 4:
         return read_as_source(store, roots);
+    case 5:
+        return view_columns(store, roots, trees);
     default:
         return sketch_trees(store, roots, trees);
     }
@@ -221,6 +287,7 @@ void use(const Store &store, std::vector<Id> roots, int what) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     if (size < 2) return 0;
+    damage({data, data + size});
     const std::uint8_t how = data[0];
     const std::size_t piece = 1 + data[1] % 61;
     std::string_view text(reinterpret_cast<const char *>(data) + 2, size - 2);

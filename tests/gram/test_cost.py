@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from conftest import run_python
+from conftest import on_linux, run_python
 from messages import gram as messages
 from messages.common import wrong_parameter
 from treelet.errors import CostError
@@ -174,6 +174,7 @@ print(cost.bytes + cost.result, peak() - before)
 """
 
 
+@on_linux
 @pytest.mark.parametrize(
     ("data", "kernel"),
     [

@@ -18,7 +18,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import treelet as tl
-from conftest import binary
+from conftest import binary, posix
 from messages import gram as messages
 from messages.common import needs_package, value_of, wrong_parameter
 from treelet.gram.executors import ThreadExecutor, shipment
@@ -278,6 +278,7 @@ def test_chunks_that_make_no_sense(bank: tl.Treebank, chunks: Any) -> None:
 # --- what goes wrong ----------------------------------------------------------------------------------------------
 
 
+@posix
 def test_a_killed_worker_costs_its_tiles_only(client: Client, bank: tl.Treebank, tmp_path: Path) -> None:
     settled(client)
     before = set(client.run(os.getpid).values())
@@ -306,6 +307,7 @@ def test_a_worker_that_does_not_answer_costs_nothing(
     np.testing.assert_array_equal(tl.gram(tl.SubsetTree(), bank, client=client), tl.SubsetTree()(bank))
 
 
+@posix
 def test_all_workers_lost_at_once(client: Client, bank: tl.Treebank) -> None:
     """The examples were lost with the workers, and are sent again."""
     settled(client)
@@ -338,6 +340,7 @@ def test_a_client_that_is_closed_midway(client: Client, bank: tl.Treebank) -> No
     settled(client)
 
 
+@posix
 def test_a_tile_that_kills_every_worker_is_given_up(
     client: Client, bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,6 +359,7 @@ def test_errors_of_workers_reach_the_caller(client: Client) -> None:
     settled(client)
 
 
+@posix
 def test_an_interrupt_ends_the_work_of_workers(client: Client) -> None:
     """Minutes of work in every tile; and workers do other work at once."""
     settled(client)

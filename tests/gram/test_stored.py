@@ -237,6 +237,7 @@ def test_what_was_harmed_is_computed_again(bank: tl.Treebank, path: Path, harm: 
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_two_at_once_are_refused(bank: tl.Treebank, path: Path, resume: bool) -> None:
+    pytest.importorskip("fcntl")
     with locked(path), pytest.raises(FileError, match=messages.ANOTHER_PROCESS_WRITES):
         tl.gram(KERNEL, bank, out=path, resume=resume)
     tl.gram(KERNEL, bank, out=path, resume=resume)

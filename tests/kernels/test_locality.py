@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 from itertools import pairwise
@@ -129,6 +130,14 @@ def test_wide_theta_is_not_positive_semidefinite() -> None:
     assert tl.Locality(10**9, 0).is_certain
     assert not tl.Locality(2**40, 1.2).is_certain
     assert tl.Locality({}, 2.0).is_certain
+
+
+def test_small_sets_have_clearly_negative_eigenvalues() -> None:
+    sequences = [list(each) for each in itertools.product("ab", repeat=7)]
+    kernel = tl.Locality(7, 3.0)
+    check_kernel(kernel, sequences[::19], reference=definition(kernel))
+    eigenvalues = np.linalg.eigvalsh(kernel.normalized()(sequences))
+    assert eigenvalues[0] / eigenvalues[-1] == pytest.approx(-2.8e-4, rel=0.02)
 
 
 def test_exact_and_count_are_dot_products_of_pairs_in_windows() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -35,15 +36,17 @@ def bank() -> tl.Treebank:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The native indexes that are made."""
+    """The native indexes that are made over many trees. The values of the neighbors are computed over a few trees."""
     made: list[object] = []
     plain = tl.kernels.SubsetTree.native
 
-    def native(self, *args):
-        made.append(self)
-        return plain(self, *args)
+    def native(self, store, weights, *args):
+        if len(weights) >= 10:
+            made.append(self)
+        return plain(self, store, weights, *args)
 
     monkeypatch.setattr(tl.kernels.SubsetTree, "native", native)
+    monkeypatch.setattr(sys.modules["treelet.gram.nearest"], "TOGETHER", 1)
     return made
 
 

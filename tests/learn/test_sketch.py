@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import treelet as tl
-from conftest import binary, round_trip, run_python
+from conftest import binary, on_linux, round_trip, run_python
 from messages import learn as messages
 from messages.common import at_least, wrong_parameter
 from treelet.testing import check_estimator
@@ -172,7 +172,7 @@ def test_more_vectors_than_there_is_memory_for() -> None:
     sketch = tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(TREES)
     sketch.n_components_ = 2**45
     with pytest.raises(tl.errors.NotEnoughMemoryError, match=messages.vectors_take(7)):
-        sketch._room(len(TREES))
+        sketch._room(len(TREES), sketch.n_components_)
 
 
 def test_new_labels_after_a_fit() -> None:
@@ -198,6 +198,116 @@ def test_double_precision_is_that_of_the_result() -> None:
     assert two.dtype == np.float64
     assert one.shape == two.shape == (len(TREES), 65)
     np.testing.assert_array_equal(one, two)
+
+
+# --- vectors of length 1 ------------------------------------------------------------------------------------------
+
+
+def cosines(sketch: tl.TreeSketch, trees: Any, queries: Any) -> Any:
+    """What an engine computes that divides all vectors by their lengths."""
+    stored, asked = sketch.unit_vectors(trees), sketch.unit_vectors(queries, queries=True)
+    stored, asked = (v.astype(np.float64) / np.linalg.norm(v, axis=1, keepdims=True) for v in (stored, asked))
+    return asked @ stored.T
+
+
+def cosine_of_plain_vectors(vectors: Any) -> Any:
+    return gram(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
+
+
+@given(banks(min_size=2, max_size=4))
+@settings(max_examples=25, deadline=None)
+def test_unit_vectors_of_random_trees(trees: list[tl.Tree]) -> None:
+    for kernel in (tl.SubsetTree(0.5, leaves=True).normalized(), tl.PartialTree(0.5, 0.5).normalized()):
+        for min_trees in (1, 2):
+            for dtype in ("float32", "float64"):
+                sketch = tl.TreeSketch(kernel, 8192, min_trees=min_trees, random_state=0, dtype=dtype).fit(trees)
+                plain = sketch.transform(trees)
+                for queries in (False, True):
+                    vectors = sketch.unit_vectors(trees, queries=queries)
+                    assert vectors.shape == (len(trees), 8194)
+                    assert vectors.dtype == dtype
+                    np.testing.assert_allclose(np.linalg.norm(vectors.astype(np.float64), axis=1), 1, atol=1e-6)
+                    assert not vectors[:, 8193 - queries].any()
+                    np.testing.assert_array_equal(vectors, sketch.unit_vectors(trees, queries=queries))
+                # the inner product of plain vectors, which are shortened only where they are longer than 1
+                long = np.maximum(np.linalg.norm(plain.astype(np.float64), axis=1), 1)
+                found = cosines(sketch, trees, trees)
+                np.testing.assert_allclose(found, gram(plain) / np.outer(long, long), atol=1e-5)
+                apart = np.triu_indices(len(trees), 1)
+                assert np.abs((found - kernel(trees))[apart]).max() < 0.15
+
+
+@pytest.mark.parametrize("name", ["sst", "sst-leaves", "pt"])
+@pytest.mark.parametrize("min_trees", [1, 2])
+def test_the_error_of_cosines_is_that_of_the_sketch(name: str, min_trees: int, wsj: tl.Treebank) -> None:
+    bank, kernel = wsj[:300], KERNELS[name].normalized()
+    apart = np.triu_indices(len(bank), 1)
+    exact = kernel(bank)[apart]
+    for size in (256, 1024):
+        errors = []
+        for seed in range(3):
+            sketch = tl.TreeSketch(kernel, size, min_trees=min_trees, random_state=seed).fit(bank)
+            errors.append(cosines(sketch, bank, bank)[apart] - exact)
+        assert np.sqrt(np.mean(np.square(errors))) < 1.25 * sketch.error_
+        assert abs(np.mean(errors)) < 0.5 * sketch.error_
+
+
+def test_the_cosine_of_plain_vectors_is_a_trap(wsj: tl.Treebank) -> None:
+    bank = wsj[:300]
+    apart = np.triu_indices(len(bank), 1)
+    exact = NORMALIZED(bank)[apart]
+    sketch = tl.TreeSketch(NORMALIZED, 4096, random_state=0).fit(bank)
+    assert np.corrcoef(cosine_of_plain_vectors(sketch.transform(bank))[apart], exact)[0, 1] < 0.93
+    assert np.corrcoef(cosines(sketch, bank, bank)[apart], exact)[0, 1] > 0.995
+
+
+def test_unit_vectors_rank_alike_by_cosine_and_distance(wsj: tl.Treebank) -> None:
+    sketch = tl.TreeSketch(NORMALIZED, 512, random_state=0).fit(wsj[:300])
+    stored = sketch.unit_vectors(wsj[:300]).astype(np.float64)
+    for query in sketch.unit_vectors(wsj[300:310], queries=True).astype(np.float64):
+        distance = np.square(stored - query).sum(axis=1)
+        np.testing.assert_allclose(distance, 2 - 2 * stored @ query, atol=1e-5)
+
+
+@pytest.mark.parametrize("queries", [False, True])
+def test_a_unit_vector_depends_only_on_its_tree(queries: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    trees = [*TREES, None] * 9
+    sketch = tl.TreeSketch(NORMALIZED, 255, min_trees=2, random_state=3).fit(trees)
+    expected = sketch.unit_vectors(trees, queries=queries)
+    monkeypatch.setattr("treelet.learn.tree_sketch.ROWS", 5)
+    order = np.random.default_rng(0).permutation(len(trees))
+    for found in (
+        clone(sketch).set_params(n_jobs=3).fit(trees).unit_vectors(trees, queries=queries),
+        np.concatenate([sketch.unit_vectors([tree], queries=queries) for tree in trees]),
+        sketch.unit_vectors([trees[i] for i in order], queries=queries)[np.argsort(order)],
+    ):
+        np.testing.assert_array_equal(found, expected)
+    other = tl.TreeSketch(NORMALIZED, 255, exact=0, min_trees=2, random_state=4).fit(trees)
+    assert (other.unit_vectors(TREES, queries=queries) != expected[: len(TREES)]).any()
+
+
+def test_unit_vectors_are_the_same_in_another_process(tmp_path: Path) -> None:
+    sketch = tl.TreeSketch(NORMALIZED, 64, min_trees=2, random_state=0).fit(TREES)
+    file = tmp_path / "sketch.treelet"
+    tl.save(sketch, file)
+    code = f"import treelet as tl; print(tl.load({str(file)!r}).unit_vectors({TREES}, queries=True).tobytes().hex())"
+    assert bytes.fromhex(run_python(code).strip()) == sketch.unit_vectors(TREES, queries=True).tobytes()
+
+
+def test_the_unit_vector_of_a_missing_tree_is_like_nothing() -> None:
+    sketch = tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(TREES)
+    vectors = sketch.unit_vectors([None, *TREES])
+    assert vectors[0, 64] == 1
+    assert not cosines(sketch, [None], TREES).any()
+
+
+def test_unit_vectors_need_a_normalized_kernel() -> None:
+    sketch = tl.TreeSketch(tl.SubsetTree(0.4), 64, random_state=0).fit(TREES)
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("kernel", messages.NORMALIZED_FOR_UNIT_VECTORS)):
+        sketch.unit_vectors(TREES)
+    sketch = tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(TREES)
+    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("queries", of=r"TreeSketch\.unit_vectors")):
+        sketch.unit_vectors(TREES, queries=TREES)
 
 
 # --- large trees --------------------------------------------------------------------------------------------------
@@ -228,6 +338,7 @@ for kernel in (tl.SubsetTree(0.4).normalized(), tl.PartialTree(0.4, 0.4).normali
 """
 
 
+@on_linux
 def test_deep_and_wide_trees_take_few_vectors() -> None:
     grown = run_python(inspect.getsource(chain) + inspect.getsource(right) + DEEP).split()
     assert max(map(int, grown)) < 160_000  # KiB; two vectors each of 20,000 nodes would be 320,000

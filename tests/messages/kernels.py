@@ -197,3 +197,8 @@ NOT_TREES_OF_A_TAGGED_BANK = "TaggedBank"
 
 def bad_token(place: str, problem: str) -> str:
     return f"{place}.*{problem}"
+
+
+CANNOT_GROW = "columns that view arrays cannot grow"
+NOT_STORED_AS_ARRAYS = "The data of a ForestBank cannot be stored as arrays."
+ARRAYS_DO_NOT_FIT = "do not fit|^array |another version"

@@ -87,6 +87,9 @@ def at_least_for_a_sketch(least: str) -> str:
     return f"at least {least} for TreeSketch"
 
 
+NORMALIZED_FOR_UNIT_VECTORS = r"normalized for TreeSketch\.unit_vectors"
+
+
 # --- examples, targets and groups ---------------------------------------------------------------------------------
 
 EMPTY_X = "X is empty"

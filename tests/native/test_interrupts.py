@@ -165,6 +165,7 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "EditColumns.rows, best": lambda: edits("rows", 10_000, best=1),
     "edit_mapping": lambda: edits("edit_mapping", 10_000),
     "string_distances": lambda: strings(500_000, 1),
+    "checksum": lambda: partial(_core.checksum, np.zeros(1 << 32, np.uint8)),
     "string_distances, many short": lambda: strings(8, 20_000),
 }  # type: ignore[misc]
 """Calls that can take longer than the size of their input suggests. Each is started and interrupted."""
@@ -180,16 +181,17 @@ LINEAR = {
     "Forest.__init__ begin count edge_start end inside label labels logp outside pruned root tail tail_start": "nodes and edges",
     "ForestStore.__init__ __len__ child child_count child_start edge_start forest from_columns grown height joined label labels "
     "nodes_of of_forests ordered p production texts": "nodes and edges",
-    "Store.__init__ __len__ as_it_was child child_count child_start from_columns grown height joined label labels ordered "
-    "production productions_below texts": "nodes",
-    "NodeWeights.__init__ __len__ count entries node of spread start take weight": "entries",
+    "Store.__init__ __len__ arrays as_it_was child child_count child_start from_arrays from_columns grown height joined label "
+    "labels ordered production productions_below texts whole": "nodes",
+    "NodeWeights.__init__ __len__ arrays from_arrays count entries node of spread start take weight": "entries",
     "PartCounts.__init__ add key mass pair trees": "entries",
     "TreeSketch.__init__ pair_weight single_weight width": "known parts",
     "Sampler.__init__ of": "rules",
     "Similar.__init__ of": "entries",
     "read_ast read_nodes": "nodes of the syntax tree, and polled",
+    "NodeRules.__init__": "kinds of nodes of a grammar",
     "EditCosts.__init__ of integral": "costs",
-    "EditColumns.__init__ counts": "distinct subtrees",
+    "EditColumns.__init__ arrays from_arrays counts": "distinct subtrees",
     "tree_sizes": "distinct subtrees",
     "Grammar.__init__ __len__": "nothing",
     "Stop.__init__ set": "nothing",
@@ -200,6 +202,10 @@ LINEAR = {
     "HashedFragments.__init__ columns": "nodes of the fragments",
     "subset_trees forest_subset_trees tag_runs partial_trees subsequences": "the steps that they are given, and polled",
     **{f"{name}.__init__ add bytes estimate": "parts of the columns" for name in ALGORITHMS},
+    **{
+        f"{name}.arrays from_arrays": "nothing"
+        for name in ("SubtreeColumns", "SubsetTreeColumns", "PartialTreeColumns")
+    },
 }
 """Calls that take a few steps per item. A second is a hundred million items, and most calls check for signals anyway."""
 

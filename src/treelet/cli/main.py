@@ -29,6 +29,7 @@ from treelet.cli import (
     explain,
     explore,
     gram,
+    index,
     interrupted,
     nearest,
     parse,
@@ -223,6 +224,11 @@ for module in (
     doctor,
 ):
     app.command(module.__name__.rpartition(".")[2], cls=Command)(module.command)
+
+indexes = typer.Typer(cls=Commands, help=index.HELP, no_args_is_help=True, rich_markup_mode=None)
+for function in (index.create, index.add, index.remove, index.search, index.info):
+    indexes.command(function.__name__, cls=Command)(function)
+app.add_typer(indexes, name="index")
 
 
 # --- the standard streams -----------------------------------------------------------------------------------------

@@ -189,17 +189,8 @@ def _read_functions(
     options = {"encoding": reading.encoding, **option_values(reading.options, known)}
     options["language"] = find_language(options.get("language"), file).name
     functions = read_code(file, **options)
-    places = list(functions.places or ())
-    around = [
-        ((place.end_line or place.line) - place.line, -number)
-        for number, place in enumerate(places)
-        if place.line <= line <= (place.end_line or place.line)
-    ]
-    if not around:
-        each = options.get("each", "function")
-        raise ParameterError(f"{file}:{line}: no {each} contains this line. Pass a line inside a {each}.")
-    innermost = -min(around)[1]
-    own = places[innermost]
+    innermost = tree_at(functions, file, line, options.get("each", "function"))
+    own = (functions.places or ())[innermost]
     trees = read_code(bank, exclude=reading.exclude, progress=progress, **options)
     others = [
         number
@@ -207,6 +198,18 @@ def _read_functions(
         if place[1:] != own[1:] or os.path.realpath(place.file) != os.path.realpath(own.file)
     ]
     return trees[others], functions[[innermost]]
+
+
+def tree_at(trees: Treebank, file: str, line: int, each: str = "function") -> int:
+    """Return the row of the innermost tree at a line of a file of source code."""
+    around = [
+        ((place.end_line or place.line) - place.line, -row)
+        for row, place in enumerate(trees.places or ())
+        if place.line <= line <= (place.end_line or place.line)
+    ]
+    if not around:
+        raise ParameterError(f"{file}:{line}: no {each} contains this line. Pass a line inside a {each}.")
+    return -min(around)[1]
 
 
 def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
@@ -230,31 +233,33 @@ def _results(
         for value, row in near[number]:
             tree = trees[row]
             if kernel is None:
-                neighbors.append({"number": row + 1, "value": value, **_tree_texts(tree)})
+                neighbors.append({"number": row + 1, "value": value, **tree_texts(tree)})
                 continue
             shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
             widest = sorted(shared, key=lambda fragment: -len(fragment.tree.productions()))[:top]
             fragments = [str(fragment.tree) for fragment in widest]
-            neighbors.append({"number": row + 1, "value": value, **_tree_texts(tree), "shared": fragments})
-        results.append({"number": number + 1, **_tree_texts(query), "nearest": neighbors})
+            neighbors.append({"number": row + 1, "value": value, **tree_texts(tree), "shared": fragments})
+        results.append({"number": number + 1, **tree_texts(query), "nearest": neighbors})
     return results
 
 
 def _text(query: dict[str, Any]) -> str:
-    lines = [f"{query['number']}. {_shown(query)}"]
+    lines = [f"{query['number']}. {shown_words(query)}"]
     for neighbor in query["nearest"]:
-        lines.append(f"   {neighbor['value']:.4f}  {neighbor['number']}. {_shown(neighbor)}")
+        lines.append(f"   {neighbor['value']:.4f}  {neighbor['number']}. {shown_words(neighbor)}")
         lines += [f"             {fragment}" for fragment in neighbor.get("shared", ())]
     if not query["nearest"]:
         lines.append("   no neighbor meets the threshold")
     return "\n".join(lines)
 
 
-def _tree_texts(tree: Tree | None) -> dict[str, str]:
+def tree_texts(tree: Tree | None) -> dict[str, str]:
+    """Return a tree and its words as texts."""
     return {"tree": "", "words": ""} if tree is None else {"tree": str(tree), "words": " ".join(tree.words())}
 
 
-def _shown(item: dict[str, Any]) -> str:
+def shown_words(item: dict[str, Any]) -> str:
+    """Return the words of a tree, and its place if it is known."""
     words = item["words"] if item["tree"] else "(no tree)"
     cut = words if len(words) <= WIDTH else f"{words[: WIDTH - 4]} ..."
     return f"{item['place']}{' ' * bool(item['name'])}{item['name']}: {cut}" if "place" in item else cut

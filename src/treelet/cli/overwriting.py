@@ -104,7 +104,7 @@ def _files(ctx: Any) -> tuple[list[NamedFile], list[NamedFile]]:
     """Return the input files and the output files of a command."""
     shown = {parameter.name: shown_name(parameter) for parameter in ctx.command.params}
     read, written = [], []
-    for name, mark in marks(ctx.command.callback).items():
+    for name, mark in marks(ctx.command.callback).items() if ctx.command.callback else ():  # a group may have none
         for file in _texts(ctx.params.get(name)):
             if isinstance(mark, InputFile):
                 may_be = shown.get(mark.replaced_by)

@@ -14,7 +14,7 @@ import numpy as np
 from treelet import _core
 from treelet.checks import wrong
 from treelet.edits.costs import Costs, CostTable, Rename, check_costs, check_rename
-from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
+from treelet.kernels.pairwise import CachedIndex, Evaluator, Matrix, Needs, Pairwise, Vector
 from treelet.memory import available, check_memory
 from treelet.shown import Tabled
 from treelet.structures.treebank import Treebank
@@ -73,6 +73,7 @@ def check_sizes(first: float, second: float, cell: int = 16, node: int = NODE) -
 class EditMeasure(Tabled, Pairwise):
     """Base class of `EditDistance` and `EditSimilarity`."""
 
+    is_exact: ClassVar[bool] = True
     _threshold: float | None = None
     _best: int | None = None
 
@@ -123,7 +124,9 @@ class EditMeasure(Tabled, Pairwise):
         labels = len(bank.columns.store.labels)
         costs = self.edit_distance._costs()
         index = 256 * len(bank) + 16 * bank.weights().entries + costs.table_bytes(labels)
-        return Needs(index, int(min(costs.cell * largest**2 + NODE * largest, 2.0**62)))
+        # A search computes few distances, and checks the memory for each of them. Smaller tiles would not save any.
+        table = 0.0 if self.searches else costs.cell * largest**2
+        return Needs(index, int(min(table + NODE * largest, 2.0**62)))
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         """Estimate the number of subproblems of the dynamic program per row."""
@@ -268,6 +271,23 @@ class EditDistance(EditMeasure):
     def distance(self) -> EditDistance:
         """Return the distance itself, so that a distance can replace a similarity or a kernel."""
         return self
+
+    def cached_values(self) -> dict[str, Hashable]:
+        return {f"tree sizes {number}": ("tree sizes", number) for number in range(3)}
+
+    def cached_indexes(self, bank: Any) -> dict[str, CachedIndex]:
+        keys = self._key(True), self._key(False)  # columns for a search can compute all values, too
+        if None in keys or self._costs().by_label:
+            return {}
+        store, roots = bank.columns
+        costs = self._costs().native(bank, bank)
+        index = CachedIndex(
+            keys,
+            lambda: _core.EditColumns(store, roots, costs, True),
+            lambda native: native.arrays(),
+            lambda arrays: _core.EditColumns.from_arrays(store, arrays, costs),
+        )
+        return {"index": index}
 
     def cost_of(self, source: str | None, target: str | None) -> float:
         """Return the cost of one operation: renaming a label to another, or deleting or inserting a label (None).

@@ -14,7 +14,8 @@ from treelet.kernels.pairwise import Matrix
 Numbers = NDArray[np.int64]
 Matches = tuple[Numbers, Numbers, NDArray[np.float64]]
 """Rows, indices and values."""
-CHUNK = 1024  # columns per chunk whose maximum is found first, on a device
+WIDE = 4096  # columns from which chunks are faster than a partition
+CHUNK = 1024  # columns per chunk whose maximum is found first
 MOST = 1 << 22  # values of a tile that may be copied from a device; rows with very many equal values are copied whole
 ABSENT = -1
 """Index of an absent neighbor, whose value is -inf."""
@@ -66,12 +67,12 @@ class Above:
     """All values that reach a threshold, with their rows and columns."""
 
     def __init__(self, threshold: float, close: float = ROUNDING) -> None:
-        self._threshold, self._close, self._lock = threshold, close, Lock()
+        self.threshold, self._close, self._lock = threshold, close, Lock()
         self._matches: list[Matches] = []
 
     def take(self, rows: slice, columns: slice, tile: Matrix) -> None:
         """Add a tile of the matrix, from any thread."""
-        self.add(those_above(rows, columns, tile, self._threshold, self._close))
+        self.add(those_above(rows, columns, tile, self.threshold, self._close))
 
     def add(self, matches: Matches) -> None:
         """Add rows, indices and values, which were chosen from a tile here or elsewhere."""
@@ -94,7 +95,7 @@ class Above:
 
 def the_best(rows: slice, columns: slice, tile: Matrix, k: int, close: float) -> Matches:
     """Return the k largest values of each row of a tile."""
-    values, numbers = (largest if isinstance(tile, np.ndarray) else largest_elsewhere)(tile, k, close)
+    values, numbers = largest(tile, k, close)
     return np.arange(rows.start, rows.stop), numbers + columns.start, values
 
 
@@ -105,11 +106,17 @@ def those_above(rows: slice, columns: slice, tile: Matrix, threshold: float, clo
     return on_host(row) + rows.start, on_host(column) + columns.start, value
 
 
-def largest(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:
-    """Return the k largest values of each row and their columns, in no order.
+def largest(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]:
+    """Return the k largest values of each row and their columns, in no order, on the host.
 
     Rows with fewer values are returned whole. Among equal values the first ones are chosen.
     """
+    by_chunks = not isinstance(tile, np.ndarray) or tile.shape[1] >= WIDE
+    return (largest_by_chunks if by_chunks else largest_by_partition)(tile, k, close)
+
+
+def largest_by_partition(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:
+    """Return the same as `largest` for narrow tiles."""
     rows, width = tile.shape
     if width <= k:
         return tile.copy(), np.tile(np.arange(width), (rows, 1))
@@ -123,15 +130,15 @@ def largest(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:
     return np.take_along_axis(tile, columns, axis=1), columns
 
 
-def largest_elsewhere(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]:
-    """Return the same as `largest` for a tile on a device, and copy only the candidates from there.
+def largest_by_chunks(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]:
+    """Return the same as `largest` for wide tiles and tiles on a device, from which only the candidates are copied.
 
     The k-th largest of the maxima of column chunks is not above the k-th largest of all values.
     """
     xp, (rows, width) = functions_of(tile), tile.shape
     chunk = min(CHUNK, width // (4 * k))
     if chunk < 2:
-        return largest(on_host(tile), k, close)
+        return largest_by_partition(on_host(tile), k, close)
     whole = width // chunk * chunk
     heads = [xp.ascontiguousarray(tile[:, :whole]).reshape(rows, -1, chunk).max(axis=2)]
     heads += [tile[:, whole:].max(axis=1)[:, None]] if whole < width else []
@@ -142,10 +149,12 @@ def largest_elsewhere(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]
     near[xp.asarray(many)] = False
     row, column = xp.nonzero(near)
     values, numbers = _padded(on_host(row), on_host(column), on_host(tile[row, column]), rows, k)
-    chosen = largest(values, k, close)[1]
+    chosen = largest_by_partition(values, k, close)[1]
     values, numbers = np.take_along_axis(values, chosen, axis=1), np.take_along_axis(numbers, chosen, axis=1)
     for index in np.flatnonzero(many):  # rows with very many equal values
-        values[index], numbers[index] = (array[0] for array in largest(on_host(tile[index : index + 1]), k, close))
+        values[index], numbers[index] = (
+            array[0] for array in largest_by_partition(on_host(tile[index : index + 1]), k, close)
+        )
     return values, numbers
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -42,6 +42,16 @@ class Needs(NamedTuple):
     def with_scratch(self) -> Needs:
         """Return the same needs plus one more scratch matrix."""
         return self._replace(scratch=self.scratch + 1)
+
+
+class CachedIndex(NamedTuple):
+    """An index that a bank caches for a function, and how the index is converted to arrays and back."""
+
+    keys: tuple[Hashable, ...]
+    """Keys under which the bank caches the index."""
+    make: Callable[[], Any]
+    arrays: Callable[[Any], list[NDArray[Any]]]
+    restored: Callable[[list[NDArray[Any]]], Any]
 
 
 class Evaluator(ABC):
@@ -110,6 +120,8 @@ class Pairwise(ABC):
 
     is_distance: ClassVar[bool] = False
     """Whether small values mean that two examples are similar."""
+    is_exact: ClassVar[bool] = False
+    """Whether the last bits of a value depend only on the two examples, not on the others of the same matrix."""
 
     @property
     def is_symmetric(self) -> bool:
@@ -367,6 +379,14 @@ class Pairwise(ABC):
     def with_cached_index(self, X: Any) -> Any:
         """Return coerced data with a cache for the index that they need as columns, for repeated use."""
         return self.coerce(X)
+
+    def cached_values(self) -> dict[str, Hashable]:
+        """Return the keys under which a bank caches numbers per example for this function, by name."""
+        return {}
+
+    def cached_indexes(self, bank: Any) -> dict[str, CachedIndex]:
+        """Return the indexes that a bank caches for this function and that can be stored as arrays, by name."""
+        return {}
 
     def _inner(self) -> list[Any]:
         """Return the functions that this function is composed of."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Kernel
-from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector, overflow
+from treelet.kernels.pairwise import CachedIndex, Evaluator, Matrix, Needs, Vector, overflow
 from treelet.kernels.parts import Ids, KeyedParts, StoreNodes, pairs_by_row, pairs_within
 from treelet.memory import SMALL, check_memory
 from treelet.structures.bank import Bank
@@ -208,6 +208,31 @@ class StoreKernel(Kernel):
         """
         return self._key(logs)
 
+    def cached_values(self) -> dict[str, Hashable]:
+        if self.index_key(False) is None:  # the values may depend on more than the printed parameters
+            return {}
+        return {"self-values": self._key(False), "log self-values": self._key(True)}
+
+    def cached_indexes(self, bank: Any) -> dict[str, CachedIndex]:
+        key = self.index_key(False)
+        if key is None or not isinstance(bank, self.bank) or not hasattr(self._algorithm, "from_arrays"):
+            return {}
+        store, weights = bank.columns.store, bank.weights()
+        return {
+            "index": CachedIndex(
+                ((key, "cpu"),),
+                lambda: self.native(store, weights, False),
+                lambda native: native.arrays(),
+                lambda arrays: self._algorithm.from_arrays(store, arrays, *self._native_parameters(store)),
+            ),
+            "needs": CachedIndex(
+                ((key, "needs"),),
+                lambda: self._estimate(store, weights),
+                lambda needs: [np.array(needs[:2], np.int64)],
+                lambda arrays: Needs(*arrays[0].tolist()),
+            ),
+        }
+
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         self.validate()
         return self._self_values(self.coerce(X), logs)
@@ -246,9 +271,14 @@ class StoreKernel(Kernel):
         return values
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
-        store, weights, _ = StoreRows.of(self.coerce(X))
+        bank = self.coerce(X)
+        store, weights, _ = StoreRows.of(bank)
         rough = self._rough(store, weights)
-        return Needs(rough, 0) if rough < enough else self._estimate(store, weights)
+        if rough < enough:
+            return Needs(rough, 0)
+        key = self.index_key(False)
+        needs: Needs = bank.indexed(key and (key, "needs"), lambda: self._estimate(store, weights))
+        return needs
 
     def _estimate(self, store: Any, weights: _core.NodeWeights) -> Needs:
         return Needs(*self._algorithm.estimate(store, weights, *self._native_parameters(store)))

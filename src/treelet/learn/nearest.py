@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from itertools import pairwise
-from threading import Lock
-from typing import Any, ClassVar, Literal, Self
+from threading import Lock, RLock
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +13,17 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_integer, check_one_of, wrong
+from treelet.formats.files import PathLike
 from treelet.gram import parse_memory
-from treelet.gram.nearest import Index
+from treelet.gram.nearest import Index, Part
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.learn.base import KernelEstimator, atomic_fit
-from treelet.learn.encoding import register
+from treelet.learn.collection import Collection, StoredPart
+from treelet.learn.encoding import register, whole_numbers
+from treelet.learn.ids import Ids
+
+if TYPE_CHECKING:
+    from treelet.learn.index_files import IndexFiles
 
 Mode = Literal["distance", "similarity", "connectivity"]
 MODES = ("distance", "similarity", "connectivity")
@@ -25,7 +32,7 @@ _index_lock = Lock()  # Concurrent queries share one index.
 
 @register
 class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Exact nearest-neighbor search with an index that is kept in memory.
+    """Exact nearest-neighbor search with an index that is kept, and that can grow and shrink.
 
     A query takes milliseconds among tens of thousands of trees, because the index is not rebuilt.
     As the first step of a pipeline, this transformer returns the graph of distances that
@@ -56,7 +63,9 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
     Attributes
     ----------
     X_fit_ : collection of examples
-        The fitted examples, in the form that the kernel computes with.
+        The examples that are searched, in the form that the kernel computes with.
+    ids_ : ndarray
+        The id of each example: integers, or strings.
     kernel_ : Kernel
         A copy of the kernel, made by `fit`.
 
@@ -66,9 +75,16 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     Notes
     -----
-    Several threads may query at once. Neighbors are chosen by kernel value, and in graphs of
-    distances by distance. For normalized kernels both choices are the same. The index is not stored
-    in model files and pickles; it is rebuilt when needed.
+    Several threads may query at once, also while another thread changes the index: a query sees the
+    index before or after a change. Neighbors are chosen by kernel value, and in graphs of distances
+    by distance. For normalized kernels both choices are the same.
+
+    After any changes, the neighbors and their values are the same, to the last bit, as those of a
+    new object that is fitted to the same examples in the same order. With ``device="cuda"``, values
+    may differ by rounding.
+
+    `treelet.save` writes the index to a folder, from which `treelet.load` can use it in place.
+    Pickles contain the examples, and the index is rebuilt when needed.
 
     Examples
     --------
@@ -85,8 +101,14 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     _kernel_type: ClassVar[Any] = Pairwise
     _kernels = "a kernel, a distance or None"
-    _fitted: ClassVar[tuple[str, ...]] = ("X_fit_", "kernel_")
-    _fitted_private: ClassVar[tuple[str, ...]] = ("_indexes",)
+    _fitted: ClassVar[tuple[str, ...]] = ("kernel_",)
+    _fitted_private: ClassVar[tuple[str, ...]] = ("_collection", "_indexes")
+    _collection: Collection
+    _described: dict[str, Any]
+    _settings: dict[str, Any] | None = None
+    """How the command line reads the files of this index. The files of the index contain it."""
+    _files: IndexFiles | None = None
+    """The files of the index, if it was opened with `treelet.load` and a mode."""
 
     def __init__(
         self,
@@ -107,14 +129,34 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         self.device_memory = device_memory
         self.progress = progress
 
+    # --- examples -----------------------------------------------------------------------------------------------
+
+    @property
+    def X_fit_(self) -> Any:  # noqa: N802  # the name of scikit-learn
+        """The examples that are searched."""
+        return self._fitted_collection().examples()
+
+    @property
+    def ids_(self) -> NDArray[Any]:
+        """The id of each example in `X_fit_`."""
+        return self._fitted_collection().ids()
+
+    def _fitted_collection(self) -> Collection:
+        try:
+            return self._collection
+        except AttributeError:
+            raise AttributeError(f"This {type(self).__name__} is not fitted yet. Call fit first.") from None
+
     @atomic_fit()
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Store the examples to search and build the index.
+    def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
+        """Store the examples to search and build the index. Earlier examples are forgotten.
 
         Parameters
         ----------
         X : collection of examples
         y : ignored
+        ids : list of integers or strings, optional
+            One id per example, each different. Queries then return ids. Default: 0, 1, 2, ...
 
         Returns
         -------
@@ -123,9 +165,123 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """
         self._check_parameters()
         kernel = self._own_kernel()
-        self.X_fit_, self.kernel_ = self._kept_examples(kernel, X), kernel
-        self._index(kernel).prepare()
+        stored, next_id = self._new_part(Collection(), kernel, X, ids, "fit")
+        self.__dict__.update(self._written(Collection((stored,), next_id), kernel))
         return self
+
+    def partial_fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
+        """Add examples to the index. The time depends on their number, not on the size of the index.
+
+        Small parts of the index are merged from time to time, which takes longer.
+
+        Parameters
+        ----------
+        X : collection of examples
+        y : ignored
+        ids : list of integers or strings, optional
+            One id per example, different from all ids of the index. Required if the first examples
+            had ids. Otherwise the examples are numbered on: an id is never used twice.
+
+        Returns
+        -------
+        Nearest
+            The fitted estimator.
+
+        Examples
+        --------
+        >>> from treelet import Nearest
+        >>> search = Nearest(n_neighbors=1).fit(["(A a)", "(B b)"], ids=["first", "second"])
+        >>> search.partial_fit(["(C c)"], ids=["third"]).kneighbors(["(C c)"])[1].tolist()
+        [['third']]
+        >>> search.remove(["second"]).ids_.tolist()
+        ['first', 'third']
+        """
+        if not hasattr(self, "_collection"):
+            return self.fit(X, ids=ids)
+        return self._exchange((), X, ids)
+
+    def _exchange(self, removed: Any, X: Any, ids: Any) -> Self:
+        """Remove examples and add others, in one step."""
+        self._check_parameters()
+        with self._changing():
+            collection, kernel = self._collection, self.kernel_
+            if len(removed):
+                collection = collection.removed(removed, "partial_fit")
+            stored, next_id = self._new_part(collection, kernel, X, ids, "partial_fit")
+            self._replace(self._tidy(collection.added(stored, next_id)), kernel)
+        return self
+
+    def remove(self, ids: Any) -> Self:
+        """Remove examples from the index.
+
+        Removed examples are only marked. If more than a fifth of a part of the index is removed,
+        the part is rebuilt.
+
+        Parameters
+        ----------
+        ids : list of integers or strings
+            Ids of the examples, from `ids_`. If one of them is unknown, nothing is removed.
+
+        Returns
+        -------
+        Nearest
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        with self._changing():
+            self._replace(self._tidy(self._collection.removed(ids, "remove")), self.kernel_)
+        return self
+
+    def compact(self) -> Self:
+        """Rebuild the index from the examples that it contains now. Queries are then as fast as after `fit`.
+
+        Returns
+        -------
+        Nearest
+            The fitted estimator.
+        """
+        check_is_fitted(self)
+        with self._changing():
+            collection = self._collection
+            if collection.size and (len(collection.parts) > 1 or len(collection.parts[0].part.removed)):
+                self._replace(collection.merged(self.kernel_, slice(0, len(collection.parts))), self.kernel_)
+        return self
+
+    def _new_part(self, collection: Collection, kernel: Any, X: Any, ids: Any, method: str) -> tuple[StoredPart, int]:
+        data = self._kept_examples(kernel, X)
+        new_ids, next_id = collection.new_ids(ids, len(data), method)
+        return StoredPart(Part(data), new_ids), next_id
+
+    def _tidy(self, collection: Collection) -> Collection:
+        """Return the collection after merging parts, if there are many."""
+        while (parts := collection.crowded()) is not None:
+            collection = collection.merged(self.kernel_, parts)
+        return collection
+
+    def _changing(self) -> AbstractContextManager[Any]:
+        """Return a lock. Only one thread at a time may change the index; others wait."""
+        if self._files is not None:
+            self._files.check_writable()
+        with _index_lock:
+            return self.__dict__.setdefault("_lock", RLock())  # type: ignore[no-any-return]
+
+    def _replace(self, collection: Collection, kernel: Any) -> None:
+        """Make a collection the content of this index: first in its files, if there are any, then in memory."""
+        fitted = self._written(collection, kernel)
+        fitted["_set_by_fit"] = self._set_by_fit | fitted.keys()
+        self.__dict__ = self.__dict__ | fitted  # one assignment: queries see the old index or the new one
+
+    def _written(self, collection: Collection, kernel: Any) -> dict[str, Any]:
+        """Build the index of a collection, write it to the files if there are any, and return the new attributes."""
+        if self._files is not None:
+            self._files.check_writable()
+        indexes: dict[Any, Index] = {}
+        self._index(kernel, collection, indexes).prepare()
+        if self._files is not None:
+            collection = self._files.write(self, collection, kernel)
+        return {"kernel_": kernel, "_collection": collection, "_indexes": indexes}
+
+    # --- queries ------------------------------------------------------------------------------------------------
 
     def kneighbors(self, Q: Any | None = None, n_neighbors: int | None = None) -> tuple[Matrix, NDArray[np.int64]]:
         """Return the examples with the largest kernel values, or with the smallest distances.
@@ -139,13 +295,16 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
         Returns
         -------
-        values, indices : ndarrays of shape (len(Q), n_neighbors)
-            Kernel values in descending order, or distances in ascending order, and indices of the
-            fitted examples. Among equal values the smaller index comes first.
+        values, ids : ndarrays of shape (len(Q), n_neighbors)
+            Kernel values in descending order, or distances in ascending order, and the ids of the
+            examples. Without ids of your own, these are the numbers of the examples, counted from
+            0 in the order in which they were added. Among equal values the earlier example comes
+            first.
         """
-        check_is_fitted(self)
+        collection, kernel, indexes = self._state()
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        return self._index(self.kernel_).nearest(self._queries(Q), k)
+        values, numbers = self._index(kernel, collection, indexes).nearest(self._queries(kernel, Q), k)
+        return values, collection.ids_at(numbers)
 
     def threshold_neighbors(
         self, threshold: float, Q: Any | None = None
@@ -162,18 +321,18 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
         Returns
         -------
-        values, indices : lists of ndarrays, one per query
+        values, ids : lists of ndarrays, one per query
             Sorted as in `kneighbors`.
         """
-        check_is_fitted(self)
-        values, indices, start = self._index(self.kernel_).above(self._queries(Q), threshold)
+        collection, kernel, indexes = self._state()
+        values, numbers, start = self._index(kernel, collection, indexes).above(self._queries(kernel, Q), threshold)
         if Q is None:  # Remove each example from its own neighbors.
             row = np.repeat(np.arange(len(start) - 1), np.diff(start))
-            others = indices != row
-            values, indices = values[others], indices[others]
+            others = numbers != row
+            values, numbers = values[others], numbers[others]
             start = np.concatenate([[0], np.cumsum(others)])[start]
-        rows = [slice(begin, end) for begin, end in pairwise(start.tolist())]
-        return [values[part] for part in rows], [indices[part] for part in rows]
+        ids, rows = collection.ids_at(numbers), [slice(begin, end) for begin, end in pairwise(start.tolist())]
+        return [values[part] for part in rows], [ids[part] for part in rows]
 
     def kneighbors_graph(
         self,
@@ -202,16 +361,17 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         Returns
         -------
         scipy.sparse.csr_matrix of shape (len(Q), len(X_fit_))
+            Columns are positions in `X_fit_` and `ids_`, not ids.
         """
-        check_is_fitted(self)
+        collection, kernel, indexes = self._state()
         check_one_of("mode", mode, MODES)
         if n_neighbors is None and threshold is None:
             n_neighbors = self.n_neighbors
-        if self.kernel_.is_distance and mode == "similarity":
+        if kernel.is_distance and mode == "similarity":
             raise wrong("mode", "'distance' or 'connectivity' for a distance", mode, of=self)
-        to_distance = mode == "distance" and not self.kernel_.is_distance
-        index = self._index(self.kernel_.distance() if to_distance else self.kernel_)
-        graph = index.graph(self._queries(Q), n_neighbors, threshold)
+        to_distance = mode == "distance" and not kernel.is_distance
+        index = self._index(kernel.distance() if to_distance else kernel, collection, indexes)
+        graph = index.graph(self._queries(kernel, Q), n_neighbors, threshold)
         if mode == "connectivity":
             graph.data[:] = 1
         return graph
@@ -219,7 +379,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit to X and return the graph of distances within X, computing only half of the values."""
         self.fit(X, y)
-        return self.kneighbors_graph(n_neighbors=min(self.n_neighbors, len(self.X_fit_) - 1))
+        return self.kneighbors_graph(n_neighbors=min(self.n_neighbors, self._collection.size - 1))
 
     def transform(self, X: Any) -> Any:
         """Return the graph of distances from X to the fitted examples.
@@ -228,30 +388,101 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         neighbor. scikit-learn expects this.
         """
         check_is_fitted(self)
-        return self.kneighbors_graph(X, min(self.n_neighbors + 1, len(self.X_fit_)))
+        return self.kneighbors_graph(X, min(self.n_neighbors + 1, self._collection.size))
 
-    def _queries(self, Q: Any | None) -> Any:
-        return None if Q is None else self._coerced(self.kernel_, Q)
+    def _queries(self, kernel: Pairwise, Q: Any | None) -> Any:
+        return None if Q is None else self._coerced(kernel, Q)
 
-    def _index(self, kernel: Pairwise) -> Index:
-        """Return the index for the kernel or its distance. Both share one native index."""
+    def _state(self) -> tuple[Collection, Any, dict[Any, Index]]:
+        """Return the examples, the kernel and the indexes, all of the same moment."""
+        check_is_fitted(self)
         with _index_lock:
-            indexes = self.__dict__.setdefault("_indexes", {})
+            now = self.__dict__
+            return now["_collection"], now["kernel_"], now.setdefault("_indexes", {})
+
+    def _index(self, kernel: Pairwise, collection: Collection, indexes: dict[Any, Index]) -> Index:
+        """Return the index for a kernel or its distance. Both share the native indexes of the parts."""
+        with _index_lock:
             resources = self._resources._replace(
                 memory_limit=parse_memory(self.memory, of=self), progress=bool(self.progress)
             )
             key = type(kernel), resources
             if key not in indexes:
-                data = next((index.data for index in indexes.values()), self.X_fit_)
-                always, name = self.memory is None, type(self).__name__
-                indexes[key] = Index(kernel, data, resources, always_cached=always, name=name, count="n_neighbors")
-            index: Index = indexes[key]
-        return index
+                indexes[key] = Index(
+                    kernel,
+                    [stored.part for stored in collection.parts],
+                    resources,
+                    always_cached=self.memory is None,
+                    reproducible=self.device == "cpu",
+                    name=type(self).__name__,
+                    count="n_neighbors",
+                )
+            return indexes[key]
 
     def _check_parameters(self) -> None:
         self._check_resources()
         check_integer("n_neighbors", self.n_neighbors, of=self)
         parse_memory(self.memory, of=self)
 
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close an index that was opened with ``treelet.load(file, mode="a")``, so that others can change it.
+
+        Queries still work. The ``with`` statement closes an index by itself.
+        """
+        if self._files is not None:
+            self._files.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _write_index(self, path: PathLike) -> None:
+        from treelet.learn.index_files import write_index
+
+        write_index(self, path)
+
+    def _manifest(self, collection: Collection, kernel: Any) -> dict[str, Any]:
+        """Return the content of a manifest for parts that are on disk."""
+        parts = [
+            {
+                "name": stored.name,
+                "examples": len(stored.data),
+                "files": dict(stored.files or {}),
+                "removed": stored.part.removed,
+            }
+            for stored in collection.parts
+        ]
+        state = self._to_state()
+        state |= {"fitted": {"kernel_": kernel}, "parts": parts, "next_id": collection.next_id}
+        return state | {"settings": self._settings}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> Self:
+        fitted = dict(state["fitted"])
+        examples = fitted.pop("X_fit_", None)  # files before version 0.2 contained the examples
+        search: Self = super()._from_state(state | {"fitted": fitted})
+        if examples is None:
+            search._settings = state["settings"]
+            search._described = {"parts": [_checked(part) for part in state["parts"]], "next_id": int(state["next_id"])}
+            return search
+        data = search._examples(search.kernel_, examples)
+        ids = Ids.numbers(np.arange(len(data)))
+        search._collection = Collection((StoredPart(Part(data), ids),), len(data))
+        return search
+
     def __getstate__(self) -> Any:
-        return {name: value for name, value in super().__getstate__().items() if name != "_indexes"}
+        left_out = ("_indexes", "_lock", "_files")
+        return {name: value for name, value in super().__getstate__().items() if name not in left_out}
+
+
+def _checked(part: Any) -> dict[str, Any]:
+    """Return the description of a part from a manifest. ValueError is raised if it is invalid."""
+    name, removed = part["name"], part["removed"]
+    if type(name) is not str or not name.isalnum() or type(part["examples"]) is not int:
+        raise ValueError("a part of the index is described wrongly")
+    files = {kind: (int(size), int(checksum)) for kind, (size, checksum) in part["files"].items()}
+    return {"name": name, "examples": part["examples"], "files": files, "removed": whole_numbers(removed, 1)}

@@ -15,7 +15,7 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 
@@ -88,19 +88,28 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
             _alternative(model)
             or f"save cannot store {article(type(model).__name__)}. It accepts these types: {', '.join(savable())}."
         )
+    if hasattr(model, "_write_index"):
+        model._write_index(path)
+        return
     encoder = Encoder()
-    header: dict[str, Any] = {"treelet": __version__, "model": encoder.value(model)}
-    header["card"] = card_of(model, metrics)
+    value = encoder.value(model)
+    with open_whole(path) as stream:
+        write_model(stream, encoder, value, card_of(model, metrics))
+
+
+def write_model(stream: IO[bytes], encoder: Encoder, model: Any, card: dict[str, Any] | None = None) -> bytes:
+    """Write an encoded model, with the arrays that its encoder has collected, as a model file. Return its checksum."""
+    header: dict[str, Any] = {"treelet": __version__, "model": model, "card": card}
     header |= {"banks": encoder.banks, "vectors": encoder.vectors, "arrays": encoder.places}
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
     text += b" " * (-(PREFIX.size + len(text)) % 8)
     total = PREFIX.size + len(text) + encoder.size + CHECKSUM
     digest = hashlib.sha256()
-    with open_whole(path) as stream:
-        for piece in (PREFIX.pack(MAGIC, VERSION, 0, total, len(text)), text, *encoder.pieces):
-            digest.update(piece)
-            stream.write(piece)
-        stream.write(digest.digest())
+    for piece in (PREFIX.pack(MAGIC, VERSION, 0, total, len(text)), text, *encoder.pieces):
+        digest.update(piece)
+        stream.write(piece)
+    stream.write(digest.digest())
+    return digest.digest()
 
 
 def _alternative(model: Any) -> str:
@@ -125,18 +134,27 @@ def _alternative(model: Any) -> str:
 def load(
     path: PathLike,
     *,
+    mode: str | None = None,
     kernels: Iterable[type[Pairwise]] = (),
     max_nodes: int | None = None,
     max_depth: int | None = None,
 ) -> Any:
-    """Read a model from a file written by `save`.
+    """Read a model or an index that was written by `save`.
 
     No code from the file is executed.
 
     Parameters
     ----------
     path : path
-        Name of the file.
+        Name of the file, or of the folder of an index.
+    mode : {"r", "a"}, optional
+        Only for an index: use its files in place, without reading them into memory. A million trees
+        then open in less than a second, and several processes share the memory. ``"r"`` opens the
+        index for reading. ``"a"`` writes every later change (`Nearest.partial_fit`, `remove`,
+        `compact`) to the files before the method returns; only one process at a time can do this.
+        Checksums find damaged files, but the content is trusted: use a mode only for indexes from
+        your own system. Default: the trees are read into memory and checked, and the index is
+        built at the first query.
     kernels : iterable of classes, default ()
         Kernel classes of your own that the model uses. The kernels of treelet are always known.
     max_nodes, max_depth : int, optional
@@ -181,7 +199,16 @@ def load(
         attach(loaded, decoder.header.get("card"))
         return loaded
 
-    loaded = _decoded(path, known, model)
+    if checked_path(path).is_dir():
+        from treelet.learn.index_files import open_index  # needs scikit-learn, which predictions do not
+
+        loaded = open_index(path, mode, known)
+    elif mode is not None:
+        raise wrong("mode", "None for a file that is not an index", mode, of="load")
+    else:
+        loaded = decoded_model(path, known, model)
+        if hasattr(loaded, "_described"):
+            raise ModelFileError(f"{path}: is the manifest of an index. Load its folder instead.")
     if max_nodes is None and max_depth is None:
         return loaded
     if not hasattr(loaded, "set_limits"):
@@ -225,7 +252,7 @@ def card(path: PathLike) -> dict[str, Any]:
     >>> found["kernel"], found["training"]["classes"], found["metrics"]
     ('SubsetTree(lam=0.4)', {'deed': 1, 'thing': 1}, {'accuracy': 0.5})
     """
-    return _decoded(path, {}, lambda decoder: card_in(decoder.header))
+    return decoded_model(path, {}, lambda decoder: card_in(decoder.header))
 
 
 def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
@@ -244,10 +271,11 @@ def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
         fitted = {name: decoder.value(value) for name, value in model["state"]["fitted"]["dict"] if name in KEPT}
         return (SavedClassifier if kind == "KernelSVC" else SavedPredictor)(kind, fitted, **means)
 
-    return _decoded(path, known_kernels(), predictor)
+    return decoded_model(path, known_kernels(), predictor)
 
 
-def _decoded(path: PathLike, known: dict[str, type[Pairwise]], read: Callable[[Decoder], Read]) -> Read:
+def decoded_model(path: PathLike, known: dict[str, type[Pairwise]], read: Callable[[Decoder], Read]) -> Read:
+    """Read a model file, after checks, with a function of its decoder."""
     file = checked_path(path)
     try:
         with file.open("rb") as stream:

@@ -147,7 +147,7 @@ class Roots:
         return total
 
 
-def compact_examples(kernel: Kernel, data: Any) -> Any:
+def compact_examples(kernel: Any, data: Any) -> Any:
     """Return examples reduced to the columns that the kernel uses, in its form.
 
     Banks share no other trees.

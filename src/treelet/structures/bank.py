@@ -180,8 +180,8 @@ class Stats(dict[str, int]):
 class Kept:
     """A thread-safe cache. A value is built once per key, by the first thread that needs it."""
 
-    def __init__(self) -> None:
-        self._lock, self._made = Lock(), dict[Hashable, Any]()
+    def __init__(self, made: Mapping[Hashable, Any] | None = None) -> None:
+        self._lock, self._made = Lock(), dict(made or {})
 
     def get(self, what: Hashable, make: Callable[[], Any]) -> Any:
         with self._lock:
@@ -280,6 +280,19 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         roots.setflags(write=False)
         return cls._of(Columns(columns.store, roots), None, places=places)
 
+    @classmethod
+    def from_caches(
+        cls,
+        columns: Columns,
+        weights: _core.NodeWeights,
+        values: Mapping[Hashable, NDArray[np.float64]],
+        indexes: Mapping[Hashable, Any],
+    ) -> Self:
+        """Return a bank over columns whose weights, values and indexes are already known; see `treelet.kernels.prepared`."""
+        bank = cls._of(columns, None, weights)
+        bank._known, bank._indexes = dict(values), Kept(indexes)
+        return bank
+
     # --- the collection -----------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -298,6 +311,12 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         of item 0, parents before children. Slices, sums and pickles of banks keep the places.
         """
         return self._places
+
+    def with_places(self, places: Places) -> Self:
+        """Return the same items with these places."""
+        located = self._of(self._columns, self._items, self._weights, places)
+        located._known, located._indexes = self._known, self._indexes
+        return located
 
     def _all(self) -> list[Item]:
         if self._items is None:
@@ -351,7 +370,11 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         else:
             columns = Columns(*cls._store.joined(stores, [part.columns.roots for part in parts]))
         places = Places.concat(part._places for part in parts)
-        return cls._of(columns, None if cls._columns_are_all else items, places=places)
+        bank = cls._of(columns, None if cls._columns_are_all else items, places=places)
+        for what in set.intersection(*(set(part._known) for part in parts)):
+            bank._known[what] = np.concatenate([part._known[what] for part in parts])
+            bank._known[what].setflags(write=False)
+        return bank
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
@@ -445,14 +468,17 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         forest, the edges of a node keep their order.
         """
         columns = self.columns.store.ordered(self.columns.roots)
-        if columns is None:
-            return self
-        return self._of(Columns(*columns), None if self._columns_are_all else self._items, places=self._places)
+        return self if columns is None else self._renumbered(Columns(*columns))
+
+    def _renumbered(self, columns: Columns) -> Self:
+        """Return the same items over other columns. Values of single items do not depend on the numbers of parts."""
+        bank = self._of(columns, None if self._columns_are_all else self._items, places=self._places)
+        bank._known = dict(self._known)
+        return bank
 
     def compact(self) -> Self:
         """Return the same items over a store that contains nothing else. Compacting twice has no further effect."""
-        columns = Columns(*self._store().grown(*self.columns))
-        return self._of(columns, None if self._columns_are_all else self._items, places=self._places)
+        return self._renumbered(Columns(*self._store().grown(*self.columns)))
 
 
 class PostOrder:

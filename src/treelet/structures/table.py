@@ -341,6 +341,16 @@ def stacked(first: Any, second: Any) -> Any:
     )
 
 
+def ordered_examples(data: Any) -> Any:
+    """Return a copy of examples whose banks contain nothing else, with parts numbered in the order of first occurrence."""
+    if isinstance(data, Bank):
+        ordered = data.ordered()
+        return data.compact() if ordered is data else ordered
+    if isinstance(data, Table):
+        return Table({name: ordered_examples(data.column(name)) for name in data.names})
+    return type(data)(ordered_examples(data.members), data.start) if hasattr(data, "members") else data
+
+
 def read_examples(
     file: File | Sequence[File], format: str | None = None, **options: Any
 ) -> tuple[Treebank | Table, list[str] | None]:

@@ -257,7 +257,7 @@ def read_code(
         Patterns of files and folders to leave out, such as ``"tests"`` or ``"*.min.js"``.
     on_error : {"skip", "raise"}, default "skip"
         ``"skip"`` skips units with syntax errors, and files that cannot be read if there are several. One
-        warning reports how many were skipped. A Python file with a syntax error is skipped as a whole.
+        warning reports how many were skipped.
     encoding : str, default "utf-8"
         Encoding of the files. A Python file may declare another one.
     max_bytes : int or None, default 1,000,000

@@ -34,9 +34,14 @@ template <class... P> int start(void (*kernel)(P...), long long blocks, int thre
 #define CASE(kernel)                                                                                                               \
     if (std::strcmp(name, #kernel) == 0) return start(kernel, blocks, threads, given, values)
 
+#if defined(_WIN32)
+#define EXPORTED __declspec(dllexport)
+#else
+#define EXPORTED __attribute__((visibility("default")))
+#endif
+
 // Returns 0 on success, 1 if the kernel is unknown, and 2 if its parameters have other types.
-extern "C" __attribute__((visibility("default"))) int treelet_launch(const char *name, long long blocks, int threads,
-                                                                     const char *given, void **values) {
+extern "C" EXPORTED int treelet_launch(const char *name, long long blocks, int threads, const char *given, void **values) {
     CASE(rare_keys);
     CASE(add_scaled);
     CASE(mirror);

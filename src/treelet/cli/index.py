@@ -1,0 +1,365 @@
+"""``treelet index``: keep an index of trees in a folder, change it, and search it."""
+
+from __future__ import annotations
+
+import json as json_format
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treelet.cli.compare import read_argument
+from treelet.cli.nearest import DEFAULT_K, FILE_AND_LINE, shown_words, tree_at, tree_texts
+from treelet.cli.options import JobsOption, JsonOption, MeasureOption, ProgressOption, edit_measure, wrong_value
+from treelet.cli.overwriting import READ, WRITTEN
+from treelet.cli.reading import Reading, shown_files, with_option_groups
+from treelet.errors import FileError, ParameterError
+
+if TYPE_CHECKING:
+    from treelet.learn import Nearest
+    from treelet.structures import Treebank
+
+HELP = """Keep an index of trees in a folder, and search it.
+
+An index is built once. Files are then added and removed without building it again, and several processes can search it at once.
+
+Example: treelet index create code.index src
+"""
+IndexArgument = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index."), READ]
+FilesArgument = Annotated[
+    list[str], typer.Argument(metavar="FILE...", help="Files or folders of trees or source code."), READ
+]
+CodeOption = Annotated[
+    bool,
+    typer.Option(
+        "--code",
+        help="Read the functions of source code, with the names of variables ignored, as treelet clones does.",
+    ),
+]
+
+
+@with_option_groups
+def create(
+    index: Annotated[str, typer.Argument(metavar="INDEX", help="Folder to write."), WRITTEN],
+    files: FilesArgument,
+    *,
+    code: CodeOption = False,
+    measure: MeasureOption = "kernel",
+    tree_kernel: Any,
+    n_jobs: JobsOption = 1,
+    reading: Reading,
+    progress: ProgressOption = True,
+    json: JsonOption = False,
+) -> None:
+    """Create an index of the trees in files. An index of the same name is replaced.
+
+    The id of a tree is its file and its number, such as trees.mrg:3. The id of a function is its file, its line and its name, such as src/parser.py:120 Parser.read.
+
+    The index remembers how to compare trees and how to read files. The other commands use the same options.
+
+    Example: treelet index create wsj.index wsj.mrg
+
+    Example: treelet index create code.index src --code --measure edit
+    """
+    from treelet.learn import Nearest, save
+
+    kernel = edit_measure(measure) or tree_kernel.normalized()
+    settings = {"code": code, "reading": _settings(reading, code)}
+    trees, ids = _read(files, settings, progress)
+    if not len(trees):
+        raise ParameterError(f"{shown_files(files)}: no trees were found. An index needs at least one.")
+    search = Nearest(kernel, n_jobs=n_jobs, progress=progress).fit(trees, ids=ids)
+    search._settings = settings
+    save(search, index)
+    _report(json, index, search, added=len(trees), removed=0)
+
+
+@with_option_groups
+def add(
+    index: IndexArgument,
+    files: FilesArgument,
+    *,
+    n_jobs: JobsOption = 1,
+    exclude: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="PATTERN", help="Files or folders to leave out of the folders that are read. Can be repeated."
+        ),
+    ] = None,
+    progress: ProgressOption = True,
+    json: JsonOption = False,
+) -> None:
+    """Add the trees of files to an index.
+
+    Trees of the same files that are already in the index are replaced. The change is complete or does not happen.
+
+    Example: treelet index add code.index src/parser.py
+    """
+    with _opened(index, "a") as search:
+        search.set_params(n_jobs=n_jobs, progress=progress)
+        trees, ids = _read(files, search._settings, progress, exclude or ())
+        if not len(trees):
+            raise ParameterError(f"{shown_files(files)}: no trees were found. Nothing was added.")
+        new = set(_files_of(trees, ids, search._settings))
+        removed = [one for one, file in zip(search.ids_.tolist(), _files(search), strict=True) if file in new]
+        search._exchange(removed, trees, ids)
+        _report(json, index, search, added=len(trees), removed=len(removed))
+
+
+def remove(
+    index: IndexArgument,
+    names: Annotated[
+        list[str], typer.Argument(metavar="ID|FILE...", help="Ids, or files or folders whose trees are removed.")
+    ],
+    *,
+    json: JsonOption = False,
+) -> None:
+    """Remove trees from an index: single ones by their ids, or all trees of files and folders.
+
+    The files themselves are not touched and need not exist any more.
+
+    Example: treelet index remove code.index src/old.py "src/parser.py:120 Parser.read"
+    """
+    with _opened(index, "a") as search:
+        known = list(zip(search.ids_.tolist(), map(os.path.normpath, _files(search)), strict=True))
+        chosen: set[str] = set()
+        for name in names:
+            path = os.path.normpath(name)
+            folder = os.path.join(path, "")
+            found = {one for one, file in known if name == one or file == path or file.startswith(folder)}
+            if not found:
+                raise ParameterError(
+                    f"{name}: the index has no tree with this id and none of such a file. Nothing was removed. "
+                    "treelet index info INDEX --ids shows all ids."
+                )
+            chosen |= found
+        search.remove(sorted(chosen))
+        _report(json, index, search, added=0, removed=len(chosen))
+
+
+def search(
+    index: IndexArgument,
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERY",
+            help="Tree in brackets, a file or folder of trees, or FILE:LINE for the function at a line of source code.",
+        ),
+        READ,
+    ],
+    *,
+    k: Annotated[
+        int | None,
+        typer.Option(
+            "--k",
+            metavar="N",
+            help=f"Number of neighbors per query.  [default: {DEFAULT_K}; with --threshold, all that reach the threshold]",
+        ),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(metavar="VALUE", help="Minimum similarity of a neighbor, or maximum distance.  [default: none]"),
+    ] = None,
+    n_jobs: JobsOption = 1,
+    progress: ProgressOption = True,
+    json: JsonOption = False,
+) -> None:
+    """Find the trees of an index that are most similar to a query.
+
+    With QUERY FILE:LINE, the function itself is left out of the result.
+
+    Example: treelet index search wsj.index "(NP (D the) (N apple))" --k 3
+
+    Example: treelet index search code.index src/parser.py:120
+    """
+    with _opened(index, "r") as opened:
+        opened.set_params(n_jobs=n_jobs, progress=progress)
+        queries, names = _queries(query, opened._settings, progress)
+        size = len(opened.ids_)
+        if k is not None and threshold is None and k > size:
+            raise wrong_value("--k", f"at most {size}, the number of trees in the index", k)
+        found = [_neighbors(opened, queries[n : n + 1], k, threshold, names[n], size) for n in range(len(queries))]
+        result = [
+            {"query": name, **tree_texts(tree), "nearest": near}
+            for name, tree, near in zip(names, queries, found, strict=True)
+        ]
+        if json:
+            print(json_format.dumps({"index": index, "kernel": repr(opened.kernel_), "queries": result}))
+            return
+        print("\n\n".join(map(_text, result)))
+
+
+def info(
+    index: IndexArgument,
+    *,
+    ids: Annotated[bool, typer.Option("--ids", help="Also print the id of each tree.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Show what an index contains.
+
+    Example: treelet index info wsj.index
+    """
+    with _opened(index, "r") as opened:
+        collection = opened._collection
+        content: dict[str, Any] = {
+            "index": index,
+            "trees": collection.size,
+            "kernel": repr(opened.kernel_),
+            "parts": len(collection.parts),
+            "removed": sum(len(stored.part.removed) for stored in collection.parts),
+            "bytes": sum(path.stat().st_size for path in Path(index).iterdir()),
+            "reading": opened._settings,
+        }
+        if ids:
+            content["ids"] = opened.ids_.tolist()
+        if json:
+            print(json_format.dumps(content))
+            return
+        print(f"{index}: {collection.size:,} trees, {content['bytes']:,} bytes")
+        print(f"kernel: {content['kernel']}")
+        removed = f", with {content['removed']:,} removed trees that still take space" if content["removed"] else ""
+        print(f"parts: {content['parts']}{removed}")
+        for one in content.get("ids", ()):
+            print(one)
+
+
+# --- reading ------------------------------------------------------------------------------------------------------
+
+
+def _opened(index: str, mode: str) -> Nearest:
+    from treelet.learn import Nearest, load
+
+    search = load(index, mode=mode) if os.path.isdir(index) else None
+    if search is None:
+        fact = "does not exist" if not os.path.lexists(index) else "is a file, but an index is a folder"
+        raise FileError(f"{index}: {fact}. Create an index with treelet index create.")
+    if not isinstance(search, Nearest) or search._settings is None:
+        raise FileError(
+            f"{index}: the index was not created by treelet index create, so it does not say how to read files. "
+            "Open it in Python with treelet.load."
+        )
+    return search
+
+
+def _settings(reading: Reading, code: bool) -> dict[str, Any]:
+    """Return the options for reading files, as the index stores them."""
+    options: dict[str, Any] = {name: str(value) for name, value in reading.options.items()}
+    if code and (reading.format is not None or options):
+        raise ParameterError("--code does not accept --format and --option. Remove them.")
+    return {
+        "format": reading.format,
+        "encoding": reading.encoding,
+        "on_error": reading.on_error,
+        "options": options,
+        "exclude": list(reading.exclude),
+    }
+
+
+def _read(
+    files: Sequence[str], settings: Any, progress: bool, exclude: Sequence[str] = ()
+) -> tuple[Treebank, list[str]]:
+    """Return the trees of files, and their ids."""
+    from treelet.formats.base import tree_files
+    from treelet.structures import Treebank, read_code, read_trees
+
+    reading = settings["reading"]
+    if "-" in files:
+        raise ParameterError(
+            "An index needs files with names, because the ids of its trees contain them. Got - for standard input."
+        )
+    left_out = [*reading["exclude"], *exclude]
+    if settings["code"]:
+        options = {"identifiers": "anonymous", "encoding": reading["encoding"], "progress": progress}
+        trees = read_code(list(files), exclude=left_out, **options)
+        return trees, _distinct(str(place) for place in trees.places or ())
+    common = {name: reading[name] for name in ("format", "encoding", "on_error")} | _options(reading)
+    banks, ids = [], []
+    for file in tree_files(list(files), reading["format"], left_out, reading["encoding"]):
+        bank = read_trees(file, **common)
+        banks.append(bank)
+        ids += [f"{file}:{number}" for number in range(1, len(bank) + 1)]
+    return Treebank.concat(banks) if banks else Treebank(), ids
+
+
+def _options(reading: Any) -> dict[str, Any]:
+    from treelet.formats.format_options import OptionText
+
+    return {name: OptionText(value) for name, value in reading["options"].items()}
+
+
+def _distinct(names: Iterator[str]) -> list[str]:
+    """Return the names; repeated ones get a number."""
+    seen: Counter[str] = Counter()
+    out = []
+    for name in names:
+        seen[name] += 1
+        out.append(name if seen[name] == 1 else f"{name} ({seen[name]})")
+    return out
+
+
+def _files_of(trees: Treebank, ids: Sequence[str], settings: Any) -> list[str]:
+    """Return the file of each tree."""
+    if settings["code"]:
+        return [place.file for place in trees.places or ()]
+    return [name.rpartition(":")[0] for name in ids]
+
+
+def _files(search: Nearest) -> list[str]:
+    """Return the file of each tree in an index, in the order of the ids."""
+    parts = [(stored.part.rows, stored) for stored in search._collection.parts]
+    found = [_files_of(stored.data[rows], stored.ids.take(rows).tolist(), search._settings) for rows, stored in parts]
+    return [file for files in found for file in files]
+
+
+def _queries(query: str, settings: Any, progress: bool) -> tuple[Treebank, list[str]]:
+    """Return the queries and their names."""
+    from treelet.structures import Treebank
+
+    place = FILE_AND_LINE.fullmatch(query) if not os.path.exists(query) else None
+    if place is not None and not settings["code"]:
+        raise ParameterError("QUERY FILE:LINE needs an index of source code, which is created with --code.")
+    if place is not None:
+        trees, ids = _read([place[1]], settings, progress)
+        row = tree_at(trees, place[1], int(place[2]))
+        return trees[[row]], [ids[row]]
+    if query.lstrip().startswith("("):
+        if settings["code"]:
+            raise ParameterError("An index of source code is searched with FILE:LINE or a file of source code.")
+        reading = settings["reading"]
+        tree = read_argument(query, "QUERY", Reading(None, reading["encoding"], "raise", _options(reading)))
+        return Treebank([tree]), [""]
+    trees, ids = _read([query], settings, progress)
+    return trees, ids
+
+
+def _neighbors(
+    search: Nearest, query: Treebank, k: int | None, threshold: float | None, name: str, size: int
+) -> list[dict[str, Any]]:
+    """Return the neighbors of a query, without the tree of the same id."""
+    wanted = k if k is not None else None if threshold is not None else DEFAULT_K
+    if threshold is not None:
+        values, ids = (rows[0] for rows in search.threshold_neighbors(threshold, query))
+    else:
+        values, ids = (rows[0] for rows in search.kneighbors(query, min(size, (wanted or 0) + 1)))
+    near = [(value, one) for value, one in zip(values.tolist(), ids.tolist(), strict=True) if one != name]
+    return [{"value": value, "id": one} for value, one in near[:wanted]]
+
+
+# --- output -------------------------------------------------------------------------------------------------------
+
+
+def _report(json: bool, index: str, search: Nearest, *, added: int, removed: int) -> None:
+    size = search._collection.size
+    if json:
+        print(json_format.dumps({"index": index, "trees": size, "added": added, "removed": removed}))
+        return
+    print(f"{index}: {added:,} added, {removed:,} removed, {size:,} trees")
+
+
+def _text(result: dict[str, Any]) -> str:
+    lines = [result["query"] or shown_words(result)]
+    lines += [f"   {near['value']:.4f}  {near['id']}" for near in result["nearest"]]
+    return "\n".join(lines if len(lines) > 1 else [*lines, "   no neighbor meets the threshold"])
