@@ -15,13 +15,18 @@ def helps() -> dict[str, str]:
 
     top: Any = get_command(app)
     around = top.make_context("treelet", [], resilient_parsing=True, terminal_width=WIDTH, max_content_width=WIDTH)
-    found = {"treelet": top.get_help(around)}
-    for name in top.list_commands(around):
-        command = top.get_command(around, name)
-        inner = command.make_context(
-            name, [], parent=around, resilient_parsing=True, terminal_width=WIDTH, max_content_width=WIDTH
+    return _helps("treelet", top, around)
+
+
+def _helps(line: str, command: Any, context: Any) -> dict[str, str]:
+    """Return the help of a command and of its subcommands."""
+    found = {line: command.get_help(context)}
+    for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+        inner = command.get_command(context, name)
+        within = inner.make_context(
+            name, [], parent=context, resilient_parsing=True, terminal_width=WIDTH, max_content_width=WIDTH
         )
-        found[f"treelet {name}"] = command.get_help(inner)
+        found |= _helps(f"{line} {name}", inner, within)
     return found
 
 

@@ -34,7 +34,12 @@ def report(tmp_path: Path) -> Any:
     deleted = SimpleNamespace(kind="deleted", medoid_lines=(35, 35), member_lines=None)
     differences = [[], [changed], [inserted, deleted]]
     found = SimpleNamespace(
-        members=members, medoid=0, similarity=(0.7, 0.9), saved_lines=70, differences=differences.__getitem__
+        members=members,
+        medoid=0,
+        similarity=(0.7, 0.9),
+        similarity_range="0.70 to 0.90",
+        saved_lines=70,
+        differences=differences.__getitem__,
     )
     second = SimpleNamespace(**{**vars(found), "members": members[:2], "saved_lines": 35})
     return SimpleNamespace(

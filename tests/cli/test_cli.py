@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from conftest import fail, process, run, succeed
+from conftest import fail, posix, process, run, succeed
 from messages import cli as messages
 from messages.common import cannot_be, does_not_exist
 from treelet.cli.grid import DECAYS, PRICES
@@ -564,6 +564,7 @@ def test_kernel_from_options() -> None:
         kernel_from_options("trees")
 
 
+@posix
 def test_links_and_pipes_stay_what_they_are(tmp_path: Path) -> None:
     import os
     import threading

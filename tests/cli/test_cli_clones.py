@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -44,12 +45,14 @@ def test_text(code: Path) -> None:
     assert lines[1] == "   medoid  src/a.py:1 first"
     assert lines[2].startswith("     0.9")
     assert lines[2].endswith("  src/b.py:2 second")
-    assert lines[3:6] == [
+    assert lines[3:7] == [
         "           line 11 changed",
         "",
+        "The medoid of a family is the function that its other functions are compared with.",
         "1 family of similar functions, 10 lines of code could be saved.",
     ]
-    assert lines[6].startswith("2 functions with 20 lines of code in 2 files were compared in ")
+    assert " to " not in lines[0]  # one number, as there is one other function
+    assert lines[7].startswith("2 functions with 20 lines of code in 2 files were compared in ")
     assert "0 families of similar functions.\n" in succeed("clones", "src", "--similarity", 1).stdout
     assert "1 more family; increase --top" in succeed("clones", "src", "--top", 0).stdout
 
@@ -68,6 +71,36 @@ def test_json_and_sarif(code: Path) -> None:
     assert {**found, "seconds": 0} == {**report, "seconds": 0}
     assert json.loads(succeed("clones", "src", "--sarif").stdout) == find_clones("src").as_sarif()
     assert messages.JSON_OR_SARIF in fail("clones", "src", "--json", "--sarif")
+
+
+SCHEMA = os.environ.get("TREELET_SARIF_SCHEMA", "")
+HOSTILE = ["a b.js", "ü 漢.js", "q\"uo'te.js", "new\nline.js", "a[1](x).js", "%41#?&.js", "back\\slash.js"]
+
+
+@pytest.mark.skipif(not SCHEMA, reason="TREELET_SARIF_SCHEMA does not name the JSON schema of SARIF 2.1.0")
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no files with these names")
+def test_sarif_is_valid(code: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    schema = json.loads(Path(SCHEMA).read_text(encoding="utf-8"))
+    validator = jsonschema.validators.validator_for(schema)(schema, format_checker=jsonschema.FormatChecker())
+    function = "function () { for (const r of q) { if (r.price > 3) { t += r.price; log(t, r.a, r.b, r.c, r.d) } } }"
+    for name in HOSTILE:
+        (code / name).write_text(f"const o = {{ '[x](1) \\\\ \"k\" \\n': {function} }};\n")
+    Path("known.json").write_text(succeed("clones", "src", "--json", "--min-nodes", 20).stdout)
+    options: list[tuple[object, ...]] = [
+        (),
+        ("--min-nodes", 20),
+        ("--min-lines", 1000, "--min-nodes", 1000),
+        ("--baseline", "known.json"),
+        ("--against", "src/a.py"),
+    ]
+    counts = []
+    for chosen in options:
+        log = json.loads(succeed("clones", "src", "--sarif", *chosen).stdout)
+        validator.validate(log)
+        counts.append(len(log["runs"][0]["results"]))
+    assert counts[:2] == [2, 2]
+    assert counts[2] == counts[3] == 0
 
 
 def test_fail_over_and_baseline(code: Path) -> None:

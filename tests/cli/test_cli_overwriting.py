@@ -10,18 +10,17 @@ from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
-from typer.main import get_command
 
-from conftest import fail, run
+from conftest import all_commands, fail, run
 from messages import cli as messages
-from treelet.cli.main import app
 from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, marks
 from treelet.cli.wording import shown_name
 from treelet.gram.executors import ThreadExecutor
 
-COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = all_commands()
 NO_FILES = {
     "anonymous|keep",
+    "ID|FILE...",
     "COLUMN",
     "NAME=VALUE",
     "PATTERN",
@@ -86,7 +85,8 @@ def words(command: Any, given: dict[str, Path]) -> list[object]:
             options += [parameter.opts[0], value]
         elif value is not None:
             arguments.append(value)
-    return [command.name, *options, *arguments]
+    name = next(name for name, known in COMMANDS.items() if known is command)
+    return [*name.split(), *options, *arguments]
 
 
 @pytest.mark.parametrize("way", ["as it is", "relative", "symbolic link", "hard link"])

@@ -13,19 +13,18 @@ from typing import Any
 
 import pytest
 import typer
-from typer.main import get_command
 
-from conftest import fail, run, succeed
+from conftest import all_commands, fail, run, succeed
 from messages import cli as messages
 from treelet.checks import wrong
-from treelet.cli.main import Command, app
+from treelet.cli.main import Command
 from treelet.cli.options import kernel_from_options, one_of
 from treelet.cli.wording import OptionVocabulary, options_of
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.vocabulary import current, keyword, speaking
 from treelet.work import run as run_threads
 
-COMMANDS: dict[str, Any] = get_command(app).commands  # type: ignore[attr-defined]
+COMMANDS = all_commands()
 TREES = "x\t(S (A a) (B b))\ny\t(S (C c))\nx\t(S (A a))\ny\t(S (C c) (B b))\n"
 PYTHON = re.compile(r"parameter|\bn_jobs|random_state|max_depth|\b[a-z_]+=(?!\d|[A-Z]{2})|\bNone\b|TreeletError|\w\(\)")
 """What nobody says on a command line."""

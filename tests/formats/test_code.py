@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import io
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import succeed
 from messages import formats as messages
 from messages.common import wrong_parameter
-from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
+from treelet.errors import FileError, FormatError, ParameterError, TreeletError, TreeletWarning
 from treelet.formats import SourcePlace
 from treelet.formats.adapters import flatten
+from treelet.formats.base import read_located
 from treelet.formats.languages import LANGUAGES
 from treelet.formats.node_adapters import SyntaxAdapter, nodes_of
 from treelet.formats.nodes import value_label
@@ -65,7 +69,7 @@ def trees(folder: Path, name: str, text: str, **options: Any) -> list[str]:
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_the_tables_fit_the_installed_grammars(name: str) -> None:
     language = LANGUAGES[name]
-    _ = language.binding_query
+    assert language.binding_paths
     for kind in f"{language.functions} {language.classes} {language.scopes} {language.identifiers}".split():
         assert language.has_kind(kind), kind
 
@@ -88,6 +92,54 @@ def test_renamed_functions_are_equal_if_names_are_anonymous(name: str, tmp_path:
         used = TWINS[name].format(f="twin", a="size", b="two", c="three")
         (shared,) = tl.read_code(written(tmp_path, f"three{suffix}", used), identifiers="anonymous").strings()
         assert shared == first
+
+
+# Sources in which names are bound in many ways, for patterns of several levels or with positions.
+BINDINGS = {
+    "python": "def f(a: int = 1, *b, **c):\n  (d, e), g = h\n  for i in j: k += 1\n  with l as m: return [n for n in o if (p := n)]\n",
+    "javascript": "function f({a, b: c, d = 1}, ...e) { for (const g of h) try { [i, j.k] = l } catch (m) { n = o => p } }",
+    "typescript": "class A { m(a: B, c?: D) { const [e, ...f] = this.g; return function h() { return A } } }",
+    "java": "class A { int b = 1; void c(int... d) throws E { try (F g = h()) { for (I j : k) l = (m, n) -> o; } catch (P q) {} } }",
+    "c": "static int a(char *b[], struct c *d) { int e, *f = g; again: h->e = b; goto again; }",
+    "cpp": "struct A { int b(int c = 1); }; int A::b(int c) { auto [d, e] = f; for (const auto &g : h) i(g.c); }",
+    "go": "package p\nfunc (a *B) c(d ...E) (f G) { h, i := j(); for k, l := range m { var n, o = q, r; s = k }; return i }",
+    "rust": "fn a(mut b: C, (d, e): F) { if let Some(g) = h { for &i in j {} } match k { l @ 1 => l, P(q, r) => q, _ => s } }",
+    "c-sharp": "class A { int B(int c) { foreach (var d in e) if (f is G h) i = j => k; try {} catch (L m) {} return c; } }",
+    "php": "<?php class A { function b($c) { $this->d = $c; foreach ($e as $f) { g($f, $this); } } }",
+    "ruby": "def a(b, c: 1, *d, **e, &f)\n  g, h = i\n  j += k.each { |l| l.g }\nrescue M => n\n  for o in p do end\nend",
+    "kotlin": "fun a(b: C, d: E = f): G { val (h, i) = j; for (k in l) { m.n { o -> o + b } }; return h }",
+    "swift": "func a(b c: D, e: F) { let (g, h) = i; for j in k { l { m in m + e } }; if let n = o { p(n) } }",
+    "bash": 'a() { local b=1 c; for d in "$@"; do e=$b; f "$d" "$g"; done; }',
+    "scala": "class A(b: C) { def d(e: F) = { val g = h; var i = j; for (k <- l) yield k; m match { case n @ O(p) => n }; (q => r) } }",
+    "lua": "local a, b = c, d\nlocal e\nfunction f(g, h)\n  for i = 1, 2 do j = i end\n  for k, l in m do n.k = l end\nend",
+}
+
+
+@pytest.mark.parametrize("name", BINDINGS)
+def test_bound_names_are_those_of_a_query(name: str, tmp_path: Path) -> None:
+    """The slow definition: tree-sitter matches the patterns."""
+    language = LANGUAGES[name]
+    root = tree_sitter.Parser(language.grammar).parse(BINDINGS[name].encode()).root_node
+    assert not root.has_error
+    captures = tree_sitter.QueryCursor(tree_sitter.Query(language.grammar, language.bindings)).captures(root)
+    bound = {value_label(node.text.decode()) for node in captures["bound"]} - {language.never_bound}
+    path = written(tmp_path, f"a{language.suffixes[0]}", BINDINGS[name])
+    kept, replaced = (
+        [node.label for node in tl.read_trees(path, format="code", identifiers=way)[0].nodes()]
+        for way in ("keep", "anonymous")
+    )
+    assert {label for label, new in zip(kept, replaced, strict=True) if label != new} == bound
+    assert len(bound) >= 3
+
+
+def test_patterns_that_do_not_fit_the_grammar() -> None:
+    for bindings, missing in (
+        ("(lambda_thing (identifier) @bound)", "lambda_thing"),
+        ("(a b: (identifier) @bound)", "a|b"),
+    ):
+        language = replace(LANGUAGES["java"], bindings=bindings)
+        with pytest.raises(TreeletError, match=rf"do not fit tree-sitter-java .*, which has no ({missing})\. Install"):
+            _ = language.binding_paths
 
 
 def test_the_tree_of_a_function(tmp_path: Path) -> None:
@@ -160,6 +212,20 @@ def test_lines_of_nodes(tmp_path: Path) -> None:
     lines = dict(zip(map(str, _preorder(bank[0])), bank.places.node_lines(0).tolist(), strict=True))
     assert (lines["(number 1)"], lines["(formal_parameters (identifier a))"]) == (5, 3)
     assert lines[next(text for text in lines if text.startswith("(return_statement"))] == 4
+
+
+def test_edits_have_lines(tmp_path: Path) -> None:
+    one = written(tmp_path, "one.js", "\nfunction f(a, b) {\n  g();\n  return a + 1;\n}\n")
+    other = written(tmp_path, "other.js", "function f(a, b) {\n  g();\n  h();\n  return a + 2;\n}\n")
+    printed = succeed("compare", one, other, "--edits").stdout
+    changed = [line.split() for line in printed.splitlines() if line.startswith(("~", "+"))]
+    assert ["~", "1", "4", "2", "4"] in changed
+    assert ["+", "h", "3"] in changed
+    (tree,) = read_located(str(one))
+    (same,) = tl.read_trees(one)
+    assert [node.label for node in tree.nodes()] == [node.label for node in same.nodes()]
+    lines = {node.label: node.place.line for node in tree.nodes()}
+    assert (lines["1"], lines["g"], lines["formal_parameters"]) == (4, 3, 2)
 
 
 def _preorder(tree: tl.Tree) -> list[tl.Tree]:
@@ -344,3 +410,17 @@ def test_any_text_is_read_or_skipped(text: str, language: str) -> None:
         for row, tree in enumerate(bank):
             assert tree is not None
             assert len(_preorder(tree)) == len(bank.places.node_lines(row))
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "kept"),
+    [
+        ("c", "int f(struct reader *reader) { return reader->reader; }", ["(type_identifier reader)", "(field_identifier reader)"]),
+        ("java", "class A { int f(Foo Foo) { return x.Foo + Foo; } }", ["(type_identifier Foo)", "(identifier Foo)"]),
+        ("go", "package m\nfunc f(reader reader) int { return a.reader }\n", ["(type_identifier reader)", "(field_identifier reader)"]),
+    ],
+)  # fmt: skip
+def test_types_and_members_keep_their_names(language: str, text: str, kept: list[str]) -> None:
+    tree = str(tl.read_code(io.StringIO(text), language=language, identifiers="anonymous")[0])
+    assert all(node in tree for node in kept), tree
+    assert "(identifier $1)" in tree

@@ -211,9 +211,53 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         "nearest": tl.Nearest(kernel, n_neighbors=2).fit(TREES),
         "rls": tl.RLS(kernel).fit(TREES, [1.0, 2, 3, 1]),
     }.items():
+        if name == "nearest":
+            found[name] = (index_folder(model, path.with_name("index")) / "manifest.treelet").read_bytes()
+            continue
         tl.save(model, path)
         found[name] = path.read_bytes()
     return found
+
+
+def index_folder(search: tl.Nearest, folder: Path) -> Path:
+    tl.save(search, folder)
+    return folder
+
+
+def use_index(folder: Path) -> None:
+    search = tl.load(folder)
+    search.kneighbors(TREES, 1)
+    search.threshold_neighbors(0.5, TREES)
+    assert len(search.ids_) == len(search.X_fit_)
+    search.partial_fit(TREES[:1], ids=["new"])
+    search.remove(["new"]).compact()
+
+
+def test_altered_indexes_are_refused_or_used(tmp_path: Path) -> None:
+    search = tl.Nearest(tl.SubsetTree().normalized()).fit(TREES, ids=[f"é{number}" for number in range(len(TREES))])
+    search.remove(["é1"])
+    folder = index_folder(search, tmp_path / "index")
+    use_index(folder)
+    refused = 0
+    for path in sorted(folder.glob("*.tree*")):
+        content = path.read_bytes()
+        for seed in range(60):
+            path.write_bytes(altered_model(content, random.Random(seed)))
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    use_index(folder)
+            except TreeletError:
+                refused += 1
+        path.write_bytes(content)
+    assert refused > 40
+    use_index(folder)
+
+
+def test_a_manifest_alone_is_not_an_index(tmp_path: Path, models: dict[str, bytes]) -> None:
+    (tmp_path / "m.treelet").write_bytes(models["nearest"])
+    with pytest.raises(ModelFileError, match="is the manifest of an index"):
+        tl.load(tmp_path / "m.treelet")
 
 
 def test_a_part_that_is_not_the_kernels_is_refused(tmp_path: Path, models: dict[str, bytes]) -> None:

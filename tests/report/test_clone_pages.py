@@ -34,7 +34,7 @@ def family(members: list[Any], saved: int, differences: Sequence[Any] = (), medo
     return SimpleNamespace(
         members=members,
         medoid=medoid,
-        similarity=(0.81, 0.9),
+        similarity_range="0.81 to 0.90",
         saved_lines=saved,
         differences=lambda index: list(differences),
     )

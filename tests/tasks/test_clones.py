@@ -270,7 +270,7 @@ def test_json(tmp_path: Path) -> None:
     }
     assert (data["files"], data["functions"], data["skipped_files"]) == (2, 2, 0)
     assert repr(report) == "<CloneReport: 1 family among 2 functions, 12 lines>"
-    assert repr(report.families[0]) == "<CloneFamily: 2 functions, similarity 1.00 to 1.00>"
+    assert repr(report.families[0]) == "<CloneFamily: 2 functions, similarity 1.00>"
 
 
 OBJECTS: dict[str, tuple[set[str], set[str]]] = {
@@ -337,7 +337,7 @@ def test_sarif(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (result,) = check_sarif(json.loads(json.dumps(find_clones(".").as_sarif())))
     assert result["message"]["text"] == (
-        "collect has 2 similar functions (similarity 1.00 to 1.00): [gather](1), [collect](2)."
+        "collect has 2 similar functions (similarity 1.00): [gather](1), [collect](2)."
     )
     places = [location["physicalLocation"] for location in [*result["locations"], *result["relatedLocations"]]]
     assert [place["artifactLocation"]["uri"] for place in places] == ["a.py", "b.py", "%C3%A4%20c%5B1%5D.py"]

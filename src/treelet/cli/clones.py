@@ -70,7 +70,7 @@ def command(
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="Compare the functions of PATH... with those of this file or folder only. Can be repeated.",
+            help="Compare the functions of PATH... with those of this file or folder only, or of an index that treelet index create --code has written. Can be repeated.",
         ),
         READ,
     ] = None,
@@ -172,8 +172,10 @@ def _print(report: CloneReport, top: int, new: bool) -> None:
 
     for number, family in enumerate(report.families[:top], 1):
         print("\n".join(_text(number, family)), end="\n\n")
+    if report.families[:top]:
+        print("The medoid of a family is the function that its other functions are compared with.")
     if len(report.families) > top:
-        print(f"{plural(len(report.families) - top, 'more family')}; increase --top to show them.\n")
+        print(f"{plural(len(report.families) - top, 'more family')}; increase --top to show them.")
     kind = "new families" if new else "families"
     found = f"{len(report.families):,} {kind}" if len(report.families) != 1 else f"1 {'new ' if new else ''}family"
     saved = f", {plural(report.saved_lines, 'line')} of code could be saved" if report.families else ""
@@ -183,9 +185,8 @@ def _print(report: CloneReport, top: int, new: bool) -> None:
 
 
 def _text(number: int, family: CloneFamily) -> list[str]:
-    low, high = family.similarity
     saved = f"{family.saved_lines:,} {'line' if family.saved_lines == 1 else 'lines'} could be saved"
-    lines = [f"{number}. {len(family.members):,} functions, similarity {low:.2f} to {high:.2f}, {saved}"]
+    lines = [f"{number}. {len(family.members):,} functions, similarity {family.similarity_range}, {saved}"]
     lines.append(f"   medoid  {family.members[family.medoid]}")
     others = [at for at in range(len(family.members)) if at != family.medoid]
     for at in others[: MEMBERS - 1]:

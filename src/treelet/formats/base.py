@@ -340,6 +340,16 @@ def choose_format(name: str | None, source: Source, options: Collection[str] = (
 # --- reading and writing ----------------------------------------------------------------------------------------
 
 
+def tree_files(
+    file: File | Collection[File],
+    format: str | None = None,
+    exclude: str | Collection[str] = (),
+    encoding: str = "utf-8",
+) -> list[File]:
+    """Return the files that `read_document` would read."""
+    return list(find_files(file, _suffixes(format, {}), exclude, encoding=encoding).files)
+
+
 def read_document(
     file: File | Collection[File],
     format: str | None = None,

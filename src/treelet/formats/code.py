@@ -7,16 +7,15 @@ from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from treelet import _core
 from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
 from treelet.errors import FormatError, ParameterError, TreeletError
 from treelet.formats.base import Document, Format, read_files, register, within_limits
 from treelet.formats.files import ON_ERROR, SkipLog, Source, not_text, open_source, unpacked_name
 from treelet.formats.languages import BY_SUFFIX, LANGUAGES, Language
+from treelet.formats.located import Located
 from treelet.formats.node_adapters import CONSTANTS, IDENTIFIERS
+from treelet.formats.nodes import Place
 from treelet.formats.paths import File, FoundFiles, find_files
 from treelet.formats.python_source import is_node_type, read_python, syntax_document
 from treelet.formats.tree_limits import TreeLimits
@@ -55,11 +54,9 @@ def read_code_file(
     columns, damaged = _core.read_nodes(
         root,
         text,
-        _bound_names(rules, root) if anonymous else np.zeros(0, np.int64),
+        rules.node_rules(each, nodes == "concrete", anonymous),
         each == "file",
         anonymous,
-        rules.treatments(each, nodes == "concrete"),
-        rules.labels,
         constants == "values",
         _name_of,
     )
@@ -69,6 +66,28 @@ def read_code_file(
         with source.item():
             raise source.error(f"{fact}.", line)
     return syntax_document(source, columns)
+
+
+def _located_trees(source: Source, **options: Any) -> list[Located]:
+    """Read source code as trees whose nodes know their lines. The options are those of `read_code_file`."""
+    document = read_code_file(source, **options)
+    (store, roots), places = document.trees["tree"], document.places
+    labels, label, child, start = store.labels, store.label, store.child, store.child_start
+    trees = []
+    for row, root in enumerate(roots.tolist()):
+        nodes, stack = list[int](), [root]  # parents before children, as the lines
+        while stack:
+            nodes.append(stack.pop())
+            stack += child[start[nodes[-1]] : start[nodes[-1] + 1]].tolist()[::-1]
+        assert places is not None
+        lines = places.node_lines(row)
+        assert lines is not None
+        built: list[Located] = []  # the first child last
+        for node, line in zip(reversed(nodes), reversed(lines.tolist()), strict=True):
+            children = tuple(built.pop() for _ in range(start[node + 1] - start[node]))
+            built.append(Located(labels[label[node]], children, Place(line)))
+        trees += built
+    return trees
 
 
 def read_code_document(
@@ -165,12 +184,6 @@ def _decoded(source: Source) -> bytes:
     return data
 
 
-def _bound_names(rules: Language, root: Any) -> NDArray[np.int64]:
-    """Return the first bytes of the names that are bound, in ascending order."""
-    captures = import_module("tree_sitter").QueryCursor(rules.binding_query).captures(root)
-    return np.unique(np.array([node.start_byte for node in captures.get("bound", ())], np.int64))
-
-
 def _name_of(node: Any, parent: Any) -> str:
     """Return the name of a function, class or namespace: its own, or that of the variable or key that it is assigned to."""
     named = node.child_by_field_name("name")
@@ -192,5 +205,6 @@ register(
         read_code_file,
         None,
         tuple(suffix for suffix in BY_SUFFIX if suffix != ".py"),
+        located=_located_trees,
     )
 )

@@ -1,9 +1,11 @@
 """Programming languages that are read with tree-sitter: grammars, units and rules for names.
 
 A grammar is a package with one language. The kinds of nodes of a grammar are classified by their names;
-the few exceptions are listed per language. Names that a unit binds are found by a query, in the language of
-tree-sitter's queries, in which ``@bound`` marks a name that is declared. Names of members are never replaced, even
-if a variable has the same name.
+the few exceptions are listed per language. Names that a unit binds are described by patterns in the language of
+tree-sitter's queries, in which ``@bound`` marks a name that is declared. The native core matches the patterns while it
+reads the nodes, so a pattern must be a path: one node inside the other, each with an optional field. ``.`` before a node
+stands for the first child, and ``(_)`` for earlier children. Names of members and types are not replaced, even if a
+variable has the same name.
 """
 
 from __future__ import annotations
@@ -19,11 +21,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from treelet import _core
 from treelet.errors import TreeletError
 
 # Treatments of the kinds of nodes, in the order of `Treatment` in native/bindings_syntax.cpp, and flags.
 DROPPED, DELIMITER, TOKEN, KEPT_TOKEN, INNER, IDENTIFIER, LITERAL, CONTENT = range(8)
 MEMBER_HOLDER, HOLDER, UNIT, SCOPE, MEMBER = 8, 16, 32, 64, 128
+ANYWHERE, FIRST, LATER = range(3)  # positions among the children, as in the enum `Position`
 
 _COMMENT = re.compile(r"comment|hash_bang|shebang")
 _DELIMITER = re.compile(r"""[()\[\]{},;:."'`\s]+|=|=>|->|::|\?\.|end|\$\{|\#\{|\\\(|//|/\*|\*/""")
@@ -82,11 +86,13 @@ class Language:
     functions, classes : str
         Kinds of nodes that are functions and classes, separated by spaces.
     bindings : str
-        Query for bound names.
+        Patterns for bound names.
     scopes : str, default ""
         Further kinds of nodes that are part of qualified names, such as namespaces.
     identifiers : str, default ""
         Kinds of nodes that are identifiers although their names do not end in "identifier".
+    never_bound : str, default ""
+        Name that is kept although a pattern matches.
     package : str, default ""
         Package, if it is not ``tree-sitter-NAME``.
     function : str, default "language"
@@ -101,6 +107,7 @@ class Language:
     bindings: str
     scopes: str = ""
     identifiers: str = ""
+    never_bound: str = ""
     package: str = ""
     function: str = "language"
 
@@ -118,17 +125,23 @@ class Language:
         return tree_sitter.Language(getattr(module, self.function)())
 
     @cached_property
-    def binding_query(self) -> Any:
-        """The query for names, as a `tree_sitter.Query`."""
-        tree_sitter = import_module("tree_sitter")
-        try:
-            return tree_sitter.Query(self.grammar, self.bindings)
-        except tree_sitter.QueryError as error:
+    def binding_paths(self) -> list[list[tuple[int, int, int]]]:
+        """Paths from bound names upwards: kind, field (0: any) and position of each node."""
+        numbers = {"_": 0, "": 0}
+        for name in {*re.findall(r"\((\w+)", self.bindings)} - {"_"}:
+            numbers[name] = self.grammar.id_for_node_kind(name, True)
+        for name in {*re.findall(r"\w+:", self.bindings)}:
+            numbers[name] = self.grammar.field_id_for_name(name[:-1])
+        if unknown := [name for name, number in numbers.items() if number is None]:
             package = self.package or f"tree-sitter-{self.name}"
             raise TreeletError(
-                f"The rules for names in {self.title} do not fit {package} {version(package)} ({error}). Install the version "
-                "that treelet was tested with, or keep identifiers."
-            ) from None
+                f"The rules for names in {self.title} do not fit {package} {version(package)}, which has no "
+                f"{unknown[0].rstrip(':')}. Install the version that treelet was tested with, or keep identifiers."
+            )
+        return [
+            [(numbers[kind], numbers[field], position) for kind, field, position in path]
+            for path in _paths(self.bindings)
+        ]
 
     @cached_property
     def kinds(self) -> list[tuple[str, bool]]:
@@ -148,19 +161,49 @@ class Language:
         """Return whether the grammar has named nodes of this kind."""
         return (name, True) in self.kinds
 
-    def treatments(self, each: str, concrete: bool) -> NDArray[np.uint8]:
-        """Return what becomes of each kind of nodes, with flags for units and scopes."""
-        return _treatments(self, each, concrete)
+    def node_rules(self, each: str, concrete: bool, anonymous: bool) -> _core.NodeRules:
+        """Return what becomes of the nodes of this language."""
+        return _node_rules(self, each, concrete, anonymous)
 
     def kinds_of(self, each: str) -> Collection[str]:
         """Return the kinds of nodes that ``each`` selects."""
         return {"function": self.functions.split(), "class": self.classes.split(), "file": ()}.get(each, (each,))
 
 
+def _paths(patterns: str) -> list[list[tuple[str, str, int]]]:
+    """Return the paths that patterns describe, from bound names upwards: kind, field and position.
+
+    >>> _paths("(a left: (b (_) (c) @bound))")
+    [[('c', '', 2), ('b', 'left:', 0), ('a', '', 0)]]
+    """
+    paths, path, field, position = [], [], "", ANYWHERE
+    for mark in re.findall(r"\((?:\w+)|\)|\.|\w+:|@bound", patterns):
+        if mark.startswith("("):
+            path.append((mark[1:], field, position))
+            field, position = "", ANYWHERE
+        elif mark == ")":
+            closed = path.pop()
+            position = LATER if closed[0] == "_" else ANYWHERE
+        elif mark == "@bound":
+            paths.append([closed, *reversed(path)])
+        elif mark == ".":
+            position = FIRST
+        else:
+            field = mark
+    return paths
+
+
 @lru_cache(256)
+def _node_rules(language: Language, each: str, concrete: bool, anonymous: bool) -> _core.NodeRules:
+    bindings = language.binding_paths if anonymous else []
+    treatments = _treatments(language, each, concrete)
+    return _core.NodeRules(treatments, language.labels, bindings, language.never_bound)
+
+
 def _treatments(language: Language, each: str, concrete: bool) -> NDArray[np.uint8]:
     identifiers, units = frozenset(language.identifiers.split()), frozenset(language.kinds_of(each))
     scopes = frozenset(f"{language.functions} {language.classes} {language.scopes}".split())
+    types = "type_identifier) @bound" in language.bindings
     codes = []
     for name, named in language.kinds:
         if not named:
@@ -169,7 +212,7 @@ def _treatments(language: Language, each: str, concrete: bool) -> NDArray[np.uin
         if _COMMENT.search(name):
             code = DROPPED
         elif name in identifiers or (_IDENTIFIER.fullmatch(name) and name not in _CONTENT_TOO):
-            code = IDENTIFIER | (MEMBER if _MEMBER.fullmatch(name) else 0)
+            code = IDENTIFIER | (MEMBER if _MEMBER.fullmatch(name) or (name == "type_identifier" and not types) else 0)
         elif _CONTENT.fullmatch(name) or name in _CONTENT_TOO:
             code = CONTENT
         elif _LITERAL.fullmatch(name):
@@ -178,9 +221,7 @@ def _treatments(language: Language, each: str, concrete: bool) -> NDArray[np.uin
             code = INNER | (HOLDER if _HOLDER.fullmatch(name) else 0)
             code |= MEMBER_HOLDER if _MEMBER_HOLDER.fullmatch(name) else 0
         codes.append(code | (UNIT if name in units else 0) | (SCOPE if name in scopes else 0))
-    treatments = np.array(codes, np.uint8)
-    treatments.setflags(write=False)
-    return treatments
+    return np.array(codes, np.uint8)
 
 
 _LANGUAGES = (
@@ -306,9 +347,10 @@ _LANGUAGES = (
         (".php",),
         "function_definition method_declaration",
         "class_declaration interface_declaration trait_declaration enum_declaration",
-        """((variable_name) @bound (#not-eq? @bound "$this")) (function_definition name: (name) @bound)
+        """(variable_name) @bound (function_definition name: (name) @bound)
 (method_declaration name: (name) @bound) (class_declaration name: (name) @bound)""",
         identifiers="name variable_name",
+        never_bound="$this",
         function="language_php",
     ),
     Language(

@@ -189,6 +189,8 @@ def _listed_by_git(folder: Path) -> list[str] | None:
     if not any((parent / ".git").exists() for parent in (absolute, *absolute.parents)):
         return None
     program = shutil.which("git")
+    if program is not None and not os.path.isabs(program):
+        program = None  # on Windows, a program in the current folder, which may be as hostile as the files
     listing = ("ls-files", "-z", "--cached", "--others", "--exclude-standard")
     problem = "git is not installed"
     if program is not None:

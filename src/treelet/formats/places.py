@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -127,6 +128,43 @@ class Places(Sequence[SourcePlace]):
         end = np.cumsum(self._end - self._begin)
         columns = (self._files, self._file, self._line, self._end_line, self._names)
         return type(self), (*columns, node_line, end - (self._end - self._begin), end)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the places as arrays, for a file."""
+        files, file, line, end_line, names, *lines = self.__reduce__()[1]
+        arrays = {"file": file, "line": line, "end_line": end_line}
+        arrays |= dict(zip(("node_line", "begin", "end"), lines, strict=False))
+        for kind, texts in (("files", files), ("names", names)):
+            encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+            arrays[kind] = np.frombuffer(b"".join(encoded), np.uint8)
+            arrays[f"{kind}_end"] = np.cumsum([len(text) for text in encoded], dtype=np.int64)
+        return arrays
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], trees: int) -> Self:
+        """Restore the places of a number of trees. Invalid arrays raise ValueError."""
+        texts = {}
+        for kind in ("files", "names"):
+            ends, content = arrays[f"{kind}_end"], arrays[kind].tobytes()
+            if (np.diff(ends, prepend=0) < 0).any() or (int(ends[-1]) if len(ends) else 0) != len(content):
+                raise ValueError(f"the {kind} of places are invalid")
+            cuts = [0, *ends.tolist()]
+            texts[kind] = [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)]
+        file, line, end_line = (arrays[name] for name in ("file", "line", "end_line"))
+        lines = [arrays[name] for name in ("node_line", "begin", "end") if name in arrays]
+        if any(array.shape != (trees,) for array in (file, line, end_line, *lines[1:])) or len(lines) not in (0, 3):
+            raise ValueError("places and trees do not match")
+        if trees and not 0 <= file.min() <= file.max() < len(texts["files"]):
+            raise ValueError("a place has no file")
+        if (
+            lines
+            and trees
+            and not (lines[1].min() >= 0 and (lines[1] <= lines[2]).all() and lines[2].max() <= len(lines[0]))
+        ):
+            raise ValueError("the lines of nodes are invalid")
+        if len(texts["names"]) != trees:
+            raise ValueError("places and names do not match")
+        return cls(texts["files"], file, line, end_line, texts["names"], *lines)
 
     @classmethod
     def concat(cls, several: Iterable[Places | None]) -> Self | None:

@@ -14,12 +14,14 @@ import numpy as np
 
 from treelet import _core
 from treelet.checks import in_words, wrong
+from treelet.errors import FormatError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.files import PathLike, Source
 from treelet.formats.located import Located, located, opened
 from treelet.formats.node_adapters import SyntaxAdapter, native_rules, nodes_of
 from treelet.formats.nodes import Place
 from treelet.formats.places import Places
+from treelet.formats.python_recovery import parse_damaged
 from treelet.vocabulary import keyword
 
 Options = dict[str, Any]
@@ -111,9 +113,10 @@ def read_python(
     options: Options = {"constants": constants, "identifiers": identifiers, "docstrings": docstrings, "ctx": ctx}
     units = _checked(each, options)
     text = _decoded(source)
-    module = _parsed(text, source)
+    module = _recovered(text, source, units)
     rules = native_rules(units, constants=constants, docstrings=docstrings, ctx=ctx)
-    roots = module.body if each == "statement" else [module]
+    statements = [node for node in module.body if isinstance(node, ast.stmt)]
+    roots = statements if each == "statement" else [module]
     whole, lines = each in ("module", "statement"), text.count("\n") + 1
     return syntax_document(source, _core.read_ast(roots, lines, whole, identifiers == "anonymous", *rules))
 
@@ -169,6 +172,22 @@ def _decoded(source: Source) -> str:
             f"these bytes are not text in the encoding {error.encoding}. Name another encoding ({keyword('encoding')}).",
             line,
         ) from None
+
+
+def _recovered(text: str, source: Source, units: type[ast.AST]) -> ast.Module:
+    """Parse a source. If damaged units are skipped, return what can be parsed."""
+    try:
+        return _parsed(text, source)
+    except FormatError:
+        if source.on_error == "raise" or issubclass(ast.Module, units) or "\0" in text:
+            raise
+        module, errors = parse_damaged(text, lambda part: _parsed(part, source))
+        if not module.body:
+            raise
+    for error in errors:
+        with source.item():
+            raise error
+    return module
 
 
 def _parsed(text: str, source: Source) -> ast.Module:

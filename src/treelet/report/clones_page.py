@@ -293,9 +293,10 @@ def _family(family: CloneFamily, reader: SourceReader, number: int) -> str:
         items.append(_member(position, f"{member.similarity:.3f}", reader.place(member), problem, choosable=bool(pair)))
     if len(others) + 1 < len(family.members):
         items.append(f'<li class="aside">… and {plural(len(family.members) - len(others) - 1, "more member")}</li>')
-    low, high = (f"{value:.2f}" for value in family.similarity)
     files = len({member.file for member in family.members})
-    facts = f"{plural(len(family.members), 'function')} in {plural(files, 'file')}, similarity {low if low == high else f'{low} to {high}'}"
+    facts = (
+        f"{plural(len(family.members), 'function')} in {plural(files, 'file')}, similarity {family.similarity_range}"
+    )
     data = {"sources": [excerpt and excerpt._asdict() for excerpt in sources], "pairs": pairs}
     lines = [
         f'<details class="family"{" open" * (not number)}>',

@@ -103,6 +103,12 @@ class CloneFamily:
         return min(values), max(values)
 
     @property
+    def similarity_range(self) -> str:
+        """The lowest and the highest similarity as text, such as ``"0.81 to 0.90"``, or one number if they are equal."""
+        low, high = (f"{value:.2f}" for value in self.similarity)
+        return low if low == high else f"{low} to {high}"
+
+    @property
     def saved_lines(self) -> int:
         """Lines of code of all members but the medoid: the most that one common function could save."""
         return sum(member.lines for at, member in enumerate(self.members) if at != self.medoid)
@@ -124,8 +130,7 @@ class CloneFamily:
         return _line_differences(_changes(script), script.mapping, pair.places)
 
     def __repr__(self) -> str:
-        low, high = self.similarity
-        return f"<CloneFamily: {len(self.members):,} functions, similarity {low:.2f} to {high:.2f}>"
+        return f"<CloneFamily: {len(self.members):,} functions, similarity {self.similarity_range}>"
 
 
 @dataclass(frozen=True, repr=False)
@@ -273,9 +278,8 @@ def _result(family: CloneFamily) -> dict[str, Any]:
     others = [member for at, member in enumerate(family.members) if at != family.medoid]
     similar = plural(len(others), "similar function")
     listed = ", ".join(f"[{_escaped(member.name)}]({number})" for number, member in enumerate(others, 1))
-    text = (
-        f"{_escaped(family.members[family.medoid].name)} has {similar} (similarity {low:.2f} to {high:.2f}): {listed}."
-    )
+    name = _escaped(family.members[family.medoid].name)
+    text = f"{name} has {similar} (similarity {family.similarity_range}): {listed}."
     identity = hashlib.sha256("".join(sorted(family.fingerprints)).encode()).hexdigest()[:32]
     return {
         "ruleId": RULE,

@@ -6,7 +6,9 @@ import os
 import time
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from treelet.checks import check_integer, check_one_of, is_number, wrong
 from treelet.corpora.families import MedoidGroup, SimilarPairs
 from treelet.edits import EditDistance
+from treelet.errors import ParameterError
 from treelet.formats.code import read_code_document
 from treelet.formats.files import SkipLog, unpacked_name
 from treelet.formats.languages import BY_SUFFIX
@@ -63,7 +66,8 @@ def find_clones(
         ``"anonymous"`` ignores the names of parameters and local variables, as in `treelet.read_code`.
     against : path, open file or list, optional
         Compare the functions of `paths` with those of these files only, for example submitted programs with a
-        collection of known ones. Files that are also in `paths` are ignored here. Each family then contains functions
+        collection of known ones. An index that ``treelet index create --code`` has written is read faster than the
+        files themselves. Files that are also in `paths` are ignored here. Each family then contains functions
         of both sides. Its medoid and the copies of the medoid are from one side, all other members from the other.
     exclude : str or list of str, default ()
         Patterns of files and folders to leave out, such as ``"tests"`` or ``"*.min.js"``.
@@ -121,9 +125,10 @@ def find_clones(
     }
     sides = [bank_of(read_code_document(_listed(paths), **reading, log=logs[0]))]
     if against is not None:
-        other = bank_of(read_code_document(_listed([against]), **reading, log=logs[1]))
-        known = {os.path.realpath(place.file) for place in sides[0].places or ()}
-        apart = [at for at, place in enumerate(other.places or ()) if os.path.realpath(place.file) not in known]
+        other = _known_functions(_listed([against]), reading, logs[1])
+        real = cache(os.path.realpath)  # many functions are in the same file
+        known = {real(place.file) for place in sides[0].places or ()}
+        apart = [at for at, place in enumerate(other.places or ()) if real(place.file) not in known]
         sides.append(other[apart])
     read = sum(map(len, sides))
     units = [_Units.of(bank, min_lines, min_nodes) for bank in sides]
@@ -155,6 +160,28 @@ def find_clones(
 
 def _listed(paths: Sequence[Any]) -> list[File]:
     return [file for path in paths for file in (path if isinstance(path, list | tuple) else [path])]
+
+
+def _known_functions(files: list[File], reading: dict[str, Any], log: SkipLog) -> Treebank:
+    """Return the functions of files and of indexes of source code."""
+    from treelet.learn.index_files import MANIFEST  # scikit-learn is needed only for indexes
+    from treelet.learn.persist import load
+
+    indexes = [file for file in files if isinstance(file, str | os.PathLike) and (Path(file) / MANIFEST).is_file()]
+    others = [file for file in files if file not in indexes]
+    banks = [bank_of(read_code_document(others, **reading, log=log))] if others else []
+    for file in indexes:
+        search = load(cast("str", file), mode="r")
+        if not (search._settings or {}).get("code"):
+            raise ParameterError(
+                f"{file}: the index does not contain source code. Create it with treelet index create --code."
+            )
+        if reading["identifiers"] != "anonymous":
+            raise ParameterError(
+                f"{file}: an index contains no names of variables. Use identifiers='anonymous', or the files."
+            )
+        banks.append(search.X_fit_)
+    return Treebank.concat(banks)
 
 
 class _Units(NamedTuple):

@@ -59,7 +59,7 @@ class CandidateParses:
     >>> train, _, test = tl.datasets.flights_split()
     >>> found = CandidateParses.parsed(tl.PCFG.from_treebank(train), test[:20], k=10)
     >>> found
-    <CandidateParses: 20 sentences, 196 candidates; parse score of the first 90.0, of the best 97.0>
+    <CandidateParses: 20 sentences, 196 candidates; parse score of the first 89.5, of the best 97.0>
     """
 
     gold: Treebank

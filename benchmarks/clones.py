@@ -1,0 +1,312 @@
+"""Similar functions in source code: recall and precision beside pyscn and jscpd, time and memory, and families that were read.
+
+Writes docs/results/clones.md, .json and .png. The parts can be run one by one: ``python -m benchmarks.clones scale``; the other
+parts are kept. ``--corpora FOLDER`` names a folder for source packages and programs, which are fetched if they are missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+import treelet as tl
+from benchmarks import clones_page
+from benchmarks.clone_packages import LARGE, PACKAGES, source_texts, standard_library
+from benchmarks.clone_tools import TOOLS, Range, Run, measured, run
+from benchmarks.clone_truth import IGNORED, SEED, build
+from experiments import report
+from treelet.tasks import find_clones
+
+RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
+LABELS = Path(__file__).with_name("clone_labels.json")
+BY_NAME = {package.name: package for package in PACKAGES["python"]}
+THRESHOLDS = (0.7, 0.75, 0.8, 0.85, 0.9)
+LONGER = 100  # nodes
+SIZES, REPEATS, LIMIT = (1000, 10_000, 100_000), 3, 600
+
+Found = dict[str, Any]
+
+
+# --- recall and precision -------------------------------------------------------------------------------------------
+
+
+def covered(ranges: list[Range], first: int, last: int) -> float:
+    """Return the share of the lines first .. last that are in at least one range."""
+    lines = {line for each in ranges for line in range(max(each.first, first), min(each.last, last) + 1)}
+    return len(lines) / (last - first + 1)
+
+
+def is_found(row: Found, groups: list[list[Range]]) -> bool:
+    """Return whether the groups of one copy contain at least half of the lines of the copy and of the original."""
+    original = [each for group in groups for each in group if each.file == row["original"]]
+    copy = [each for group in groups for each in group if each.file == row["copy"]]
+    return covered(original, *row["lines"]) >= 0.5 and covered(copy, *row["copy_lines"]) >= 0.5
+
+
+def by_copy(result: Run, together: bool) -> dict[str, list[list[list[Range]]]]:
+    """Return the groups with a copy, by the file of the copy; `together` joins all groups, for fragments of functions."""
+    found: defaultdict[str, list[list[list[Range]]]] = defaultdict(list)
+    for group in result.groups:
+        for file in {each.file for each in group if each.file.startswith("copies/")}:
+            if together and found[file]:
+                found[file][0].append(group)
+            else:
+                found[file].append([group])
+    return found
+
+
+def natural(result: Run) -> list[tuple[Range, Range]]:
+    """Return the reported pairs without copies."""
+    return [pair for pair in result.pairs if not any(each.file.startswith("copies/") for each in pair)]
+
+
+def is_foreign(pair: tuple[Range, Range]) -> bool:
+    """Return whether the parts of a pair are from different packages."""
+    return pair[0].file.split("/")[1] != pair[1].file.split("/")[1]
+
+
+def truth(folder: Path) -> Found:
+    found: Found = {"languages": {}, "rows": []}
+    for language in PACKAGES:
+        rows = build(language, folder)
+        target = folder / "truth" / language / "code"
+        found["languages"][language] = {
+            "copies": len(rows),
+            "files": sum(path.is_file() for path in (target / "packages").rglob("*")),
+            "packages": [package.title for package in PACKAGES[language]],
+        }
+        for name in TOOLS:
+            if name.startswith("pyscn") and language != "python":
+                continue
+            result = run(name, target, folder, language)
+            groups = by_copy(result, name.startswith("jscpd"))
+            hits = [any(is_found(row, some) for some in groups.get(row["copy"], ())) for row in rows]
+            counts: defaultdict[tuple[str, float], list[int]] = defaultdict(lambda: [0, 0])
+            for row, hit in zip(rows, hits, strict=True):
+                count = counts[row["kind"], row["share"]]
+                count[0] += hit
+                count[1] += 1
+            pairs = natural(result)
+            found["rows"].append({
+                "language": language, "tool": name, "finished": result.finished,
+                "recall": [{"kind": kind, "share": share, "found": hit, "of": of} for (kind, share), (hit, of) in counts.items()],
+                "natural": len(pairs), "foreign": sum(map(is_foreign, pairs)), "seconds": result.seconds,
+            })  # fmt: skip
+            sample = sorted(pairs)
+            random.Random(SEED).shuffle(sample)
+            (folder / "output" / f"natural-{language}-{name.replace(', ', '-')}.json").write_text(
+                json.dumps(sample[:200])
+            )
+            print(language, name, result.finished, f"{sum(hits)} of {len(hits)},", len(pairs), "natural", flush=True)
+    return found
+
+
+# --- anonymous names ------------------------------------------------------------------------------------------------
+
+
+def names(folder: Path) -> list[Found]:
+    """Compare numbered names with one label for all names, on all pairs of functions of the ground truth."""
+    rows = []
+    for language in PACKAGES:
+        known = build(language, folder)
+        target = folder / "truth" / language / "code"
+        bank = tl.read_code(str(target), language=language, identifiers="anonymous")
+        places = [(os.path.relpath(place.file, target), place.line) for place in bank.places or ()]
+        number = {place: at for at, place in reversed(list(enumerate(places)))}
+        long = np.flatnonzero(long_enough(bank))
+        position = {int(at): row for row, at in enumerate(long)}
+        wanted = [
+            (number[row["original"], row["lines"][0]], number[row["copy"], row["copy_lines"][0]]) for row in known
+        ]
+        is_edited = np.array([row["share"] > 0 for row in known])
+        packages = np.array(
+            [places[at][0].split("/")[1] if places[at][0].startswith("packages/") else "" for at in long]
+        )
+        for kind in ("numbered", "blind"):
+            strings = bank.strings()
+            if kind == "blind":
+                strings = [re.sub(r"\$\d+(?=[ )])", "$", text) for text in strings]
+            some = tl.Treebank(strings)[long]
+            graph = tl.nearest(tl.EditDistance().similarity(), some, threshold=0.7, graph=True, n_jobs=2)
+            values = np.array(
+                [graph[position[a], position[b]] if a in position and b in position else 0.0 for a, b in wanted]
+            )
+            pairs = sparse.triu(graph, 1).tocoo()
+            first, second = packages[pairs.row], packages[pairs.col]
+            for threshold in THRESHOLDS:
+                found = values >= threshold - 1e-9
+                high = (pairs.data >= threshold - 1e-9) & (first != "") & (second != "")
+                rows.append({
+                    "language": language, "names": kind, "threshold": threshold, "functions": len(long),
+                    "recall": float(found.mean()), "edited_recall": float(found[is_edited].mean()),
+                    "natural": int(high.sum()), "foreign": int((high & (first != second)).sum()),
+                })  # fmt: skip
+                print(rows[-1], flush=True)
+    return rows
+
+
+def long_enough(bank: tl.Treebank) -> NDArray[np.bool_]:
+    """Return which functions `find_clones` compares by default."""
+    assert bank.places is not None
+    lines = [bank.places.node_lines(at) for at in range(len(bank))]
+    return np.array([len(np.unique(some)) >= 10 or len(some) >= 60 for some in lines if some is not None])
+
+
+# --- time and memory ------------------------------------------------------------------------------------------------
+
+
+def scale_folders(folder: Path) -> list[tuple[int, Path]]:
+    """Return folders with files that have so many functions to compare, written if they are missing.
+
+    The larger folders contain the files of the smaller ones.
+    """
+    targets = [(count, folder / "scale" / str(count)) for count in SIZES]
+    if not targets[-1][1].exists():
+        texts = standard_library()
+        for package in LARGE:
+            texts |= source_texts(package, folder, ".py")
+        files = sorted(texts)
+        random.Random(SEED).shuffle(files)
+        for number, file in enumerate(files):
+            # Names that no tool leaves out by default.
+            path = folder / "scale" / "all" / f"f{number:05}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(texts[file], encoding="utf-8")
+        bank = tl.read_code(str(folder / "scale" / "all"))
+        counts = Counter(
+            place.file for place, is_long in zip(bank.places or (), long_enough(bank), strict=True) if is_long
+        )
+        ends = np.cumsum([counts[file] for file in sorted(counts)])
+        for count, target in targets:
+            target.mkdir()
+            for file in sorted(counts)[: int(np.searchsorted(ends, count)) + 1]:
+                shutil.copy(file, target)
+    return targets
+
+
+def scale(folder: Path) -> Found:
+    rows = []
+    for size, target in scale_folders(folder):
+        for repeat in range(REPEATS if size == SIZES[0] else 1):
+            for name in ("treelet", "pyscn", "jscpd"):
+                load = os.getloadavg()[0]
+                result = run(name, target, folder, limit=LIMIT if name != "treelet" else 3600)
+                rows.append({
+                    "functions": size, "tool": name, "repeat": repeat, "finished": result.finished, "seconds": result.seconds,
+                    "cpu_seconds": result.cpu_seconds, "peak_bytes": result.peak_bytes, "load": load,
+                    "pairs": len(result.pairs),
+                })  # fmt: skip
+                print(rows[-1], flush=True)
+    lines = {
+        size: sum(path.read_bytes().count(b"\n") for path in target.iterdir()) for size, target in scale_folders(folder)
+    }
+    files = {size: len(list(target.iterdir())) for size, target in scale_folders(folder)}
+    return {"rows": rows, "lines": lines, "files": files, "limit": LIMIT}
+
+
+def one_file(folder: Path) -> Found:
+    """Compare one file, and one function of it, with all functions."""
+    target = scale_folders(folder)[-1][1]
+    query = folder / "scale" / "query.py"
+    query.write_text(source_texts(PACKAGES["python"][-1], folder, ".py")["requests/requests/utils.py"])
+    text = query.read_text().split("\n")
+    line = next(at for at, each in enumerate(text, 1) if each.startswith("def parse_header_links"))
+    program, index = str(Path(sys.executable).parent / "treelet"), str(folder / "scale" / "functions.index")
+    commands = {
+        "create": [program, "index", "create", index, str(target), "--code", "--measure", "edit", "--no-progress"],
+        "index clones": [program, "clones", str(query), "--against", index, "-j", "2", "--json", "--no-progress"],
+        "index search": [program, "index", "search", index, f"{query}:{line}", "--k", "10", "-j", "2", "--no-progress"],
+        "clones": [program, "clones", str(query), "--against", str(target), "-j", "2", "--json", "--no-progress"],
+        "nearest": [program, "nearest", str(target), "--query", f"{query}:{line}", "--option", "identifiers=anonymous", "-j", "2", "--no-progress"],
+    }  # fmt: skip
+    found: Found = {"file": "requests/utils.py", "lines": len(text), "rows": []}
+    for name, command in commands.items():
+        for _ in range(1 if name == "create" else 2):
+            load = os.getloadavg()[0]
+            seconds, cpu, peak, finished = measured(command, limit=1800)
+            found["rows"].append({"command": name, "seconds": seconds, "cpu_seconds": cpu, "peak_bytes": peak, "load": load, "finished": finished})  # fmt: skip
+            print(found["rows"][-1], flush=True)
+    return found
+
+
+# --- families -------------------------------------------------------------------------------------------------------
+
+
+def families(folder: Path) -> Found:
+    """List the ten largest families of three collections. They were read; see clone_labels.json."""
+    found: Found = {}
+    for name in ("standard library", "django", "networkx"):
+        target = folder / "families" / name.replace(" ", "-")
+        if not target.exists():
+            texts = standard_library() if name == "standard library" else source_texts(BY_NAME[name], folder, ".py")
+            for file, text in texts.items():
+                if not IGNORED.search(file):
+                    path = target / file
+                    path.parent.mkdir(parents=True, exist_ok=True)
+                    path.write_text(text, encoding="utf-8")
+        report_of = find_clones(str(target), languages="python", n_jobs=2)
+        longer = find_clones(str(target), languages="python", n_jobs=2, min_nodes=LONGER)
+        found[name] = {
+            "functions": report_of.functions, "families": len(report_of.families), "saved_lines": report_of.saved_lines,
+            "members": sum(len(family.members) for family in report_of.families),
+            "short_families": sum(family.members[family.medoid].lines < 10 for family in report_of.families),
+            "longer": {"min_nodes": LONGER, "families": len(longer.families), "saved_lines": longer.saved_lines},
+            "largest": [
+                {
+                    "medoid": f"{os.path.relpath(medoid.file, target)}:{medoid.line} {medoid.name}", "members": len(family.members),
+                    "similarity": family.similarity, "saved_lines": family.saved_lines, "lines": medoid.lines,
+                    "files": len({member.file for member in family.members}),
+                }
+                for family in sorted(report_of.families, key=lambda family: -family.saved_lines)[:10]
+                for medoid in [family.members[family.medoid]]
+            ],
+        }  # fmt: skip
+        print(name, found[name], flush=True)
+    return found
+
+
+# --- the page -------------------------------------------------------------------------------------------------------
+
+PARTS: dict[str, Callable[[Path], Any]] = {"truth": truth, "names": names, "scale": scale, "one_file": one_file, "families": families}  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.clones")
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
+    parser.add_argument("--corpora", type=Path, default=Path(tempfile.gettempdir(), "clones-corpora"))
+    parser.add_argument("--page", action="store_true", help="write only the page, from the results and the labels")
+    options = parser.parse_args()
+    folder = options.corpora.resolve()
+    (folder / "output").mkdir(parents=True, exist_ok=True)
+    name = "clones"
+    for part in [] if options.page else options.parts or PARTS:
+        measured_part = PARTS[part](folder)
+        results = report.read(name, RESULTS) if (RESULTS / f"{name}.json").exists() else {}
+        results[part] = measured_part
+        results["cores"] = len(os.sched_getaffinity(0))
+        results["made_by"] = made = report.provenance("python -m benchmarks.clones")
+        results.setdefault("commits", {})[part] = made["commit"]  # parts can be measured again one by one
+        report.write(RESULTS, name, results, "")
+    results = report.read(name, RESULTS)
+    if PARTS.keys() <= results.keys():
+        labels = json.loads(LABELS.read_text())
+        clones_page.draw(results, RESULTS)
+        report.write(RESULTS, name, results, clones_page.page(results, labels))
+
+
+if __name__ == "__main__":
+    main()
