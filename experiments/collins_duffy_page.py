@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments import report
+from experiments.claims import section
 from experiments.collins_duffy_claims_page import EARLIER, claims, found, shown
 from experiments.collins_duffy_plan import FIRST
 
@@ -43,6 +44,7 @@ def page(results: dict[str, Any]) -> str:
         _headline(results),
         *_development(results),
         *_test(results),
+        *section(claims(results)),
         f"![scores]({results['stem']}.png)",
         *_model(results["model"]),
     ]

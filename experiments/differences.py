@@ -95,10 +95,10 @@ def summary(items: Items, system: str, measure: str = "accuracy") -> dict[str, f
 def across(
     items: Items, a: str, b: str, measure: str = "accuracy", groups: Callable[[Any], Hashable] | None = None
 ) -> dict[str, Any]:
-    """Test whether system a is better than system b, over all splits.
+    """Test whether system a is better than system b: over splits, and over items.
 
-    With several splits by the corrected resampled t-test of Nadeau & Bengio (2003) on the figures of the splits; with one, by a
-    paired bootstrap over its items.
+    The test over splits is the corrected resampled t-test of Nadeau & Bengio (2003) on the figures of the splits. It needs several
+    splits. The test over items is a paired bootstrap on the test items of all splits, with the models as trained.
 
     Parameters
     ----------
@@ -109,31 +109,61 @@ def across(
     measure : str
         "accuracy" (in percent) or "mean" of numbers; "f1", "precision", "recall" or "parse_score" of counts.
     groups : callable, optional
-        From an item's id to what is drawn as one in a bootstrap: the sentence of a predicate, say.
+        From an item's id to what is drawn as one in a bootstrap: the sentence of a predicate, say. Default: the item.
 
     Returns
     -------
     dict
-        ``a``, ``b``, ``difference``, ``interval``, ``p``; ``std`` over splits; ``splits``, the difference in each; ``wins`` ``of``
-        how many splits.
+        ``a``, ``b``, ``difference``, ``interval``, ``p``, and ``over``: "splits" if there are several, otherwise "items";
+        ``items``, the test over items if the first is over splits; ``std`` over splits; ``splits``, the difference in each;
+        ``wins`` ``of`` how many splits.
     """
     both = [[figure(one["systems"][name], measure) for name in (a, b)] for one in items]
     differences = [first - second for first, second in both]
     found: dict[str, Any] = {"a": a, "b": b, "measure": measure, **spread(differences)}
     found["difference"] = found.pop("mean")
     found |= {"splits": differences, "wins": sum(d > 0 for d in differences), "of": len(items)}
-    if len(items) > 1:
-        overlap = float(np.mean([len(one["ids"]) / one["train"] for one in items]))
-        test = paired_t_test(*zip(*both, strict=True), overlap=overlap)
-        return found | {"interval": list(test.interval), "p": test.p_value, "test": "t"}
-    one = items[0]
-    tables = [_table(one["systems"][name], measure) for name in (a, b)]
-    if groups is not None:
-        keys = {key: place for place, key in enumerate(dict.fromkeys(groups(each) for each in one["ids"]))}
-        of = [keys[groups(each)] for each in one["ids"]]
-        tables = [_summed(table, of, len(keys)) for table in tables]
-    drawn = paired_bootstrap(tables[0], tables[1], _measure(measure))
-    return found | {"interval": list(drawn.interval), "p": drawn.p_value, "test": "bootstrap"}
+    drawn = over_items([one["ids"] for one in items], [[_table(one["systems"][name], measure) for one in items] for name in (a, b)], _measure(measure), groups)  # fmt: skip
+    if len(items) == 1:
+        return found | {key: drawn[key] for key in ("interval", "p")} | {"over": "items"}
+    overlap = float(np.mean([len(one["ids"]) / one["train"] for one in items]))
+    test = paired_t_test(*zip(*both, strict=True), overlap=overlap)
+    return found | {"interval": list(test.interval), "p": test.p_value, "over": "splits", "items": drawn}
+
+
+def level(items: Items, system: str, measure: str = "accuracy") -> dict[str, Any]:
+    """A system's figure in each of several splits, their mean and standard deviation, and intervals over splits and over items."""
+    values = [figure(one["systems"][system], measure) for one in items]
+    overlap = float(np.mean([len(one["ids"]) / one["train"] for one in items]))
+    test = paired_t_test(values, np.zeros(len(values)), overlap=overlap)
+    tables = [_table(one["systems"][system], measure) for one in items]
+    nothing = [table * ([0] + [1] * (table.shape[1] - 1)) for table in tables]  # the same counts, with a figure of 0
+    drawn = over_items([one["ids"] for one in items], [tables, nothing], _measure(measure))
+    beside = {"value": drawn["difference"], "interval": drawn["interval"], "of": drawn["of"]}
+    return {"splits": values, **spread(values), "interval": list(test.interval), "over": "splits", "items": beside}
+
+
+def over_items(
+    ids: Sequence[Sequence[Any]],
+    tables: Sequence[Sequence[NDArray[np.float64]]],
+    measure: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    groups: Callable[[Any], Hashable] | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Compare two systems by a paired bootstrap on the items of all splits together.
+
+    `ids` has one sequence per split, and `tables` one list of tables per system, with one row per item. An item that is tested
+    in several splits is drawn with all its results. ``of`` is the number of groups, or of distinct items.
+
+    >>> table = np.array([[1.0, 1.0], [0.0, 1.0]])
+    >>> over_items([["x", "y"], ["x", "z"]], [[table, table], [1 - table, table]], lambda sums: sums[..., 0])["of"]
+    3
+    """
+    places: dict[Hashable, int] = {}
+    of = [places.setdefault(groups(each) if groups else each, len(places)) for split in ids for each in split]
+    a, b = (_summed(np.concatenate(list(side)), of, len(places)) for side in tables)
+    drawn = paired_bootstrap(a, b, measure, random_state=seed)
+    return {"difference": drawn.difference, "interval": list(drawn.interval), "p": drawn.p_value, "of": len(places)}
 
 
 def holm(p: Sequence[float]) -> list[float]:

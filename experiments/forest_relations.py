@@ -94,7 +94,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
     tables += [whole[0].row(name, chooser.told(name, setting)) for name, setting in settings.items()]
     tables.insert(0, whole[0].row(NGRAMS, chooser.told(NGRAMS, {})))
     for row in tables:
-        row["splits"] = spread(each.f1(row["name"]) for each in whole[1:])
+        row["splits"] = spread(each.score(row["name"]) for each in whole[1:])
     return {
         "sizes": {
             "train": len(data.train),
@@ -280,9 +280,9 @@ class Compared:
         self.classes = sorted(set(data.labels.tolist()))
         self.names = sorted({label.partition("(")[0] for label in self.gold} - {"Other"})
 
-    def f1(self, name: str) -> float:
-        """The official F1."""
-        return semeval_scores(self.gold.tolist(), self.predicted[name].tolist()).f1
+    def score(self, name: str, measure: str = "f1") -> float:
+        """The official F1, precision or recall."""
+        return float(getattr(semeval_scores(self.gold.tolist(), self.predicted[name].tolist()), measure))
 
     def row(self, name: str, told: dict[str, Any]) -> dict[str, Any]:
         """Scores, and what was chosen."""
@@ -314,7 +314,7 @@ class Compared:
 
 def _drawn(sides: Sequence[Matrix], measure: Callable[[Matrix], Matrix], seed: int) -> dict[str, Any]:
     found = paired_bootstrap(sides[0], sides[1], measure, random_state=seed)
-    return {"difference": found.difference, "interval": list(found.interval), "p": found.p_value}
+    return {"difference": found.difference, "interval": list(found.interval), "p": found.p_value, "over": "items"}
 
 
 def pairs(predicted: Iterable[str]) -> list[tuple[str, str]]:
@@ -336,15 +336,22 @@ def comparisons(
     for row, p in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = p
     for row in rows if splits else []:
-        sides = [[each.f1(row[side]) for each in splits] for side in ("a", "b")]
-        overlap = float(np.mean([len(each.part.test) / len(each.part.train) for each in splits]))
-        found = paired_t_test(*sides, overlap=overlap)
-        differences = (np.array(sides[0]) - sides[1]).tolist()
-        row["splits"] = spread(differences) | {
-            "difference": found.difference, "interval": list(found.interval), "p": found.p_value, "splits": differences,
-            "wins": sum(each > 0 for each in differences), "of": len(splits),
-        }  # fmt: skip
+        row["splits"] = over_splits(splits, row["a"], row["b"], "f1")
+        for measure in {"precision", "recall"} & row.keys():
+            row[measure]["splits"] = over_splits(splits, row["a"], row["b"], measure)
     return rows
+
+
+def over_splits(splits: Sequence[Compared], a: str, b: str, measure: str) -> dict[str, Any]:
+    """Compare two systems over the splits by the corrected resampled t-test."""
+    sides = [[each.score(name, measure) for each in splits] for name in (a, b)]
+    overlap = float(np.mean([len(each.part.test) / len(each.part.train) for each in splits]))
+    found = paired_t_test(*sides, overlap=overlap)
+    differences = (np.array(sides[0]) - sides[1]).tolist()
+    return spread(differences) | {
+        "difference": found.difference, "interval": list(found.interval), "p": found.p_value, "splits": differences,
+        "wins": sum(each > 0 for each in differences), "of": len(splits), "over": "splits",
+    }  # fmt: skip
 
 
 def counts(gold: Labels, found: Labels, names: Sequence[str]) -> Matrix:

@@ -331,11 +331,8 @@ def pairs(systems: Any) -> list[tuple[str, str]]:
 
 
 def comparison(items: Sequence[dict[str, Any]], works: dict[str, Work], size: str, a: str, b: str) -> dict[str, Any]:
-    """Two systems: over the splits; over all predicates at once, sentences being drawn; and McNemar's test of right arguments."""
-    found: dict[str, Any] = {key: across(items, a, b, key) for key in ("f1", "precision", "recall")}
-    ids = [each for one in items for each in one["ids"]]
-    once = {"part": "all", "train": 1, "ids": ids, "systems": {name: [v for one in items for v in one["systems"][name]] for name in (a, b)}}  # fmt: skip
-    pooled = across([once], a, b, "f1", groups=lambda each: str(each).rpartition("/")[0])
+    """Two systems: over the splits; over all predicates, sentences being drawn; and McNemar's test of right arguments."""
+    found: dict[str, Any] = {key: across(items, a, b, key, groups=sentence) for key in ("f1", "precision", "recall")}
     sides = [works[name.partition(": ")[0]].hits(size, name.partition(": ")[2]) for name in (a, b)]
     either = sorted(sides[0] | sides[1])
     row = mcnemar_row(a, [hit in sides[0] for hit in either], b, [hit in sides[1] for hit in either])
@@ -345,7 +342,15 @@ def comparison(items: Sequence[dict[str, Any]], works: dict[str, Work], size: st
         "a": a,
         "b": b,
         **found,
-        "pooled": {key: pooled[key] for key in ("difference", "interval", "p")},
         **kept,
         **counts,
     }
+
+
+def sentence(item: Any) -> str:
+    """The sentence of a predicate, from its id.
+
+    >>> sentence("wsj_0001/0/8")
+    'wsj_0001/0'
+    """
+    return str(item).rpartition("/")[0]

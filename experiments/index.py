@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from math import isinf
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import EXPERIMENTS, report
-from experiments.claims import RULES, Claim
+from experiments.claims import RULES, UNCERTAINTY, Claim, counted
 from experiments.running import telling
 from experiments.sources import CHANGES, RESULTS, explained
 from treelet.formats.files import open_target
@@ -52,20 +51,21 @@ def index(found: dict[str, dict[str, Any]], folder: Path = RESULTS) -> str:
         for claim in telling(name).claims(results):
             key = (claim.paper, claim.says, claim.rule, claim.margin, claim.low, claim.high)
             claims.setdefault(key, {})[name] = claim
-    verdicts = Counter(joined(list(by_page.values())).verdict for by_page in claims.values())
-    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in ("holds", "partly", "not"))
+    every = [joined(list(by_page.values())) for by_page in claims.values()]
+    theirs, ours = ([claim for claim in every if claim.own == own] for own in (False, True))
     parts = [
         "# Claims of the papers, and whether they hold here",
-        f"Of {len(claims)} claims: {counts}. This page is created by `python -m experiments --pages` from the JSON "
-        "files in the same folder.",
-        "A verdict follows from the figures by one of three rules:",
+        f"Of {len(theirs)} claims of the papers: {counted(theirs)}. This page is created by `python -m experiments --pages` from the "
+        "JSON files in the same folder.",
+        *([f"Of {len(ours)} questions of our own, which are not counted above: {counted(ours)}."] if ours else []),
+        "## Rules of the verdicts",
         RULES,
         "If a claim was tested on several corpora, its verdict is that of all comparisons together. Each page then also has its "
         "own verdict.",
         "All settings were chosen on training data, by cross-validation or on development data. If a test figure was known "
         "before a change, the page states this.",
-        "Confidence intervals have a level of 95 %. With several splits, they are computed over splits (the corrected resampled "
-        "t-test of Nadeau & Bengio 2003), otherwise over items (paired bootstrap).",
+        UNCERTAINTY,
+        *_lacking(every),
         "The file `NAME.items.json.xz` contains the result of each system on each item of each split. "
         "`experiments.differences.across` compares any two systems.",
         *_claims(claims),
@@ -96,23 +96,24 @@ def joined(claims: Sequence[Claim]) -> Claim:
 
 
 def _claims(claims: dict[tuple[Any, ...], dict[str, Claim]]) -> list[str]:
-    """Return one section per paper: a table of its claims, and a list of our results."""
+    """Return one section per paper: a table of its claims, and a list of our results. Our own questions follow."""
     sections: dict[str, list[tuple[int, dict[str, Claim]]]] = {}
     for number, (key, by_page) in enumerate(claims.items(), 1):
-        sections.setdefault(key[0], []).append((number, by_page))
+        own = "Our own question: " if next(iter(by_page.values())).own else ""
+        sections.setdefault(own + key[0], []).append((number, by_page))
     parts = []
     for paper, numbered in sections.items():
         rows = [_row(number, by_page) for number, by_page in numbered]
         results = [_results(number, by_page) for number, by_page in numbered]
-        header = ("no.", "claim", "figure in the paper", "verdict", "rule")
+        header = ("no.", "claim", "figure in the paper", "verdict", "rule", "rests on")
         parts += [f"## {paper}", report.table(header, rows, right=(0,)), "Results here:", "\n".join(results)]
     return parts
 
 
 def _row(number: int, by_page: dict[str, Claim]) -> tuple[str, ...]:
     first = next(iter(by_page.values()))
-    verdict = joined(list(by_page.values())).verdict
-    return str(number), first.says, first.printed, f"**{verdict}**", _rule(first)
+    claim = joined(list(by_page.values()))
+    return str(number), first.says, first.printed, f"**{claim.verdict}**", _rule(first), claim.rests_on
 
 
 def _results(number: int, by_page: dict[str, Claim]) -> str:
@@ -122,7 +123,29 @@ def _results(number: int, by_page: dict[str, Claim]) -> str:
     for name, claim in by_page.items():
         verdict = f": *{claim.verdict}*" if len(by_page) > 1 else ""
         lines.append(f"    - [{name}]({name}.md): {claim.ours}{verdict}")
+        for kind, tests in claim.beside.items():
+            lines.append(f"        - Over {kind}: {'; '.join(map(_beside, tests))}")
     return "\n".join(lines)
+
+
+def _beside(test: Mapping[str, Any]) -> str:
+    """Format a test of the other kind of uncertainty, with three significant digits."""
+    digits = 2 if max(map(abs, test["interval"])) >= 1 else 3
+    p = f", p {report.p_value(test['p'])}" if "p" in test else ""
+    return f"{test.get('difference', test.get('value')):+.{digits}f} ({report.interval(test['interval'], digits)}{p})"
+
+
+def _lacking(claims: Sequence[Claim]) -> list[str]:
+    """List the claims that have only one kind of uncertainty."""
+    found: dict[str, list[str]] = {}
+    for number, claim in enumerate(claims, 1):
+        for kind in claim.lacks:
+            found.setdefault(kind, []).append(str(number))
+    why = {
+        "items": "have no interval over items, because the results of single items were not stored. They await a rerun.",
+        "splits": "have no interval over splits, because there is only one split.",
+    }
+    return [f"Claims {', '.join(numbers)} {why[kind]}" for kind, numbers in found.items()]
 
 
 def _rule(claim: Claim) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.differences import across, figure, holm, part, spread
+from experiments.differences import across, holm, level, part
 from experiments.locality_curves import cell, curves
 from experiments.locality_data import Corpus, Rows, distinct, tabled
 from experiments.locality_goodness import MEASURES
@@ -34,7 +34,7 @@ from experiments.locality_grid import (
     edges,
     inners,
 )
-from experiments.locality_trials import by_choice, semidefinite, trials
+from experiments.locality_trials import by_choice, counterexamples, semidefinite, trials
 from experiments.running import Say
 from treelet.datasets import link_parses
 from treelet.kernels import Kernel, Locality, On, PartialTree
@@ -199,6 +199,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         "choices": choices,
         "trials": tried,
         "semidefinite": semidefinite(chooser.lists[0], quick=quick, say=say),
+        "counterexamples": counterexamples(),
         "published": [{"method": method, "tau": value} for method, value in PUBLISHED],
         "sentences": {"development": len(corpus.development), "others": len(corpus.others)},
         "parses": {"development": len(dev), "pool": len(ranking.pool), "others": len(ranking.parses)},
@@ -303,19 +304,11 @@ def tree_edges(decays: tuple[float, float]) -> list[str]:
 def tested(found: dict[str, Any], items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """A row with its figures over splits, and against the parser's own order and the counts."""
     name = found["name"]
-    found |= {"tau": interval(items, name)}
+    found |= {"tau": level(items, name, "mean")}
     for against, key in ((OWN, "against_own"), (COUNTS, "against_counts")):
         if name != against:
             found[key] = across(items, name, against, "mean")
     return found
-
-
-def interval(items: Sequence[Mapping[str, Any]], system: str) -> dict[str, Any]:
-    """A system's mean tau_b in each split, over them, and its interval."""
-    values = [figure(one["systems"][system], "mean") for one in items]
-    overlap = float(np.mean([len(one["ids"]) / one["train"] for one in items]))
-    test = paired_t_test(values, np.zeros(len(values)), overlap=overlap)
-    return {"splits": values, **spread(values), "interval": list(test.interval)}
 
 
 def schemes(
@@ -329,7 +322,7 @@ def schemes(
         values = corpus.goodness.values[:, k]
         one: dict[str, Any] = {"measure": measure, "mean": float(values.mean())}
         one["best"] = float(np.maximum.reduceat(values, starts).mean())
-        one["rows"] = {name: interval(items, system) for name, system in names.items()}
+        one["rows"] = {name: level(items, system, "mean") for name, system in names.items()}
         one["chosen"] = {name: chosen(tried, k)[1].described() | {"share": chosen(tried, k)[0].share(k)} for name, tried in grid.items()}  # fmt: skip
         one["lc_against_counts"] = {name: across(items, names[name], names[COUNTS], "mean") for name in LC.values()}
         if k:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
+from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from experiments.differences import across, part
 from experiments.locality_grid import POSITION, Block, Chooser, Setting, Trial
@@ -91,3 +95,56 @@ def semidefinite(lists: ParseLists, *, quick: bool, say: Say) -> list[dict[str, 
     smallest = [min(row[name] for row in found) for name in ("plain", "gaussian")]
     say(f"smallest eigenvalues: {smallest[0]:.2g} and {smallest[1]:.2g} of the largest")
     return found
+
+
+def counterexamples() -> dict[str, dict[str, Any]]:
+    """Small sets on which the kernel is indefinite: windows, by the formula, and whole sequences, by `Locality`.
+
+    Eigenvalues are shares of the largest, of normalized matrices. The windows are all 64 sets of places in a window of 7 that
+    include the center, with one feature. The sequences are all 128 sequences of length 7 over two features.
+    """
+    window, theta = 7, 2.0
+    others = [place for place in range(-(window // 2), window // 2 + 1) if place]
+    windows = [(0, *(o for k, o in enumerate(others) if number >> k & 1)) for number in range(1 << len(others))]
+    by_formula = np.array([[float(of_windows(a, b, theta)) for b in windows] for a in windows])
+    values, vectors = np.linalg.eigh(_normalized(by_formula))
+    sequences = [list(each) for each in product("ab", repeat=window)]
+    wide = Locality(window, 3.0)
+    spectrum = np.linalg.eigvalsh(_normalized(np.asarray(wide(sequences))))
+    return {
+        "windows": {
+            "examples": len(windows),
+            "window": window,
+            "theta": theta,
+            "smallest": float(values[0] / values[-1]),
+            "exact": float(_quotient(windows, theta, vectors[:, 0].tolist()) / Decimal(float(values[-1]))),
+        },
+        "sequences": {"examples": len(sequences), "window": window, "theta": 3.0, "smallest": float(spectrum[0] / spectrum[-1])},
+    }  # fmt: skip
+
+
+def of_windows(a: Sequence[int], b: Sequence[int], theta: float) -> Decimal:
+    """κ of two windows in which one feature is at the places a and b, in 50 digits.
+
+    >>> round(float(of_windows([0], [0, 1], 2.0)), 6)  # 2 (1 + exp(-1/4))
+    3.557602
+    """
+    with localcontext(prec=50):
+        return prod((1 + (-((Decimal(m - n) / Decimal(theta)) ** 2)).exp() for m in a for n in b), start=Decimal(1))
+
+
+def _quotient(windows: Sequence[Sequence[int]], theta: float, vector: Sequence[float]) -> Decimal:
+    """Rayleigh quotient of a vector and the normalized matrix of windows, in 50 digits. No smallest eigenvalue is larger."""
+    with localcontext(prec=50):
+        parts = [Decimal(float(v)) / of_windows(a, a, theta).sqrt() for v, a in zip(vector, windows, strict=True)]
+        form = sum(
+            x * y * of_windows(a, b, theta)
+            for x, a in zip(parts, windows, strict=True)
+            for y, b in zip(parts, windows, strict=True)
+        )
+        return Decimal(form) / sum(Decimal(float(v)) ** 2 for v in vector)
+
+
+def _normalized(K: NDArray[np.float64]) -> NDArray[np.float64]:
+    scale = np.sqrt(K.diagonal())
+    return np.asarray(K / np.outer(scale, scale))

@@ -272,7 +272,7 @@ def assembled(
         corpora[corpus] = {
             "splits": [{key: one[key] for key in ("train", "test", "documents", "majority")} for one in mine],
             "rows": {name: summary(items, name) for name in (*ROWS, PLAIN)},
-            "tests": [across(items, a, b) for a, b in COMPARED],
+            "tests": [across(items, a, b, groups=document) for a, b in COMPARED],
         }
     journal = [one for one in done if len(one["items"]) > 1]
     decay_part, decays = decay_tests(choice, chosen_on)
@@ -301,7 +301,7 @@ def curve_found(items: Sequence[Mapping[str, Any]], fractions: Sequence[float]) 
             name: [*(summary(items, at_share(name, share)) for share in shares), summary(items, name)]
             for name in CURVES
         },
-        "tests": [across(items, name, at_share(name, 0.5)) for name in CURVES],
+        "tests": [across(items, name, at_share(name, 0.5), groups=document) for name in CURVES],
     }
 
 
@@ -323,7 +323,7 @@ def parses_found(journal: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "constituents": sum(one["constituents"] for one in journal),
         "twins": sum(one["twins"] for one in journal),
         "rows": rows,
-        "tests": [across(items, a, b) for a, b in pairs],
+        "tests": [across(items, a, b, groups=document) for a, b in pairs],
     }
 
 

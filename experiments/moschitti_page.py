@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments import moschitti_choice, plain, report
-from experiments.claims import Claim
+from experiments.claims import Claim, section
 from experiments.differences import holm
 from experiments.moschitti import FROM_GOLD, FROM_PARSES, GOLD, PARSED, PLAIN, on
 from experiments.moschitti_data import FORMS, PAIRS, PAPER
@@ -62,6 +62,7 @@ def page(results: dict[str, Any]) -> str:
     ]
     for corpus in (JOURNAL, MASC):
         parts += _corpus(corpus, results)
+    parts += section(claims(results))
     parts += [*_parses(results["parses"]), *_curve(results["curve"]), *_decays(results["decays"]), *_chosen(results)]
     return report.page(parts)
 
@@ -301,6 +302,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"with the settings of the paper {told('SST, paper', 'ST, paper')}, with chosen ones {told('SST', 'ST')}",
             "greater",
             [*both("SST, paper", "ST, paper"), *both("SST", "ST")],
+            effect=3.1,
         ),
         Claim(
             PAPER,
@@ -309,6 +311,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             f"{told('SST, paper', 'PT, paper')}; without marks {told('SST, paper, no marks', 'PT, paper, no marks')}",
             "greater",
             [*both("SST, paper", "PT, paper"), *both("SST, paper, no marks", "PT, paper, no marks")],
+            effect=1.0,
         ),
         Claim(
             PAPER,

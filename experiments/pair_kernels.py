@@ -63,7 +63,7 @@ def timed(program: Path, kernel: Kernel, trees: Sequence[Tree], method: str, *, 
     """Run the program.
 
     With `blocks`, all pairs are computed, and times are microseconds a pair, repeats x rows x blocks of columns. Without,
-    each pair once (the other half of the values is filled in), and times are totals in seconds, one a repeat.
+    each pair once (the other half of the values is filled in), and times are totals in CPU seconds, one per repeat.
     """
     source, target = program.with_suffix(".trees"), program.with_suffix(".values")
     source.write_bytes(packed(trees))

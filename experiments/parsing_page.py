@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments import report
-from experiments.claims import Claim
+from experiments.claims import Claim, section
 from experiments.differences import holm
 from experiments.parsing import LONGEST
 
@@ -33,8 +33,9 @@ def page(results: dict[str, Any]) -> str:
         _chosen(results),
         "## Significance of the differences",
         f"Differences of F1, by the corrected resampled t-test over {results['folds']} folds (Nadeau & Bengio 2003). There are {len(results['tests'])} comparisons; "
-        "the last column has p-values after Holm's correction.",
+        "the last column has p-values after Holm's correction. *Over sentences* is the interval of a paired bootstrap on the sentences of all folds.",
         _tests(results),
+        *section(claims(results)),
     ]  # fmt: skip
     return report.page(parts)
 
@@ -88,14 +89,15 @@ def _tests(results: dict[str, Any]) -> str:
             t["b"],
             f"{t['difference']:+.2f}",
             report.interval(t["interval"]),
+            report.interval(t["items"]["interval"]),
             f"{t['wins']} of {t['of']}",
             report.p_value(t["p"]),
             report.p_value(p),
         )
         for t, p in zip(tests, holm([t["p"] for t in tests]), strict=True)
     ]
-    header = ("grammar", "compared with", "F1", "95 % interval", "folds better", "p", "p (Holm)")
-    return report.table(header, rows, right=range(2, 7))
+    header = ("grammar", "compared with", "F1", "over folds", "over sentences", "folds better", "p", "p (Holm)")
+    return report.table(header, rows, right=range(2, 8))
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:

@@ -22,6 +22,8 @@ SIGMAS = 6.5
 """How far a count may be from what is expected, in standard deviations: chance alone has it once in ten thousand million."""
 
 Rules = list[tuple[str, tuple[str, ...], float]]
+ROUNDED = 1e-10
+"""Log probabilities of rules are rounded to multiples of 2^-38; a parse has some dozens of rules."""
 
 
 def grammar(random: Random, unary: float = 0.3) -> Rules:
@@ -58,7 +60,12 @@ def compare_trees(batch: Batch, what: str, found: list[tuple[str, float]], liste
     batch.equal(what, names, sorted(listed), tell=tell)
     if names == sorted(listed):
         batch.compare(
-            what, [p for _, p in found], [listed[name] for name, _ in found], cases=0, tell=lambda place: tell
+            what,
+            [p for _, p in found],
+            [listed[name] for name, _ in found],
+            close=ROUNDED,
+            cases=0,
+            tell=lambda place: tell,
         )
     falling = [p for _, p in found]
     batch.equal(what, falling == sorted(falling, reverse=True), True, cases=0, tell=f"out of order; {tell}")
@@ -82,13 +89,20 @@ def charts(batch: Batch) -> None:
         batch.equal("best parse", bool(best), bool(every), tell=tell)
         if best and every:
             wanted = [every[0][1], listed.get(best[0][0], -1)]
-            batch.compare("best parse", [best[0][1]] * 2, wanted, cases=0, tell=lambda place, tell=tell: tell)
+            batch.compare(
+                "best parse", [best[0][1]] * 2, wanted, close=ROUNDED, cases=0, tell=lambda place, tell=tell: tell
+            )
         found = [(str(tree), math.exp(logp)) for tree, logp in parser.parse(words, k=EVERYTHING)]
         compare_trees(batch, "all parses, best first", found, listed, tell)
         k = random.randint(1, max(1, len(every)))
         some = [math.exp(logp) for _, logp in parser.parse(words, k=k)]
         batch.compare(
-            "k best", some, [p for _, p in every[:k]], cases=1, tell=lambda place, tell=tell: f"{tell}; k={k}"
+            "k best",
+            some,
+            [p for _, p in every[:k]],
+            close=ROUNDED,
+            cases=1,
+            tell=lambda place, tell=tell: f"{tell}; k={k}",
         )
         compare_forest(batch, parser.forest(words), every, tell)
         if random.random() < 0.6:
@@ -101,7 +115,14 @@ def charts(batch: Batch) -> None:
         bounded = [(str(tree), math.exp(logp)) for tree, logp in parser.parse(words, k=50, **beam)]
         batch.equal("bounded search", bool(bounded), bool(every), aside=True, tell=f"{tell}; {beam}")
         expected = [listed.get(name, -1.0) for name, _ in bounded]
-        batch.compare("bounded search", [p for _, p in bounded], expected, cases=0, tell=lambda place, tell=tell: tell)
+        batch.compare(
+            "bounded search",
+            [p for _, p in bounded],
+            expected,
+            close=ROUNDED,
+            cases=0,
+            tell=lambda place, tell=tell: tell,
+        )
 
 
 def compare_forest(batch: Batch, forest: tl.Forest, every: list[tuple[tl.Tree, float]], tell: str) -> None:
@@ -110,7 +131,7 @@ def compare_forest(batch: Batch, forest: tl.Forest, every: list[tuple[tl.Tree, f
     batch.equal("forest: trees counted", forest.count_trees(), len(every), tell=tell)
     compare_trees(batch, "forest: trees", as_probabilities(forest.trees()), listed, tell)
     whole = lambda place: tell
-    batch.compare("inside", [forest.probability()], [math.fsum(listed.values())], tell=whole)
+    batch.compare("inside", [forest.probability()], [math.fsum(listed.values())], close=ROUNDED, tell=whole)
     if not every:
         batch.equal("outside", bool(forest), False, tell=tell)
         return
@@ -122,7 +143,9 @@ def compare_forest(batch: Batch, forest: tl.Forest, every: list[tuple[tl.Tree, f
     expected = expected_nodes(every)
     batch.equal("outside", got.keys(), expected.keys(), tell=tell)
     if got.keys() == expected.keys():
-        batch.compare("outside", [got[key] for key in expected], list(expected.values()), cases=0, tell=whole)
+        batch.compare(
+            "outside", [got[key] for key in expected], list(expected.values()), close=ROUNDED, cases=0, tell=whole
+        )
 
 
 def compare_pruned(

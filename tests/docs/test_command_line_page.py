@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
 from _frame.contents import pages_in
-from conftest import ROOT, shows, succeed
-from treelet.cli.main import FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATING, app
+from conftest import ROOT, all_commands, shows, succeed
+from treelet.cli.main import FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATING
 
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -110,15 +109,36 @@ def test_the_first_five_minutes(
     assert shows("a\nb\nc\n", "a\n...\nc\n")
 
 
-@pytest.mark.parametrize("name", ["searching.md", "edits.md"])
+@pytest.mark.parametrize("name", ["searching.md", "indexes.md", "edits.md"])
 def test_commands_print_the_text_below_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_commands((ROOT / "docs" / name).read_text(encoding="utf-8"), name)
 
 
+def test_finding_similar_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "find-similar-code.md").read_text(encoding="utf-8")
+    function = "\n\ndef {0}({1}):\n    total = 0\n" + "".join(f"    total += weight({{1}}, {n})\n" for n in range(12))
+    for name in ("mine", "known/first", "known/second", "known/third"):
+        path = Path("src", f"{name}.py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(function.format(path.stem, path.stem))
+    ran = commands(page)
+    for command in ran:
+        words, _, target = command.partition(" > ")
+        result = succeed(*shlex.split(words)[1:])
+        assert "treelet: " not in result.stderr, command
+        assert result.stdout, command
+        if target:
+            Path(target.strip()).write_text(result.stdout)
+    assert len(ran) >= 5
+    assert "1 family of similar functions" in succeed("clones", "src").stdout
+
+
 def test_every_command_is_shown() -> None:
-    known = get_command(app).commands  # type: ignore[attr-defined]
-    assert {command.split()[1] for command in COMMANDS if command.startswith("treelet ")} == set(known)
+    shown = [command.removeprefix("treelet ") for command in COMMANDS if command.startswith("treelet ")]
+    for known in all_commands():
+        assert any(command.startswith(f"{known} ") or command == known for command in shown), known
 
 
 def test_every_exit_code_is_told() -> None:
@@ -128,14 +148,18 @@ def test_every_exit_code_is_told() -> None:
 
 
 def test_options_that_pages_name_exist() -> None:
-    known = get_command(app).commands  # type: ignore[attr-defined]
+    known = all_commands()
     options = {
         name: {"--help"} | {option for one in command.params for option in (*one.opts, *one.secondary_opts)}
         for name, command in known.items()
     }
     named = 0
     for page in [ROOT / "README.md", *pages_in(ROOT / "docs")]:
-        for name, rest in re.findall(r"(?:[`$] ?|&& )treelet ([a-z]+)( [^`\n|]*)?", page.read_text(encoding="utf-8")):
+        for name, rest in re.findall(
+            r"(?:[`$] ?|&& )treelet ((?:index )?[a-z]+)( [^`\n|]*)?", page.read_text(encoding="utf-8")
+        ):
+            if name == "index" and not rest:
+                continue  # the group
             assert name in options, f"{page.name}: there is no command {name}"
             wrong = set(re.findall(r"(?<!\S)--[\w-]+", rest)) - options[name]
             assert not wrong, f"{page.name}: {name} has no {wrong}"

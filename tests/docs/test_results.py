@@ -130,20 +130,69 @@ def test_verdicts_follow_the_rules() -> None:
     sure, unsure, against = (2.0, (1.0, 3.0), 0.001), (1.0, (-1.0, 3.0), 0.3), (-2.0, (-3.0, -1.0), 0.001)
     assert claim("greater", sure) == claim("greater", sure, sure) == "holds"
     assert claim("greater", sure, unsure) == "partly"
-    assert claim("greater", unsure) == claim("greater", sure, against) == claim("greater", against) == "not"
-    assert claim("greater", (1.0, (0.1, 2.0), 0.03), (1.0, (0.1, 2.0), 0.04)) == "not", "Holm: two tests"
+    assert claim("greater", unsure) == "undecided", "no power is not a contradiction"
+    assert claim("greater", sure, against) == claim("greater", against) == "contradicted"
+    assert claim("greater", (1.0, (0.1, 2.0), 0.03), (1.0, (0.1, 2.0), 0.04)) == "holds", "all must hold: no correction"
+    assert claim("greater", (1.0, (0.0, 2.0), 0.05)) == "undecided", "p must be below 0.05"
     assert claim("alike", (0.1, (-0.5, 0.7), 0.8), margin=1) == "holds"
-    assert claim("alike", unsure, margin=1) == "partly"
-    assert claim("alike", sure, margin=1) == "not"
+    assert claim("alike", (0.5, (0.2, 0.7), 0.001), margin=1) == "holds", "a precise test is not punished"
+    assert claim("alike", unsure, margin=1) == claim("alike", (2.0, (0.9, 3.0), 0.001), margin=1) == "undecided"
+    assert claim("alike", (0.1, (-0.5, 0.7), 0.8), unsure, margin=1) == "partly"
+    assert claim("alike", sure, margin=0.9) == claim("alike", against, margin=0.9) == "contradicted"
     assert claim("within", sure, low=0.5, high=3.5) == "holds"
-    assert claim("within", sure, low=2, high=5) == "partly"
-    assert claim("within", sure, low=4, high=5) == "not"
+    assert claim("within", sure, low=2, high=5) == "undecided"
+    assert claim("within", sure, (4.0, (3.0, 4.5), 0.001), low=2, high=5) == "partly"
+    assert claim("within", sure, low=4, high=5) == claim("within", sure, high=0.5) == "contradicted"
     for options in ({}, {"margin": None}):
         with pytest.raises(ValueError, match=messages.NEEDS_A_MARGIN):
             claim("alike", sure, **options)
     with pytest.raises(ValueError, match=messages.NEEDS_A_TEST):
         claim("greater")
     assert all(f"*{rule}*" in claims.RULES for rule in ("greater", "alike", "within"))
+    assert all(f"**{verdict}**" in claims.RULES for verdict in claims.VERDICTS)
+
+
+def test_an_effect_above_every_interval_is_weaker() -> None:
+    sure, unsure, against = (2.0, (1.0, 3.0), 0.001), (1.0, (-1.0, 3.0), 0.3), (-2.0, (-3.0, -1.0), 0.001)
+    weaker = "weaker than printed"
+    assert claim("greater", sure, effect=3.1) == claim("greater", unsure, effect=3.1) == weaker
+    assert claim("greater", sure, unsure, effect=3.1) == weaker
+    assert claim("greater", sure, effect=3.0) == "holds"
+    assert claim("greater", unsure, effect=3.0) == "undecided"
+    assert claim("greater", (-1.0, (-3.0, 1.0), 0.3), effect=2.0) == weaker, "no effect"
+    assert claim("greater", against, effect=2.0) == "contradicted"
+
+
+def test_both_kinds_of_uncertainty_are_named() -> None:
+    test = {"difference": 1.0, "interval": [0.1, 1.9], "p": 0.04, "over": "splits", "splits": [1.0, 1.0]}
+    items = {"difference": 1.0, "interval": [0.5, 1.5], "p": 0.01}
+
+    def made(*tests: dict[str, Any]) -> Claim:
+        return Claim("paper", "says", "1", "2", "greater", tests)
+
+    assert (made(test).rests_on, made(test).beside, made(test).lacks) == ("splits", {}, ["items"])
+    both = made(test | {"items": items})
+    assert (both.rests_on, both.beside, both.lacks) == ("splits", {"items": [items]}, [])
+    reverse = made(items | {"over": "items", "splits": test})
+    assert (reverse.rests_on, reverse.beside, reverse.lacks) == ("items", {"splits": [test]}, [])
+    mixed = made(test | {"items": items}, items | {"over": "items"})
+    assert (mixed.rests_on, mixed.beside, mixed.lacks) == ("splits and items", {}, [])
+    assert (made(items).rests_on, made(items).lacks) == ("", [])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_has_the_verdicts_of_the_index(name: str) -> None:
+    text = (sources.RESULTS / f"{name}.md").read_text(encoding="utf-8")
+    for one in telling(name).claims(PAGES[name]):
+        assert f"| {one.says} | {one.printed} | **{one.verdict}** | {one.rests_on} |" in text
+
+
+def test_stored_intervals_are_those_of_the_stored_items() -> None:
+    folds = report.items("parsing")
+    for test in PAGES["parsing"]["tests"]:
+        found = differences.across(folds, test["a"], test["b"], "f1")
+        assert found["items"]["interval"] == pytest.approx(test["items"]["interval"])
+        assert found["interval"] == pytest.approx(test["interval"])
 
 
 def test_holm_by_hand() -> None:
@@ -166,13 +215,22 @@ def test_differences_over_splits() -> None:
     assert found["splits"] == pytest.approx(by_hand)
     assert found["difference"] == pytest.approx(np.mean(by_hand))
     assert found["std"] == pytest.approx(np.std(by_hand, ddof=1))
-    assert (found["test"], found["of"]) == ("t", 5)
+    assert (found["over"], found["of"]) == ("splits", 5)
+    assert found["items"]["of"] == 50, "an item of several splits is drawn with all its results"
+    assert found["items"]["difference"] == pytest.approx(found["difference"])
+    assert found["items"]["interval"][0] < found["difference"] < found["items"]["interval"][1]
     low, high = found["interval"]
     assert low < found["difference"] < high
     back = differences.across(items, "b", "a")
     assert (back["difference"], back["p"]) == (pytest.approx(-found["difference"]), pytest.approx(found["p"]))
     one = differences.across(items[:1], "a", "b")
-    assert (one["test"], one["splits"]) == ("bootstrap", [one["difference"]])
+    assert (one["over"], one["splits"]) == ("items", [one["difference"]])
+    assert "items" not in one
+    level = differences.level(items, "a")
+    assert level["mean"] == pytest.approx(np.mean([100 * np.mean(split["systems"]["a"]) for split in items]))
+    assert level["items"]["value"] == pytest.approx(level["mean"])
+    for kind in (level, level["items"]):
+        assert kind["interval"][0] < level["mean"] < kind["interval"][1]
 
 
 def test_counts_and_groups() -> None:
@@ -205,9 +263,10 @@ def test_a_claim_on_several_pages_is_one_row(monkeypatch: pytest.MonkeyPatch, tm
     from experiments import index as index_module
 
     def of(results: dict[str, Any]) -> list[Claim]:
-        test = {"difference": results["d"], "interval": [0.0, 1.0], "p": results["p"]}
+        test = {"difference": results["d"], "interval": [0.0, 1.0], "p": results["p"], "over": "splits"}
         shared = Claim("A & B (2001)", "kernels help", "+3", f"+{results['d']}", "greater", [test])
-        return [shared, Claim("A & B (2001)", "size", "1", "0.5", "within", [test], low=0, note=results["note"])]
+        size = Claim("A & B (2001)", "size", "1", "0.5", "within", [test], low=0, note=results["note"])
+        return [shared, size, Claim("ours", "words help", "", "+1", "greater", [test], own=True)]
 
     monkeypatch.setattr(index_module, "telling", lambda _: SimpleNamespace(claims=of))
     made = {"command": "c", "date": "d", "commit": "x"}
@@ -216,10 +275,19 @@ def test_a_claim_on_several_pages_is_one_row(monkeypatch: pytest.MonkeyPatch, tm
         for name, p in (("one", 0.001), ("two", 0.4))
     }
     lines = index_module.index(found, tmp_path).splitlines()
-    assert lines[2].startswith("Of 2 claims: 1 holds, 1 partly, 0 not.")
-    assert "| 1 | kernels help | +3 | **partly** | greater |" in lines
+    assert " ".join(lines[2:4]).startswith(
+        "Of 2 claims of the papers: 1 holds, 1 partly, 0 weaker than printed, 0 undecided, 0 contradicted."
+    )
+    assert "| 1 | kernels help | +3 | **partly** | greater | splits |" in lines
     start = lines.index("- Claim 1:")
-    assert lines[start + 1 : start + 3] == ["    - [one](one.md): +1.0: *holds*", "    - [two](two.md): +1.0: *not*"]
-    assert "| 2 | size | 1 | **holds** | within: at least 0 |" in lines
+    assert lines[start + 1 : start + 3] == [
+        "    - [one](one.md): +1.0: *holds*",
+        "    - [two](two.md): +1.0: *undecided*",
+    ]
+    assert "| 2 | size | 1 | **holds** | within: at least 0 | splits |" in lines
+    text = " ".join(lines)
+    assert "Claims 1, 2, 3 have no interval over items, because the results of single items were not stored." in text
+    assert "## Our own question: ours" in lines
+    assert "Of 1 questions of our own, which are not counted above: 0 holds, 1 partly" in text
     assert "- Claim 2 (one; two):" in lines
     assert "| [one](one.md) | `c` | d | `x` | 1 |" in lines

@@ -14,7 +14,8 @@ import pytest
 
 import treelet as tl
 from conftest import ROOT, run_experiment
-from experiments import EXPERIMENTS, collins_duffy_data
+from experiments import EXPERIMENTS, collins_duffy_data, report
+from experiments.locality_trials import counterexamples, of_windows
 from experiments.report import write
 from experiments.running import run
 from messages import experiments as messages
@@ -199,3 +200,30 @@ def test_no_test_sentence_is_trained_on() -> None:
     assert not train & dev
     assert not train & test
     assert not dev & test
+
+
+def test_windows_that_make_the_locality_kernel_indefinite() -> None:
+    found = counterexamples()
+    windows, sequences = found["windows"], found["sequences"]
+    assert (windows["examples"], sequences["examples"]) == (64, 128)
+    assert windows["smallest"] == pytest.approx(-1.4e-3, rel=0.02)
+    assert windows["exact"] == pytest.approx(windows["smallest"], rel=1e-9)
+    assert sequences["smallest"] == pytest.approx(-2.8e-4, rel=0.02)
+    stored = report.read("locality")["counterexamples"]
+    assert {name: one["smallest"] for name, one in stored.items()} == pytest.approx(
+        {name: one["smallest"] for name, one in found.items()}, rel=1e-6
+    )
+
+
+def test_the_formula_of_windows_is_that_of_locality() -> None:
+    places = [(0,), (-3, 0), (-1, 0, 2), (0, 1, 2, 3), (-3, -2, -1, 0, 1, 2, 3)]
+    sequences = [["a" if k in one else f"only {n} {k}" for k in range(-3, 4)] for n, one in enumerate(places)]
+    K = tl.Locality(7, 2.0)(sequences)
+    for m, first in enumerate(places):
+        for n, second in enumerate(places[:m]):
+            pairs = [(_around(first, i), _around(second, k)) for i in first for k in second]
+            assert K[m, n] == pytest.approx(float(sum(of_windows(*pair, 2.0) for pair in pairs)))
+
+
+def _around(places: tuple[int, ...], center: int) -> list[int]:
+    return [place - center for place in places if abs(place - center) <= 3]

@@ -12,6 +12,7 @@ import pytest
 import treelet as tl
 from conftest import run_experiment
 from experiments import moschitti, moschitti_choice, moschitti_data, moschitti_page, report
+from experiments.claims import VERDICTS
 from experiments.differences import figure
 from messages import experiments as messages
 from treelet.cuts import TreeIndex
@@ -62,7 +63,7 @@ def test_every_claim_has_a_verdict(quick_run: Path) -> None:
     results = json.loads((quick_run / "moschitti.json").read_text())
     claims = moschitti_page.claims(results)
     assert len(claims) == 7  # and an eighth about decays, where these were chosen
-    assert {claim.verdict for claim in claims} <= {"holds", "partly", "not"}
+    assert {claim.verdict for claim in claims} <= set(VERDICTS)
     assert moschitti_page.page(results) == (quick_run / "moschitti.md").read_text()
 
 

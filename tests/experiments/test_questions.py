@@ -25,6 +25,7 @@ from experiments import (
     report,
     vectors,
 )
+from experiments.claims import VERDICTS
 from experiments.running import run
 from treelet.structures import WordVectors
 
@@ -58,7 +59,7 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.M
     assert differences.across(folds, "SST", "n-grams") == next(
         test for test in results["tests"]["folds"] if (test["a"], test["b"]) == ("SST", "n-grams")
     )
-    assert {claim.verdict for claim in questions_page.claims(results)} <= {"holds", "partly", "not"}
+    assert {claim.verdict for claim in questions_page.claims(results)} <= set(VERDICTS)
 
 
 def test_equal_questions_are_in_one_fold_and_none_is_tested_on(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -118,6 +118,35 @@ def test_equals_are_in_falling_order_to_the_last_bit():
         assert logps == sorted(logps, reverse=True)
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.floats(0.01, 0.98), st.floats(0.01, 0.99))
+def test_ties_are_broken_by_structure_and_not_by_rounding(p, share):
+    """All 42 trees are ties, summed in different orders: their order is the same for all probabilities."""
+    rules = [("S", ("S", "S"), p), ("S", ("x",), (1 - p) * share), ("S", ("y",), (1 - p) * (1 - share))]
+    parses = PCFG.from_rules(rules, start="S").parse(list("xyxyxy"), k=100)
+    even = [("S", ("S", "S"), 0.5), ("S", ("x",), 0.25), ("S", ("y",), 0.25)]
+    plain = PCFG.from_rules(even, start="S").parse(list("xyxyxy"), k=100)
+    assert len({logp for _, logp in parses}) == 1
+    assert [tree for tree, _ in parses] == [tree for tree, _ in plain]
+    assert str(parses[0][0]) == "(S (S x) (S (S y) (S (S x) (S (S y) (S (S x) (S y))))))"
+
+
+def test_ties_between_rules_are_broken_by_the_order_of_the_grammar():
+    """Two attachments use the same rules, but add their probabilities in another order."""
+    rules = [
+        ("S", ("N", "V"), 1.0), ("V", ("v", "N"), 0.3), ("V", ("V", "P"), 0.7), ("N", ("n",), 0.3), ("N", ("N", "P"), 0.7), ("P", ("p", "N"), 1.0),
+    ]  # fmt: skip
+    words = ["n", "v", "n", "p", "n", "p", "n"]
+    orders = set()
+    for exponent in range(1, 40):
+        scaled = [(head, tail, p if p == 1 else p**exponent) for head, tail, p in rules]
+        parses = PCFG.from_rules(scaled, start="S").parse(words, k=9)
+        assert len(parses) == 5
+        assert len({logp for _, logp in parses}) == 1
+        orders.add(tuple(str(tree) for tree, _ in parses))
+    assert len(orders) == 1
+
+
 def test_unary_cycles():
     grammar = PCFG.from_rules(
         [("S", ("A",), 0.5), ("S", ("x",), 0.5), ("A", ("S",), 0.9), ("A", ("x",), 0.1)], start="S"

@@ -281,6 +281,10 @@ class Parser(ABC):
         would give infinitely many trees. If several symbols of a grammar share a label, a tree can have
         many derivations. The search for distinct trees then stops after 100 k derivations.
 
+        Log probabilities of rules are rounded to multiples of 2^-38, so sums of them are exact. Trees
+        with the same rules in different arrangements are therefore exact ties. Ties are ordered by the
+        split of the span, then by the order of the rules in the grammar, and never by rounding.
+
         Examples
         --------
         >>> from treelet import PCFG
