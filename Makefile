@@ -1,7 +1,8 @@
 # Every target creates .venv and installs the packages that it needs.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+# On Windows, run make in the shell of Git. There, a virtual environment has its programs in Scripts.
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 CORE := $(wildcard native/*.hpp native/*.cpp src/treelet/device/cuda/*) CMakeLists.txt pyproject.toml
 SANITIZED := build/sanitized
 FUZZ_SECONDS ?= 600
@@ -13,7 +14,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,parsing/link_child.py:S603 formats/paths.py:S603 draw/raster.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist minimum newest clean
+.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist wheels compilers minimum newest clean
 
 setup: $(VENV)/.stamp-installed $(VENV)/.stamp-tools
 
@@ -114,6 +115,12 @@ else
 	done; exit $$failed
 endif
 
+# Install the compilers of portable and fuzz. Needs Debian or Ubuntu, and root.
+compilers:
+	apt-get update -qq
+	DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+		clang libclang-rt-dev libc++-dev libc++abi-dev g++-mingw-w64-x86-64-posix
+
 # Check the syntax of the native core with the compilers of other systems, without building: Clang, Clang with the standard
 # library of macOS, and MinGW-w64 for Windows. MinGW-w64 skips the bindings, because they need Python's headers for Windows.
 # Compilers that are not installed are skipped.
@@ -159,6 +166,7 @@ bench: setup
 	$(BIN)/python -m benchmarks.teds
 	$(BIN)/python -m benchmarks.edits
 	$(BIN)/python -m benchmarks.edit_calibration
+	$(BIN)/python -m benchmarks.clones
 
 # Test the explorer and models under load, ten minutes each. This is not part of bench, which needs idle cores.
 load: setup
@@ -168,7 +176,8 @@ load: setup
 reproduce: setup
 	$(BIN)/python -m experiments $(EXPERIMENT) $(if $(EXPERIMENT),--jobs $(JOBS) --out build/results $(OPTIONS))
 
-SPELLED := src docs tests tools benchmarks experiments examples native README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md Makefile
+SPELLED := src docs tests tools benchmarks experiments examples native paper README.md CONTRIBUTING.md CHANGELOG.md CODE_OF_CONDUCT.md \
+	SECURITY.md Makefile
 # The second command checks bandit's security rules, as implemented by ruff. Allowed everywhere: assert, random numbers and
 # the import of subprocess, whose calls are checked instead.
 lint: setup
@@ -225,6 +234,13 @@ dist:
 	done
 	build/dist/tools/bin/python -m twine check --strict dist/*
 	@for wheel in dist/*.whl; do build/dist/tools/bin/python -m auditwheel show $$wheel; done
+
+# Build and test the wheels of this system for all supported versions of Python in dist. On Linux, this needs Docker.
+# pyproject.toml contains the settings. CIBWFLAGS=--print-build-identifiers lists the wheels only.
+wheels:
+	@$(PYTHON) -m venv build/wheels
+	@build/wheels/$(notdir $(BIN))/python -m pip install -q "cibuildwheel>=4,<5"
+	build/wheels/$(notdir $(BIN))/python -m cibuildwheel --output-dir dist $(CIBWFLAGS)
 
 # minimum: run the tests with the oldest versions that pyproject.toml allows, of all dependencies and extras except cuda.
 # newest: run the same tests with the newest versions. Deprecation warnings caused by treelet are errors.

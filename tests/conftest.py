@@ -36,6 +36,8 @@ if threading.current_thread() is threading.main_thread():  # Dask's workers impo
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parents[1]
+posix = pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals or pipes")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc or a limited address space")
 DATA = Path(os.environ.get("TREELET_DATA", ROOT.parent / "shared" / "data"))
 
 
@@ -98,6 +100,8 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def alarm() -> Iterator[None]:
     """A signal that is heard as Ctrl-C is."""
+    if os.name == "nt":
+        pytest.skip("needs SIGALRM")
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
@@ -141,6 +145,18 @@ def succeed(*args: object, input: str | bytes | None = None) -> Any:
     result = run(*args, input=input)
     assert result.exit_code == 0, result.output
     return result
+
+
+def all_commands(group: Any = None, prefix: str = "") -> dict[str, Any]:
+    """Return the commands of treelet by name, those of groups as ``"index create"``."""
+    from typer.main import get_command
+
+    from treelet.cli.main import app
+
+    found: dict[str, Any] = {}
+    for name, command in (group or get_command(app)).commands.items():
+        found |= all_commands(command, f"{prefix}{name} ") if hasattr(command, "commands") else {prefix + name: command}
+    return found
 
 
 def shows(printed: str, shown: str) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import socket
+import sys
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -140,7 +140,10 @@ def listen(port: int | None = None) -> socket.socket:
     for number in ports:
         # With an explicit protocol, asyncio sets TCP_NODELAY. Otherwise each small response is delayed by 40 ms.
         listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        if os.name == "posix":  # on Windows, this option would let two processes listen on one port
+        # On Windows, SO_REUSEADDR would let two processes listen on one port. The other option prevents this.
+        if sys.platform == "win32":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             listening.bind((HOST, number))
