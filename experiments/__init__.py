@@ -76,6 +76,12 @@ EXPERIMENTS = {
         {"treebank": "nbest"},
         ("splits",),
     ),
+    "collins-duffy-splits": Experiment(
+        "collins_duffy_splits",
+        f"{RERANKING}: voting, and the lists of a lexicalized parser, with 30 splits",
+        ("questionbank", "wsj_nbest", "masc_srl", "qc_trees"),
+        60,
+    ),
     "forest-relations": Experiment(
         "forest_relations",
         "relations between nominals from packed forests against best trees (Zhang, Zhang & Li 2010)",

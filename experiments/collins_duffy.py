@@ -84,15 +84,15 @@ def one_split(data: Data, seed: int, k: int, grids: Grids) -> dict[str, Any]:
     dev = split.development.parses
     found = split.answers(plan.points(), split.train, split.development)
     scores = {point: dev.score(each) for point, each in found.items()}
-    later = second_plan(grids, _best(plan.rows["best scale"], scores).way.lam)
+    later = second_plan(grids, best_point(plan.rows["best scale"], scores).way.lam)
     for point, each in split.answers(later.points(), split.train, split.development).items():
         scores[point] = dev.score(each)
     rows = plan.rows | later.rows
     rows["best of all"] = [point for name in own_rows(rows) for point in rows[name]]
-    chosen = {name: _best(points, scores) for name, points in rows.items()}
+    chosen = {name: best_point(points, scores) for name, points in rows.items()}
     test = split.test.parses
     tested = split.answers(dict.fromkeys(chosen.values()), split.both, split.test)
-    systems: dict[str, Rows] = _ends(test) | {name: tested[point] for name, point in chosen.items()}
+    systems: dict[str, Rows] = end_choices(test) | {name: tested[point] for name, point in chosen.items()}
     sizes = [len(each) for each in (split.parts.train, dev, test)]
     tables = {
         name: {key: scores[point] for key, point in table.items()} for name, table in plan.tables.items() if table
@@ -100,7 +100,7 @@ def one_split(data: Data, seed: int, k: int, grids: Grids) -> dict[str, Any]:
     names = data.names(split.parts.rows[2])
     return {
         "tables": tables,
-        "dev": {name: dev.score(each) for name, each in _ends(dev).items()},
+        "dev": {name: dev.score(each) for name, each in end_choices(dev).items()},
         "chosen": {name: told(point) for name, point in chosen.items()},
         "edges": {name: at_edge(point, _origin(point, rows)) for name, point in chosen.items()},
         "tried": {name: len(set(points)) for name, points in rows.items()},
@@ -117,7 +117,7 @@ def one_split(data: Data, seed: int, k: int, grids: Grids) -> dict[str, Any]:
     }
 
 
-def _best(points: list[Point], scores: dict[Point, float]) -> Point:
+def best_point(points: list[Point], scores: dict[Point, float]) -> Point:
     return max(points, key=lambda point: scores[point])
 
 
@@ -126,7 +126,7 @@ def _origin(point: Point, rows: dict[str, list[Point]]) -> list[Point]:
     return next(points for points in rows.values() if point in points)
 
 
-def _ends(parses: CandidateParses) -> dict[str, Rows]:
+def end_choices(parses: CandidateParses) -> dict[str, Rows]:
     """Return the choices of the parser, and the best choices (oracle)."""
     return {FIRST: parses.first(), ORACLE: best_of_group(parses.counts.goodness, parses.qid)}
 
