@@ -29,9 +29,9 @@ Matrix = NDArray[np.float64]
 PAPER = {"tree": (68.6, 59.3, 63.6), "forest": (70.3, 60.0, 64.7)}
 """P, R and F1 of Zhang, Zhang & Li (2010), five-fold cross-validation on ACE 2004, 23 subtypes."""
 
-USUAL: dict[str, Any] = {"parses": 10, "train": None, "test": None, "choosing": 2000, "splits": 5, "parsed": 3000}
-QUICK: dict[str, Any] = {"parses": 3, "train": 600, "test": 300, "choosing": 300, "splits": 2, "parsed": 350}
-"""Parses a sentence, training and test sentences, those to choose on, splits, training sentences that our own grammar parses."""
+USUAL: dict[str, Any] = {"parses": 10, "train": None, "test": None, "choosing": 2000, "splits": 5, "folds": 10}
+QUICK: dict[str, Any] = {"parses": 3, "train": 600, "test": 300, "choosing": 300, "splits": 2, "folds": 2}
+"""Parses per sentence, training and test sentences, sentences to choose on, splits with the lists, folds with our own grammar."""
 FOLDS = 4
 CURVE = (500, 1000, 2000, 4000)
 START: dict[str, Any] = {
@@ -67,30 +67,31 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
     predicted: dict[str, list[Labels]] = {}
     curve: dict[str, list[float]] = {}
     smaller = [np.sort(order[:size]) for size in CURVE if size < len(data.train)]
-    own = np.sort(order[: sizes["parsed"]])
-    at_own: dict[str, Labels] = {}
     for name, setting in settings.items():
         fitted = Fitted(data, setting, n_jobs=n_jobs)
         predicted[name] = [fitted.answers(each.train, each.test) for each in parts]
         if name in ("tree", "forest"):
             scores = [official(data, fitted.answers(rows, data.test)).f1 for rows in smaller]
             curve[name] = [*scores, official(data, predicted[name][0]).f1]
-            at_own[f"lists, {name}"] = fitted.answers(own, data.test)
         say(f"  {name}: test F1 {official(data, predicted[name][0]).f1:.2f}")
     predicted[NGRAMS] = [chooser.plain(each.train, each.test) for each in parts]
     data.forget()
-    notes = data.parse(np.concatenate([own, data.test]), trees=400 if quick else None, n_jobs=n_jobs)
+    notes = data.parse(trees=400 if quick else None, n_jobs=n_jobs)
     say(f"  parsed by a grammar of {notes['trees']} trees")
-    own_settings = {name: chooser.kind(name, source, kind) for name, (source, kind) in OWN.items()}
-    own_settings |= {
-        f"{name}, tree{SAME}": chooser.as_tree(own_settings[f"{name}, forest"]) for name in ("sentence", "span")
-    }
+    own_settings = chosen_own(chooser)
+    own_parts = [
+        Part("official, own grammar", data.train, data.test),
+        *split(data, order, len(choosing), sizes["folds"], "fold"),
+    ]
+    at_own: dict[str, list[Labels]] = {}
     for name, setting in own_settings.items():
-        at_own[name] = Fitted(data, setting, n_jobs=n_jobs, train=own).answers(own, data.test)
-        say(f"  {name}: test F1 {official(data, at_own[name]).f1:.2f}")
-    at_own[NGRAMS] = chooser.plain(own, data.test)
-    whole = [Compared(data, each, {name: predicted[name][k] for name in predicted}) for k, each in enumerate(parts)]
-    ours = Compared(data, Part(f"{len(own)} training sentences", own, data.test), at_own)
+        fitted = Fitted(data, setting, n_jobs=n_jobs)
+        at_own[name] = [fitted.answers(each.train, each.test) for each in own_parts]
+        say(f"  {name}: test F1 {official(data, at_own[name][0]).f1:.2f}")
+    at_own[NGRAMS] = [chooser.plain(each.train, each.test) for each in own_parts]
+    whole = compared(data, parts, predicted)
+    ours = compared(data, own_parts, at_own)
+    pooled = joined(data, ours[1:])
     tables += [whole[0].row(name, chooser.told(name, setting)) for name, setting in settings.items()]
     tables.insert(0, whole[0].row(NGRAMS, chooser.told(NGRAMS, {})))
     for row in tables:
@@ -112,14 +113,20 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         "curve": {"sizes": [*map(len, smaller), len(data.train)], **curve},
         "grammar": notes
         | {
-            "train": len(own),
-            "rows": [ours.row(name, chooser.told(name, own_settings.get(name, {}))) for name in at_own],
-            "tests": comparisons(ours, [], pairs(at_own), seed),
+            "folds": len(ours) - 1,
+            "pooled": len(pooled.gold),
+            "fold_train": int(np.mean([len(each.part.train) for each in ours[1:]])),
+            "rows": [
+                ours[0].row(name, chooser.told(name, own_settings.get(name, {}))) | {"pooled": pooled.row(name, {})}
+                for name in at_own
+            ],
+            "tests": comparisons(ours[0], [], pairs(at_own), seed),
+            "pooled_tests": comparisons(pooled, ours[1:], pairs(at_own), seed),
         },
         "tried": chooser.tried,
         "leaves": chooser.by_leaves,
         "paper": PAPER,
-        "items": [each.items() for each in (*whole, ours)],
+        "items": [each.items() for each in (*whole, *ours)],
     }
 
 
@@ -224,6 +231,18 @@ def chosen(chooser: Chooser) -> dict[str, dict[str, Any]]:
     return rows
 
 
+def chosen_own(chooser: Chooser) -> dict[str, dict[str, Any]]:
+    """The settings with our own grammar: trees, forests, trees with the forests' settings, and composite kernels of the span."""
+    rows = {name: chooser.kind(name, source, kind) for name, (source, kind) in OWN.items()}
+    rows |= {f"{name}, tree{SAME}": chooser.as_tree(rows[f"{name}, forest"]) for name in ("sentence", "span")}
+    for way, scale in ALPHAS.items():
+        for kind in ("tree", "forest"):
+            name = f"span, {way}, {kind}"
+            start = {key: rows[f"span, {kind}"][key] for key in START} | {"way": way, "alpha": ALPHA[way]}
+            rows[name] = chooser.climb(name, start, {"alpha": scale, "C": SCALES["C"]})
+    return rows
+
+
 # --- fitting and testing ------------------------------------------------------------------------------------------
 
 
@@ -234,35 +253,33 @@ class Part:
         self.name, self.train, self.test = name, train, test
 
 
-def split(data: Sentences, order: Rows, chosen_on: int, number: int) -> list[Part]:
+def split(data: Sentences, order: Rows, chosen_on: int, number: int, name: str = "split") -> list[Part]:
     """The training sentences that nothing was chosen on in so many parts, each the test of a split; no twins beside it."""
     words = [tuple(one.words) for one in data.all]
     parts = []
     for k in range(number):
         test = np.sort(order[chosen_on:][k::number])
         train = apart_from((words[row] for row in test), np.setdiff1d(data.train, test), words)
-        parts.append(Part(f"split {k}", train, test))
+        parts.append(Part(f"{name} {k}", train, test))
     return parts
 
 
 class Fitted:
     """Machines of one setting, on matrices that are made once for all parts."""
 
-    def __init__(self, data: Sentences, setting: dict[str, Any], *, n_jobs: int, train: Rows | None = None) -> None:
+    def __init__(self, data: Sentences, setting: dict[str, Any], *, n_jobs: int) -> None:
         self.data, self.C, self.n_jobs = data, setting["C"], n_jobs
-        self.train = data.train if train is None else train
-        kernel, X = kernel_of(setting), data.table(setting, self.train)
+        kernel, X = kernel_of(setting), data.table(setting, data.train)
         self.K = gram(kernel, X, n_jobs=n_jobs)
         self.across = gram(kernel, data.table(setting, data.test), X, n_jobs=n_jobs)
 
     def answers(self, train: Rows, test: Rows) -> Labels:
         """Fit a model to some training sentences. Return its predictions for other training sentences or for test sentences."""
-        seen = np.searchsorted(self.train, train)
         machine = KernelSVC("precomputed", C=self.C, n_jobs=self.n_jobs)
-        machine.fit(self.K if len(seen) == len(self.K) else self.K[np.ix_(seen, seen)], self.data.labels[train])
+        machine.fit(self.K if len(train) == len(self.K) else self.K[np.ix_(train, train)], self.data.labels[train])
         if test[0] >= self.data.test[0]:
-            return np.asarray(machine.predict(self.across[np.ix_(test - self.data.test[0], seen)]))
-        return np.asarray(machine.predict(self.K[np.ix_(np.searchsorted(self.train, test), seen)]))
+            return np.asarray(machine.predict(self.across[np.ix_(test - self.data.test[0], train)]))
+        return np.asarray(machine.predict(self.K[np.ix_(test, train)]))
 
 
 def official(data: Sentences, found: Labels) -> Any:
@@ -310,6 +327,18 @@ class Compared:
             "gold": [places[label] for label in self.gold.tolist()],
             "predicted": indexed,
         }
+
+
+def compared(data: Sentences, parts: Sequence[Part], predicted: dict[str, list[Labels]]) -> list[Compared]:
+    """Return the predictions of all systems for each part."""
+    return [Compared(data, each, {name: found[k] for name, found in predicted.items()}) for k, each in enumerate(parts)]
+
+
+def joined(data: Sentences, folds: Sequence[Compared]) -> Compared:
+    """Return the predictions for the test sentences of all folds together. Each sentence is in one fold."""
+    part = Part("all folds", data.train, np.concatenate([each.part.test for each in folds]))
+    names = folds[0].predicted
+    return Compared(data, part, {name: np.concatenate([each.predicted[name] for each in folds]) for name in names})
 
 
 def _drawn(sides: Sequence[Matrix], measure: Callable[[Matrix], Matrix], seed: int) -> dict[str, Any]:

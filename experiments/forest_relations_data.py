@@ -76,7 +76,7 @@ class Sentences:
         self.all = [*train, *test]
         self.train, self.test = np.arange(len(train)), np.arange(len(train), len(self.all))
         self.labels: Labels = np.array([str(one.label) for one in self.all])
-        self.sources = {"lists": dict(enumerate(of_lists(self.all)))}
+        self.sources = {"lists": of_lists(self.all)}
         self.twins = 0
         self._tables: dict[tuple[Any, ...], Table] = {}
 
@@ -95,13 +95,11 @@ class Sentences:
         made.twins = len(given) - len(kept) if train is None else 0
         return made
 
-    def parse(self, rows: Rows, *, trees: int | None, n_jobs: int) -> dict[str, int]:
-        """Add our own grammar's parses of some sentences, over the sentence and over the span; how many trees it is from."""
+    def parse(self, *, trees: int | None, n_jobs: int) -> dict[str, int]:
+        """Add the parses of our own grammar, of each sentence and of each span. Return the number of trees of the grammar."""
         sentences, phrases, notes = grammars([tuple(one.words) for one in self.all], trees)
-        some = [self.all[row] for row in rows]
         for name, grammar in (("sentence", sentences), ("span", phrases)):
-            parsed = of_grammar(some, grammar, span=name == "span", n_jobs=n_jobs)
-            self.sources[name] = dict(zip(rows.tolist(), parsed, strict=True))
+            self.sources[name] = of_grammar(self.all, grammar, span=name == "span", n_jobs=n_jobs)
         return notes
 
     def table(self, setting: dict[str, Any], rows: Rows) -> Table:
@@ -111,8 +109,7 @@ class Sentences:
         if key not in self._tables:
             parsed = [self.sources[source][row] for row in rows.tolist()]
             columns: dict[str, Any] = {"tree": cut(parsed, kind, mark, temperature)}
-            if source == "lists":
-                columns["features"] = [indicators(entity_features(one.best, one.e1, one.e2)) for one in parsed]
+            columns["features"] = [indicators(entity_features(one.best, one.e1, one.e2)) for one in parsed]
             self._tables[key] = Table(columns)
         return self._tables[key]
 

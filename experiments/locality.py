@@ -45,6 +45,7 @@ from treelet.tasks.dependency_ranking import typewise
 Matrix = NDArray[np.float64]
 
 DEVELOPMENT, HALVINGS, IN_TRAINING = 350, 5, 5
+FOLDS, REPEATS = 10, 3  # with nine tenths of the sentences for training
 OWN, COUNTS, GRAM_ROW = "Link Grammar's own order", "RLS, feature counts", "RLS, link n-grams"
 LC = {match: f"RLS + LC, {match}" for match in (POSITION, EXACT, ANY)}
 MIXED, BY_TYPE, TREES = "RLS + feature counts + LC", "RLS + LC, each type normalised", "RLS + PT, dependency trees"
@@ -111,10 +112,10 @@ class Ranking:
 
             self.add(job.system, scores, job.measure)
 
-    def items(self) -> list[dict[str, Any]]:
+    def items(self, name: str = "split") -> list[dict[str, Any]]:
         """For each split, tau_b of each test sentence by each system."""
         return [
-            part(f"split {number}", len(train), [self.corpus.ids[k] for k in test], taus)
+            part(f"{name} {number}", len(train), [self.corpus.ids[k] for k in test], taus)
             for number, ((train, test), taus) in enumerate(zip(self.splits, self.taus, strict=True))
         ]
 
@@ -180,6 +181,9 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
     rows += gridded(grid, ranking, say)
     rows += combined(grid, chooser, table, ranking, quick, say)
     two = {name: chosen(grid[name]) for name in (COUNTS, LC[POSITION])}
+    larger = Ranking(corpus, corpus.folds(2 if quick else FOLDS, 1 if quick else REPEATS, seed), n_jobs)
+    rank_with({name: grid[name] for name in two}, larger, MEASURES[:1], say)
+    larger_items = larger.items("fold")
     found, more = curves(corpus, ranking.splits, two, ranking.table, quick, say, n_jobs)
     for number, taus in enumerate(more):
         ranking.taus[number].update(taus)
@@ -192,6 +196,18 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         "tried": [trial_row(name, trial) for name, tried_ in grid.items() for trial in tried_],
         "forms": [across(kept, LC[POSITION], LC[match], "mean") for match in (EXACT, ANY)],
         "at_paper": across(kept, PAPER_LC, PAPER_COUNTS, "mean"),
+        "larger": {
+            "folds": FOLDS if not quick else 2,
+            "repeats": REPEATS if not quick else 1,
+            "train": float(np.mean([len(train) for train, _ in larger.splits])),
+            "levels": {
+                name: level(larger_items, name, "mean") for name in (COUNTS, LC[POSITION], PAPER_COUNTS, PAPER_LC)
+            },
+            "tests": [
+                with_sentences(larger_items, LC[POSITION], COUNTS),
+                with_sentences(larger_items, PAPER_LC, PAPER_COUNTS),
+            ],
+        },
         "scheme": schemes(kept, corpus, grid),
         "types": corpus.goodness.types,
         "relations": corpus.goodness.relations,
@@ -205,7 +221,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         "parses": {"development": len(dev), "pool": len(ranking.pool), "others": len(ranking.parses)},
         "documents": len({s.document for s in sentences}),
         "repeated": len(everything) - len(distinct(everything)),
-        "items": [*kept, trial_items, choice_items],
+        "items": [*kept, *larger_items, trial_items, choice_items],
     }
 
 
@@ -228,10 +244,19 @@ def under(system: str, measure: str) -> str:
 
 
 def gridded(grid: Mapping[str, Sequence[Trial]], ranking: Ranking, say: Say) -> list[dict[str, Any]]:
+    """Rank with the chosen setting of each row by each measure, and with the paper's. Return the rows of the table."""
+    rank_with(grid, ranking, MEASURES, say)
+    rows = [row(name, tried) for name, tried in grid.items()]
+    for name, inner in ((PAPER_COUNTS, COUNTS_INNER), (PAPER_LC, Inner(POSITION, 3, 0.5))):
+        rows.append(Setting(inner, **PAPER_WRAP).described() | {"name": name, "alpha": PAPER_ALPHA, "tried": 1})
+    return rows
+
+
+def rank_with(grid: Mapping[str, Sequence[Trial]], ranking: Ranking, measures: Sequence[str], say: Say) -> None:
     """Rank with the chosen setting of each row by each measure, and with the paper's."""
     wanted: dict[Inner, list[tuple[Setting, Job]]] = {}
     for name, tried in grid.items():
-        for k, measure in enumerate(MEASURES):
+        for k, measure in enumerate(measures):
             best, setting = chosen(tried, k)
             job = Job(under(name, measure) if k else name, best.alpha(k), k)
             wanted.setdefault(setting.inner, []).append((setting, job))
@@ -242,10 +267,6 @@ def gridded(grid: Mapping[str, Sequence[Trial]], ranking: Ranking, say: Say) -> 
         for setting in dict.fromkeys(setting for setting, _ in both):
             ranking.learn(setting.block(full, main).values, [job for other, job in both if other == setting])
         say(f"ranked with {inner}")
-    rows = [row(name, tried) for name, tried in grid.items()]
-    for name, inner in ((PAPER_COUNTS, COUNTS_INNER), (PAPER_LC, Inner(POSITION, 3, 0.5))):
-        rows.append(Setting(inner, **PAPER_WRAP).described() | {"name": name, "alpha": PAPER_ALPHA, "tried": 1})
-    return rows
 
 
 def combined(
@@ -309,6 +330,22 @@ def tested(found: dict[str, Any], items: Sequence[Mapping[str, Any]]) -> dict[st
         if name != against:
             found[key] = across(items, name, against, "mean")
     return found
+
+
+def with_sentences(items: Sequence[Mapping[str, Any]], a: str, b: str) -> dict[str, Any]:
+    """Compare two systems over splits and over items, and by the test of the paper: a t-test with one pair per sentence.
+
+    A sentence that is ranked in several splits has one pair, of its means.
+    """
+    pairs: dict[Any, list[tuple[float, float]]] = {}
+    for one in items:
+        for number, first, second in zip(one["ids"], one["systems"][a], one["systems"][b], strict=True):
+            if first is not None and second is not None:
+                pairs.setdefault(number, []).append((first, second))
+    means = np.array([np.mean(values, axis=0) for values in pairs.values()])
+    test = paired_t_test(means[:, 0], means[:, 1])
+    own = {"difference": test.difference, "interval": list(test.interval), "p": test.p_value, "of": len(means)}
+    return across(items, a, b, "mean") | {"sentences": own}
 
 
 def schemes(

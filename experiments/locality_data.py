@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.documents import drawn_documents, rows_of
+from experiments.documents import balanced_folds, drawn_documents, rows_of
 from experiments.locality_goodness import Goodness, measured
 from treelet.cuts.link_features import feature_sequences
 from treelet.datasets import ParsedSentence
@@ -102,6 +102,17 @@ class Corpus:
             some, rest = drawn_documents(documents, (len(documents) + 1) // 2, seed + 1 + time)
             one, other = (np.sort(self.others[rows_of(documents, names)]) for names in (some, rest))
             found += [(one, other), (other, one)]
+        return found
+
+    def folds(self, number: int, times: int, seed: int) -> list[tuple[Rows, Rows]]:
+        """The other sentences in folds of whole documents, so many times; each fold is ranked once, after learning from all others."""
+        documents = np.array([self.sentences[k].document for k in self.others])
+        found = []
+        for time in range(times):
+            names = np.random.default_rng([seed, time]).permutation(np.unique(documents))
+            fold_of = balanced_folds(documents.tolist(), names.tolist(), number)
+            fold = np.array([fold_of[name] for name in documents.tolist()])
+            found += [(self.others[fold != k], self.others[fold == k]) for k in range(number)]
         return found
 
 
