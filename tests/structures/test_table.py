@@ -450,6 +450,24 @@ def test_names_that_clash() -> None:
         tl.read_examples(io.StringIO(text), "kelp")
 
 
+def test_columns_are_returned_by_name() -> None:
+    text = "yes |BT:ct| (S (A a)) |ET|\nno |BT:ct| (S (B b)) |ET|\n"
+    bank, labels = tl.read_examples(io.StringIO(text), "kelp")
+    X, again = tl.read_examples(io.StringIO(text), "kelp", columns="ct")
+    assert (X.names, again) == (["ct"], labels)
+    np.testing.assert_array_equal(tl.On("ct", tl.SubsetTree())(X), tl.SubsetTree()(bank))
+    more = text.replace("|ET|", "|ET| |BV:v| a:1 |EV|")
+    assert tl.read_examples(io.StringIO(more), "kelp")[0].names == ["ct", "v"]
+    assert tl.read_examples(io.StringIO(more), "kelp", columns=["v"])[0].names == ["v"]
+    blocks = list(tl.iter_examples(io.BytesIO(b"yes\t(A x)\nno\t(A y)\n"), "tsv", block=1, columns=["tree"]))
+    assert [block.names for block, _ in blocks] == [["tree"], ["tree"]]
+    with pytest.raises(tl.errors.ParameterError, match=r"There is no column 'cat'\. The only column is 'ct'"):
+        tl.read_examples(io.StringIO(text), "kelp", columns="cat")
+    for none in ([], 3):
+        with pytest.raises(tl.errors.ParameterError, match=r"'columns' .* the name of a column or a list of names"):
+            tl.read_examples(io.StringIO(text), "kelp", columns=none)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(("format", "text"), [("svmlight_tk", "1\n-1\n"), ("kelp", "deed\nthing\n")])
 def test_labels_alone_are_no_examples(format, text):
     with pytest.raises(tl.errors.FormatError, match=messages.LABELS_ALONE):

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import article, plural, some_of, suggestion
+from treelet.checks import article, plural, some_of, suggestion, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
 from treelet.formats.base import Document, read_blocks, read_document
 from treelet.formats.paths import File
@@ -352,7 +352,11 @@ def ordered_examples(data: Any) -> Any:
 
 
 def read_examples(
-    file: File | Sequence[File], format: str | None = None, **options: Any
+    file: File | Sequence[File],
+    format: str | None = None,
+    *,
+    columns: str | Sequence[str] | None = None,
+    **options: Any,
 ) -> tuple[Treebank | Table, list[str] | None]:
     r"""Read a file of examples and their labels.
 
@@ -363,6 +367,9 @@ def read_examples(
         and patterns stand for several files; see `treelet.read_trees`.
     format : str, optional
         A name from `treelet.formats.FORMATS`. Default: detected from the file name, then from the content.
+    columns : str or list of str, optional
+        Names of the trees, vectors and texts to return, as for the kernel `On`. X is then a Table, also if there
+        is one column. Default: all columns.
     **options
         Options of the format. With ``on_error="skip"``, malformed rows are skipped and a warning
         reports their number; see `treelet.formats.read_document`.
@@ -370,8 +377,7 @@ def read_examples(
     Returns
     -------
     X : Treebank or Table
-        A Treebank if each row contains one tree and nothing else; otherwise a Table with all trees,
-        vectors and texts.
+        A Treebank if each row contains one tree and nothing else, and `columns` is omitted; otherwise a Table.
     y : list of str or None
         The labels. Numbers are in their shortest form: ``+1``, ``1`` and ``1.0`` are the same class.
         None, with a warning, if the format has no labels (such as brackets or CoNLL-U) or the table
@@ -392,11 +398,16 @@ def read_examples(
     >>> y
     ['1', '-1']
     """
-    return _examples(read_document(file, format, expect_labels=True, **options), file)
+    return _examples(read_document(file, format, expect_labels=True, **options), file, columns)
 
 
 def iter_examples(
-    file: File | Sequence[File], format: str | None = None, *, block: int = 10_000, **options: Any
+    file: File | Sequence[File],
+    format: str | None = None,
+    *,
+    block: int = 10_000,
+    columns: str | Sequence[str] | None = None,
+    **options: Any,
 ) -> Iterator[tuple[Treebank | Table, list[str] | None]]:
     r"""Read a file of examples in blocks, so the file may be larger than memory.
 
@@ -408,7 +419,7 @@ def iter_examples(
         As for `read_examples`, but only the formats that `iter_trees` supports.
     block : int, default 10,000
         Number of examples per block.
-    **options
+    columns, **options
         As for `read_examples`.
 
     Yields
@@ -426,12 +437,14 @@ def iter_examples(
     ['(B y)'] ['no']
     """
     for document in read_blocks(file, format, block=block, expect_labels=True, **options):
-        yield _examples(document, file)
+        yield _examples(document, file, columns)
 
 
-def _examples(document: Document, file: object) -> tuple[Treebank | Table, list[str] | None]:
+def _examples(
+    document: Document, file: object, wanted: str | Sequence[str] | None
+) -> tuple[Treebank | Table, list[str] | None]:
     trees = {name: Treebank.from_columns(columns, document.places) for name, columns in document.trees.items()}
-    if len(trees) == 1 and not document.vectors and not document.strings:
+    if wanted is None and len(trees) == 1 and not document.vectors and not document.strings:
         return next(iter(trees.values())), document.labels
     columns: dict[str, Any] = {}
     for named in cast("Iterable[dict[str, Any]]", (trees, document.vectors, document.strings)):
@@ -443,4 +456,10 @@ def _examples(document: Document, file: object) -> tuple[Treebank | Table, list[
             columns[name] = column
     if not columns and document.labels:
         raise FormatError("The file contains only labels: no row has a tree, a vector or a text.", str(file))
-    return Table(columns), document.labels
+    table = Table(columns)
+    if wanted is not None:
+        names = [wanted] if isinstance(wanted, str) else wanted
+        if not isinstance(names, list | tuple) or not names:
+            raise wrong("columns", "the name of a column or a list of names", wanted, optional=True)
+        table = Table({name: table.column(name) for name in names})
+    return table, document.labels
