@@ -313,12 +313,18 @@ def picture(results: dict[str, Any], path: Path) -> None:
             axes.legend(loc="lower left", fontsize=8)
 
 
+ONE_MARGIN = "with one margin for both, because a margin trades precision for recall; with a margin of their own each"
+
+
 def claims(results: dict[str, Any]) -> list[Claim]:
     """Return the claims of the paper about semantic roles."""
     sizes = results["sizes"]
     lists = _test(results, "all", "lists: forest", "lists: tree")
     own = _test(results, "train", "grammar: forest", "grammar: tree")
-    same = _test(results, "all", "lists: forest, same margin", "lists: tree, same margin")
+    same = [
+        _test(results, size, f"{name}: forest, same margin", f"{name}: tree, same margin")
+        for size, name in (("all", "lists"), ("train", "grammar"))
+    ]
     of = {name: {one["what"]: one for one in parser["coverage"]} for name, parser in results["parsers"].items()}
     missed = [_fewer(each) for each in of.values()]
     every = {name: each["forest, every node"] for name, each in of.items()}
@@ -327,15 +333,16 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         Claim(
             ZHANG, "roles: the forest kernel is better than the tree kernel", "F1 73.76 against 71.44, +2.32",
             f"Wall Street Journal sample, 20 best, {sizes['all']:,} predicates: {difference(lists['f1'])}; our grammar, {sizes['train']:,}: {difference(own['f1'])}",
-            "greater", [lists["f1"], own["f1"]], effect=2.32, note=f"with the same margin, 20 best: {difference(same['f1'])}",
+            "greater", [lists["f1"], own["f1"]], effect=2.32,
+            note=f"with the same margin, 20 best: {difference(same[0]['f1'])}; our grammar: {difference(same[1]['f1'])}",
         ),
         Claim(
-            ZHANG, "roles: the forest kernel increases precision", "P 79.06 against 76.02, +3.04", f"20 best: {difference(lists['precision'])}; our grammar: {difference(own['precision'])}",
-            "greater", [lists["precision"], own["precision"]], effect=3.04, note=f"with the same margin, 20 best: {difference(same['precision'])}",
+            ZHANG, "roles: the forest kernel increases precision", "P 79.06 against 76.02, +3.04", f"20 best: {difference(same[0]['precision'])}; our grammar: {difference(same[1]['precision'])}",
+            "greater", [each["precision"] for each in same], effect=3.04, note=f"{ONE_MARGIN}, 20 best: {difference(lists['precision'])}; our grammar: {difference(own['precision'])}",
         ),
         Claim(
-            ZHANG, "roles: the forest kernel increases recall", "R 69.12 against 67.38, +1.74", f"20 best: {difference(lists['recall'])}; our grammar: {difference(own['recall'])}",
-            "greater", [lists["recall"], own["recall"]], effect=1.74, note=f"with the same margin, 20 best: {difference(same['recall'])}",
+            ZHANG, "roles: the forest kernel increases recall", "R 69.12 against 67.38, +1.74", f"20 best: {difference(same[0]['recall'])}; our grammar: {difference(same[1]['recall'])}",
+            "greater", [each["recall"] for each in same], effect=1.74, note=f"{ONE_MARGIN}, 20 best: {difference(lists['recall'])}; our grammar: {difference(own['recall'])}",
         ),
         Claim(
             ZHANG, "roles: fewer arguments are unmatched by forest nodes than by constituents of the best tree", "1.31 % against 9.78 %",
