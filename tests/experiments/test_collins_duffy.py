@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,10 +13,11 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from experiments import collins_duffy_data
+from experiments import collins_duffy_data, report
 from experiments.collins_duffy_data import Data, load, numbered, question_lists, unseen, words_of
 from experiments.collins_duffy_fits import Fitted, Point, Pool, Way, answers, joined, scaled
 from experiments.collins_duffy_plan import GRIDS, at_edge, first_plan, own_rows, second_plan, told
+from experiments.differences import across
 from experiments.flat_features import flat_features
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.tasks import CandidateParses
@@ -171,6 +173,29 @@ def test_no_sentence_of_the_lists_was_the_parsers_own(data_dir: Path, monkeypatc
     assert data.lists is not None
     assert data.ids is not None
     assert data.ids[0] == "wsj_0001/0"
+
+
+def test_thirty_splits_on_few_sentences(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from experiments import collins_duffy_splits, collins_duffy_splits_page
+    from experiments.running import run
+
+    monkeypatch.setenv("TREELET_DATA", str(data_dir))
+    monkeypatch.setattr(collins_duffy_splits, "SYSTEMS", {"flights": collins_duffy_splits.VOTING})
+    monkeypatch.setattr(
+        collins_duffy_splits, "load", lambda *which: replace(collins_duffy_data.load(*which), sizes=(50, 20, 30))
+    )
+    monkeypatch.setattr(collins_duffy_splits_page, "claims", lambda results: [])
+    results, page = run("collins-duffy-splits", quick=True, out=tmp_path)
+    flights = results["corpora"]["flights"]
+    items = report.items("collins-duffy-splits", tmp_path)
+    assert [one["part"] for one in items] == ["flights, split 1000", "flights, split 1001"]
+    for test in flights["tests"]:
+        again = across(items, test["a"], test["b"], "parse_score")
+        assert (test["interval"], test["items"]["interval"]) == (again["interval"], again["items"]["interval"])
+    assert [row["name"] for row in flights["rows"]] == ["first choice", "best candidate", "averaged", "voted", "last"]
+    assert "Quick run" in page
+    assert (tmp_path / "collins-duffy-splits.png").read_bytes().startswith(b"\x89PNG")
+    assert not list(tmp_path.glob(".*.partial"))
 
 
 @pytest.mark.slow

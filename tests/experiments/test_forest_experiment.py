@@ -51,7 +51,7 @@ def quick(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     found: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patched:
         patched.setenv("TREELET_DATA", str(few))
-        less: dict[str, Any] = {"parses": 2, "train": 240, "test": 100, "choosing": 100, "parsed": 100}
+        less: dict[str, Any] = {"parses": 2, "train": 240, "test": 100, "choosing": 100}
         patched.setattr(forest_relations, "QUICK", forest_relations.QUICK | less)
         less = {"parses": 3, "fit": 40, "dev": 30, "test": 40, "train": 70, "curve": (35,)}
         patched.setattr(forest_roles, "QUICK", forest_roles.QUICK | less)
@@ -86,6 +86,23 @@ def test_a_quick_run_of_relations(quick: dict[str, Any]) -> None:
         assert figure(official["systems"][row["name"]]) == pytest.approx(row["accuracy"])
     splits = [set(one["ids"]) for one in items if one["part"].startswith("split")]
     assert len(set.union(*splits)) == sum(map(len, splits)), "no sentence is tested on twice"
+    folds = [one for one in items if one["part"].startswith("fold")]
+    assert [len(folds), sum(len(one["ids"]) for one in folds)] == [found["grammar"][key] for key in ("folds", "pooled")]
+    pooled = {(test["a"], test["b"]): test for test in found["grammar"]["pooled_tests"]}
+    for name in ("sentence", "span", "span, linear", "span, polynomial"):
+        test = pooled[f"{name}, forest", f"{name}, tree"]
+        sides = [
+            [
+                folds[0]["labels"][k]
+                for one in folds
+                for k in (one["gold"] if system is None else one["predicted"][system])
+            ]
+            for system in (None, test["a"], test["b"])
+        ]
+        scores = [semeval_scores(sides[0], side) for side in sides[1:]]
+        assert test["difference"] == pytest.approx(scores[0].f1 - scores[1].f1), "the items of all folds together"
+        assert test["precision"]["difference"] == pytest.approx(scores[0].precision - scores[1].precision)
+        assert (test["over"], test["splits"]["of"]) == ("items", len(folds))
     assert {claim.verdict for claim in forest_relations_page.claims(found)} <= set(VERDICTS)
 
 

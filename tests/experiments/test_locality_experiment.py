@@ -34,7 +34,7 @@ from experiments.locality_grid import (
 from experiments.running import run
 from messages import experiments as messages
 from treelet.datasets import ParsedSentence, link_parses
-from treelet.metrics import link_f1
+from treelet.metrics import link_f1, paired_t_test
 from treelet.tasks import ParseLists
 
 pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus
@@ -227,6 +227,16 @@ def test_parses_are_drawn_in_turn(corpus: Corpus) -> None:
     assert distinct(again) == list(corpus.sentences)
 
 
+def test_the_test_of_the_paper_has_one_pair_per_sentence() -> None:
+    items = [
+        {"part": "a", "train": 9, "ids": ["x", "y"], "systems": {"new": [0.5, 0.3], "old": [0.1, 0.2]}},
+        {"part": "b", "train": 9, "ids": ["x", "z", "w"], "systems": {"new": [0.7, 0.4, None], "old": [0.1, 0.5, 1.0]}},
+    ]
+    found = locality.with_sentences(items, "new", "old")["sentences"]
+    expected = paired_t_test([0.6, 0.3, 0.4], [0.1, 0.2, 0.5])
+    assert (found["of"], found["p"]) == (3, pytest.approx(expected.p_value))
+
+
 def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     few(data_dir, tmp_path, 110)
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
@@ -241,6 +251,13 @@ def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monke
     items = [one for one in report.items("locality", tmp_path / "out") if one["part"].startswith("split")]
     again = across(items, locality.LC["position"], locality.COUNTS, "mean")
     assert again["p"] == pytest.approx(rows[locality.LC["position"]]["against_counts"]["p"])
+    folds = [one for one in report.items("locality", tmp_path / "out") if one["part"].startswith("fold")]
+    first, second = results["larger"]["tests"]
+    assert (first["a"], first["b"]) == (locality.LC["position"], locality.COUNTS)
+    assert first["difference"] == pytest.approx(across(folds, first["a"], first["b"], "mean")["difference"])
+    ranked = {number for one in folds for number in one["ids"]}
+    assert len(ranked) == sum(len(one["ids"]) for one in folds) == results["sentences"]["others"]
+    assert all(0 <= test["sentences"]["p"] <= 1 for test in (first, second))
     assert [s["measure"] for s in results["scheme"]] == list(MEASURES)
     assert all(row["plain"] > -1e-12 for row in results["semidefinite"] if row["certain"])
     assert locality_page.claims(results)[-1].verdict == "contradicted"
