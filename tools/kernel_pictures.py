@@ -10,20 +10,24 @@ from __future__ import annotations
 
 import math
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import NamedTuple
 
 import treelet as tl
-from treelet.draw import draw
+from treelet.draw import Drawing, draw, heat_svg
 from treelet.draw.layout import width_of
 from treelet.draw.svg import escaped
+from treelet.edits import EditScript
 from treelet.fragments import shared_fragments
 from treelet.kernels import Kernel
+from treelet.tasks import find_clones
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images" / "kernels"
 WIDTH, MARGIN, GAP = 700.0, 12.0, 10.0
+PANELS, COLUMNS = 810.0, (12.0, 288.0, 580.0)  # width of the picture with three examples, and their left edges
 FONT, SMALL, HEADING = 13.0, 12.0, 14.0
 BELOW = 14.0  # empty space below a drawing
 INK, GRAY, BLUE, PALE = "#1b1b1b", "#667077", "#0072b2", "#e8f1f9"
@@ -60,16 +64,20 @@ def text(x: float, y: float, said: str, size: float = FONT, color: str = INK, an
     )
 
 
-def drawn(thing: object, caption: str = "", scale: float = 0.75) -> Part:
-    """Return a reduced drawing of a tree or a forest."""
-    drawing = draw(thing, caption=False) if isinstance(thing, tl.Forest) else draw(thing)
+def drawn(thing: object, caption: str = "", scale: float = 0.75, below: float = BELOW) -> Part:
+    """Return a reduced drawing of a tree, a forest or an edit script."""
+    drawing = thing if isinstance(thing, Drawing) else draw(thing, caption=False) if captioned(thing) else draw(thing)
     inside = str(drawing).partition("\n")[2].rpartition("</svg>")[0].strip()
-    width, height = scale * drawing.width, scale * (drawing.height - BELOW)
+    width, height = scale * drawing.width, scale * (drawing.height - below)
     style = 'font-family="Helvetica, Arial, sans-serif" text-anchor="middle"'
-    view = f'viewBox="0 0 {drawing.width:.0f} {drawing.height - BELOW:.0f}"'
+    view = f'viewBox="0 0 {drawing.width:.0f} {drawing.height - below:.0f}"'
     return Part(
         f'<svg width="{width:.1f}" height="{height:.1f}" {view} {style}>\n{inside}\n</svg>', width, height, caption
     )
+
+
+def captioned(thing: object) -> bool:
+    return isinstance(thing, tl.Forest | EditScript)
 
 
 def sheet(*groups: tuple[str, list[Part]], width: float = WIDTH) -> str:
@@ -88,11 +96,16 @@ def sheet(*groups: tuple[str, list[Part]], width: float = WIDTH) -> str:
             lines += part.placed(x, y)
             x, below = x + wide + GAP, max(below, y + high)
         y = below + GAP + 4
+    return document(lines, width, y)
+
+
+def document(lines: list[str], width: float, height: float) -> str:
+    """Return an SVG document with a white background, which stays readable on dark pages."""
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{y:.0f}" viewBox="0 0 {width:.0f} {y:.0f}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}" '
         'font-family="Helvetica, Arial, sans-serif">'
     )
-    ground = f'<path d="M0 0H{width:.0f}V{y:.0f}H0z" fill="#ffffff"/>'
+    ground = f'<path d="M0 0H{width:.0f}V{height:.0f}H0z" fill="#ffffff"/>'
     return "\n".join([head, ground, *lines, "</svg>"]) + "\n"
 
 
@@ -210,6 +223,78 @@ def front() -> str:
         (f"The {len(shared)} pieces that they share", [drawn(tree) for tree in shared]),
         width=720,
     )
+
+
+SUMS = (
+    """\
+def total(rows, limit):
+    result = 0
+    for row in rows:
+        if row.price > limit:
+            result += row.price
+    return result""",
+    """\
+def weight(parts, most):
+    s = 0
+    for part in parts:
+        if part.price > most:
+            s += part.price
+    log(s)
+    return s""",
+)
+
+
+def tasks() -> str:
+    """Draw one example each of finding, comparing and learning. All values are computed."""
+    functions, similarity = listings(*SUMS)
+    script = tl.edit_script("(table (tr td td))", "(table (tr th th) (tr td td))")
+    kinds = {"where is Rome": "place", "where is Oslo": "place", "who is Mozart": "person", "who is Goethe": "person"}
+    model = tl.KernelSVC().fit([question(words) for words in kinds], list(kinds.values()))
+    asked = tl.Tree.parse(question("where is Bach"))
+    why = tl.explain(model, asked)
+    examples = [
+        ("Find", "similar functions", functions, f"similarity {similarity:.2f}"),
+        ("Compare", "tables, pages, parses", drawn(script, scale=0.85, below=0), f"similarity {script.similarity:.2f}"),
+        ("Learn", "classes, with reasons", drawn(heat_svg(asked, [node.share for node in why.heat])), f"predicted class: {model.predict([asked])[0]}"),
+    ]  # fmt: skip
+    high = max(part.height for _, _, part, _ in examples)
+    lines, top = [], MARGIN + 40
+    for (verb, thing, part, result), x in zip(examples, COLUMNS, strict=True):
+        heading = f'<tspan font-size="17" font-weight="bold" fill="{BLUE}">{verb}</tspan>\u2002{thing}'
+        lines.append(f'<text x="{x:g}" y="{MARGIN + 14:g}" font-size="14" fill="{GRAY}">{heading}</text>')
+        lines += part.placed(x, top)
+        lines.append(text(x, top + high + 22, result, HEADING, INK, "start"))
+    return document(lines, PANELS, top + high + 22 + MARGIN)
+
+
+def listings(first: str, second: str) -> tuple[Part, float]:
+    """Draw two functions one above the other, mark the lines that only the second has, and return the similarity."""
+    with tempfile.TemporaryDirectory() as name:
+        for file, source in zip(("a.py", "b.py"), (first, second), strict=True):
+            Path(name, file).write_text(source, encoding="utf-8")
+        family = find_clones(name, min_lines=5).families[0]
+        assert [Path(member.file).name for member in family.members] == ["a.py", "b.py"]
+        assert family.medoid == 0
+        new = {number for one in family.differences(1) if one.member_lines for number in one.member_lines}
+    line, wide, y, lines = 15.0, 238.0, 0.0, list[str]()
+    for rows, marked in ((first.split("\n"), set[int]()), (second.split("\n"), new)):
+        frame = f'height="{line * len(rows) + 9:g}" rx="5" fill="#f6f8fa" stroke="#d3dae0"'
+        lines.append(f'<rect x="0.5" y="{y + 0.5:.1f}" width="{wide - 1:g}" {frame}/>')
+        for number, row in enumerate(rows, 1):
+            base = y + 5 + line * (number - 1)
+            if number in marked:
+                lines.append(f'<rect x="1" y="{base:.1f}" width="{wide - 2:g}" height="{line:g}" fill="#c9ead1"/>')
+            shown = escaped(row).replace(" ", "\u00a0")
+            style = 'font-size="11.5" font-family="Menlo, Consolas, DejaVu Sans Mono, monospace"'
+            lines.append(f'<text x="8" y="{base + 11.5:.1f}" {style} fill="{INK}">{shown}</text>')
+        y += line * len(rows) + 18
+    return Part("".join(lines), wide, y - 8), family.members[1].similarity
+
+
+def question(words: str) -> str:
+    first, verb, name = words.split()
+    wh = f"(WHADVP (WRB {first}))" if first == "where" else f"(WHNP (WP {first}))"
+    return f"(SBARQ {wh} (SQ (VBZ {verb}) (NP (NNP {name}))))"
 
 
 def overview() -> str:
@@ -365,6 +450,7 @@ def vectors() -> str:
 
 
 SHEETS: dict[str, Callable[[], str]] = {
+    "tasks": tasks,
     "front": front,
     "overview": overview,
     "subtree": subtree,

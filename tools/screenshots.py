@@ -1,14 +1,19 @@
-"""Make the screenshots of the explorer in docs/images again: python tools/screenshots.py [MODEL [DATA]] [-o FOLDER].
+"""Make the screenshots in docs/images again: python tools/screenshots.py [MODEL [DATA]] [-o FOLDER].
 
-The model on its page is MODEL, or the embedded ranker. Needs Chromium (TREELET_CHROMIUM may say where) and playwright.
+They show the explorer, and a family of similar functions in Python's package asyncio. The model on the page of the
+explorer is MODEL, or the embedded ranker. Needs Chromium (TREELET_CHROMIUM may contain its path) and playwright.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import io
 import os
 import shutil
+import subprocess
+import sys
+import tempfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -54,6 +59,7 @@ def main() -> None:
         with sync_playwright() as playwright:
             found = os.environ.get("TREELET_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
             browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+            shoot_clones(browser, asked.output / "clones.png")
             for view in VIEWS:
                 for scheme in ("light", "dark"):
                     for name, size in (("", DESKTOP), ("-phone", PHONE)):
@@ -73,8 +79,30 @@ def shoot(browser: Any, address: str, view: str, scheme: str, size: tuple[int, i
     page.goto(f"{address}#{home}?{urlencode({f'{home}.{name}': text for name, text in fields.items()})}")
     page.wait_for_selector(there)
     page.wait_for_timeout(400)
-    picture = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
+    save(page.screenshot(), file)
     context.close()
+
+
+def shoot_clones(browser: Any, file: Path) -> None:
+    """Show a family whose functions are short enough to be seen whole."""
+    library = Path(asyncio.__file__).parents[1]
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder, "clones.html")
+        command = [sys.executable, "-m", "treelet", "clones", "asyncio", "--top", "0", "--html", str(target)]
+        subprocess.run(command, check=True, cwd=library)
+        page = browser.new_page(viewport={"width": 1000, "height": 900})
+        page.goto(target.as_uri())
+        family = page.locator("details", has=page.locator("summary", has_text="BaseSelectorEventLoop._sock_recv")).first
+        family.locator("summary").click()
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(400)
+        save(family.screenshot(), file)
+        page.close()
+
+
+def save(screenshot: bytes, file: Path) -> None:
+    """Write a picture with as many colors as its maximum size allows."""
+    picture = Image.open(io.BytesIO(screenshot)).convert("RGB")
     colors, content = COLORS, b""
     while not content or (len(content) > MOST and colors > 16):
         target = io.BytesIO()
