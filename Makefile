@@ -37,9 +37,19 @@ $(VENV)/.stamp-installed: $(VENV)/.stamp-build-tools $(CORE)
 		--config-settings=cmake.define.TREELET_EMULATED=ON --editable .
 	@touch $@
 
-# Parse generated questions, rerank the parses and write a report. Takes about a minute.
+# Find similar functions in Python's own package asyncio, then rerank the parses of generated questions. Takes less than a
+# minute once the core is built. The explorer needs the extra web; pip does not build treelet again for an extra.
+LIBRARY = $$($(BIN)/python -c 'import os; print(os.path.dirname(os.__file__))')
 demo: $(VENV)/.stamp-installed
-	$(BIN)/treelet rerank --jobs $(JOBS) --output build/demo
+	@mkdir -p build/demo
+	@echo "Part 1 of 2. Similar functions in Python's own package asyncio: treelet clones asyncio" && echo
+	@cd "$(LIBRARY)" && "$(CURDIR)/$(BIN)/treelet" clones asyncio --top 2 --jobs $(JOBS) --html "$(CURDIR)/build/demo/clones.html"
+	@echo && echo "Part 2 of 2. Choose the best parses of travel questions: treelet rerank" && echo
+	@$(BIN)/treelet rerank --show 2 --jobs $(JOBS) --output build/demo --save build/demo/ranker.treelet
+	@$(BIN)/python -m pip install -q 'treelet[web]'
+	@echo && echo "Open in a browser: build/demo/clones.html (similar functions) and build/demo/report.html (parses)."
+	@echo "Similar functions in your own code: $(BIN)/treelet clones FOLDER"
+	@echo "Compare trees and parse sentences in the browser: $(BIN)/treelet explore build/demo/ranker.treelet"
 
 # There is one test worker per core, so each worker must use a single thread.
 test: setup link-grammar
