@@ -33,7 +33,7 @@ $(VENV)/.stamp-tools: $(VENV)/.stamp-build-tools
 
 $(VENV)/.stamp-installed: $(VENV)/.stamp-build-tools $(CORE)
 	@echo "Building the native core ..."
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation \
+	@$(BIN)/python -m pip install -q --no-build-isolation \
 		--config-settings=cmake.define.TREELET_EMULATED=ON --editable .
 	@touch $@
 
@@ -70,7 +70,7 @@ test-slow: setup
 $(SANITIZED)/%/.stamp: $(CORE) $(wildcard src/treelet/*.py src/treelet/*/*.py src/treelet/*/*/*.py) | setup
 	@echo "Building the native core under sanitizers: $* ..."
 	@rm -rf $(SANITIZED)/$*/site
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pip install -q --no-build-isolation --no-deps --target $(SANITIZED)/$*/site \
+	@$(BIN)/python -m pip install -q --no-build-isolation --no-deps --target $(SANITIZED)/$*/site \
 		--config-settings=build-dir=$(SANITIZED)/$*/work --config-settings=install.strip=false --config-settings=cmake.define.TREELET_SANITIZE=$* \
 		--config-settings=cmake.define.TREELET_EMULATED=ON .
 	@touch $@
