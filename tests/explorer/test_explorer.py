@@ -149,7 +149,7 @@ def test_what_is_wrong_has_its_place() -> None:
 def test_large_trees_are_answered_or_refused_quickly() -> None:
     deep = "(A " * 2000 + "x" + ")" * 2000
     wide = f"(A {' '.join(['x'] * 4900)})"
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert answer("compare", a=deep, b=deep, kernel="st", lam=1)["value"] == 2000
     assert answer("compare", a=wide, b=A)["value"] == 0
     assert messages.PAIRS_OF_NODES in str(refused("compare", a=wide, b=wide, kernel="pt"))
@@ -158,7 +158,7 @@ def test_large_trees_are_answered_or_refused_quickly() -> None:
     found = answer("compare", a=str(binary(10)), b=str(binary(10)), kernel="sst", lam=1)
     assert found["value"] is None  # more than a float64 holds
     assert found["cosine"] == 1
-    assert time.perf_counter() - begin < 30
+    assert time.process_time() - begin < 30
 
 
 @settings(max_examples=40, deadline=None)
@@ -193,7 +193,7 @@ def test_edits_of_two_trees() -> None:
 
 def test_edits_of_large_trees_are_answered_or_refused_quickly() -> None:
     deep, wide = "(A " * 1500 + "x" + ")" * 1500, f"(A {' '.join(['x'] * 1500)})"
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert answer("edits", a=deep, b=deep)["distance"] == 0
     assert answer("edits", a=wide, b=deep)["distance"] == 2998
     many = answer("edits", a=wide, b=wide.replace("x", "y"))
@@ -202,7 +202,7 @@ def test_edits_of_large_trees_are_answered_or_refused_quickly() -> None:
     assert messages.EDIT_MEMORY in str(error)
     assert error.field == "edits"
     assert messages.EDIT_STEPS in str(refused("edits", a=zigzag(400), b=zigzag(400)))
-    assert time.perf_counter() - begin < 20
+    assert time.process_time() - begin < 20
 
 
 def zigzag(levels: int) -> str:

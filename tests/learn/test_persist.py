@@ -352,7 +352,7 @@ def test_a_thousand_damaged_copies(fitted: tl.KernelSVC, content: bytes, tmp_pat
     """Random flips and cuts: equal predictions or the documented error, nothing else."""
     rng = np.random.default_rng(0)
     path, expected = tmp_path / "m", fitted.decision_function(NEW)
-    started, refusals = time.perf_counter(), 0
+    started, refusals = time.process_time(), 0
     for k in range(1000):
         damaged = bytearray(content)
         if k % 4 == 3:
@@ -366,7 +366,7 @@ def test_a_thousand_damaged_copies(fitted: tl.KernelSVC, content: bytes, tmp_pat
         except tl.learn.ModelFileError:
             refusals += 1
     assert refusals >= 990, "a damaged file was taken for whole"
-    assert time.perf_counter() - started < 30
+    assert time.process_time() - started < 30
 
 
 @pytest.mark.parametrize("where", ["header", "arrays", "anywhere"])

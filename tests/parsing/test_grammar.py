@@ -221,12 +221,12 @@ def test_labels_that_look_like_ours_stay_apart() -> None:
 @pytest.mark.parametrize("options", OPTIONS)
 def test_deep_and_wide_trees(options: dict[str, Any], tmp_path: Path) -> None:
     size = 100_000 if options["markov"] in {None, 1} else 1_000
-    begin = time.perf_counter()
+    begin = time.process_time()
     deep = PCFG.from_treebank(["(A " * size + "x" + ")" * size], **options)
     assert ("A^A" in deep.labels) == bool(options["parent"])
     wide = PCFG.from_treebank(["(A " + "(B x)" * size + ")"], **options)
     assert len(wide.compiled().left) >= (size - 1 if options["markov"] is None else 2)
-    assert time.perf_counter() - begin < 10
+    assert time.process_time() - begin < 10
     wide.save(tmp_path / "wide.json")
     assert PCFG.load(tmp_path / "wide.json") == wide
 
@@ -712,9 +712,9 @@ def test_the_atis_grammar(data_dir: Path) -> None:
 
 
 def test_the_journal(wsj: tl.Treebank) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     grammar = PCFG.from_treebank(wsj[:3500])
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
     assert {"S", "NP", "SINV", "FRAG"} <= set(grammar.start)
     assert math.fsum(grammar.start.values()) == pytest.approx(1)
     right = total = 0
