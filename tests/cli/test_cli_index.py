@@ -53,6 +53,45 @@ def test_added_files_replace_their_trees(here: Path) -> None:
     assert "(S (V go))" in tl.load("t.index").X_fit_.strings()
 
 
+def test_a_file_without_trees_loses_its_entries(here: Path) -> None:
+    succeed("index", "create", "t.index", "a.mrg", "b")
+    (here / "a.mrg").write_text("")
+    succeed("index", "add", "t.index", "a.mrg", "b/one.mrg")
+    assert sorted(ids("t.index")) == ["b/one.mrg:1", "b/two words.mrg:1"]
+    (here / "b" / "one.mrg").write_text("")
+    found = json.loads(succeed("index", "add", "t.index", "b/one.mrg", "--json").stdout)
+    assert found == {"index": "t.index", "trees": 1, "added": 0, "removed": 1}
+    assert "no trees were found. Nothing was added" in fail("index", "add", "t.index", "b/one.mrg")
+    assert "no trees were found. A query needs" in fail("index", "search", "t.index", "a.mrg")
+
+
+def test_a_file_has_one_name(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    succeed("index", "create", "t.index", "a.mrg")
+    for name in ("./a.mrg", str(here / "a.mrg"), "b/../a.mrg"):
+        succeed("index", "add", "t.index", name)
+    monkeypatch.chdir(here / "b")
+    succeed("index", "add", "../t.index", "../a.mrg", "one.mrg")
+    assert ids("../t.index") == ["a.mrg:1", "a.mrg:2", "b/one.mrg:1"]
+    succeed("index", "remove", "../t.index", "one.mrg")
+    assert ids("../t.index") == ["a.mrg:1", "a.mrg:2"]
+    assert f"names of files are relative to {here}" in succeed("index", "info", "../t.index").stdout
+
+
+def test_clones_against_an_index_from_another_folder(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    body = "def add(values):\n    total = 0\n    for value in values:\n        total += value\n    return total\n"
+    for folder in ("src", "copy/src"):
+        (here / folder).mkdir(parents=True)
+        (here / folder / "one.py").write_text(body)
+    succeed("index", "create", "c.index", "src", "--code")
+    options = ("--min-lines", "3", "--json")
+    monkeypatch.chdir(here / "copy")
+    found = json.loads(succeed("clones", "src", "--against", "../c.index", *options).stdout)
+    assert [member["file"] for member in found["families"][0]["members"]] == ["src/one.py", "../src/one.py"]
+    result = succeed("clones", "../src/one.py", "--against", "../c.index", *options)
+    assert json.loads(result.stdout)["families"] == []
+    assert "there is nothing to compare" in result.stderr
+
+
 def test_the_options_of_reading_are_kept(here: Path) -> None:
     (here / "x.tsv").write_text("yes\t(A (B b))\nno\t(A (C c))\n")
     (here / "y.tsv").write_text("yes\t(A (D d))\n")
@@ -89,6 +128,8 @@ ERRORS = [
     (("add", "t.index", "-"), "An index needs files with names"),
     (("remove", "t.index", "c.mrg"), "c.mrg: the index has no tree with this id and none of such a file"),
     (("search", "t.index", QUERY, "--k", "9"), "--k must be at most 4"),
+    (("search", "t.index", QUERY, "--k", "0"), "--k"),
+    (("search", "t.index", QUERY, "--k", "-1", "--threshold", "0.1"), "--k"),
     (("search", "t.index", "a.mrg:1"), "needs an index of source code"),
     (("search", "t.index", "(A"), "QUERY"),
     (("create", "u.index", "a.mrg", "--code", "--format", "brackets"), "--code does not accept --format"),

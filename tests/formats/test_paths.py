@@ -112,6 +112,11 @@ def test_files_that_git_ignores_are_left_out(folder: Path, monkeypatch: pytest.M
     subprocess.run(["git", "init", "-q", str(nested)], check=True)
     (nested / "n.mrg").write_text("(N n)")
     assert "n" in words(folder)
+    commit = ["-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-qm", "n"]
+    for command in (["add", "n.mrg"], commit):
+        subprocess.run(["git", "-C", str(nested), *command], check=True)
+    subprocess.run(["git", "-c", "advice.addEmbeddedRepo=false", "-C", str(folder), "add", "nested"], check=True)
+    assert "n" in words(folder), "a submodule: git lists its name without a slash"
     shutil.rmtree(folder / "sub" / ".git")
     for found in (None, os.path.join(".", "git")):  # the second one is a program in the current folder, on Windows
         monkeypatch.setattr(shutil, "which", lambda name, found=found: found)

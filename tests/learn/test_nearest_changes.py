@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,8 @@ KERNELS = {
     "edits": tl.EditDistance().similarity(),
     "edit distance": tl.EditDistance(insert=0.5, rename=0.7),
 }
+
+TREES_OF_TWO_PARTS = [f"(S (A a{number}) (B b{number % 7}))" for number in range(600)]
 
 
 def random_bracket(random: np.random.Generator, most: int) -> str:
@@ -82,7 +87,7 @@ def random_changes(seed: int, kernel: Any, folder: Path | None, steps: int = 8) 
     model.trees.update(zip(ids, trees, strict=True))
     path = None if folder is None else folder / f"{seed}.treelet"
     for _ in range(steps):
-        change = random.choice(["add", "remove", "compact", "save", "reopen", "copy"])
+        change = random.choice(["add", "remove", "compact", "save", "reopen", "copy", "fit"])
         if change == "add":
             trees, given, ids = new(int(random.integers(1, 12)))
             search.partial_fit(trees, ids=given)
@@ -95,6 +100,11 @@ def random_changes(seed: int, kernel: Any, folder: Path | None, steps: int = 8) 
                 del model.trees[one]
         elif change == "compact":
             search.compact()
+        elif change == "fit":
+            model.next = 0
+            trees, given, ids = new(int(random.integers(1, 12)))
+            search.fit(trees, ids=given)
+            model.trees = dict(zip(ids, trees, strict=True))
         elif change == "copy":
             search = pickle.loads(pickle.dumps(search)) if random.random() < 0.5 else copy.deepcopy(search)
         elif path is not None and change in ("save", "reopen"):
@@ -277,6 +287,157 @@ def test_an_interrupted_change_leaves_the_old_index(search, tmp_path, monkeypatc
 
 
 # --- files --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("change", ["compact", "fit", "partial_fit", "save"])
+def test_an_interrupt_while_old_files_are_removed(tmp_path, monkeypatch, change):
+    from treelet.learn import index_files
+
+    path = tmp_path / "x.treelet"
+    tl.save(tl.Nearest(n_neighbors=1).fit(TREES_OF_TWO_PARTS[:300]).partial_fit(TREES_OF_TWO_PARTS[300:]), path)
+    opened = tl.load(path, mode="a")
+    assert len(opened._collection.parts) == 2
+    work = {
+        "compact": opened.compact,
+        "fit": lambda: opened.fit(["(Z z)"]),
+        "partial_fit": lambda: opened.partial_fit(["(Z z)"]),
+        "save": lambda: tl.save(opened, path),
+    }[change]
+
+    def interrupted(*args):
+        clean(*args)
+        raise KeyboardInterrupt
+
+    clean = index_files._clean
+    monkeypatch.setattr(index_files, "_clean", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    monkeypatch.setattr(index_files, "_clean", clean)
+    opened.partial_fit(["(Y y)"])
+    opened.close()
+    for mode in (None, "r"):
+        again = tl.load(path, mode=mode)
+        assert again.ids_.tolist() == opened.ids_.tolist()
+        assert again.kneighbors(["(Y y)"])[1].tolist() == [[opened.ids_[-1]]]
+
+
+@pytest.mark.parametrize("wrong", [{"n_neighbors": None}, {"n_neighbors": 0}, {"progress": "yes"}])
+def test_wrong_parameters_are_not_written(search, tmp_path, wrong):
+    tl.save(search, tmp_path / "x.treelet")
+    with tl.load(tmp_path / "x.treelet", mode="a") as opened:
+        opened.set_params(**wrong)
+        for change in (
+            lambda: opened.remove(["a"]),
+            lambda: tl.save(opened, tmp_path / "x.treelet"),
+            lambda: tl.save(opened, tmp_path / "y.treelet"),
+        ):
+            with pytest.raises(ParameterError, match=next(iter(wrong))):
+                change()
+    assert tl.load(tmp_path / "x.treelet").ids_.tolist() == ["a", "b", "c"]
+    assert not (tmp_path / "y.treelet").exists()
+
+
+def test_saving_in_place_waits_for_other_threads(tmp_path, monkeypatch):
+    from treelet.learn import index_files
+
+    path = tmp_path / "x.treelet"
+    tl.save(tl.Nearest(n_neighbors=1).fit(TREES_OF_TWO_PARTS[:300]).partial_fit(TREES_OF_TWO_PARTS[300:]), path)
+    opened = tl.load(path, mode="a")
+    started, write = threading.Event(), index_files.write_collection
+
+    def slow(*args):
+        if threading.current_thread() is saving:
+            started.set()
+            threading.Event().wait(0.3)
+        return write(*args)
+
+    monkeypatch.setattr(index_files, "write_collection", slow)
+    saving = threading.Thread(target=lambda: tl.save(opened, path))
+    saving.start()
+    assert started.wait(10)
+    opened.compact()
+    saving.join()
+    opened.close()
+    assert len(tl.load(path, mode="r").ids_) == len(tl.load(path).ids_) == len(TREES_OF_TWO_PARTS)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
+def test_a_forked_process_does_not_change_the_index(search, tmp_path):
+    tl.save(search, tmp_path / "x.treelet")
+    code = """if True:
+        import os, sys
+        import treelet as tl
+        opened = tl.load(sys.argv[1], mode="a")
+        if not (child := os.fork()):
+            try:
+                opened.remove(["a"])
+            except tl.errors.FileError as error:
+                print(error, flush=True)
+            sys.exit(0)
+        os.waitpid(child, 0)
+        try:
+            tl.load(sys.argv[1], mode="a")
+        except tl.errors.FileError as error:
+            print(error)
+        opened.remove(["b"])
+    """
+    command = [sys.executable, "-c", code, str(tmp_path / "x.treelet")]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.splitlines()
+    assert ["was opened by another process" in told[0], "is writing this file" in told[1]] == [True, True]
+    assert tl.load(tmp_path / "x.treelet").ids_.tolist() == ["a", "c"]
+
+
+def test_other_files_in_the_folder_stay(search, tmp_path):
+    folder = tmp_path / "x.treelet"
+    tl.save(search, folder)
+    for name in ("notes.trees", "source.map"):
+        (folder / name).write_text("mine")
+    with tl.load(folder, mode="a") as opened:
+        opened.remove(["a"]).compact()
+    tl.save(search, folder)
+    assert all((folder / name).read_text() == "mine" for name in ("notes.trees", "source.map"))
+    (tmp_path / "models").mkdir()
+    tl.save(tl.RLS().fit(["(A a)", "(B b)"], [0.0, 1.0]), tmp_path / "models" / "manifest.treelet")
+    with pytest.raises(FileError, match="the folder exists and is not an index"):
+        tl.save(search, tmp_path / "models")
+
+
+def test_files_of_another_index_are_refused(search, tmp_path):
+    tl.save(search, tmp_path / "x.treelet")
+    tl.save(tl.Nearest().fit(["(X x)", "(Y y)", "(Z z)"], ids=["x", "y", "z"]), tmp_path / "y.treelet")
+    (mine,), (other,) = (list((tmp_path / name).glob("*.trees")) for name in ("x.treelet", "y.treelet"))
+    mine.write_bytes(other.read_bytes())
+    with pytest.raises(FileError, match="is not the file that the index contains"):
+        tl.load(tmp_path / "x.treelet")
+
+
+def test_compacting_renews_files_of_another_version(search, tmp_path, monkeypatch):
+    from treelet.learn import index_files
+
+    folder = tmp_path / "x.treelet"
+    monkeypatch.setattr(index_files, "__version__", "0.0.1")
+    tl.save(search, folder)
+    monkeypatch.undo()
+    old = {path.name for path in folder.glob("*.map")}
+    with tl.load(folder, mode="a") as opened:
+        assert opened.compact().ids_.tolist() == ["a", "b", "c"]
+    new = {path.name for path in folder.glob("*.map")}
+    assert len(new) == 1
+    assert not new & old
+    with tl.load(folder, mode="a") as opened:
+        opened.compact()
+    assert {path.name for path in folder.glob("*.map")} == new
+
+
+def test_a_missing_index_is_reported_as_missing(tmp_path):
+    with pytest.raises(FileError, match="does not exist"):
+        tl.load(tmp_path / "none.index", mode="r")
+
+
+def test_ids_of_fit_transform():
+    search = tl.Nearest(n_neighbors=1)
+    search.fit_transform(["(A a)", "(A b)"], ids=["x", "y"])
+    assert search.ids_.tolist() == ["x", "y"]
 
 
 def test_an_index_for_reading_does_not_change(search, tmp_path):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json as json_format
 import os
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,7 +16,7 @@ from treelet.cli.nearest import DEFAULT_K, FILE_AND_LINE, shown_words, tree_at, 
 from treelet.cli.options import JobsOption, JsonOption, MeasureOption, ProgressOption, edit_measure, wrong_value
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, shown_files, with_option_groups
-from treelet.errors import FileError, ParameterError
+from treelet.errors import FileError, ParameterError, TreeletWarning
 
 if TYPE_CHECKING:
     from treelet.learn import Nearest
@@ -56,7 +56,7 @@ def create(
 ) -> None:
     """Create an index of the trees in files. An index of the same name is replaced.
 
-    The id of a tree is its file and its number, such as trees.mrg:3. The id of a function is its file, its line and its name, such as src/parser.py:120 Parser.read.
+    The id of a tree is its file and its number, such as trees.mrg:3. The id of a function is its file, its line and its name, such as src/parser.py:120 Parser.read. Names of files are relative to the folder in which the index was created.
 
     The index remembers how to compare trees and how to read files. The other commands use the same options.
 
@@ -67,8 +67,8 @@ def create(
     from treelet.learn import Nearest, save
 
     kernel = edit_measure(measure) or tree_kernel.normalized()
-    settings = {"code": code, "reading": _settings(reading, code)}
-    trees, ids = _read(files, settings, progress)
+    settings = {"code": code, "reading": _settings(reading, code), "folder": os.getcwd()}
+    trees, ids, _ = _read(files, settings, progress)
     if not len(trees):
         raise ParameterError(f"{shown_files(files)}: no trees were found. An index needs at least one.")
     search = Nearest(kernel, n_jobs=n_jobs, progress=progress).fit(trees, ids=ids)
@@ -94,18 +94,20 @@ def add(
 ) -> None:
     """Add the trees of files to an index.
 
-    Trees of the same files that are already in the index are replaced. The change is complete or does not happen.
+    Trees of the same files that are already in the index are replaced, or removed if a file has none any more. The change is complete or does not happen.
 
     Example: treelet index add code.index src/parser.py
     """
     with _opened(index, "a") as search:
         search.set_params(n_jobs=n_jobs, progress=progress)
-        trees, ids = _read(files, search._settings, progress, exclude or ())
-        if not len(trees):
+        trees, ids, read = _read(files, search._settings, progress, exclude or ())
+        removed = [one for one, file in zip(search.ids_.tolist(), _files(search), strict=True) if file in read]
+        if len(trees):
+            search._exchange(removed, trees, ids)
+        elif removed:
+            search.remove(removed)
+        else:
             raise ParameterError(f"{shown_files(files)}: no trees were found. Nothing was added.")
-        new = set(_files_of(trees, ids, search._settings))
-        removed = [one for one, file in zip(search.ids_.tolist(), _files(search), strict=True) if file in new]
-        search._exchange(removed, trees, ids)
         _report(json, index, search, added=len(trees), removed=len(removed))
 
 
@@ -124,10 +126,10 @@ def remove(
     Example: treelet index remove code.index src/old.py "src/parser.py:120 Parser.read"
     """
     with _opened(index, "a") as search:
-        known = list(zip(search.ids_.tolist(), map(os.path.normpath, _files(search)), strict=True))
+        known = list(zip(search.ids_.tolist(), _files(search), strict=True))
         chosen: set[str] = set()
         for name in names:
-            path = os.path.normpath(name)
+            path = _stored_name(name, search._settings)
             folder = os.path.join(path, "")
             found = {one for one, file in known if name == one or file == path or file.startswith(folder)}
             if not found:
@@ -156,6 +158,7 @@ def search(
         typer.Option(
             "--k",
             metavar="N",
+            min=1,
             help=f"Number of neighbors per query.  [default: {DEFAULT_K}; with --threshold, all that reach the threshold]",
         ),
     ] = None,
@@ -178,6 +181,8 @@ def search(
     with _opened(index, "r") as opened:
         opened.set_params(n_jobs=n_jobs, progress=progress)
         queries, names = _queries(query, opened._settings, progress)
+        if not len(queries):
+            raise ParameterError(f"{query}: no trees were found. A query needs at least one.")
         size = len(opened.ids_)
         if k is not None and threshold is None and k > size:
             raise wrong_value("--k", f"at most {size}, the number of trees in the index", k)
@@ -210,7 +215,7 @@ def info(
             "kernel": repr(opened.kernel_),
             "parts": len(collection.parts),
             "removed": sum(len(stored.part.removed) for stored in collection.parts),
-            "bytes": sum(path.stat().st_size for path in Path(index).iterdir()),
+            "bytes": sum(size for stored in collection.parts for size, _ in (stored.files or {}).values()),
             "reading": opened._settings,
         }
         if ids:
@@ -220,6 +225,7 @@ def info(
             return
         print(f"{index}: {collection.size:,} trees, {content['bytes']:,} bytes")
         print(f"kernel: {content['kernel']}")
+        print(f"names of files are relative to {content['reading']['folder']}")
         removed = f", with {content['removed']:,} removed trees that still take space" if content["removed"] else ""
         print(f"parts: {content['parts']}{removed}")
         for one in content.get("ids", ()):
@@ -236,7 +242,8 @@ def _opened(index: str, mode: str) -> Nearest:
     if search is None:
         fact = "does not exist" if not os.path.lexists(index) else "is a file, but an index is a folder"
         raise FileError(f"{index}: {fact}. Create an index with treelet index create.")
-    if not isinstance(search, Nearest) or search._settings is None:
+    settings = search._settings if isinstance(search, Nearest) else None
+    if not isinstance(search, Nearest) or not isinstance((settings or {}).get("folder"), str):
         raise FileError(
             f"{index}: the index was not created by treelet index create, so it does not say how to read files. "
             "Open it in Python with treelet.load."
@@ -260,10 +267,14 @@ def _settings(reading: Reading, code: bool) -> dict[str, Any]:
 
 def _read(
     files: Sequence[str], settings: Any, progress: bool, exclude: Sequence[str] = ()
-) -> tuple[Treebank, list[str]]:
-    """Return the trees of files, and their ids."""
+) -> tuple[Treebank, list[str], set[str]]:
+    """Return the trees of files, their ids, and the names of all files that were read, with or without trees."""
     from treelet.formats.base import tree_files
+    from treelet.formats.code import code_files
     from treelet.structures import Treebank, read_code, read_trees
+
+    def renamed(file: str) -> str:
+        return _stored_name(file, settings)
 
     reading = settings["reading"]
     if "-" in files:
@@ -274,14 +285,28 @@ def _read(
     if settings["code"]:
         options = {"identifiers": "anonymous", "encoding": reading["encoding"], "progress": progress}
         trees = read_code(list(files), exclude=left_out, **options)
-        return trees, _distinct(str(place) for place in trees.places or ())
+        if trees.places is not None:
+            trees = trees.with_places(trees.places.with_file_names(renamed))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TreeletWarning)  # read_code has warned already
+            read = {renamed(str(file)) for file in code_files(list(files), left_out, reading["encoding"])}
+        return trees, _distinct(str(place) for place in trees.places or ()), read
     common = {name: reading[name] for name in ("format", "encoding", "on_error")} | _options(reading)
-    banks, ids = [], []
+    banks, ids, read = [], [], set()
     for file in tree_files(list(files), reading["format"], left_out, reading["encoding"]):
-        bank = read_trees(file, **common)
+        bank, name = read_trees(file, **common), renamed(str(file))
         banks.append(bank)
-        ids += [f"{file}:{number}" for number in range(1, len(bank) + 1)]
-    return Treebank.concat(banks) if banks else Treebank(), ids
+        read.add(name)
+        ids += [f"{name}:{number}" for number in range(1, len(bank) + 1)]
+    return Treebank.concat(banks) if banks else Treebank(), ids, read
+
+
+def _stored_name(file: str, settings: Any) -> str:
+    """Return the name of a file in the ids of an index: its path from the folder in which the index was created."""
+    try:
+        return os.path.relpath(file, settings["folder"])
+    except ValueError:  # another drive of Windows
+        return os.path.abspath(file)
 
 
 def _options(reading: Any) -> dict[str, Any]:
@@ -322,7 +347,7 @@ def _queries(query: str, settings: Any, progress: bool) -> tuple[Treebank, list[
     if place is not None and not settings["code"]:
         raise ParameterError("QUERY FILE:LINE needs an index of source code, which is created with --code.")
     if place is not None:
-        trees, ids = _read([place[1]], settings, progress)
+        trees, ids, _ = _read([place[1]], settings, progress)
         row = tree_at(trees, place[1], int(place[2]))
         return trees[[row]], [ids[row]]
     if query.lstrip().startswith("("):
@@ -331,8 +356,7 @@ def _queries(query: str, settings: Any, progress: bool) -> tuple[Treebank, list[
         reading = settings["reading"]
         tree = read_argument(query, "QUERY", Reading(None, reading["encoding"], "raise", _options(reading)))
         return Treebank([tree]), [""]
-    trees, ids = _read([query], settings, progress)
-    return trees, ids
+    return _read([query], settings, progress)[:2]
 
 
 def _neighbors(

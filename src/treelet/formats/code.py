@@ -137,6 +137,11 @@ def read_code_document(
     return read_files(found, read, on_error, log, progress)
 
 
+def code_files(files: list[File], exclude: str | Collection[str] = (), encoding: str = "utf-8") -> list[File]:
+    """Return the source files that `read_code_document` would read."""
+    return list(find_files(files, BY_SUFFIX, exclude, MAX_BYTES, encoding).files)
+
+
 def _with_node_type(found: FoundFiles, each: str, language: str | None) -> FoundFiles:
     """Return the files in whose languages `each` is a type of nodes."""
 

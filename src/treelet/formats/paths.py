@@ -165,7 +165,7 @@ def _in_folder(folder: Path, skipped: list[str], exclude: Collection[str]) -> It
         path = folder / name
         if any(part.startswith(".") for part in Path(name).parts) or path.is_symlink():
             continue
-        if name.endswith("/"):  # another repository inside this one
+        if name.endswith("/") or path.is_dir():  # another repository inside this one, perhaps a submodule
             yield from _in_folder(path, skipped, exclude)
         elif path.is_file():
             yield path

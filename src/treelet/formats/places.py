@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
@@ -105,6 +105,12 @@ class Places(Sequence[SourcePlace]):
             None if self._begin is None else self._begin[order],
             None if self._end is None else self._end[order],
         )
+
+    def with_file_names(self, renamed: Callable[[str], str]) -> Self:
+        """Return the same places with other names of files."""
+        files = list(map(renamed, self._files))
+        columns = (self._file, self._line, self._end_line, self._names, self._node_line, self._begin, self._end)
+        return type(self)(files, *columns)
 
     def __iter__(self) -> Iterator[SourcePlace]:
         return (self[index] for index in range(len(self)))

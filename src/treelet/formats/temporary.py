@@ -85,13 +85,14 @@ def locked(target: Path, shown: str | os.PathLike[str] | None = None) -> Iterato
     messages call the target `shown`.
     """
     name, path = target if shown is None else shown, target.with_name(f"{target.name}.lock")
-    lock = _lock(path, name)
+    lock, owner = _lock(path, name), os.getpid()
     try:
         yield
     finally:
         if lock is not None:
-            with suppress(OSError):  # another user's file, in a folder where only owners may remove theirs
-                path.unlink()
+            if owner == os.getpid():  # a forked child must not remove the file of its parent
+                with suppress(OSError):  # another user's file, in a folder where only owners may remove theirs
+                    path.unlink()
             os.close(lock)
 
 

@@ -15,6 +15,7 @@ from treelet.checks import plural
 from treelet.errors import ParameterError
 from treelet.gram.nearest import Part
 from treelet.kernels.pairwise import Pairwise
+from treelet.kernels.prepared import can_be_prepared
 from treelet.learn.ids import ABSENT, Ids
 from treelet.learn.terms import compact_examples
 from treelet.structures.table import stacked
@@ -45,6 +46,11 @@ class StoredPart:
     @property
     def data(self) -> Any:
         return self.part.data
+
+    def needs_rebuilding(self, kernel: Pairwise) -> bool:
+        """Return whether examples were removed, or the mapped file cannot be used, for example after an upgrade."""
+        outdated = self.files is not None and "map" not in self.files and can_be_prepared(kernel, self.data)
+        return bool(len(self.part.removed)) or outdated
 
     def without(self, rows: Numbers) -> StoredPart:
         """Return the same part after the removal of more rows."""

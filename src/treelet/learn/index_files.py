@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import struct
 import sys
@@ -26,7 +27,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -56,6 +56,7 @@ MAP_MAGIC = b"treemap\0"
 ALIGNED = 64
 NEW = "new"  # name of the files of a part until they are complete
 SUFFIXES = (".trees", ".map")
+PART_NAME = re.compile("[0-9a-f]{32}")
 MODES = ("r", "a")
 Arrays = Mapping[str, NDArray[Any]]
 
@@ -72,8 +73,8 @@ class IndexFiles:
     """
 
     def __init__(self, folder: Path, mode: str) -> None:
-        self.folder, self.mode = folder, mode
-        self._held, self._writing = ExitStack(), Lock()
+        self.folder, self.mode, self._process = folder, mode, os.getpid()
+        self._held = ExitStack()
         if mode == "a":
             self._held.enter_context(locked(folder))
         self._close = weakref.finalize(self, self._held.close)
@@ -89,12 +90,22 @@ class IndexFiles:
             raise FileError(
                 f"{self.folder}: the index was opened for reading only. Open it with treelet.load(file, mode='a') to change it."
             )
+        if self._process != os.getpid():
+            raise FileError(
+                f"{self.folder}: the index was opened by another process, which may still change it. Open it in this process."
+            )
 
     def write(self, search: Nearest, collection: Collection, kernel: Any) -> Collection:
-        """Make a collection the content of the folder, and return it with the names of its parts."""
-        with self._writing:
-            self.check_writable()
-            return write_collection(self.folder, search, collection, kernel)
+        """Make a collection the content of the folder, and return it with the names of its parts.
+
+        Earlier parts stay until `clean`. Only one thread may write at a time.
+        """
+        self.check_writable()
+        return write_collection(self.folder, search, collection, kernel)
+
+    def clean(self, collection: Collection) -> None:
+        """Remove the files of parts that are not in the collection, which must be the content of the folder."""
+        _clean(self.folder, collection)
 
 
 def write_index(search: Nearest, path: PathLike) -> None:
@@ -105,17 +116,18 @@ def write_index(search: Nearest, path: PathLike) -> None:
         exists = folder.exists()
         if exists and not folder.is_dir():
             raise FileError(f"{path}: is a file, but an index is a folder. Remove the file or choose another name.")
-        if exists and not (folder / MANIFEST).exists() and any(folder.iterdir()):
+        if exists and not _is_index(folder) and any(folder.iterdir()):
             raise FileError(f"{path}: the folder exists and is not an index. Choose another name.")
-    collection, kernel, _ = search._state()
     files = search._files
     if files is not None and files.mode == "a" and files.folder == folder:
-        write_collection(folder, search, collection, kernel)
+        with search._changing():  # no other thread changes the index meanwhile
+            search._replace(search._collection, search.kernel_)
         return
+    collection, kernel, _ = search._state()
     unnamed = collection._replace(parts=tuple(replace(stored, name=None) for stored in collection.parts))
     with locked(folder, path):
         if exists:
-            write_collection(folder, search, unnamed, kernel)
+            _clean(folder, write_collection(folder, search, unnamed, kernel))
             return
         remove_stale(folder)
         with own_name(folder) as temporary, naming(path, folder, temporary):
@@ -132,7 +144,7 @@ def write_index(search: Nearest, path: PathLike) -> None:
 def write_collection(
     folder: Path, search: Nearest, collection: Collection, kernel: Any, shown: PathLike | None = None
 ) -> Collection:
-    """Write the parts that have no files yet, then the manifest, and remove files that belong to no part.
+    """Write the parts that have no files yet, then the manifest. Return the collection with the names of its parts.
 
     Errors call the folder `shown`.
     """
@@ -151,7 +163,6 @@ def write_collection(
         except BaseException:
             _remove(folder, new)
             raise
-    _clean(folder, {f"{stored.name}" for stored in named.parts})
     return named
 
 
@@ -273,6 +284,8 @@ def _read_part(folder: Path, described: Any, mode: str | None, kernel: Any, know
     stored = _mapped_part(folder / f"{name}.map", files, kernel) if mode is not None and "map" in files else None
     if stored is None:
         stored = _trees_part(folder / f"{name}.trees", files, kernel, known)
+        if mode is not None:
+            files = {kind: file for kind, file in files.items() if kind != "map"}  # of another version
     if len(stored.data) != described["examples"] or len(stored.ids) != described["examples"]:
         raise ModelFileError(f"{folder}: the parts of the index do not match its manifest. Create the index again.")
     if len(removed) and (removed[-1] >= len(stored.data) or (np.diff(removed) <= 0).any()):
@@ -281,7 +294,9 @@ def _read_part(folder: Path, described: Any, mode: str | None, kernel: Any, know
 
 
 def _trees_part(path: Path, files: Any, kernel: Any, known: Any) -> StoredPart:
-    path.stat()  # a missing file has an error of its own
+    size, expected = files.get("trees", (-1, -1))
+    if path.stat().st_size != size or _checksum(path) != expected:
+        raise ModelFileError(f"{path}: is not the file that the index contains. Copy or create the index again.")
     content = decoded_model(path, known, lambda decoder: decoder.value(decoder.header["model"]))
     try:
         value, end = content["ids"]["value"], content["ids"]["end"]
@@ -358,7 +373,18 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
         (folder / f"{MANIFEST}.new").unlink()
 
 
-def _clean(folder: Path, kept: set[str]) -> None:
-    """Remove the files of parts that no longer belong to the index."""
+def _clean(folder: Path, collection: Collection) -> None:
+    """Remove the files of parts that no longer belong to the index. Other files in the folder stay."""
+    kept = {stored.name for stored in collection.parts}
     with suppress(OSError):
-        _remove(folder, {path.stem for path in folder.iterdir() if path.suffix in SUFFIXES} - kept)
+        names = {path.stem for path in folder.iterdir() if path.suffix in SUFFIXES}
+        _remove(folder, {name for name in names - kept if name == NEW or PART_NAME.fullmatch(name)})
+
+
+def _is_index(folder: Path) -> bool:
+    """Return whether a folder contains the manifest of an index, rather than another model of this name."""
+    try:
+        content = (folder / MANIFEST).read_bytes()
+    except OSError:
+        return False
+    return b'"object":"Nearest"' in content and b'"parts"' in content

@@ -17,7 +17,7 @@ from treelet.formats.files import PathLike
 from treelet.gram import parse_memory
 from treelet.gram.nearest import Index, Part
 from treelet.kernels.pairwise import Matrix, Pairwise
-from treelet.learn.base import KernelEstimator, atomic_fit
+from treelet.learn.base import KernelEstimator
 from treelet.learn.collection import Collection, StoredPart
 from treelet.learn.encoding import register, whole_numbers
 from treelet.learn.ids import Ids
@@ -147,7 +147,6 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         except AttributeError:
             raise AttributeError(f"This {type(self).__name__} is not fitted yet. Call fit first.") from None
 
-    @atomic_fit()
     def fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
         """Store the examples to search and build the index. Earlier examples are forgotten.
 
@@ -164,9 +163,10 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
             The fitted estimator.
         """
         self._check_parameters()
-        kernel = self._own_kernel()
-        stored, next_id = self._new_part(Collection(), kernel, X, ids, "fit")
-        self.__dict__.update(self._written(Collection((stored,), next_id), kernel))
+        with self._changing():
+            kernel = self._own_kernel()
+            stored, next_id = self._new_part(Collection(), kernel, X, ids, "fit")
+            self._replace(Collection((stored,), next_id), kernel)
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
@@ -243,7 +243,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         check_is_fitted(self)
         with self._changing():
             collection = self._collection
-            if collection.size and (len(collection.parts) > 1 or len(collection.parts[0].part.removed)):
+            if collection.size and (len(collection.parts) > 1 or collection.parts[0].needs_rebuilding(self.kernel_)):
                 self._replace(collection.merged(self.kernel_, slice(0, len(collection.parts))), self.kernel_)
         return self
 
@@ -262,24 +262,28 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """Return a lock. Only one thread at a time may change the index; others wait."""
         if self._files is not None:
             self._files.check_writable()
+        return self._changing_lock()
+
+    def _changing_lock(self) -> AbstractContextManager[Any]:
         with _index_lock:
             return self.__dict__.setdefault("_lock", RLock())  # type: ignore[no-any-return]
 
     def _replace(self, collection: Collection, kernel: Any) -> None:
-        """Make a collection the content of this index: first in its files, if there are any, then in memory."""
-        fitted = self._written(collection, kernel)
-        fitted["_set_by_fit"] = self._set_by_fit | fitted.keys()
-        self.__dict__ = self.__dict__ | fitted  # one assignment: queries see the old index or the new one
+        """Make a collection the content of this index: first in its files, if there are any, then in memory.
 
-    def _written(self, collection: Collection, kernel: Any) -> dict[str, Any]:
-        """Build the index of a collection, write it to the files if there are any, and return the new attributes."""
-        if self._files is not None:
-            self._files.check_writable()
+        Files that are no longer needed are removed last. If the call is interrupted before, the collection in memory
+        still has all its files.
+        """
+        self._check_parameters()  # a manifest with invalid parameters could not be read again
         indexes: dict[Any, Index] = {}
         self._index(kernel, collection, indexes).prepare()
         if self._files is not None:
             collection = self._files.write(self, collection, kernel)
-        return {"kernel_": kernel, "_collection": collection, "_indexes": indexes}
+        fitted = {"kernel_": kernel, "_collection": collection, "_indexes": indexes}
+        fitted["_set_by_fit"] = self._set_by_fit | fitted.keys()
+        self.__dict__ = self.__dict__ | fitted  # one assignment: queries see the old index or the new one
+        if self._files is not None:
+            self._files.clean(collection)
 
     # --- queries ------------------------------------------------------------------------------------------------
 
@@ -378,7 +382,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit to X and return the graph of distances within X, computing only half of the values."""
-        self.fit(X, y)
+        self.fit(X, y, **fit_params)
         return self.kneighbors_graph(n_neighbors=min(self.n_neighbors, self._collection.size - 1))
 
     def transform(self, X: Any) -> Any:
@@ -432,7 +436,8 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         Queries still work. The ``with`` statement closes an index by itself.
         """
         if self._files is not None:
-            self._files.close()
+            with self._changing_lock():
+                self._files.close()
 
     def __enter__(self) -> Self:
         return self
@@ -443,6 +448,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
     def _write_index(self, path: PathLike) -> None:
         from treelet.learn.index_files import write_index
 
+        self._check_parameters()
         write_index(self, path)
 
     def _manifest(self, collection: Collection, kernel: Any) -> dict[str, Any]:

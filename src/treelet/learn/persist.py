@@ -203,7 +203,7 @@ def load(
         from treelet.learn.index_files import open_index  # needs scikit-learn, which predictions do not
 
         loaded = open_index(path, mode, known)
-    elif mode is not None:
+    elif mode is not None and checked_path(path).exists():  # otherwise the missing file is reported
         raise wrong("mode", "None for a file that is not an index", mode, of="load")
     else:
         loaded = decoded_model(path, known, model)

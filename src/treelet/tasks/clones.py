@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from functools import cache
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from treelet.checks import check_integer, check_one_of, is_number, wrong
 from treelet.corpora.families import MedoidGroup, SimilarPairs
 from treelet.edits import EditDistance
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, TreeletWarning
 from treelet.formats.code import read_code_document
 from treelet.formats.files import SkipLog, unpacked_name
 from treelet.formats.languages import BY_SUFFIX
@@ -129,6 +130,13 @@ def find_clones(
         real = cache(os.path.realpath)  # many functions are in the same file
         known = {real(place.file) for place in sides[0].places or ()}
         apart = [at for at, place in enumerate(other.places or ()) if real(place.file) not in known]
+        if not apart and len(other):
+            warnings.warn(
+                "All files to compare with are also among the files that are searched, so there is nothing to compare. "
+                "Name other files.",
+                TreeletWarning,
+                stacklevel=2,
+            )
         sides.append(other[apart])
     read = sum(map(len, sides))
     units = [_Units.of(bank, min_lines, min_nodes) for bank in sides]
@@ -180,8 +188,19 @@ def _known_functions(files: list[File], reading: dict[str, Any], log: SkipLog) -
             raise ParameterError(
                 f"{file}: an index contains no names of variables. Use identifiers='anonymous', or the files."
             )
-        banks.append(search.X_fit_)
+        banks.append(_from_here(search.X_fit_, search._settings.get("folder", os.getcwd())))
     return Treebank.concat(banks)
+
+
+def _from_here(bank: Treebank, folder: str) -> Treebank:
+    """Return the functions of an index with names of files that are valid in the current folder.
+
+    In the index, names are relative to the folder in which it was created.
+    """
+    here = os.getcwd()
+    if bank.places is None or folder == here:
+        return bank
+    return bank.with_places(bank.places.with_file_names(lambda file: os.path.relpath(os.path.join(folder, file), here)))
 
 
 class _Units(NamedTuple):
