@@ -102,6 +102,9 @@ def test_files_that_git_ignores_are_left_out(folder: Path, monkeypatch: pytest.M
     (folder / ".gitignore").write_text("deeper/\ne.mrg\n!keep.mrg\n")
     assert words(folder) == "abc"
     assert words(folder / "sub") == "c"
+    with monkeypatch.context() as hook:
+        hook.setenv("GIT_DIR", ".git")  # as git does for its hooks
+        assert words(folder) == "abc"
     (folder.parent / "link").symlink_to(folder)
     assert words(folder.parent / "link") == "abc"
     (folder / "loop").symlink_to(folder)

@@ -419,3 +419,14 @@ def test_bad_parameters(tmp_path: Path) -> None:
     with pytest.raises(FileError):
         find_clones()
     assert find_clones(tmp_path / "a.py").families == []
+
+
+def test_input_of_unusual_types(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("def f(x):\n    y = x + 1\n    return y\n")
+    report = find_clones(tmp_path, languages={"python"}, min_lines=1)
+    assert report.functions == 1
+    with pytest.raises(tl.errors.ParameterError, match="'against' parameter of find_clones"):
+        find_clones(tmp_path, against=[])
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    with pytest.raises(tl.errors.FormatError, match="is not a report of this version"):
+        report.new_since(tmp_path / "deep.json")

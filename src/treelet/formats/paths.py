@@ -23,6 +23,7 @@ from treelet.vocabulary import keyword
 
 File = PathLike | IO[bytes] | IO[str]
 INSPECTED = 8192  # bytes in which a binary file shows a NUL
+OF_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX")
 
 
 class FoundFiles(NamedTuple):
@@ -196,8 +197,10 @@ def _listed_by_git(folder: Path) -> list[str] | None:
     if program is not None:
         # core.fsmonitor could name a program, which must not run just because a folder is read.
         command = [program, "-C", str(folder), "-c", "core.fsmonitor=false", *listing]
+        # Git sets GIT_DIR and others for its hooks. They would apply to this repository instead of that of the folder.
+        environment = {name: value for name, value in os.environ.items() if name not in OF_REPOSITORY}
         result = subprocess.run(
-            command, capture_output=True, check=False, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
+            command, capture_output=True, check=False, env=environment | {"GIT_OPTIONAL_LOCKS": "0"}
         )
         if result.returncode == 0:
             names = [os.fsdecode(name) for name in result.stdout.split(b"\0") if name]

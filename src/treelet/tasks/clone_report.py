@@ -252,7 +252,7 @@ def _known_fingerprints(baseline: PathLike, options: Mapping[str, Any]) -> list[
         content = json.loads(Path(name).read_text(encoding="utf-8"))
     except OSError as error:
         raise unreadable(name, error) from error
-    except ValueError:
+    except (ValueError, RecursionError):
         content = None
     remedy = "Write a baseline with treelet clones --json."
     if not isinstance(content, dict) or content.get("format") != FORMAT:

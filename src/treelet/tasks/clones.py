@@ -37,7 +37,7 @@ def find_clones(
     similarity: float = 0.8,
     min_lines: int = 10,
     min_nodes: int = 60,
-    languages: str | Sequence[str] | None = None,
+    languages: str | Collection[str] | None = None,
     identifiers: str = "anonymous",
     against: File | Sequence[File] | None = None,
     exclude: str | Collection[str] = (),
@@ -116,6 +116,10 @@ def find_clones(
     check_integer("min_lines", min_lines, of="find_clones")
     check_integer("min_nodes", min_nodes, of="find_clones")
     check_one_of("identifiers", identifiers, IDENTIFIERS, of="find_clones")
+    if isinstance(languages, set | frozenset | tuple):
+        languages = sorted(languages)
+    if against is not None and not _listed([against]):
+        raise wrong("against", "a path, an open file or a list of them", against, of="find_clones", optional=True)
     logs = [SkipLog(), SkipLog()]
     reading: dict[str, Any] = {
         "language": languages,
@@ -257,9 +261,15 @@ def _contains(outer: SourcePlace, inner: SourcePlace) -> bool:
     return outer.file == inner.file and in_lines and inner.name.startswith(f"{outer.name}.")
 
 
-def _by_language(places: Places | None, languages: str | Sequence[str] | None) -> defaultdict[str, list[int]]:
+def _by_language(places: Places | None, languages: str | Collection[str] | None) -> defaultdict[str, list[int]]:
     """Return the indices of the functions in each language."""
-    named = languages if isinstance(languages, str) else languages[0] if languages and len(languages) == 1 else None
+    named = (
+        languages
+        if isinstance(languages, str)
+        else next(iter(languages))
+        if languages and len(languages) == 1
+        else None
+    )
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for at, place in enumerate(places or ()):
         rows[named or BY_SUFFIX[unpacked_name(place.file).suffix.lower()].name].append(at)
