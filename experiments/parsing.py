@@ -29,6 +29,9 @@ GRAMMARS: dict[str, dict[str, Any]] = {
     "parent and tags, markov=1": {"parent": "tags", "markov": 1},
     "parent and tags, markov=2": {"parent": "tags", "markov": 2},
     "parent and tags, markov=3": {"parent": "tags", "markov": 3},
+    "parent and tags, markov=2, smoothing": {"parent": "tags", "markov": 2, "smoothing": 1},
+    "parent and tags, markov=2, splits": {"parent": "tags", "markov": 2, "split": "penn"},
+    "parent and tags, markov=2, splits, smoothing": {"parent": "tags", "markov": 2, "split": "penn", "smoothing": 1},
 }
 PAIRS = (
     ("parent", "plain"),

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
 
-from treelet.checks import check_one_of, wrong
-from treelet.errors import TreeError
+from treelet.checks import check_one_of, is_number, wrong
+from treelet.errors import ParameterError, TreeError
 from treelet.formats.grammars import Rule, Tail, Word, is_lexical
+from treelet.parsing.splits import LONE, splits
 from treelet.parsing.unknown import UnknownWords
 from treelet.structures.treebank import Treebank
 from treelet.vocabulary import current
 
 Counts = dict[str, dict[Tail, float]]
 Context = tuple[str, ...] | None  # the previous siblings of a child; None for the first child
+_Symbol = tuple[str, tuple[str, ...], str]  # label, labels above, suffix
 STOP = ""  # the end of the children; symbols and words are never empty
 
 
@@ -29,13 +32,19 @@ class EstimatedGrammar(NamedTuple):
 
 
 def estimate(
-    trees: object, markov: int | None, parent: bool | str, unknown: str | None, min_count: int
+    trees: object,
+    markov: int | None,
+    parent: bool | str,
+    split: str | None,
+    unknown: str | None,
+    min_count: int,
+    smoothing: float,
 ) -> EstimatedGrammar:
     """Estimate a grammar. The parameters are those of `PCFG.from_treebank`."""
-    _check(markov, parent, unknown, min_count)
+    _check(markov, parent, split, unknown, min_count, smoothing)
     bank = Treebank.of(trees)
     counter = _Counter(bank, parent)
-    counts, roots, labels = counter.productions()
+    counts, roots, labels = counter.productions() if split is None else counter.split_productions()
     totals = {head: sum(tails.values()) for head, tails in counts.items()}
     rules: list[Rule] = []
     hidden: list[str] = []
@@ -48,19 +57,30 @@ def estimate(
     rules.sort(key=lambda rule: (rule.head, -rule.probability, rule.tail))
     start = {symbol: count / sum(roots.values()) for symbol, count in sorted(roots.items())}
     return EstimatedGrammar(
-        rules, start, labels, sorted(hidden), _unknown(counter, counts, totals, labels, min_count) if unknown else None
+        rules,
+        start,
+        labels,
+        sorted(hidden),
+        _unknown(counter, counts, totals, labels, min_count, float(smoothing)) if unknown else None,
     )
 
 
-def _check(markov: object, parent: object, unknown: object, min_count: object) -> None:
+def _check(
+    markov: object, parent: object, split: object, unknown: object, min_count: object, smoothing: object
+) -> None:
     owner = "PCFG.from_treebank"
     if markov is not None and not (type(markov) is int and markov >= 0):
         raise wrong("markov", f"{current().integer} of at least 0", markov, of=owner, optional=True)
     if parent not in (True, False, "tags"):
         raise wrong("parent", "True, False or 'tags'", parent, of=owner)
+    check_one_of("split", split, ("penn", None), of=owner)
     check_one_of("unknown", unknown, ("signature", None), of=owner)
     if not (type(min_count) is int and min_count >= 1):
         raise wrong("min_count", f"{current().integer} of at least 1", min_count, of=owner)
+    if not is_number(smoothing, 0):
+        raise wrong("smoothing", "a number of at least 0", smoothing, of=owner)
+    if smoothing and unknown is None:
+        raise ParameterError("The 'smoothing' parameter needs unknown='signature'. Pass smoothing=0 instead.")
 
 
 class UniqueNames:
@@ -160,6 +180,63 @@ class _Counter:
         kind, number = np.unique(label[self.roots], return_counts=True)
         return counts, {name[int(k) * width]: float(n) for k, n in zip(kind, number, strict=True)}, labels
 
+    def split_productions(self) -> tuple[Counts, dict[str, float], dict[str, str]]:
+        """Return what `productions` returns, with the labels split as `treelet.parsing.splits` describes.
+
+        The symbol of a node depends on its subtree, the labels of the two nodes above it, and whether
+        it is an only child. Distinct subtrees are visited from the top. Each is counted once per such
+        context.
+        """
+        store, spelled = self.store, self.store.labels
+        label = [spelled[number] for number in store.label.tolist()]
+        start, child = store.child_start.tolist(), store.child.tolist()
+        children = [child[a:b] for a, b in itertools.pairwise(start)]
+        suffix = splits(label, children)
+        phrasal = [any(children[below] for below in kids) for kids in children]
+
+        def symbol(node: int, above: str | None, beyond: str | None, alone: bool) -> _Symbol:
+            end = "-U" + suffix[node] if alone and label[node] in LONE else suffix[node]
+            if above is None or not (self.parent == "tags" or (self.parent and phrasal[node])):
+                return label[node], (), end
+            # A preposition depends on the phrase that its own phrase is part of.
+            further = (above, beyond) if label[node] == "IN" and beyond is not None and not phrasal[node] else (above,)
+            return label[node], further, end
+
+        contexts: dict[int, dict[tuple[str | None, str | None, bool], float]] = {}
+        for root, number in zip(*(part.tolist() for part in np.unique(self.roots, return_counts=True)), strict=True):
+            contexts[root] = {(None, None, False): float(number)}
+        roots: dict[_Symbol, float] = {}
+        counts: dict[_Symbol, dict[tuple[_Symbol | Word, ...], float]] = {}
+        for node in range(len(store) - 1, -1, -1):
+            kids = children[node]
+            for (above, beyond, alone), count in contexts.pop(node, {}).items() if kids else ():
+                head = symbol(node, above, beyond, alone)
+                if above is None:
+                    roots[head] = roots.get(head, 0.0) + count
+                context = label[node], above, len(kids) == 1
+                tail = tuple(symbol(below, *context) if children[below] else Word(label[below]) for below in kids)
+                tails = counts.setdefault(head, {})
+                tails[tail] = tails.get(tail, 0.0) + count
+                for below in kids:
+                    seen = contexts.setdefault(below, {})
+                    seen[context] = seen.get(context, 0.0) + count
+        return self._named(counts, roots)
+
+    def _named(
+        self, counts: dict[_Symbol, dict[tuple[_Symbol | Word, ...], float]], roots: dict[_Symbol, float]
+    ) -> tuple[Counts, dict[str, float], dict[str, str]]:
+        """Give each split symbol a name. Symbols without annotation come first and keep their labels."""
+        ordered = sorted(counts, key=lambda key: (bool(key[1] or key[2]), key))
+        name = {key: self.names.new("^".join((key[0], *key[1])) + key[2]) for key in ordered}
+        named = {
+            name[head]: {
+                tuple(item if isinstance(item, Word) else name[item] for item in tail): n for tail, n in tails.items()
+            }
+            for head, tails in sorted(counts.items())
+        }
+        labels = {called: key[0] for key, called in name.items() if called != key[0]}
+        return named, {name[key]: count for key, count in roots.items()}, labels
+
     def first_words(self) -> dict[tuple[str, str], int]:
         """Count how often each pair of a tag and a word begins a sentence."""
         store, spelled = self.store, self.store.labels
@@ -184,7 +261,12 @@ class _Counter:
 
 
 def _unknown(
-    counter: _Counter, counts: Counts, totals: dict[str, float], labels: dict[str, str], min_count: int
+    counter: _Counter,
+    counts: Counts,
+    totals: dict[str, float],
+    labels: dict[str, str],
+    min_count: int,
+    smoothing: float,
 ) -> UnknownWords | None:
     seen: dict[tuple[str, str], float] = {}
     tags: dict[str, float] = {}
@@ -201,7 +283,7 @@ def _unknown(
         for opens, number in ((True, float(first.get(key, 0))), (False, count - first.get(key, 0)))
         if number
     ]
-    return UnknownWords.learn(sightings, dict(sorted(tags.items())), min_count) if sightings else None
+    return UnknownWords.learn(sightings, dict(sorted(tags.items())), min_count, smoothing) if sightings else None
 
 
 def _markov_rules(

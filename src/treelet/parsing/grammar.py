@@ -194,8 +194,10 @@ class PCFG(Parser):
         *,
         markov: int | None = None,
         parent: bool | str = False,
+        split: str | None = None,
         unknown: str | None = "signature",
         min_count: int = 1,
+        smoothing: float = 0.0,
     ) -> PCFG:
         """Estimate a grammar from a treebank, by relative frequencies.
 
@@ -212,6 +214,12 @@ class PCFG(Parser):
             Parent annotation (Johnson 1998): distinguish equal labels with different parents, such as
             ``NP^S`` and ``NP^VP``. True annotates phrases; ``"tags"`` also annotates part-of-speech
             tags. Parsed trees have the plain labels.
+        split : {"penn", None}, default None
+            Distinguish further kinds of nodes with equal labels, such as finite and infinite ``VP``, or
+            ``NP`` with and without phrases below it, as Klein & Manning (2003) do for the labels of the
+            Penn Treebank (see `treelet.parsing.splits`). With ``parent="tags"``, prepositions also get the
+            label above their phrase. Parsed trees have the plain labels. Use it with ``parent="tags"``,
+            ``markov=2`` and ``smoothing=1``.
         unknown : {"signature", None}, default "signature"
             How rare and unknown words get their tags: from their spelling (see
             `treelet.parsing.unknown`), or not at all.
@@ -219,11 +227,22 @@ class PCFG(Parser):
             Words that occur at most this often are rare. The model of unknown words is estimated from
             rare words. A rare word may also get tags that its spelling suggests; a frequent word only gets
             the tags that it has in the treebank.
+        smoothing : float, default 0
+            Pseudo-count for words with annotated tags, at least 0. A word that was seen with a tag may
+            then occur with each annotation of this tag, even if it was not seen with this annotation. Words
+            that occur at most five times also get the tags that their spelling suggests. By default, a word
+            that is not rare only gets the annotated tags that it has in the treebank.
 
         Returns
         -------
         PCFG
             A grammar with ``fallback=True``.
+
+        References
+        ----------
+        Johnson (1998), "PCFG models of linguistic tree representations", Computational Linguistics 24.
+
+        Klein & Manning (2003), "Accurate unlexicalized parsing", ACL.
 
         Examples
         --------
@@ -235,7 +254,7 @@ class PCFG(Parser):
         NP -> @NP|J N [0.6666666666666666]
         NP -> D N [0.3333333333333333]
         """
-        parts = estimate(bank, markov, parent, unknown, min_count)
+        parts = estimate(bank, markov, parent, split, unknown, min_count, smoothing)
         return cls(
             parts.rules, parts.start, labels=parts.labels, hidden=parts.hidden, unknown=parts.unknown, fallback=True
         )

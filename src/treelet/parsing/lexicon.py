@@ -9,7 +9,7 @@ from types import MappingProxyType
 from treelet.checks import some_of
 from treelet.errors import ParameterError
 from treelet.parsing.checks import sums
-from treelet.parsing.unknown import GUESS, LOWER, UnknownWords
+from treelet.parsing.unknown import GUESS, LOWER, SMOOTHED, SMOOTHED_GUESS, UnknownWords
 
 CACHED = 1 << 17  # words
 
@@ -34,7 +34,7 @@ class Lexicon:
         Probability that a symbol is expanded to a single word.
     """
 
-    __slots__ = ("_cache", "_labels", "_unknown", "tags", "words")
+    __slots__ = ("_cache", "_labels", "_tokens", "_unknown", "tags", "words")
 
     def __init__(
         self, words: Mapping[str, dict[str, float]], labels: Mapping[str, str], unknown: UnknownWords | None
@@ -48,6 +48,9 @@ class Lexicon:
                 f"Only one of the two has {some_of(differing, 5)}."
             )
         self._labels, self._unknown = labels, unknown
+        self._tokens: dict[str, float] = {}  # number of tokens of each label
+        for symbol, total in unknown.totals.items() if unknown is not None else ():
+            self._tokens[labels[symbol]] = self._tokens.get(labels[symbol], 0.0) + total * self.tags[symbol]
         self._cache: dict[tuple[str, bool], list[tuple[str, float]]] = {}
 
     def symbols(self, word: str, first: bool) -> list[tuple[str, float]]:
@@ -65,26 +68,46 @@ class Lexicon:
         if self._unknown is None:
             return seen
         count = self._count(seen)
-        if count > self._unknown.min_count:
-            return seen
-        tokens: dict[str, float] = {}  # number of tokens of each label
-        for symbol, total in self._unknown.totals.items():
-            label = self._labels[symbol]
-            tokens[label] = tokens.get(label, 0.0) + total * self.tags[symbol]
+        smooth = self._unknown.smoothing > 0
+        if count > max(self._unknown.min_count, SMOOTHED * smooth):
+            return self._smoothed(seen)
         share = self._unknown.tags(word, first)
         guess = {
-            symbol: share[label] * (self.tags[symbol] / tokens[label])
+            symbol: share[label] * (self.tags[symbol] / self._tokens[label])
             for symbol in self._unknown.totals
             if (label := self._labels[symbol]) in share
         }
         if count:
-            scale = count / (count + GUESS)
-            return {s: (seen.get(s, 0.0) + GUESS * guess.get(s, 0.0)) * scale for s in {**seen, **guess}}
+            weight = SMOOTHED_GUESS if smooth else GUESS
+            scale = count / (count + weight)
+            return self._smoothed(
+                {s: (seen.get(s, 0.0) + weight * guess.get(s, 0.0)) * scale for s in {**seen, **guess}}
+            )
         lower: Mapping[str, float] = self.words.get(word.lower(), {}) if first else {}
         if lower:
             once = LOWER / self._count(lower)
-            return {s: once * lower.get(s, 0.0) + (1 - LOWER) * guess.get(s, 0.0) for s in {**lower, **guess}}
+            return self._smoothed(
+                {s: once * lower.get(s, 0.0) + (1 - LOWER) * guess.get(s, 0.0) for s in {**lower, **guess}}
+            )
         return guess
+
+    def _smoothed(self, chances: Mapping[str, float]) -> Mapping[str, float]:
+        """Smooth P(symbol | label, word) of annotated symbols with P(symbol | label).
+
+        The expected counts of a word with each label stay the same.
+        """
+        if self._unknown is None or not (k := self._unknown.smoothing):
+            return chances
+        totals = self._unknown.totals
+        counts: dict[str, float] = {}  # expected count of the word with each label
+        for symbol, p in chances.items():
+            label = self._labels[symbol]
+            counts[label] = counts.get(label, 0.0) + p * totals[symbol]
+        return {
+            symbol: min(1.0, (chances.get(symbol, 0.0) + k * self.tags[symbol] / self._tokens[label]) * (n / (n + k)))
+            for symbol in totals
+            if (n := counts.get(label := self._labels[symbol], 0.0))
+        }
 
     def _count(self, symbols: Mapping[str, float]) -> int:
         """Return how often a word occurs in the treebank, from its probabilities: at least once if it has symbols."""

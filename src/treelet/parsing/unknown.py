@@ -19,6 +19,8 @@ from treelet.errors import ParameterError
 OPEN = 0.01  # a tag is open to new words if at least this share of its tokens are rare words
 LEAN = 2.0  # pseudo-count of the coarser signature
 GUESS = 0.2  # pseudo-count of the guessed tags of a rare word
+SMOOTHED = 5  # with smoothing, words that occur at most this often also get guessed tags
+SMOOTHED_GUESS = 0.5  # pseudo-count of the guessed tags with smoothing
 LOWER = 0.9  # weight of the lower-case word in the tags of an unknown first word of a sentence
 SUFFIX = 3  # letters
 MOST = 1e15  # limit of counts, below which sums stay finite and sufficiently exact
@@ -65,10 +67,14 @@ class UnknownWords:
         Number of occurrences of each symbol that has a single word below it.
     counts : dict of str to dict
         Number of rare words by signature and label: ``{signature: {label: count}}``.
+    smoothing : float, default 0
+        Pseudo-count, at least 0, that divides the occurrences of a word with a label among all
+        annotated symbols of this label. If it is above 0, words that occur at most five times also get
+        the tags that their spelling suggests.
 
     Attributes
     ----------
-    min_count, totals, counts
+    min_count, totals, counts, smoothing
         The parameters.
 
     Examples
@@ -80,15 +86,25 @@ class UnknownWords:
     {'N': 0.67, 'V': 0.33}
     """
 
-    __slots__ = ("counts", "min_count", "totals")
+    __slots__ = ("counts", "min_count", "smoothing", "totals")
 
-    def __init__(self, min_count: int, totals: Mapping[str, float], counts: Mapping[str, Mapping[str, float]]) -> None:
-        self.min_count, self.totals = min_count, dict(totals)
+    def __init__(
+        self,
+        min_count: int,
+        totals: Mapping[str, float],
+        counts: Mapping[str, Mapping[str, float]],
+        smoothing: float = 0.0,
+    ) -> None:
+        self.min_count, self.totals, self.smoothing = min_count, dict(totals), float(smoothing)
         self.counts = {signature: dict(tags) for signature, tags in counts.items()}
 
     @classmethod
     def learn(
-        cls, sightings: Iterable[tuple[str, str, bool, float]], totals: Mapping[str, float], min_count: int
+        cls,
+        sightings: Iterable[tuple[str, str, bool, float]],
+        totals: Mapping[str, float],
+        min_count: int,
+        smoothing: float = 0.0,
     ) -> UnknownWords:
         """Estimate the model from the words of a treebank.
 
@@ -100,6 +116,8 @@ class UnknownWords:
             Number of occurrences of each symbol that has a single word below it.
         min_count : int
             Words that occur at most this often are used. If there are none, all words are used.
+        smoothing : float, default 0
+            As in `UnknownWords`.
         """
         seen = list(sightings)
         times: dict[str, float] = {}
@@ -120,7 +138,7 @@ class UnknownWords:
                 for signature in signatures(word, first):
                     tags = counts.setdefault(signature, {})
                     tags[label] = tags.get(label, 0.0) + count
-        return cls(min_count, totals, {key: dict(sorted(counts[key].items())) for key in sorted(counts)})
+        return cls(min_count, totals, {key: dict(sorted(counts[key].items())) for key in sorted(counts)}, smoothing)
 
     def tags(self, word: str, first: bool = False) -> dict[str, float]:
         """Return P(label | signatures of the word), for every label that is open to new words."""
@@ -143,7 +161,9 @@ class UnknownWords:
 
     def document(self) -> dict[str, Any]:
         """Return the model as a JSON-compatible dict, for files."""
-        return {"min_count": self.min_count, "totals": self.totals, "signatures": self.counts}
+        document = {"min_count": self.min_count, "totals": self.totals, "signatures": self.counts}
+        # Grammars without smoothing have the same files as before there was smoothing.
+        return document | {"smoothing": self.smoothing} if self.smoothing else document
 
     @classmethod
     def from_document(cls, document: object) -> UnknownWords:
@@ -154,9 +174,16 @@ class UnknownWords:
         ParameterError
             If the document is malformed.
         """
-        if not isinstance(document, Mapping) or set(document) != {"min_count", "totals", "signatures"}:
+        fields = {"min_count", "totals", "signatures"}
+        if not isinstance(document, Mapping) or set(document) - {"smoothing"} != fields:
             raise ParameterError(
                 "The model of unknown words must be an object with the fields 'min_count', 'totals' and 'signatures'."
+            )
+        smoothing = document.get("smoothing", 0.0)
+        if type(smoothing) not in {int, float} or not 0 <= smoothing < MOST:
+            raise ParameterError(
+                "The 'smoothing' of the model of unknown words must be a number of at least 0. "
+                f"Got {smoothing!r:.40} instead."
             )
         if type(document["min_count"]) is not int or document["min_count"] < 1:
             raise ParameterError(
@@ -180,7 +207,7 @@ class UnknownWords:
                     f"In the model of unknown words, the signature {signature!r} has the label {label!r}, "
                     "which the signature '' of all words does not have."
                 )
-        return cls(document["min_count"], document["totals"], tables)
+        return cls(document["min_count"], document["totals"], tables, smoothing)
 
 
 def _is_counts(table: object) -> bool:
