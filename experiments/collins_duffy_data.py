@@ -18,7 +18,7 @@ from treelet.tasks.rerank_parts import SIZES, CandidateSplit, Words, parts_of_li
 from treelet.tasks.reranking import CandidateParses
 
 PAPER_SIZES = (800, 200, 336)
-MARKOVISED: dict[str, Any] = {"markov": 2, "parent": "tags"}
+MARKOVISED: dict[str, Any] = {"markov": 2, "parent": "tags", "split": "penn", "smoothing": 1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +102,7 @@ def _treebank(name: str) -> Data:
     if name in ("wsj", "wsj-markovised"):
         annotated = name == "wsj-markovised"
         bank, documents = wsj_sample()
-        title = f"Penn Treebank sample (WSJ), sentences of at most 40 words{', annotated grammar' if annotated else ''}"
+        title = f"Penn Treebank sample (WSJ), sentences of at most 40 words{', annotated grammar with label splits' if annotated else ''}"
         grammar = MARKOVISED if annotated else {}
         ids = numbered(documents)
         return Data(name, title, (0.7, 0.1, 0.2), 5, bank, grammar, 40, documents, ids=ids)

@@ -26,6 +26,10 @@ PAPER = {
 """Parse score, relative improvement and its standard deviation, as printed in the paper."""
 PAPER_TEST = {"best depth": "80 ± 1", "best scale": "80 ± 1", "depth 3, two passes": "81 ± 1"}
 SHOWN = 3  # maximum number of chosen settings listed per row
+WEAKER = (
+    " An earlier version of this page had the same annotation without label splits and smoothing. There, the PCFG had a parse score of "
+    "75.7, the best reranker 78.6, and the best candidates 89.0, on the same splits."
+)
 SEEN = (
     "Test figures of an earlier run were known before this run was planned. They showed that more passes and the log probability "
     "help, and that log p + γ · score helps on other splits. No setting was taken from them: every setting is chosen again on the "
@@ -140,6 +144,8 @@ def _method(results: dict[str, Any]) -> list[str]:
             " The splits were run in parallel and stored: the CPU time above is that of all splits, the wall-clock time only that "
             "of the last step."
         )
+    if results["kind"] == "wsj-markovised":
+        grammar += WEAKER
     kept = grammar if results["kind"] not in ("nbest", "lists") else ""
     return [f"{kept} {training}".strip(), choice, "" if results["quick"] else SEEN]
 

@@ -17,6 +17,7 @@ from treelet.parsing.chart import FALLBACK
 from treelet.structures import Tree, Treebank
 
 FOLDS, LONGEST = 5, 40
+BEST_UNSPLIT = "parent and tags, markov=2"
 GRAMMARS: dict[str, dict[str, Any]] = {
     "plain": {},
     "markov=1": {"markov": 1},
@@ -39,6 +40,7 @@ PAIRS = (
     ("parent, markov=2", "parent"),
     ("parent and tags", "parent"),
     ("parent and tags, markov=2", "parent, markov=2"),
+    (f"{BEST_UNSPLIT}, splits, smoothing", BEST_UNSPLIT),
 )
 SPREAD = ("precision", "recall", "f1", "exact", "tags", "covered", "score", "oracle_f1", "oracle_score", "rules", "milliseconds")  # fmt: skip
 CHOSEN = "chosen on the other folds"
