@@ -68,6 +68,14 @@ EXPERIMENTS = {
         {"treebank": "wsj-markovised"},
         ("splits",),
     ),
+    "collins-duffy-wsj-split": Experiment(
+        "collins_duffy",
+        f"{RERANKING}: Wall Street Journal, annotated grammar with label splits",
+        ("ptb_sample",),
+        18,
+        {"treebank": "wsj-split"},
+        ("splits",),
+    ),
     "collins-duffy-nbest": Experiment(
         "collins_duffy",
         f"{RERANKING}: the lists of a lexicalized parser",
@@ -86,7 +94,7 @@ EXPERIMENTS = {
         "forest_relations",
         "relations between nominals from packed forests against best trees (Zhang, Zhang & Li 2010)",
         ("semeval2010_t8", "ptb_sample", "masc_srl", "questionbank", "craft"),
-        13,
+        26,
     ),
     "forest-roles": Experiment(
         "forest_roles",

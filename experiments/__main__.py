@@ -36,7 +36,7 @@ def command(
         str | None,
         typer.Option(
             metavar="NAME|FILE",
-            help="collins-duffy: treebank, either flights (generated), questionbank, wsj, wsj-markovised, or a file.",
+            help="collins-duffy: treebank, either flights (generated), questionbank, wsj, wsj-markovised, wsj-split, or a file.",
         ),
         READ,
     ] = None,

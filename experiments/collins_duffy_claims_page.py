@@ -23,6 +23,7 @@ CORPUS = {
     "questionbank": "QuestionBank",
     "wsj": "WSJ, plain PCFG",
     "wsj-markovised": "WSJ, annotated PCFG",
+    "wsj-split": "WSJ, annotated PCFG with label splits",
     "nbest": "WSJ, lexicalized parser",
 }
 

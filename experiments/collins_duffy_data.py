@@ -18,7 +18,14 @@ from treelet.tasks.rerank_parts import SIZES, CandidateSplit, Words, parts_of_li
 from treelet.tasks.reranking import CandidateParses
 
 PAPER_SIZES = (800, 200, 336)
-MARKOVISED: dict[str, Any] = {"markov": 2, "parent": "tags", "split": "penn", "smoothing": 1}
+GRAMMARS: dict[str, tuple[str, dict[str, Any]]] = {
+    "wsj": ("", {}),
+    "wsj-markovised": (", annotated grammar", {"markov": 2, "parent": "tags"}),
+    "wsj-split": (
+        ", annotated grammar with label splits",
+        {"markov": 2, "parent": "tags", "split": "penn", "smoothing": 1},
+    ),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +85,7 @@ class Data:
 
 
 def load(treebank: str | None, nbest: str | None, quick: bool) -> Data:
-    """By name (flights, questionbank, wsj, wsj-markovised, nbest), a file of trees, or a file of lists."""
+    """By name (flights, questionbank, wsj, wsj-markovised, wsj-split, nbest), a file of trees, or a file of lists."""
     if nbest is not None:
         if treebank is not None:
             raise ParameterError("--treebank and --nbest cannot be combined. Pass only one of them.")
@@ -99,11 +106,10 @@ def _treebank(name: str) -> Data:
         return Data(name, title, PAPER_SIZES, 10, flights())
     if name == "questionbank":
         return Data(name, "QuestionBank (Judge, Cahill & van Genabith 2006)", PAPER_SIZES, 10, question_bank())
-    if name in ("wsj", "wsj-markovised"):
-        annotated = name == "wsj-markovised"
+    if name in GRAMMARS:
+        kind, grammar = GRAMMARS[name]
         bank, documents = wsj_sample()
-        title = f"Penn Treebank sample (WSJ), sentences of at most 40 words{', annotated grammar with label splits' if annotated else ''}"
-        grammar = MARKOVISED if annotated else {}
+        title = f"Penn Treebank sample (WSJ), sentences of at most 40 words{kind}"
         ids = numbered(documents)
         return Data(name, title, (0.7, 0.1, 0.2), 5, bank, grammar, 40, documents, ids=ids)
     bank = read_trees(name)

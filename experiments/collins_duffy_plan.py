@@ -56,6 +56,7 @@ GRIDS = {
     "questionbank": FULL._replace(costs=(0.01, 0.1, 1.0, 10.0, 100.0)),
     "wsj": LARGE,
     "wsj-markovised": LARGE,
+    "wsj-split": LARGE._replace(depths=(3,), scales=(0.1, 0.2, 0.3, 0.5), logps=(0.03, 0.3)),
     "nbest": OTHER,
     "lists": OTHER,
     "file": FULL,

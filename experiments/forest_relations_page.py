@@ -279,7 +279,7 @@ def picture(results: dict[str, Any], path: Path) -> None:
         }
         _bars(left, groups | {"paper (ACE)": tuple(results["paper"][name][2] for name in ("tree", "forest"))})
         left.axhline(scores["n-grams"], color=COLORS["n-grams"], linewidth=1)
-        left.set(title="Ten parses a sentence", ylabel="F1", ylim=(50, 85))
+        left.set(title="Ten parses per sentence", ylabel="F1", ylim=(50, 85))
         patches = [Patch(color=COLORS[name], label=name) for name in ("tree", "forest", "n-grams")]
         left.legend(handles=patches, loc="upper right", fontsize=8)
         curve = results["curve"]
