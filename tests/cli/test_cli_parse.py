@@ -201,6 +201,10 @@ def test_a_picture_that_is_too_large_or_of_nothing(grammar: Path, tmp_path: Path
         (["--parent", "phrases", "--min-count", "2"], {"parent": True, "min_count": 2}),
         (["--parent", "tags", "--markov", "0"], {"parent": "tags", "markov": 0}),
         (["--parent", "off"], {}),
+        (
+            ["--parent", "tags", "--split", "penn", "--smoothing", "0.5"],
+            {"parent": "tags", "split": "penn", "smoothing": 0.5},
+        ),
     ],
 )
 def test_grammars_from_treebanks(bank: Path, options: list[str], parameters: dict[str, object]) -> None:
@@ -343,6 +347,9 @@ def test_bytes_that_are_no_text(grammar: Path, sentences: Path) -> None:
         ),
         (["--treebank", "b.mrg", "--parent", "yes"], "--parent must be 'off', 'phrases' or 'tags'"),
         (["--treebank", "b.mrg", "--markov", "-1"], "--markov must be"),
+        (["--treebank", "b.mrg", "--split", "pen"], "--split must be"),
+        (["--treebank", "b.mrg", "--smoothing", "-1"], "--smoothing must be"),
+        (["-g", "g.txt", "--smoothing", "1"], "--smoothing applies to --treebank, not to --grammar."),
         (["-g", "g.txt", "--beam", "-1"], "--beam must be"),
         (["-g", "g.txt", "--jobs", "0"], "--jobs must be"),
         (["-g", "g.txt", "--text", "a", "s.txt"], "SENTENCES and --text exclude each other. Pass one of them."),

@@ -65,14 +65,16 @@ def test_generated_questions_by_default() -> None:
 
 
 def test_a_treebank_as_json(bank: Path) -> None:
-    result = json.loads(succeed("rerank", bank, "--json", *QUICK, "--lam", "0.2,0.4", "--markov", 1).stdout)
+    result = json.loads(
+        succeed("rerank", bank, "--json", *QUICK, "--lam", "0.2,0.4", "--markov", 1, "--smoothing", 1).stdout
+    )
     assert result["source"] == str(bank)
     assert sum(result["sentences"].values()) + result["notes"]["twins"] == 200
     assert len(result["tried"]) == 2
     assert result["setting"]["lam"] in (0.2, 0.4)
     assert result["first"]["parse_score"] < result["oracle"]["parse_score"]
     assert result["better"] + result["worse"] <= result["changed"] <= result["sentences"]["test"]
-    parts = parts_of_treebank(tl.read_trees(bank), k=10, folds=3, markov=1)
+    parts = parts_of_treebank(tl.read_trees(bank), k=10, folds=3, markov=1, smoothing=1)
     mine = rerank(parts, grid([0.2, 0.4], [None], [0.1]), epochs=1, candidates=8)
     assert result["reranked"]["parse_score"] == mine.reranked.parse_score
     assert result["p_value"] == mine.test.p_value

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 OUTPUTS = ("trees", "tsv", "json")
 SUFFIXES = {".tsv": "tsv", ".json": "json", ".jsonl": "json"}
 PARENTS: dict[str, bool | str] = {"off": False, "phrases": True, "tags": "tags"}
+SPLITS = ("penn",)
 PRUNE = 8.0
 NO_PARSE = 1  # exit code
 WARNED = 3  # sentences outside the grammar that are described; all are counted
@@ -133,6 +134,21 @@ def command(
             help="Add the label of the parent to the labels of the grammar: off, phrases (phrase labels only; in Python, parent=True) or tags (phrase labels and tags). For --treebank.  [default: off]",
         ),
     ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=among(*SPLITS),
+            help="Distinguish further kinds of Penn Treebank labels: penn. Use it with --parent tags, --markov 2 and --smoothing 1. For --treebank.  [default: none]",
+        ),
+    ] = None,
+    smoothing: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Pseudo-count for words with annotated tags, at least 0. For --treebank.  [default: 0]",
+        ),
+    ] = None,
     min_count: Annotated[
         int | None,
         typer.Option(
@@ -187,13 +203,14 @@ def command(
     _check_options(k, forest, to, prune, picture, save_grammar, output)
     learning = {
         "--markov": markov, "--parent": parent, "--min-count": min_count, "--drop-empty": drop_empty or None,
-        "--drop-function-tags": drop_function_tags or None, "--column": column,
+        "--drop-function-tags": drop_function_tags or None, "--column": column, "--split": split, "--smoothing": smoothing,
     }  # fmt: skip
     treebank_options = [name for name, value in learning.items() if value is not None] + reading.used_options()
     if grammar is not None and treebank_options:
         hint = " Use --to for the output format." if treebank_options == ["--format"] else ""
         raise ParameterError(f"{treebank_options[0]} applies to --treebank, not to --grammar.{hint}")
     parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
+    split = None if split is None else one_of("--split", split, SPLITS)
     if text and sentences is not None:
         raise ParameterError("SENTENCES and --text exclude each other. Pass one of them.")
     parsing = bool(text) or sentences is not None or save_grammar is None
@@ -222,7 +239,12 @@ def command(
             options = {"drop_empty": drop_empty, "drop_function_tags": drop_function_tags}
             bank = read_trees(str(treebank), **reading.arguments(column=column, **options))
             chosen = PCFG.from_treebank(
-                bank, markov=markov, parent=parents, min_count=1 if min_count is None else min_count
+                bank,
+                markov=markov,
+                parent=parents,
+                split=split,
+                min_count=1 if min_count is None else min_count,
+                smoothing=smoothing or 0.0,
             )
         items = (
             (_sentences(text, chosen) if text else _read(sentences or "-", skip_empty, reading.encoding))

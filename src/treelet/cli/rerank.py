@@ -25,7 +25,7 @@ from treelet.cli.options import (
     wrong_value,
 )
 from treelet.cli.overwriting import READ, WRITTEN, OutputFile, naming_output
-from treelet.cli.parse import PARENTS
+from treelet.cli.parse import PARENTS, SPLITS
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import FileError, FormatError, ParameterError
 
@@ -129,6 +129,21 @@ def command(
             help="Add the label of the parent to the labels of the grammar: off, phrases (phrase labels only; in Python, parent=True) or tags (phrase labels and tags).  [default: off]",
         ),
     ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=among(*SPLITS),
+            help="Distinguish further kinds of Penn Treebank labels: penn. Use it with --parent tags, --markov 2 and --smoothing 1.  [default: none]",
+        ),
+    ] = None,
+    smoothing: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Pseudo-count for words with annotated tags, at least 0.  [default: 0]",
+        ),
+    ] = None,
     max_words: Annotated[
         int, typer.Option(metavar="N", help="Maximum number of words per sentence. Longer sentences are skipped.")
     ] = 40,
@@ -156,9 +171,10 @@ def command(
 
     Example: treelet rerank trees.mrg --drop-empty --drop-function-tags -o out
     """
-    _check(treebank, nbest, reading, drop_empty, drop_function_tags, k, folds, markov, parent)
+    _check(treebank, nbest, reading, drop_empty, drop_function_tags, k, folds, markov, parent, split, smoothing)
     _check_counts(train_candidates, epochs, max_words, show, random_state, save)
     parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
+    split = None if split is None else one_of("--split", split, SPLITS)
     lams = numbers("--lam", lam)
     logps = numbers("--logp", logp if logp is not None else "0,0.1" if nbest is None else "0.1,1,10")
     depths = [
@@ -185,6 +201,8 @@ def command(
                 "progress": progress,
                 "markov": markov,
                 "parent": parents,
+                "split": split,
+                "smoothing": smoothing or 0.0,
             }
             if treebank is None:
                 title, source = "Parse reranking on generated travel questions", GENERATED
@@ -234,6 +252,8 @@ def _check(
     folds: int | None,
     markov: int | None,
     parent: str | None,
+    split: str | None,
+    smoothing: float | None,
 ) -> None:
     if treebank is not None and nbest is not None:
         raise ParameterError(
@@ -242,7 +262,14 @@ def _check(
     reading = {
         **dict.fromkeys(trees.used_options(), True), "--drop-empty": drop_empty or None, "--drop-function-tags": drop_function_tags or None,
     }  # fmt: skip
-    parsing = {"--k": k, "--folds": folds, "--markov": markov, "--parent": parent}
+    parsing = {
+        "--k": k,
+        "--folds": folds,
+        "--markov": markov,
+        "--parent": parent,
+        "--split": split,
+        "--smoothing": smoothing,
+    }
     used = [name for name, value in {**reading, **parsing}.items() if value is not None and name != "--skip-bad"]
     if nbest is not None and used:
         raise ParameterError(f"{used[0]} applies to TREEBANK, not to --nbest. Remove {used[0]}.")

@@ -215,7 +215,7 @@ class PCFG(Parser):
             ``NP^S`` and ``NP^VP``. True annotates phrases; ``"tags"`` also annotates part-of-speech
             tags. Parsed trees have the plain labels.
         split : {"penn", None}, default None
-            Distinguish further kinds of nodes with equal labels, such as finite and infinite ``VP``, or
+            Distinguish further kinds of nodes with equal labels, such as finite and infinitive ``VP``, or
             ``NP`` with and without phrases below it, as Klein & Manning (2003) do for the labels of the
             Penn Treebank (see `treelet.parsing.splits`). With ``parent="tags"``, prepositions also get the
             label above their phrase. Parsed trees have the plain labels. Use it with ``parent="tags"``,
