@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
 from contextvars import copy_context
 from typing import Any, TypeVar
@@ -91,11 +91,11 @@ def _run_in_threads(
     work: Callable[[Item], Any], items: Sequence[Item], threads: int, advance: Callable[[Any], None]
 ) -> None:
     stop = _core.Stop()  # signals reach only the main thread; the other threads poll this flag
+    waiting: set[Future[Any]] = set()
     with _Pool(threads, "treelet", initializer=_core.watch, initargs=(stop,)) as pool:
-        waiting = {
-            pool.submit(copy_context().run, work, item) for item in items
-        }  # the context contains the vocabulary of messages
         try:
+            for item in items:  # the context contains the vocabulary of messages
+                waiting.add(pool.submit(copy_context().run, work, item))
             while waiting:
                 done, waiting = wait(waiting, WAITING, return_when=FIRST_COMPLETED)
                 for future in done:

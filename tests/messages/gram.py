@@ -115,7 +115,7 @@ TILES_CHANGED = r"the file has changed since it was written\. Computing again: 1
 
 # --- Dask ---------------------------------------------------------------------------------------------------------
 
-CLIENT_CLOSED_MIDWAY = "[Cc]lient is closed"
+CLIENT_CLOSED_MIDWAY = "([Cc]lient is closed|after closing)[^\n]*$"
 CLIENT_CLOSED = "The Dask client is closed. Create a new client"
 CLUSTER_LOST = "The connection to the Dask cluster is lost"
 WORKERS_DIED = "Dask workers.* Reduce memory=, the limit of treelet per worker"

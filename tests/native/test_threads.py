@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ import pytest
 
 import treelet as tl
 from messages import native as messages
-from treelet import _core
+from treelet import _core, work
 from treelet.testing.cases import PLAIN, examples
 
 MANY = 16
@@ -125,6 +126,22 @@ def test_columns_are_shared_while_stores_grow_over_theirs(name: str) -> None:
     np.testing.assert_allclose(np.concatenate(in_threads(one, 8)), expected, rtol=1e-12)
 
 
+def test_an_interrupt_while_threads_are_started_ends_their_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    bank, tasks, submit = tl.Treebank([chain(12_000 + n)[0] for n in range(12)]), [], work._Pool.submit
+
+    def interrupted(pool: Any, *task: Any) -> Any:
+        tasks.append(task)
+        if len(tasks) == 3:
+            raise KeyboardInterrupt
+        return submit(pool, *task)
+
+    monkeypatch.setattr(work._Pool, "submit", interrupted)
+    begin = time.process_time()
+    with pytest.raises(KeyboardInterrupt):
+        tl.gram(tl.SubsetTree(max_depth=9), bank, n_jobs=4)
+    assert time.process_time() - begin < 1.5 * (5 if _core.sanitized else 1)  # the two tasks take four seconds
+
+
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer's signal")
 @pytest.mark.usefixtures("alarm", "impatient")
 def test_an_interrupt_ends_all_threads_at_work() -> None:
@@ -133,7 +150,10 @@ def test_an_interrupt_ends_all_threads_at_work() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     with pytest.raises(KeyboardInterrupt):
         tl.gram(tl.SubsetTree(max_depth=9), bank, n_jobs=4, progress=True)
-    assert not [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("treelet")]
+    left = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("treelet")]
+    for thread in left:  # at most one, which was just being started
+        thread.join(10)
+    assert not [thread for thread in left if thread.is_alive()]
     few = bank[:3]
     np.testing.assert_array_equal(tl.SubsetTree()(few, n_jobs=4), tl.SubsetTree()(few))
 

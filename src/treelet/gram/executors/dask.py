@@ -226,9 +226,8 @@ def cluster_errors() -> Iterator[None]:
     except (Exception, *_LOST) as error:
         if not isinstance(error, (*_LOST, OSError)) and not _closed(error):
             raise
-        raise ClusterError(
-            f"The connection to the Dask cluster is lost: {str(error).rstrip('.') or type(error).__name__}."
-        ) from error
+        reason = str(error).partition("\n")[0].strip(" .")  # older versions of Dask append the lost message
+        raise ClusterError(f"The connection to the Dask cluster is lost: {reason or type(error).__name__}.") from error
 
 
 def _closed(error: BaseException) -> bool:
