@@ -15,7 +15,7 @@ from typing import Any
 
 from treelet.lazy import loader, names_in_stub
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 _WHERE = names_in_stub(__file__)
