@@ -72,7 +72,7 @@ EXPERIMENTS = {
         "collins_duffy",
         f"{RERANKING}: Wall Street Journal, annotated grammar with label splits",
         ("ptb_sample",),
-        18,
+        21,
         {"treebank": "wsj-split"},
         ("splits",),
     ),
