@@ -68,14 +68,6 @@ EXPERIMENTS = {
         {"treebank": "wsj-markovised"},
         ("splits",),
     ),
-    "collins-duffy-wsj-split": Experiment(
-        "collins_duffy",
-        f"{RERANKING}: Wall Street Journal, annotated grammar with label splits",
-        ("ptb_sample",),
-        21,
-        {"treebank": "wsj-split"},
-        ("splits",),
-    ),
     "collins-duffy-nbest": Experiment(
         "collins_duffy",
         f"{RERANKING}: the lists of a lexicalized parser",
@@ -142,5 +134,13 @@ EXPERIMENTS = {
             "ud_atis",
         ),
         16,
+    ),
+    "collins-duffy-wsj-split": Experiment(
+        "collins_duffy",
+        f"{RERANKING}: Wall Street Journal, annotated grammar with label splits",
+        ("ptb_sample",),
+        21,
+        {"treebank": "wsj-split"},
+        ("splits",),
     ),
 }
