@@ -116,7 +116,7 @@ EXPERIMENTS = {
         "parsing",
         "our own parser on the Penn Treebank sample: plain and annotated grammars, best of a hundred",
         ("ptb_sample",),
-        2,
+        17,
     ),
     "questions": Experiment(
         "questions",

@@ -290,7 +290,7 @@ def test_an_interrupted_change_leaves_the_old_index(search, tmp_path, monkeypatc
 
 
 @pytest.mark.parametrize("change", ["compact", "fit", "partial_fit", "save"])
-def test_an_interrupt_while_old_files_are_removed(tmp_path, monkeypatch, change):
+def test_an_interrupt_after_the_new_manifest(tmp_path, monkeypatch, change):
     from treelet.learn import index_files
 
     path = tmp_path / "x.treelet"
@@ -305,16 +305,18 @@ def test_an_interrupt_while_old_files_are_removed(tmp_path, monkeypatch, change)
     }[change]
 
     def interrupted(*args):
-        clean(*args)
+        write(*args)
         raise KeyboardInterrupt
 
-    clean = index_files._clean
-    monkeypatch.setattr(index_files, "_clean", interrupted)
+    before, write = opened.ids_.tolist(), index_files.write_collection
+    monkeypatch.setattr(index_files, "write_collection", interrupted)
     with pytest.raises(KeyboardInterrupt):
         work()
-    monkeypatch.setattr(index_files, "_clean", clean)
+    assert opened.ids_.tolist() == before
+    monkeypatch.setattr(index_files, "write_collection", write)
     opened.partial_fit(["(Y y)"])
     opened.close()
+    assert len(list(path.glob("*.trees"))) == len(opened._collection.parts), "no file of an earlier change remains"
     for mode in (None, "r"):
         again = tl.load(path, mode=mode)
         assert again.ids_.tolist() == opened.ids_.tolist()

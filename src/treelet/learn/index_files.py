@@ -79,8 +79,13 @@ class IndexFiles:
             self._held.enter_context(locked(folder))
         self._close = weakref.finalize(self, self._held.close)
 
-    def close(self) -> None:
-        """Allow other processes to change the index. This object cannot change it any more."""
+    def close(self, collection: Collection | None = None) -> None:
+        """Allow other processes to change the index. This object cannot change it any more.
+
+        Files that are neither in the collection nor in the manifest are removed.
+        """
+        if self.mode == "a" and collection is not None and self._process == os.getpid():
+            _clean(self.folder, collection)
         self._close()
         self.mode = "r"
 
@@ -98,13 +103,14 @@ class IndexFiles:
     def write(self, search: Nearest, collection: Collection, kernel: Any) -> Collection:
         """Make a collection the content of the folder, and return it with the names of its parts.
 
-        Earlier parts stay until `clean`. Only one thread may write at a time.
+        Only one thread may write at a time. Parts that are no longer needed are removed by the next change or by `close`,
+        not by this call: if it is interrupted after the new manifest, the collection in memory still needs its files.
         """
         self.check_writable()
         return write_collection(self.folder, search, collection, kernel)
 
     def clean(self, collection: Collection) -> None:
-        """Remove the files of parts that are not in the collection, which must be the content of the folder."""
+        """Remove the files of earlier changes, except those of the collection in memory and of the manifest."""
         _clean(self.folder, collection)
 
 
@@ -374,7 +380,7 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
 
 
 def _clean(folder: Path, collection: Collection) -> None:
-    """Remove the files of parts that no longer belong to the index. Other files in the folder stay."""
+    """Remove the files of parts that belong neither to the collection nor to the manifest. Other files stay."""
     kept = {stored.name for stored in collection.parts}
     with suppress(OSError):
         names = {path.stem for path in folder.iterdir() if path.suffix in SUFFIXES}

@@ -17,7 +17,7 @@ from treelet.formats.files import PathLike
 from treelet.gram import parse_memory
 from treelet.gram.nearest import Index, Part
 from treelet.kernels.pairwise import Matrix, Pairwise
-from treelet.learn.base import KernelEstimator
+from treelet.learn.base import KernelEstimator, atomic_fit
 from treelet.learn.collection import Collection, StoredPart
 from treelet.learn.encoding import register, whole_numbers
 from treelet.learn.ids import Ids
@@ -164,9 +164,14 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """
         self._check_parameters()
         with self._changing():
-            kernel = self._own_kernel()
-            stored, next_id = self._new_part(Collection(), kernel, X, ids, "fit")
-            self._replace(Collection((stored,), next_id), kernel)
+            self._clean_files()
+            return self._fit(X, ids)
+
+    @atomic_fit()
+    def _fit(self, X: Any, ids: Any) -> Self:
+        kernel = self._own_kernel()
+        stored, next_id = self._new_part(Collection(), kernel, X, ids, "fit")
+        self.__dict__.update(self._written(Collection((stored,), next_id), kernel))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
@@ -204,6 +209,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """Remove examples and add others, in one step."""
         self._check_parameters()
         with self._changing():
+            self._clean_files()
             collection, kernel = self._collection, self.kernel_
             if len(removed):
                 collection = collection.removed(removed, "partial_fit")
@@ -229,6 +235,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """
         check_is_fitted(self)
         with self._changing():
+            self._clean_files()
             self._replace(self._tidy(self._collection.removed(ids, "remove")), self.kernel_)
         return self
 
@@ -242,6 +249,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """
         check_is_fitted(self)
         with self._changing():
+            self._clean_files()
             collection = self._collection
             if collection.size and (len(collection.parts) > 1 or collection.parts[0].needs_rebuilding(self.kernel_)):
                 self._replace(collection.merged(self.kernel_, slice(0, len(collection.parts))), self.kernel_)
@@ -264,26 +272,31 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
             self._files.check_writable()
         return self._changing_lock()
 
+    def _clean_files(self) -> None:
+        """Remove the files of earlier changes. This is the first step of a change, so that no step follows the last."""
+        if self._files is not None:
+            self._files.clean(self._collection)
+
     def _changing_lock(self) -> AbstractContextManager[Any]:
         with _index_lock:
             return self.__dict__.setdefault("_lock", RLock())  # type: ignore[no-any-return]
 
     def _replace(self, collection: Collection, kernel: Any) -> None:
-        """Make a collection the content of this index: first in its files, if there are any, then in memory.
-
-        Files that are no longer needed are removed last. If the call is interrupted before, the collection in memory
-        still has all its files.
-        """
+        """Make a collection the content of this index: first in its files, if there are any, then in memory."""
         self._check_parameters()  # a manifest with invalid parameters could not be read again
-        indexes: dict[Any, Index] = {}
-        self._index(kernel, collection, indexes).prepare()
-        if self._files is not None:
-            collection = self._files.write(self, collection, kernel)
-        fitted = {"kernel_": kernel, "_collection": collection, "_indexes": indexes}
+        fitted = self._written(collection, kernel)
         fitted["_set_by_fit"] = self._set_by_fit | fitted.keys()
         self.__dict__ = self.__dict__ | fitted  # one assignment: queries see the old index or the new one
+
+    def _written(self, collection: Collection, kernel: Any) -> dict[str, Any]:
+        """Build the index of a collection, write it to the files if there are any, and return the new attributes."""
+        fitted: dict[str, Any] = {"kernel_": kernel, "_collection": collection, "_indexes": {}}
+        self._index(kernel, collection, fitted["_indexes"]).prepare()
         if self._files is not None:
-            self._files.clean(collection)
+            described = object.__new__(type(self))
+            described.__dict__ = self.__dict__ | fitted  # as the manifest describes it
+            fitted["_collection"] = self._files.write(described, collection, kernel)
+        return fitted
 
     # --- queries ------------------------------------------------------------------------------------------------
 
@@ -437,7 +450,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
         """
         if self._files is not None:
             with self._changing_lock():
-                self._files.close()
+                self._files.close(getattr(self, "_collection", None))
 
     def __enter__(self) -> Self:
         return self
