@@ -152,6 +152,10 @@ def test_an_interrupt_ends_all_threads_at_work() -> None:
         tl.gram(tl.SubsetTree(max_depth=9), bank, n_jobs=4, progress=True)
     left = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("treelet")]
     for thread in left:  # at most one, which was just being started
+        for _ in range(1000):
+            if thread.ident is not None and thread._started.is_set():  # type: ignore[attr-defined]
+                break
+            time.sleep(0.01)
         thread.join(10)
     assert not [thread for thread in left if thread.is_alive()]
     few = bank[:3]
