@@ -32,6 +32,21 @@ SPLITS = ("penn",)
 PRUNE = 8.0
 NO_PARSE = 1  # exit code
 WARNED = 3  # sentences outside the grammar that are described; all are counted
+SplitOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        autocompletion=among(*SPLITS),
+        help="Distinguish further kinds of Penn Treebank labels in a grammar that is read from trees: penn. Use it with --parent tags, --markov 2 and --smoothing 1.  [default: none]",
+    ),
+]
+SmoothingOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Pseudo-count for words with annotated tags, at least 0, in a grammar that is read from trees.  [default: 0]",
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -134,21 +149,8 @@ def command(
             help="Add the label of the parent to the labels of the grammar: off, phrases (phrase labels only; in Python, parent=True) or tags (phrase labels and tags). For --treebank.  [default: off]",
         ),
     ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=among(*SPLITS),
-            help="Distinguish further kinds of Penn Treebank labels: penn. Use it with --parent tags, --markov 2 and --smoothing 1. For --treebank.  [default: none]",
-        ),
-    ] = None,
-    smoothing: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Pseudo-count for words with annotated tags, at least 0. For --treebank.  [default: 0]",
-        ),
-    ] = None,
+    split: SplitOption = None,
+    smoothing: SmoothingOption = None,
     min_count: Annotated[
         int | None,
         typer.Option(

@@ -25,7 +25,7 @@ from treelet.cli.options import (
     wrong_value,
 )
 from treelet.cli.overwriting import READ, WRITTEN, OutputFile, naming_output
-from treelet.cli.parse import PARENTS, SPLITS
+from treelet.cli.parse import PARENTS, SPLITS, SmoothingOption, SplitOption
 from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import FileError, FormatError, ParameterError
 
@@ -129,21 +129,8 @@ def command(
             help="Add the label of the parent to the labels of the grammar: off, phrases (phrase labels only; in Python, parent=True) or tags (phrase labels and tags).  [default: off]",
         ),
     ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            autocompletion=among(*SPLITS),
-            help="Distinguish further kinds of Penn Treebank labels: penn. Use it with --parent tags, --markov 2 and --smoothing 1.  [default: none]",
-        ),
-    ] = None,
-    smoothing: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Pseudo-count for words with annotated tags, at least 0.  [default: 0]",
-        ),
-    ] = None,
+    split: SplitOption = None,
+    smoothing: SmoothingOption = None,
     max_words: Annotated[
         int, typer.Option(metavar="N", help="Maximum number of words per sentence. Longer sentences are skipped.")
     ] = 40,
