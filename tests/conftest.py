@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import json
@@ -99,17 +100,24 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def alarm() -> Iterator[None]:
-    """A signal that is heard as Ctrl-C is."""
+    """A signal that is heard as Ctrl-C is.
+
+    Python ignores an exception raised in a callback of the garbage collector, and hypothesis installs one.
+    An interrupt that arrives there would be lost, so the callbacks are left out for the time of the test.
+    """
     if os.name == "nt":
         pytest.skip("needs SIGALRM")
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
+    callbacks = gc.callbacks[:]
+    gc.callbacks.clear()
     before = signal.signal(signal.SIGALRM, interrupt)
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
+    gc.callbacks[:] = callbacks
 
 
 # --- commands -------------------------------------------------------------------------------------------------------
