@@ -137,9 +137,7 @@ def level(items: Items, system: str, measure: str = "accuracy") -> dict[str, Any
     overlap = float(np.mean([len(one["ids"]) / one["train"] for one in items]))
     test = paired_t_test(values, np.zeros(len(values)), overlap=overlap)
     tables = [_table(one["systems"][system], measure) for one in items]
-    nothing = [table * ([0] + [1] * (table.shape[1] - 1)) for table in tables]  # the same counts, with a figure of 0
-    drawn = over_items([one["ids"] for one in items], [tables, nothing], _measure(measure))
-    beside = {"value": drawn["difference"], "interval": drawn["interval"], "of": drawn["of"]}
+    beside = value_over_items([one["ids"] for one in items], tables, _measure(measure))
     return {"splits": values, **spread(values), "interval": list(test.interval), "over": "splits", "items": beside}
 
 
@@ -164,6 +162,17 @@ def over_items(
     a, b = (_summed(np.concatenate(list(side)), of, len(places)) for side in tables)
     drawn = paired_bootstrap(a, b, measure, random_state=seed)
     return {"difference": drawn.difference, "interval": list(drawn.interval), "p": drawn.p_value, "of": len(places)}
+
+
+def value_over_items(
+    ids: Sequence[Sequence[Any]],
+    tables: Sequence[NDArray[np.float64]],
+    measure: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+) -> dict[str, Any]:
+    """Return a figure over the items of all splits together, with its interval. It must be 0 if the first column is."""
+    nothing = [table * ([0] + [1] * (table.shape[1] - 1)) for table in tables]
+    drawn = over_items(ids, [tables, nothing], measure)
+    return {"value": drawn["difference"], "interval": drawn["interval"], "of": drawn["of"]}
 
 
 def holm(p: Sequence[float]) -> list[float]:

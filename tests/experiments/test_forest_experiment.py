@@ -15,7 +15,7 @@ from conftest import first_lines, run_experiment
 from experiments import forest_relations, forest_relations_page, forest_roles, forest_roles_page, report
 from experiments.claims import VERDICTS
 from experiments.differences import figure, summary
-from experiments.forest_coverage import coverage, coverages
+from experiments.forest_coverage import coverage, coverages, covered
 from experiments.forest_examples import Decoded, Setting, examples
 from experiments.forest_parsers import of_lists, split
 from experiments.forest_relations_data import cut, of_grammar
@@ -123,29 +123,45 @@ def test_a_quick_run_of_roles(quick: dict[str, Any]) -> None:
             if margins[same] == margins[row]:
                 assert one["systems"][f"lists: {same}"] == one["systems"][f"lists: {row}"]
     for parser in found["parsers"].values():
-        covered = {row["what"]: row for row in parser["coverage"]}
-        missed = {what: row["unmatched"]["value"] for what, row in covered.items()}
+        rows = {row["what"]: row for row in parser["coverage"]}
+        missed = {what: row["unmatched"]["value"] for what, row in rows.items()}
         assert missed["forest, every node"] <= missed["best tree, every constituent"]
         assert missed["forest, pruned"] < missed["best tree, pruned"]
-        assert covered["forest, pruned"]["ratio"]["value"] > 1
-    assert {claim.verdict for claim in forest_roles_page.claims(found)} <= set(VERDICTS)
+        assert rows["forest, pruned"]["ratio"]["value"] > 1
+    claims = forest_roles_page.claims(found)
+    assert {claim.verdict for claim in claims} <= set(VERDICTS)
+    assert not [claim.says for claim in claims if claim.lacks]
 
 
 def test_unmatched_arguments_by_hand() -> None:
     part = [instance(arguments=(("ARG0", 0, 1), ("ARG1", 2, 4), ("ARGM-LOC", 4, 6), ("ARG2", 3, 5)))]
-    rows = coverages(part, of_lists(part), (0.0, 0.5))
-    found = {row["what"]: row for row in rows}
+    found = {way: table.tolist() for way, table in coverages(part, of_lists(part), (0.0, 0.5)).items()}
     # of the best tree (0,1), (2,6), (2,4), (4,6), (4,5), (5,6) and four words; pruned (0,1) and (2,6) are left
-    assert found["best tree, every constituent"]["unmatched"] == 25
-    assert found["best tree, every constituent"]["candidates"] == 8
-    assert found["best tree, pruned"]["unmatched"] == 75
-    assert found["best tree, pruned"]["candidates"] == 2
+    assert found["best tree, every constituent"] == [[1, 4, 8]]
+    assert found["best tree, pruned"] == [[3, 4, 2]]
     # with the other tree (2,4), (4,6), (4,5) and (5,6) as well, at a quarter
-    assert found["forest, pruned"]["unmatched"] == 25
-    assert found["forest, pruned"]["ratio"] == 3
-    assert found["forest, pruned, probability at least 0.5"]["unmatched"] == 75
-    assert found["forest, every node"]["unmatched"] == 25
-    assert coverage([], []).unmatched == 0
+    assert found["forest, pruned"] == [[1, 4, 6]]
+    assert found["forest, pruned, probability at least 0.5"] == [[3, 4, 2]]
+    assert found["forest, every node"][0][:2] == [1, 4]
+    assert coverage([], []).shape == (0, 3)
+
+
+def test_unmatched_arguments_over_folds_and_over_predicates() -> None:
+    arguments = ("ARG0", 0, 1), ("ARG1", 2, 4), ("ARG2", 3, 5)  # the last one is no candidate
+    folds = [[instance(f"{fold}{k}", arguments[k % 3 : 3]) for k in range(6)] for fold in "ab"]
+    part = [one for fold in folds for one in fold]
+    rows = {row["what"]: row for row in covered(folds, of_lists(part), (0.0,))}
+    tree, forest = rows["best tree, pruned"], rows["forest, pruned"]
+    assert tree["unmatched"]["folds"] == [100 * 10 / 12] * 2  # 4 + 4 + 2 of 6 + 4 + 2 arguments
+    assert tree["unmatched"]["items"]["value"] == pytest.approx(100 * 10 / 12)
+    assert forest["unmatched"]["items"]["value"] == pytest.approx(50)
+    low, high = forest["unmatched"]["items"]["interval"]
+    assert low < 50 < high
+    assert forest["unmatched"]["items"]["of"] == 12
+    assert forest["ratio"]["items"] == {"value": 3, "interval": [3, 3], "of": 12}
+    fewer = rows["forest, every node"]["fewer"]
+    assert fewer["difference"] == 0
+    assert fewer["of"] == 12
 
 
 def test_examples_of_trees_and_forests() -> None:
