@@ -9,6 +9,7 @@ import numpy as np
 
 from experiments.differences import across, counted, figure, part, spread
 from experiments.documents import rows_of
+from experiments.forest_treebanks import treebanks
 from experiments.running import Say
 from treelet.datasets.loaders import wsj_sample
 from treelet.metrics import PARSEVAL, candidate_scores, oracle, parse_score, parseval
@@ -18,6 +19,8 @@ from treelet.structures import Tree, Treebank
 
 FOLDS, LONGEST = 5, 40
 BEST_UNSPLIT = "parent and tags, markov=2"
+BEST_OF_SAMPLE = f"{BEST_UNSPLIT}, splits, smoothing"
+MORE = f"{BEST_OF_SAMPLE}, more treebanks"
 GRAMMARS: dict[str, dict[str, Any]] = {
     "plain": {},
     "markov=1": {"markov": 1},
@@ -32,7 +35,7 @@ GRAMMARS: dict[str, dict[str, Any]] = {
     "parent and tags, markov=3": {"parent": "tags", "markov": 3},
     "parent and tags, markov=2, smoothing": {"parent": "tags", "markov": 2, "smoothing": 1},
     "parent and tags, markov=2, splits": {"parent": "tags", "markov": 2, "split": "penn"},
-    "parent and tags, markov=2, splits, smoothing": {"parent": "tags", "markov": 2, "split": "penn", "smoothing": 1},
+    BEST_OF_SAMPLE: {"parent": "tags", "markov": 2, "split": "penn", "smoothing": 1},
 }
 PAIRS = (
     ("parent", "plain"),
@@ -40,7 +43,8 @@ PAIRS = (
     ("parent, markov=2", "parent"),
     ("parent and tags", "parent"),
     ("parent and tags, markov=2", "parent, markov=2"),
-    (f"{BEST_UNSPLIT}, splits, smoothing", BEST_UNSPLIT),
+    (BEST_OF_SAMPLE, BEST_UNSPLIT),
+    (MORE, BEST_OF_SAMPLE),
 )
 SPREAD = ("precision", "recall", "f1", "exact", "tags", "covered", "score", "oracle_f1", "oracle_score", "rules", "milliseconds")  # fmt: skip
 CHOSEN = "chosen on the other folds"
@@ -49,13 +53,15 @@ CHOSEN = "chosen on the other folds"
 def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambda text: None) -> dict[str, Any]:
     """Five folds of whole documents: grammars from four of them, sentences of at most 40 words of the fifth.
 
-    With `quick`, two folds, two grammars and 20 sentences a fold.
+    The best kind of grammar is also estimated from the four folds and other treebanks together. With `quick`, two folds,
+    three grammars and 20 sentences per fold.
     """
     bank, docs = wsj_sample()
     words = [tuple(tree.words()) if tree is not None else () for tree in bank]
     names = ["plain", "parent, markov=2"] if quick else list(GRAMMARS)
     found: list[dict[str, Any]] = []
     items: list[dict[str, Any]] = []
+    more: list[int] = []
     for fold, tests in enumerate(folds_of(docs, seed)[: 2 if quick else FOLDS]):
         fitting = [row for row in rows_of(docs, tests).tolist() if 0 < len(words[row]) <= LONGEST]
         test = fitting[: 20 if quick else None]
@@ -63,6 +69,9 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         train = [row for row in range(len(docs)) if docs[row] not in set(tests) and words[row] not in hidden]
         gold = [tree for tree in bank[test] if tree is not None]
         measured = {name: _measured(GRAMMARS[name], bank[train], gold, n_jobs) for name in names}
+        trees, _ = treebanks({words[row] for row in rows_of(docs, tests)}, limit=400 if quick else None)
+        measured[MORE] = _measured(GRAMMARS[BEST_OF_SAMPLE], Treebank(trees), gold, n_jobs)
+        more.append(len(trees))
         ids = [f"{docs[row]}/{row}" for row in test]
         items.append(part(f"fold {fold}", len(train), ids, {name: one.pop("counts") for name, one in measured.items()}))
         found.append(measured)
@@ -70,6 +79,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
     choices = chosen(items)
     for one, choice in zip(items, choices, strict=True):
         one["systems"][CHOSEN] = one["systems"][choice]
+    names.append(MORE)
     return {
         "rows": [{"grammar": name} | {key: spread(one[name][key] for one in found) for key in SPREAD} for name in names],
         "chosen": {"grammars": choices} | {key: spread(one[c][key] for one, c in zip(found, choices, strict=True)) for key in ("f1", "oracle_f1")},
@@ -78,6 +88,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, say: Say = lambd
         "documents": len(set(docs)),
         "sentences": sum(len(one["ids"]) for one in items),
         "train": int(np.mean([one["train"] for one in items])),
+        "more": int(np.mean(more)),
         "items": items,
     }  # fmt: skip
 

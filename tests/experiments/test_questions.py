@@ -137,7 +137,9 @@ def test_parsing_quickly(data_dir: Path, tmp_path: Path) -> None:
     results = json.loads(done.stdout)
     assert json.loads((tmp_path / "parsing.json").read_text()) == results
     assert (tmp_path / "parsing.md").read_text() == parsing_page.page(results)
-    plain, better = results["rows"]
+    plain, better, more = results["rows"]
+    assert more["grammar"].endswith("more treebanks")
+    assert 0 < more["rules"]["mean"] < better["rules"]["mean"]  # of 400 trees
     assert 50 < plain["f1"]["mean"] < better["f1"]["mean"] < better["oracle_f1"]["mean"] < 100
     items = report.items("parsing", tmp_path)
     f1 = [differences.figure(one["systems"]["plain"], "f1") for one in items]
