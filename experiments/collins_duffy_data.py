@@ -11,8 +11,8 @@ import numpy as np
 from treelet.datasets import flights, question_bank, wsj_sample
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
-from treelet.formats.base import read_document
 from treelet.formats.files import open_source
+from treelet.formats.reading import read_document
 from treelet.structures import Treebank, read_trees
 from treelet.tasks.rerank_parts import SIZES, CandidateSplit, Words, parts_of_lists, parts_of_treebank, without_twins
 from treelet.tasks.reranking import CandidateParses

@@ -13,7 +13,7 @@ from treelet.cuts import TreeIndex, argument_tree, indicators, role_features
 from treelet.cuts.roles import ARGUMENT, PREDICATE
 from treelet.datasets.loaders import corpus, question_bank
 from treelet.datasets.roles import propbank
-from treelet.formats.base import read_document
+from treelet.formats.reading import read_document
 from treelet.structures import Table, Tree, Treebank
 from treelet.structures.spans import Span
 from treelet.tasks.rerank_parts import apart_from

@@ -21,11 +21,11 @@ from messages.common import wrong_parameter
 from treelet.errors import FileError, FormatError, ParameterError, TreeletError, TreeletWarning
 from treelet.formats import SourcePlace
 from treelet.formats.adapters import flatten
-from treelet.formats.base import read_located
 from treelet.formats.languages import LANGUAGES
 from treelet.formats.node_adapters import SyntaxAdapter, nodes_of
 from treelet.formats.nodes import value_label
 from treelet.formats.python_source import EACH
+from treelet.formats.reading import read_located
 
 tree_sitter = pytest.importorskip("tree_sitter")
 

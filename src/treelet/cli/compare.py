@@ -167,7 +167,7 @@ def _listed(script: EditScript) -> str:
 def _with_places(text: str, argument: str, reading: Reading) -> Any:
     """Return the tree of an argument. Trees of source code and markup know the places of their nodes."""
     if not text.lstrip().startswith("("):
-        from treelet.formats.base import read_located
+        from treelet.formats.reading import read_located
 
         name = text.removeprefix("@")
         try:

@@ -98,7 +98,7 @@ def command(
 
 
 def _read(file: str, reading: Reading) -> Bank[Any]:
-    from treelet.formats.base import find_format
+    from treelet.formats.detection import find_format
     from treelet.formats.files import unpacked_name
     from treelet.structures import read_conllu, read_forests, read_trees
 

@@ -269,8 +269,8 @@ def _read(
     files: Sequence[str], settings: Any, progress: bool, exclude: Sequence[str] = ()
 ) -> tuple[Treebank, list[str], set[str]]:
     """Return the trees of files, their ids, and the names of all files that were read, with or without trees."""
-    from treelet.formats.base import tree_files
     from treelet.formats.code import code_files
+    from treelet.formats.reading import tree_files
     from treelet.structures import Treebank, read_code, read_trees
 
     def renamed(file: str) -> str:

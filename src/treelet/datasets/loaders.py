@@ -9,8 +9,8 @@ import os
 from pathlib import Path
 
 from treelet.errors import FileError
-from treelet.formats.base import read_document
 from treelet.formats.files import PACKED
+from treelet.formats.reading import read_document
 from treelet.structures import Treebank, read_trees
 
 ORIGINS = {

@@ -10,7 +10,7 @@ from typing import Any
 from treelet import _core
 from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
 from treelet.errors import FormatError, ParameterError, TreeletError
-from treelet.formats.base import Document, Format, read_files, register, within_limits
+from treelet.formats.base import Document, Format, register
 from treelet.formats.files import ON_ERROR, SkipLog, Source, not_text, open_source, unpacked_name
 from treelet.formats.languages import BY_SUFFIX, LANGUAGES, Language
 from treelet.formats.located import Located
@@ -18,6 +18,7 @@ from treelet.formats.node_adapters import CONSTANTS, IDENTIFIERS
 from treelet.formats.nodes import Place
 from treelet.formats.paths import File, FoundFiles, find_files
 from treelet.formats.python_source import is_node_type, read_python, syntax_document
+from treelet.formats.reading import read_files, within_limits
 from treelet.formats.tree_limits import TreeLimits
 from treelet.vocabulary import keyword
 

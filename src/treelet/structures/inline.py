@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from treelet.errors import FormatError, InlineFormatError
-from treelet.formats.base import FORMATS, plain_text
+from treelet.formats.base import FORMATS
+from treelet.formats.detection import plain_text
 from treelet.formats.files import unpacked_name
 from treelet.printable import shortened
 

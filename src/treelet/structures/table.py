@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from treelet.checks import article, plural, some_of, suggestion, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
-from treelet.formats.base import Document, read_blocks, read_document
+from treelet.formats.base import Document
 from treelet.formats.paths import File
+from treelet.formats.reading import read_blocks, read_document
 from treelet.shown import Tabled
 from treelet.structures.bank import Bank, is_missing, row_index
 from treelet.structures.treebank import Treebank

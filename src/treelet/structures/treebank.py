@@ -13,11 +13,13 @@ import numpy as np
 from treelet.checks import some_of, suggestion
 from treelet.errors import FormatError, TreeError
 from treelet.formats.adapters import adapter_for, flatten
-from treelet.formats.base import FORMATS, Columns, Document, read_blocks, read_document, write_document
+from treelet.formats.base import FORMATS, Columns, Document
 from treelet.formats.brackets import Reader, bracketed
 from treelet.formats.code import MAX_BYTES, read_code_document
 from treelet.formats.files import PathLike
 from treelet.formats.paths import File
+from treelet.formats.reading import read_blocks, read_document
+from treelet.formats.writing import write_document
 from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.inline import inline_error
 from treelet.structures.tree import Tree, trees_of

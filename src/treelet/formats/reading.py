@@ -1,0 +1,330 @@
+"""Reading of files and folders in any registered format."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any
+
+from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion
+from treelet.errors import FileError, FormatError, ParameterError, TreeletError, TreeletWarning, TreeSizeError
+from treelet.formats.base import FORMATS, Document, Format
+from treelet.formats.detection import choose_format, find_format
+from treelet.formats.files import ON_ERROR, PathLike, SkipLog, Source, open_source
+from treelet.formats.format_options import OptionText, option_values, split_options
+from treelet.formats.paths import File, FoundFiles, find_files
+from treelet.formats.tree_limits import TreeLimits
+from treelet.progress import progress_bar
+
+_NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
+
+
+def tree_files(
+    file: File | Collection[File],
+    format: str | None = None,
+    exclude: str | Collection[str] = (),
+    encoding: str = "utf-8",
+) -> list[File]:
+    """Return the files that `read_document` would read."""
+    return list(find_files(file, _suffixes(format, {}), exclude, encoding=encoding).files)
+
+
+def read_document(
+    file: File | Collection[File],
+    format: str | None = None,
+    *,
+    exclude: str | Collection[str] = (),
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+    labels: bool = True,
+    expect_labels: bool = False,
+    max_nodes: int | None = None,
+    max_depth: int | None = None,
+    **options: Any,
+) -> Document:
+    r"""Read a file, a folder or several files in any registered format.
+
+    Parameters
+    ----------
+    file : path or open file, or a list of them
+        ``.gz``, ``.xz`` and ``.bz2`` files are unpacked. ``"-"`` is standard input. A folder stands
+        for all files below it whose suffix belongs to a format, sorted by name, without hidden files,
+        links, binary files and files that git ignores. A pattern such as ``"data/*.mrg"`` stands for
+        the files that match it.
+    format : str, optional
+        A name from `treelet.formats.FORMATS`. Default: detected from the file name, then from the
+        content, separately for each file.
+    exclude : str or list of str, default ()
+        Patterns of files and folders to leave out of folders and patterns, such as ``"tests"``.
+    encoding : str, default "utf-8"
+        Text encoding of the file.
+    on_error : {"raise", "skip"}, default "raise"
+        ``"raise"`` stops at the first malformed tree or row. ``"skip"`` skips every malformed row;
+        a warning reports how many were skipped and where the first ones are. Of several files, those
+        that cannot be read at all are skipped too.
+    labels : bool, default True
+        Whether labels are needed. If False, a table is read without labels unless a label column is
+        named.
+    expect_labels : bool, default False
+        Whether to warn if the file has no labels. There is no warning with ``labels=False`` or
+        ``label_column=None``.
+    max_nodes, max_depth : int, optional
+        Limits per tree. A larger tree counts as malformed; the error is a `TreeSizeError`. Words
+        count as nodes. The depth is the number of edges from the root to the deepest word. Default:
+        no limit.
+    **options
+        Options of the format, such as ``drop_empty=True``.
+
+    Returns
+    -------
+    Document
+        The contents of the file.
+
+    Examples
+    --------
+    >>> import io
+    >>> from treelet.formats import read_document
+    >>> document = read_document(io.StringIO("yes\t(A x)\nno\t(A y)\n"))
+    >>> document.format, document.labels
+    ('tsv', ['yes', 'no'])
+    """
+    limits = TreeLimits.of(max_nodes, max_depth)
+    check_one_of("on_error", on_error, ON_ERROR)
+
+    def read(one: File, log: SkipLog) -> Document:
+        with _opened(one, format, encoding, on_error, labels, options, log) as (source, chosen, reader_options):
+            document = within_limits(limits, chosen.read(source, **reader_options), source)
+            if expect_labels and _wants_labels(labels, reader_options) and _is_unlabeled(document):
+                unlabeled.append((source.name, chosen, document))
+        return _named(document, chosen)
+
+    unlabeled: list[tuple[str, Format, Document]] = []
+    found = find_files(file, _suffixes(format, options), exclude, encoding=encoding)
+    document = read_files(found, read, on_error)
+    if unlabeled:
+        _warn_unlabeled(*unlabeled[0])
+    return document
+
+
+def read_files(
+    found: FoundFiles,
+    read: Callable[[File, SkipLog], Document],
+    on_error: str,
+    log: SkipLog | None = None,
+    progress: bool = False,
+) -> Document:
+    """Read files one after the other into one document, and warn once about skipped files and items.
+
+    If there are several files and `on_error` is ``"skip"``, a file that cannot be read is skipped. Skipped files and
+    items are also recorded in `log`.
+    """
+    log, documents = SkipLog() if log is None else log, list[Document]()
+    log.files += found.skipped
+    errors = list[TreeletError]()
+    with progress_bar(progress, "files", len(found.files)) as advance:
+        for file in found.files:
+            try:
+                documents.append(read(file, log))
+            except (FormatError, FileError) as error:
+                if on_error != "skip" or not found.several:
+                    raise
+                errors.append(error)
+                log.files.append(str(error))
+            advance(1)
+    log.files_read = len(documents)
+    if not documents:
+        if len(errors) == 1:
+            raise errors[0]
+        listed = "; ".join(reason.rstrip(".") for reason in log.files[:3])
+        raise FileError(f"None of {plural(len(log.files), 'file')} could be read: {listed}.")
+    document = documents[0] if len(documents) == 1 else Document.concat(documents)
+    what = "examples" if document.labels is not None else "trees"
+    log.warn(len(document), what, len(documents))
+    return document
+
+
+def _suffixes(format: str | None, options: Collection[str]) -> set[str]:
+    """Return the suffixes of the files that are read in a folder: of the format, or of all formats with these options."""
+    named = () if format is None else find_format(split_options(format)[0]).suffixes
+    return set(named or (suffix for known in FORMATS.values() if known.takes(options) for suffix in known.suffixes))
+
+
+def read_located(
+    file: File | Collection[File],
+    format: str | None = None,
+    *,
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+    exclude: str | Collection[str] = (),
+    **options: Any,
+) -> list[Any] | None:
+    """Read source code or markup as `Located` trees. Return None, without opening a file, if the format has no places.
+
+    The parameters are those of `read_document`, but the format is not detected from the content.
+    """
+    if find_format(format, file).located is None:
+        return None
+    trees, log = list[Any](), SkipLog()
+    files = find_files(file, _suffixes(format, options), exclude, encoding=encoding).files
+    for one in files:
+        with _opened(one, format, encoding, on_error, False, options, log) as (source, chosen, reader_options):
+            if chosen.located is None:  # the content does not have the format of the name
+                return None
+            trees += chosen.located(source, **reader_options)
+    log.warn(len(trees), "trees", len(files))
+    return trees
+
+
+def read_blocks(
+    file: File | Collection[File],
+    format: str | None = None,
+    *,
+    block: int,
+    exclude: str | Collection[str] = (),
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+    labels: bool = True,
+    expect_labels: bool = False,
+    max_nodes: int | None = None,
+    max_depth: int | None = None,
+    **options: Any,
+) -> Iterator[Document]:
+    """Read files in blocks of `block` examples, so the files may be larger than memory.
+
+    The parameters are those of `read_document`. Each document has its own store, and no document
+    contains examples of two files. An error is raised when the block that contains the malformed item
+    is read.
+    """
+    check_integer("block", block, 1)
+    limits = TreeLimits.of(max_nodes, max_depth)
+    found = find_files(file, _suffixes(format, options), exclude, encoding=encoding)
+    log = SkipLog()
+    log.files += found.skipped
+    log.warn(0, "trees", len(found.files))
+    for one in found.files:
+        arguments = (format, encoding, on_error, labels, options, SkipLog())
+        yield from _blocks(one, block, limits, expect_labels, labels, arguments)
+
+
+def _blocks(
+    file: File, block: int, limits: TreeLimits | None, expect_labels: bool, labels: bool, arguments: tuple[Any, ...]
+) -> Iterator[Document]:
+    begin, kept, items, labeled = 0, 0, "trees", False
+    with _opened(file, *arguments) as (source, chosen, reader_options):
+        if chosen.blocks is None:
+            known = sorted(candidate.name for candidate in FORMATS.values() if candidate.blocks)
+            raise ParameterError(
+                f"Files in the format {chosen.name!r} cannot be read in blocks. Convert them with 'treelet convert' to "
+                f"{in_words(known)}, or read them as a whole."
+            )
+        expect_labels = expect_labels and _wants_labels(labels, reader_options)
+        for whole in chosen.blocks(source, block, **reader_options):
+            document = within_limits(limits, whole, source, begin)
+            begin += len(whole)
+            if expect_labels and document.labels is None:  # at once, because the caller may need the labels now
+                _warn_unlabeled(source.name, chosen, document)
+                expect_labels = False
+            labeled = labeled or not _is_unlabeled(document)
+            kept, items = kept + len(document), "trees" if document.labels is None else "examples"
+            yield _named(document, chosen)
+        source.told(kept, items)
+        if expect_labels and not labeled:
+            _warn_unlabeled(source.name, chosen, document)
+
+
+def _wants_labels(labels: bool, options: Mapping[str, Any]) -> bool:
+    return labels and options.get("label_column", "") is not None
+
+
+def _is_unlabeled(document: Document) -> bool:
+    return document.labels is None or (len(document.labels) > 0 and not any(document.labels))
+
+
+def _warn_unlabeled(name: str, format: Format, document: Document) -> None:
+    """Warn about a file without labels that was read where labels are expected."""
+    y = "y is None" if document.labels is None else "every entry of y is an empty string"
+    warnings.warn(
+        f"{name}: the file has no labels (format {format.name!r}), so {y}. To read trees without labels, use "
+        "treelet.read_trees. Formats with labels are tsv, csv, svmlight_tk and kelp.",
+        TreeletWarning,
+        stacklevel=4,
+    )
+
+
+@contextmanager
+def _opened(
+    file: PathLike | IO[bytes] | IO[str],
+    format: str | None,
+    encoding: str,
+    on_error: str,
+    labels: bool,
+    options: dict[str, Any],
+    log: SkipLog,
+) -> Iterator[tuple[Source, Format, dict[str, Any]]]:
+    """Yield an open file, its format and the reader's options. Errors report how the format was chosen."""
+    with open_source(file, encoding, on_error) as source:
+        source.log = log
+        choice = choose_format(format, source, options)
+        written = {name: value for name, value in options.items() if isinstance(value, OptionText)}
+        options = {**choice.given, **options, **option_values(written, choice.format.options())}
+        _check_options(choice.format, options)
+        if not labels and "label_column" in choice.format.options():
+            options.setdefault("label_column", None)
+        head = source.head() if choice.why is not None else b""
+        try:
+            yield source, choice.format, options
+        except FormatError as error:
+            raise choice.explained(error, head) from None
+
+
+def within_limits(limits: TreeLimits | None, document: Document, source: Source, begin: int = 0) -> Document:
+    """Return the document without examples whose trees exceed the limits. `begin` examples came before."""
+    if limits is None:
+        return document
+    problems = {row: text for columns in document.trees.values() for row, text in limits.problems(*columns)}
+    for row in sorted(problems):
+        line = None if document.places is None else document.places[row].line
+        message = f"tree {begin + row}, counted from 0, {problems[row]} Increase the limit to accept the tree."
+        with source.item():
+            raise TreeSizeError(message, source.name, line)
+    return document.without(problems) if problems else document
+
+
+def _named(document: Document, format: Format) -> Document:
+    document.format = format.name
+    if document.labels is not None:
+        document.labels = [label_text(label) for label in document.labels]
+    return document
+
+
+def label_text(label: str) -> str:
+    """Return a label in its standard form: numbers are shortened, so ``+1``, ``1`` and ``1.0`` are one class.
+
+    A number has at most 15 digits, no exponent and no leading zeros (``007`` is a name). In a label
+    of several words, each word is converted.
+
+    >>> [label_text(label) for label in ("+1", "1.0", "-1.50", "-0", "007", "1e3", "DESC:def", "spam +1")]
+    ['1', '1', '-1.5', '0', '007', '1e3', 'DESC:def', 'spam 1']
+    """
+    return " ".join(map(_word_text, label.split(" ")))
+
+
+def _word_text(word: str) -> str:
+    number = _NUMBER.fullmatch(word)
+    if number is None or sum(char.isdigit() for char in word) > 15:
+        return word
+    sign, whole, fraction = number.groups("")
+    fraction = fraction.rstrip("0").rstrip(".")
+    return f"{sign.strip('+') if whole + fraction != '0' else ''}{whole}{fraction}"
+
+
+def _check_options(format: Format, options: Collection[str]) -> None:
+    for name in options:
+        if not format.takes([name]):
+            known = list(format.options())
+            listed = f"Its options are {', '.join(known)}." if known else "It has no options."
+            raise ParameterError(
+                f"The format {format.name!r} has no option {name!r}.{suggestion(name, known)} {listed}"
+            )
