@@ -100,7 +100,8 @@ def _core() -> dict[str, Any]:
         from treelet import _core
     except ImportError as error:
         return {"missing": str(error)}
-    return {"compiler": _core.compiler, "optimized": _core.optimized, "sanitized": _core.sanitized}
+    compiler = f"GCC {_core.compiler}" if _core.compiler[:1].isdigit() else _core.compiler  # others name themselves
+    return {"compiler": compiler, "optimized": _core.optimized, "sanitized": _core.sanitized}
 
 
 def _gpu() -> dict[str, Any]:
@@ -210,21 +211,22 @@ def _readable(value: Any) -> Any:
 
 def _text(report: dict[str, Any]) -> str:
     lines = []
+    width = max(map(len, report["versions"])) + 2
     for name, installed in report["versions"].items():
         hint = f": {HINTS[name]}" if name in HINTS else ""
-        lines.append(f"{name:<14}{installed or 'not installed' + hint}")
+        lines.append(f"{name:<{width}}{installed or 'not installed' + hint}")
     lines.append("")
     for section in ("machine", "core"):
-        lines.extend(f"{name:<14}{value}" for name, value in report[section].items())
+        lines.extend(f"{name:<{width}}{value}" for name, value in report[section].items())
     gpu = report["gpu"]
-    lines.append(f"{'GPU':<14}{gpu['name'] if gpu['usable'] else 'not usable: ' + gpu['why']}")
+    lines.append(f"{'GPU':<{width}}{gpu['name'] if gpu['usable'] else 'not usable: ' + gpu['why']}")
     data = report["data"]
     where = (
         data["folder"]
         if data["there"]
         else f"{data['folder']} (folder not found; set TREELET_DATA to the folder of the corpora)"
     )
-    lines += [f"{'data':<14}{where}", ""]
+    lines += [f"{'data':<{width}}{where}", ""]
     for check in report["checks"]:
         verdict = "ok    " if check["ok"] else "FAILED"
         lines.append(f"{verdict}  {check['check']}: {_readable(check['value'])}, expected {check['expected']}")
