@@ -18,8 +18,6 @@ from conftest import run_python
 from treelet import progress
 from treelet.gram.executors import base
 
-LINE = re.compile(r"work: \d of 5, \d+ s elapsed(, about \d+ s left)?")
-
 WORK = """
 import time
 from treelet import progress
@@ -33,25 +31,29 @@ with progress.progress_bar(True, "work", 5) as advance:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_lines_with_the_time_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_with_the_time_left(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress._Progress, "elapsed", property(lambda state: float(state.done)))  # a second per step
     with progress.progress_bar(True, "work", 5) as advance:
         for _ in range(5):
             advance(1)
     said = capsys.readouterr()
     *before, last = said.err.splitlines()
     assert said.out == ""
-    assert "work: 1 of 5, 0 s elapsed, about 0 s left" in before
-    assert all(map(LINE.fullmatch, before))
-    assert last == "work: 5 of 5, 0 s"
+    assert [line for line in before if line != "work: 0 of 5, 0 s elapsed"] == [  # this one on a busy machine
+        "work: 1 of 5, 1 s elapsed, about 4 s left",
+        "work: 2 of 5, 2 s elapsed, about 3 s left",
+        "work: 3 of 5, 3 s elapsed, about 2 s left",
+    ]
+    assert last == "work: 5 of 5, 5 s"
 
 
 @pytest.mark.usefixtures("impatient")
 def test_a_long_step_speaks_too(capsys: pytest.CaptureFixture[str]) -> None:
     with progress.progress_bar(True, "work", 5):
-        until = time.monotonic() + 20
+        until = time.monotonic() + 60
         while not (said := capsys.readouterr().err) and time.monotonic() < until:
             time.sleep(0.02)
-    assert "work: 0 of 5, 0 s elapsed\n" in said
+    assert re.match(r"work: 0 of 5, \d+ s elapsed\n", said)
 
 
 def test_the_time_left_follows_from_the_time_gone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +114,7 @@ def test_forced_colors_do_not_make_a_pipe_a_terminal() -> None:
     command = [sys.executable, "-c", WORK]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=True)
     assert "\x1b" not in done.stderr
-    assert "work: 5 of 5, 0 s\n" in done.stderr
+    assert re.search(r"^work: 5 of 5, \d+ s$", done.stderr, re.MULTILINE)
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")

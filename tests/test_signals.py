@@ -81,7 +81,7 @@ with open_target(sys.argv[1]) as stream:
 @posix
 def test_what_a_killed_run_left_goes_away_with_the_next(tmp_path: Path) -> None:
     target = tmp_path / "a.txt"
-    subprocess.run([sys.executable, "-c", KILLED, str(target), "killed"], capture_output=True, timeout=60, check=False)
+    subprocess.run([sys.executable, "-c", KILLED, str(target), "killed"], capture_output=True, timeout=120, check=False)
     other = tmp_path / "a.txt.b"
     with open_target(other) as stream:  # another target of which the first one's name is the beginning
         stream.write("other")
@@ -127,7 +127,7 @@ def test_folders_that_a_killed_run_left_go_away(tmp_path: Path) -> None:
 def test_told_twice_to_end_it_ends_at_once(tmp_path: Path) -> None:
     script = "import signal, os, sys, time\nfrom treelet.cli.main import _terminated\n"
     script += "signal.signal(signal.SIGTERM, _terminated)\n"
-    script += "try:\n    os.kill(os.getpid(), signal.SIGTERM)\n    time.sleep(60)\n"
-    script += "finally:\n    os.kill(os.getpid(), signal.SIGTERM)\n    time.sleep(60)\n"
-    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=50, check=False)
+    script += "try:\n    os.kill(os.getpid(), signal.SIGTERM)\n    time.sleep(600)\n"
+    script += "finally:\n    os.kill(os.getpid(), signal.SIGTERM)\n    time.sleep(600)\n"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (ended.returncode, ended.stderr) == (143, "")

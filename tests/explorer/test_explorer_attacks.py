@@ -27,7 +27,7 @@ from treelet.cli.reading import Reading
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
-from treelet.explorer import Parsing, Workspace, highlights, serving
+from treelet.explorer import Parsing, Workspace, highlights, limits, serving
 from treelet.explorer.handlers import HANDLERS
 from treelet.explorer.requests import Request, RequestError
 from treelet.explorer.serving import Connection
@@ -325,9 +325,8 @@ DAWDLING: dict[str, tuple[str, str]] = {  # what is sent at once, and then again
 
 @pytest.mark.parametrize("kind", DAWDLING)
 def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from treelet.explorer import limits
-
-    monkeypatch.setattr(Connection, "seconds", 0.3)
+    # The requests of `is_well` have the same time limit. It must be longer than a pause of this process.
+    monkeypatch.setattr(Connection, "seconds", 1.0)
     monkeypatch.setattr(Connection, "most", 20)
     monkeypatch.setattr(limits, "BODY_SECONDS", 0.3)
     first, more = (text.format(server.port).encode() for text in DAWDLING[kind])
@@ -338,7 +337,7 @@ def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: py
                 pipe.sendall(first)
         for _ in range(3):
             assert server.is_well()
-        end = time.monotonic() + 10
+        end = time.monotonic() + 60
         while server.server.server_state.connections and time.monotonic() < end:
             for pipe in slow:
                 with suppress(OSError):
@@ -351,12 +350,12 @@ def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: py
 
 
 def test_an_answer_that_nobody_takes_is_not_kept(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Connection, "seconds", 0.3)
+    monkeypatch.setattr(Connection, "seconds", 1.0)
     asked = threading.Event()
     monkeypatch.setitem(HANDLERS, "large", lambda workspace, question: asked.set() or {"large": "x" * 20_000_000})
     with server.connect("POST /ask/large HTTP/1.1", JSON, "Content-Length: 2", body=b"{}") as pipe:
-        assert asked.wait(20)
-        end = time.monotonic() + 10
+        assert asked.wait(60)
+        end = time.monotonic() + 60
         while server.server.server_state.connections and time.monotonic() < end:
             time.sleep(0.05)
         assert not server.server.server_state.connections
@@ -377,13 +376,14 @@ def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.
         return {}
 
     monkeypatch.setitem(HANDLERS, "long", long)
+    monkeypatch.setattr(limits, "SHORT_SECONDS", 600.0)  # otherwise the other two begin if this process is slow
     pipes = [server.connect("POST /ask/long HTTP/1.1", JSON, "Content-Length: 2", body=b"{}") for _ in range(4)]
-    assert begun.acquire(timeout=20)
-    assert begun.acquire(timeout=20)
+    assert begun.acquire(timeout=60)
+    assert begun.acquire(timeout=60)
     for pipe in pipes:
         pipe.close()
     assert server.asked("about", {})[0] == 200  # a thread is free again
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while len(ended) < 2 and time.monotonic() < end:
         time.sleep(0.05)
     assert ended == ["stopped"] * 2
@@ -402,11 +402,13 @@ def test_short_requests_do_not_wait_for_long_ones(server: Server, monkeypatch: p
     with ExitStack() as open_ones:
         for _ in range(6):
             open_ones.enter_context(server.connect("POST /ask/long HTTP/1.1", JSON, "Content-Length: 2", body=b"{}"))
-        assert begun.acquire(timeout=20)
+        assert begun.acquire(timeout=60)
+        seconds = []
         for _ in range(10):
             begin = time.monotonic()
             assert server.asked("compare", {"a": TREES[0], "b": TREES[1]})[1]["value"] > 0
-            assert time.monotonic() - begin < 10  # usually below 0.5; six long requests took 20 seconds each
+            seconds.append(time.monotonic() - begin)
+    assert sorted(seconds)[5] < 10  # usually below 0.5; six long requests took 20 seconds each
 
 
 def wide(seed: int, words: str = "") -> str:
@@ -440,14 +442,14 @@ def test_wide_trees_are_within_the_limits_and_stop_at_once(words: str) -> None:
         thread.start()
         assert thread.ident is not None
         clock = time.pthread_getcpuclockid(thread.ident)
-        begin = 0.0
+        begin = float("inf")
         with suppress(OSError):  # the thread has finished
-            while begin < part * used[0]:
+            while time.clock_gettime(clock) < part * used[0]:
                 time.sleep(0.002)
-                begin = time.clock_gettime(clock)
-        stop.set()
+            stop.set()
+            begin = time.clock_gettime(clock)  # after the stop: this thread may pause at any line
         thread.join()
-        assert used[-1] - begin < 0.5  # usually below 0.1
+        assert used[-1] - begin < max(0.5, used[0] / 3)  # usually below 0.1
 
 
 def test_it_serves_until_ctrl_c() -> None:
@@ -471,7 +473,7 @@ def test_it_serves_until_ctrl_c() -> None:
             pipe.sendall(b"POST /ask/long HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}" % port)  # fmt: skip
             time.sleep(0.5)
             process.send_signal(signal.SIGINT)
-            assert process.wait(20) == 0
+            assert process.wait(60) == 0
         assert process.stderr.read() == "stopped\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import resource
 import signal
@@ -25,6 +26,7 @@ def forked(work: Callable[[], int]) -> int:
         return child
     status = 1
     try:
+        gc.callbacks.clear()  # Python ignores an interrupt that is raised in one, and hypothesis installs one
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         status = work()

@@ -201,6 +201,16 @@ def test_no_thread_without_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         tl.gram(KERNEL, bank(), out=tmp_path / "K.npy", resume=True)
 
 
+class NeverIdle:
+    """The semaphore of a thread pool whose threads are all at work."""
+
+    def acquire(self, timeout: float | None = None) -> bool:
+        return False
+
+    def release(self) -> None:
+        pass
+
+
 @pytest.mark.parametrize("most", [0, 1, 3])
 def test_fewer_threads_where_the_system_starts_no_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
@@ -216,6 +226,9 @@ def test_fewer_threads_where_the_system_starts_no_more(
         start(thread)
 
     monkeypatch.setattr("threading.Thread.start", start_some)
+    # A pool starts no thread while another one is idle, which depends on the load of the machine. Here none is ever idle.
+    idle = property(lambda pool: NeverIdle(), lambda pool, semaphore: None)
+    monkeypatch.setattr(work._Pool, "_idle_semaphore", idle, raising=False)
     assert (tl.gram(KERNEL, trees, n_jobs=8, memory="64KiB") == matrix).all()
     assert refused
     refused.clear()

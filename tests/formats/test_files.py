@@ -100,7 +100,7 @@ def test_a_pipe_stays_one(tmp_path: Path) -> None:
     reader.start()
     with open_target(pipe) as stream:
         stream.write(TEXT)
-    reader.join(10)
+    reader.join(60)
     assert got == [TEXT]
     assert pipe.is_fifo()
 

@@ -37,7 +37,7 @@ from treelet.testing.cases import EXAMPLES, KERNELS, random_tree
 def client() -> Iterator[Client]:
     settings = {
         "distributed.scheduler.allowed-failures": 2,
-        "distributed.comm.timeouts.connect": "5s",  # so long a dead worker is asked for what it has
+        "distributed.comm.timeouts.connect": "10s",  # so long a dead worker is asked for what it has
         "distributed.deploy.lost-worker-timeout": "10 minutes",  # else a cluster gives workers up that die again and again
     }
     with (
@@ -61,8 +61,8 @@ def kept() -> int:
 
 def settled(client: Client) -> None:
     """Wait until both workers are there and nothing is left of earlier work."""
-    client.wait_for_workers(2, timeout=60)
-    end = time.monotonic() + 30
+    client.wait_for_workers(2, timeout=300)
+    end = time.monotonic() + 120
     while any(client.run(kept).values()) or any(client.processing().values()):
         assert time.monotonic() < end, "workers keep what nobody asks for any more"
         time.sleep(0.05)
@@ -365,12 +365,12 @@ def test_an_interrupt_ends_the_work_of_workers(client: Client) -> None:
     settled(client)
     text = "(A " * 100_000 + "x" + ")" * 100_000
     long = tl.Treebank([text, text.replace("x", "y")] * 8)
-    signal.setitimer(signal.ITIMER_REAL, 3)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        signal.setitimer(signal.ITIMER_REAL, 3)
         tl.gram(tl.PartialTree(), long, client=client)
     begin = time.monotonic()
     assert tl.gram(tl.SubsetTree(lam=1), ["(A x)"], client=client).tolist() == [[1.0]]
-    assert time.monotonic() - begin < 20
+    assert time.monotonic() - begin < 60
     settled(client)
 
 

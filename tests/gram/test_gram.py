@@ -274,8 +274,7 @@ def test_long_work_can_be_interrupted(n_jobs: int) -> None:
         "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # ignored in what a shell runs behind
         "text = '(A ' * 150_000 + 'x' + ')' * 150_000\n"
         "bank = tl.Treebank([text, text.replace('x', 'y')] * 30)\n"
-        "print('ready', flush=True)\n"
-        f"try:\n    tl.PartialTree()(bank, n_jobs={n_jobs})\n"
+        f"try:\n    print('ready', flush=True)\n    tl.PartialTree()(bank, n_jobs={n_jobs})\n"
         "except KeyboardInterrupt:\n    print('interrupted')\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:

@@ -121,7 +121,8 @@ tl.gram(tl.SubsetTree(lam=0.4), flights(120, random_state=3), out=sys.argv[1], r
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no such signal")
 def test_processes_that_are_killed(bank: tl.Treebank, path: Path) -> None:
     left = []
-    for steps in (20, 90, 70, 10**9):
+    # There are 156 steps. Each kill comes before the end, even if all earlier steps are in the manifest.
+    for steps in (20, 40, 90, 10**9):
         child = subprocess.run([sys.executable, "-c", CHILD, path, str(steps)], check=False, timeout=120)
         assert child.returncode == (0 if steps == 10**9 else -signal.SIGKILL)
         name = f"{path}.json" if path.exists() else f"{path}.part.json"

@@ -356,7 +356,7 @@ def test_saving_in_place_waits_for_other_threads(tmp_path, monkeypatch):
     monkeypatch.setattr(index_files, "write_collection", slow)
     saving = threading.Thread(target=lambda: tl.save(opened, path))
     saving.start()
-    assert started.wait(10)
+    assert started.wait(60)
     opened.compact()
     saving.join()
     opened.close()

@@ -147,8 +147,8 @@ def test_an_interrupt_while_threads_are_started_ends_their_work(monkeypatch: pyt
 def test_an_interrupt_ends_all_threads_at_work() -> None:
     bank = tl.Treebank([chain(2000 + n)[0] for n in range(12)])
     before = set(threading.enumerate())  # Zarr's stays
-    signal.setitimer(signal.ITIMER_REAL, 0.3)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
         tl.gram(tl.SubsetTree(max_depth=9), bank, n_jobs=4, progress=True)
     left = [thread for thread in set(threading.enumerate()) - before if thread.name.startswith("treelet")]
     for thread in left:  # at most one, which was just being started
@@ -156,7 +156,7 @@ def test_an_interrupt_ends_all_threads_at_work() -> None:
             if thread.ident is not None and thread._started.is_set():  # type: ignore[attr-defined]
                 break
             time.sleep(0.01)
-        thread.join(10)
+        thread.join(60)
     assert not [thread for thread in left if thread.is_alive()]
     few = bank[:3]
     np.testing.assert_array_equal(tl.SubsetTree()(few, n_jobs=4), tl.SubsetTree()(few))
@@ -219,13 +219,14 @@ def test_fits_side_by_side_on_one_bank() -> None:
 
 def test_a_reader_is_for_one_thread() -> None:
     reader, text = _core.BracketReader(), b"(S (A x) (B (C y) (D z)))" * 20_000
-    refused = 0
-    for _ in range(5):
+    refused = rounds = 0
+    while not refused and rounds < 200:  # on a busy machine, threads often run one after the other
+        rounds += 1
         for got in in_threads(lambda _: reader.feed(text)):
             assert got in (len(text), "this reader is in use by another thread. Create one per thread.")
             refused += got != len(text)
     assert refused
-    taken = 20 - refused
+    taken = 4 * rounds - refused
     assert reader.trees == 20_000 * taken
     store, roots = reader.result()
     assert len(set(roots.tolist())) == 1
@@ -235,15 +236,18 @@ def test_a_reader_is_for_one_thread() -> None:
 def test_parts_are_counted_by_one_thread() -> None:
     counts, bank = _core.PartCounts(False, False, True), tl.datasets.flights(2000)
     store, weights, share = bank.columns.store, bank.weights(), np.ones(2000)
-    refused = sum(got is not None for _ in range(5) for got in in_threads(lambda _: counts.add(store, weights, share)))
+    refused = rounds = 0
+    while not refused and rounds < 200:  # on a busy machine, threads often run one after the other
+        rounds += 1
+        refused += sum(got is not None for got in in_threads(lambda _: counts.add(store, weights, share)))
     assert refused
     alone = _core.PartCounts(False, False, True)
     alone.add(store, weights, share)
-    assert np.array_equal(counts.trees, (20 - refused) * alone.trees)
+    assert np.array_equal(counts.trees, (4 * rounds - refused) * alone.trees)
 
 
 def test_columns_do_not_grow_while_rows_are_asked_for() -> None:
-    bank = tl.Treebank(chain(15_000))
+    bank = tl.Treebank(chain(60_000))
     store, weights = bank.columns.store, bank.weights()
     columns = _core.SubsetTreeColumns(store, weights, False, 0.4, 0, False)
     stop, begun = _core.Stop(), threading.Event()

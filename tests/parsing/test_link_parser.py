@@ -353,8 +353,9 @@ def test_a_process_that_was_ended_is_replaced(way: str) -> None:
 @installed
 @pytest.mark.parametrize("way", WAYS)
 def test_a_process_that_hangs_is_ended(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    with LinkParser(way=way, max_seconds=1, panic=False) as parser:
-        monkeypatch.setattr(link_parser, "GRACE", -5.999 if way == "program" else -2.999)
+    with LinkParser(way=way, panic=False) as parser:
+        searches = 6 if way == "program" else 3
+        monkeypatch.setattr(link_parser, "GRACE", 0.001 - searches * parser.settings.max_seconds)
         result = parser.parse(SENTENCES[-1] * 5)
         assert (result.status, result.timed_out) == ("timed out", True)
         monkeypatch.undo()
