@@ -45,18 +45,18 @@ EXPERIMENTS = {
         "collins_duffy",
         f"{RERANKING}: generated questions, or your own trees or lists",
         (),
-        18,
+        16,
         {},
         ("treebank", "nbest", "splits"),
     ),
     "collins-duffy-questionbank": Experiment(
-        "collins_duffy", f"{RERANKING}: QuestionBank", ("questionbank",), 40, {"treebank": "questionbank"}, ("splits",)
+        "collins_duffy", f"{RERANKING}: QuestionBank", ("questionbank",), 31, {"treebank": "questionbank"}, ("splits",)
     ),
     "collins-duffy-wsj": Experiment(
         "collins_duffy",
         f"{RERANKING}: Wall Street Journal, plain grammar",
         ("ptb_sample",),
-        31,
+        21,
         {"treebank": "wsj"},
         ("splits",),
     ),
@@ -64,7 +64,7 @@ EXPERIMENTS = {
         "collins_duffy",
         f"{RERANKING}: Wall Street Journal, annotated grammar",
         ("ptb_sample",),
-        34,
+        22,
         {"treebank": "wsj-markovised"},
         ("splits",),
     ),
@@ -92,7 +92,7 @@ EXPERIMENTS = {
         "forest_roles",
         "semantic roles from packed forests against best trees (Zhang, Zhang & Li 2010)",
         ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl", "questionbank"),
-        15,
+        20,
     ),
     "locality": Experiment(
         "locality",
@@ -115,8 +115,8 @@ EXPERIMENTS = {
     "parsing": Experiment(
         "parsing",
         "our own parser on the Penn Treebank sample: plain and annotated grammars, best of a hundred",
-        ("ptb_sample",),
-        17,
+        ("ptb_sample", "masc_srl", "questionbank", "craft"),
+        21,
     ),
     "questions": Experiment(
         "questions",

@@ -26,7 +26,7 @@ The verdict on the claim is the first of these that applies:
 - **weaker than printed**: the effect printed in the paper lies above every interval. The effect may be in the right direction, or there may be none.
 - **holds**: every comparison holds. A claim that holds only if all comparisons hold needs no correction for their number (intersection–union test).
 - **partly**: at least one comparison holds.
-- **undecided**: no comparison holds. The test has too little power to confirm or to contradict the claim."""
+- **undecided**: no comparison holds or is contradicted. The data are not sufficient for a decision."""
 
 UNCERTAINTY = """\
 There are two kinds of uncertainty. All intervals have a level of 95 %.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from math import isinf
@@ -12,7 +12,7 @@ from typing import Any
 from experiments import EXPERIMENTS, report
 from experiments.claims import RULES, UNCERTAINTY, Claim, counted
 from experiments.running import telling
-from experiments.sources import CHANGES, RESULTS, explained
+from experiments.sources import CHANGES, RESULTS, concerning
 from treelet.formats.files import open_target
 
 
@@ -41,6 +41,9 @@ def write_again(folder: Path = RESULTS) -> list[Path]:
     written.append(folder / "index.md")
     with open_target(written[-1]) as stream:
         stream.write(index(found, folder))
+    written.append(folder / f"{CHANGES.stem}.md")
+    with open_target(written[-1]) as stream:
+        stream.write(code_changes(found | benchmarks(folder)))
     return written
 
 
@@ -85,7 +88,8 @@ def index(found: dict[str, dict[str, Any]], folder: Path = RESULTS) -> str:
             right=(4,),
         ),
         *_others(folder),
-        *_changes(),
+        f"The code was changed after some pages were created. [Code changes]({CHANGES.stem}.md) lists these changes and their effects. "
+        "A `+` after a commit means that the checkout had changes that were not committed.",
     ]
     return report.page(parts)
 
@@ -171,14 +175,32 @@ def _others(folder: Path) -> list[str]:
     return ["## Benchmarks", report.table(("page", "command", "date", "commit"), rows)] if rows else []
 
 
-def _changes() -> list[str]:
-    """Return the list of later changes of the code, with the reason why no figure changes."""
-    reasons: dict[tuple[str, str], dict[str, None]] = {}
-    for change in explained():
-        names = reasons.setdefault((change["date"], change["why"]), {})
-        names.update((f"`{Path(path).name}`", None) for path in change["files"])
-    if not reasons:
-        return []
-    items = [f"- {day}: {why.rstrip('.')}. Files: {', '.join(names)}." for (day, why), names in reasons.items()]
-    text = "The following code was changed after a page was created. Each change has a reason why it does not affect the figures."
-    return ["## Changes since the measurements", text, "\n".join(items)]
+def code_changes(found: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the page on changes of the code since the pages were created."""
+    reasons: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
+    for change in concerning(found):
+        lists = reasons.setdefault((change["date"], change["why"]), {"pages": {}, "files": {}})
+        lists["pages"] |= dict.fromkeys(change["pages"])
+        lists["files"] |= dict.fromkeys(f"`{Path(path).name}`" for path in change["files"])
+    return report.page(
+        [
+            "# Code changes since the measurements",
+            "This page lists changes of the code that were made after a page of results was created, with their effects on the figures.",
+            "A test finds every change of code that a page depends on. Each change is either listed here with the reason why the figures "
+            "are still valid, or the page is created again.",
+            "\n".join(
+                f"- {day}: {why.rstrip('.')}. Pages: {_few(lists['pages'])}. Files: {_few(lists['files'])}."
+                for (day, why), lists in reasons.items()
+            ),
+        ]
+    )
+
+
+def _few(names: Iterable[str], most: int = 12) -> str:
+    """List the first names, and count the others.
+
+    >>> _few("abcd", 3)
+    'a, b, c and 1 more'
+    """
+    every = list(names)
+    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")

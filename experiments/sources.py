@@ -123,6 +123,36 @@ def changed(shown: Mapping[str, str], changes: Iterable[Mapping[str, Any]] = ())
     return found
 
 
+def concerning(pages: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the explained changes since any of these pages was made, each with the names of the pages as ``pages``.
+
+    Changes before a page was made do not concern it. They are needed no longer once all pages are newer.
+    """
+    changes = explained()
+    steps: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for number, change in enumerate(changes):
+        for path, (before, after) in change["files"].items():
+            steps.setdefault((path, before), []).append((number, after))
+    files: dict[int, set[str]] = {}
+    names: dict[int, dict[str, None]] = {}
+    for name, results in pages.items():
+        open_ends = list(results["made_by"]["sources"].items())
+        reached = set(open_ends)
+        while open_ends:
+            path, before = open_ends.pop()
+            for number, after in steps.get((path, before), []):
+                files.setdefault(number, set()).add(path)
+                names.setdefault(number, {})[name] = None
+                if (path, after) not in reached:
+                    reached.add((path, after))
+                    open_ends.append((path, after))
+    return [
+        change | {"files": {path: ends for path, ends in change["files"].items() if path in files[number]}, "pages": list(names[number])}
+        for number, change in enumerate(changes)
+        if number in files
+    ]  # fmt: skip
+
+
 def stale(pages: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, tuple[str, str]]]:
     """For each page that is older than the code it shows, the files that have changed without an explanation."""
     changes = explained()
@@ -131,8 +161,11 @@ def stale(pages: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, tuple[s
 
 
 def explain(pages: Mapping[str, Mapping[str, Any]], why: str) -> list[str]:
-    """Write down why the changes since the pages were made cannot alter a figure; the files that have changed."""
-    changes = explained()
+    """Write down why the changes since the pages were made cannot alter a figure; the files that have changed.
+
+    Changes that concern no page any longer are removed.
+    """
+    changes = [{key: change[key] for key in ("date", "why", "files")} for change in concerning(pages)]
     new: dict[tuple[str, str], str] = {
         (path, before): now for files in stale(pages).values() for path, (before, now) in files.items()
     }
