@@ -216,7 +216,8 @@ def report(results: dict[str, Any]) -> str:
         "This page shows how long treelet takes to compute a kernel matrix, compared with a program that works pair by pair.",
         "",
         f"Measured on {results['made_by']['date']} at commit `{results['made_by']['commit']}`, {results['machine']}.",
-        f"Data: {results['data']}. Kernel parameters are 0.4.",
+        f"Data: {results['data']}. ST, SST and PT are the [subtree](kernels/subtree.md),",
+        "[subset-tree](kernels/subset-tree.md) and [partial-tree](kernels/partial-tree.md) kernels, with λ = 0.4 and, for PT, μ = 0.4.",
         f"{results['baseline']}",
         "`make bench` measures again and writes this page. It needs a C++ compiler and no settings.",
         "If the Penn Treebank sample is missing, generated trees are used instead, and the page says so.",
@@ -225,6 +226,7 @@ def report(results: dict[str, Any]) -> str:
         "",
         "Times are CPU seconds of one thread. The time of treelet includes counting subtrees and building its index.",
         "The ratio is the median over runs, with the range over runs. A run measures both programs in the same minute.",
+        "Times are the smallest of all runs, so their quotient can differ from the median ratio.",
         f"The ratio grows with N, because treelet computes equal subtrees once: compare {first} with {last:,} trees.",
         "",
         "| kernel | N | treelet, CPU s | baseline, CPU s | ratio | treelet, CPU µs per pair |",
@@ -293,7 +295,7 @@ def main() -> None:
         by_n = {kernel: [compare(program, bank, kernel, n) for n in sizes] for kernel in KERNELS}
         other: dict[str, str] = {}
         read, _ = best(lambda: tl.read_trees(file), 5)
-        other["reading and interning, CPU time"] = f"{read:.4f} s"
+        other["reading, and storing equal subtrees once, CPU time"] = f"{read:.4f} s"
         n = sizes[-1]
         for kernel in ("sst", "ptk"):
             m = n if kernel == "sst" else min(n, 2000)

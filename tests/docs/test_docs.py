@@ -6,10 +6,12 @@ import contextlib
 import doctest
 import importlib
 import io
+import json
 import pkgutil
 import re
 import traceback
 from pathlib import Path
+from statistics import median
 from unittest import mock
 
 import pytest
@@ -164,14 +166,41 @@ def test_figures_of_the_readme_are_those_of_the_pages() -> None:
     figure = FIGURE.findall(rows[0].rpartition("](")[0])[-1]
     assert strange_figures(rows[0].replace(figure, f"{figure}987")) == [f"{figure}987"]
     claims = re.search(
-        r"Of (\d+) claims, (\d+) hold in our experiments, (\d+) hold in part, (\d+) effects are weaker than printed, "
-        r"(\d+) claims are undecided because our tests have too little power, and (\d+) are contradicted",
+        r"Of (\d+) claims, (\d+) hold in our experiments, (\d+) hold in part, (\d+) effects are smaller than printed or absent, "
+        r"(\d+) claims are undecided \(our data neither confirm nor contradict them\), and (\d+) are contradicted",
         " ".join(text.split()),
     )
     index = " ".join((ROOT / "docs" / "results" / "index.md").read_text(encoding="utf-8").split())
     assert claims
     counts = "Of {} claims of the papers: {} holds, {} partly, {} weaker than printed, {} undecided, {} contradicted."
     assert counts.format(*claims.groups()) in index
+
+
+SECONDS = {
+    "docs/index.md": {"sst": r"takes ([\d.]+) s of CPU time of one thread"},
+    "docs/kernels.md": {
+        "st": r"take ([\d.]+) s with ST",
+        "sst": r", ([\d.]+) s with SST",
+        "ptk": r"and ([\d.]+) s with PT",
+    },
+    "docs/kernels/subtree.md": {"st": r"trees take ([\d.]+) s with one thread"},
+    "docs/kernels/subset-tree.md": {"sst": r"trees take ([\d.]+) s with one thread"},
+    "docs/kernels/partial-tree.md": {"ptk": r"trees take ([\d.]+) s with one thread"},
+    "docs/scale.md": {
+        "sst": r"69 million pairs and takes ([\d.]+) s",
+        "ptk": r"1,003 million pairs and takes ([\d.]+) s",
+    },
+}
+
+
+def test_times_of_kernels_are_those_of_the_benchmark() -> None:
+    measured = json.loads((ROOT / "docs" / "results" / "bench.json").read_text(encoding="utf-8"))["by_n"]
+    for name, sentences in SECONDS.items():
+        text = " ".join((ROOT / name).read_text(encoding="utf-8").split())
+        for kernel, sentence in sentences.items():
+            assert re.findall(sentence, text) == [f"{measured[kernel][-1]['treelet_s']:.2f}"], f"{name}, {kernel}"
+    front = (ROOT / "docs" / "index.md").read_text(encoding="utf-8")
+    assert f"takes {median(measured['sst'][-1]['ratios']):.0f} times as long" in front
 
 
 def test_readme_and_kernels_have_examples() -> None:
