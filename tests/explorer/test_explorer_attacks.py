@@ -436,6 +436,7 @@ def test_wide_trees_are_within_the_limits_and_stop_at_once(words: str) -> None:
     complete.start()
     complete.join()
     assert used[0] < 6  # usually 1.5; formerly 7 to 20
+    late = []
     for part in (0.1, 0.3, 0.5, 0.7, 0.9):
         stop = _core.Stop()
         thread = threading.Thread(target=work, args=(stop,))
@@ -449,7 +450,8 @@ def test_wide_trees_are_within_the_limits_and_stop_at_once(words: str) -> None:
             stop.set()
             begin = time.clock_gettime(clock)  # after the stop: this thread may pause at any line
         thread.join()
-        assert used[-1] - begin < max(0.5, used[0] / 3)  # usually below 0.1
+        late.append(used[-1] - begin)
+    assert sorted(late)[2] < used[0] / 3  # usually below 0.02 s; half of the work if nothing stops it
 
 
 def test_it_serves_until_ctrl_c() -> None:
