@@ -61,7 +61,8 @@ class Injected(BaseException):
 def tracing(files: tuple[str, ...], at: Callable[[Line], None], by_instruction: bool) -> Iterator[None]:
     """Call a function before each line, or each instruction, of Python code in some files.
 
-    The end of a ``with`` block is left out: Python handles no signal there, so that locks are always released.
+    The end of a ``with`` block is left out: Python handles no signal there, so that locks are always released. So are
+    further rounds of a comprehension: from Python 3.12 on, an exception of a tracer there skips the end of the block.
     """
 
     def enter(frame: FrameType, event: str, arg: Any) -> Any:
@@ -70,11 +71,14 @@ def tracing(files: tuple[str, ...], at: Callable[[Line], None], by_instruction: 
             return None
         frame.f_trace_opcodes = by_instruction and code.co_qualname in BY_INSTRUCTION
         opened: set[int] = set()
+        previous = 0
 
         def step(frame: FrameType, event: str, arg: Any) -> Any:
+            nonlocal previous
             if event == "opcode":
                 at((code.co_filename, code.co_qualname, -frame.f_lasti))
-            elif event == "line" and frame.f_lineno not in opened:
+            elif event == "line" and frame.f_lineno not in opened and frame.f_lineno != previous:
+                previous = frame.f_lineno
                 if linecache.getline(code.co_filename, frame.f_lineno).lstrip().startswith("with "):
                     opened.add(frame.f_lineno)
                 at((code.co_filename, code.co_qualname, frame.f_lineno))
