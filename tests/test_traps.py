@@ -107,7 +107,7 @@ print(peak() - begin)
 )
 def test_memory_that_is_not_needed_is_not_taken(before: str, work: str) -> None:
     """Each took more than 120 MiB, growing with the square or the cube of the length."""
-    assert int(run_python(PEAK.format(before=before, work=work))) < 24
+    assert int(run_python(PEAK.format(before=before, work=work))) < 48  # 22 to 24
 
 
 def test_unary_chains(monkeypatch: pytest.MonkeyPatch) -> None:
