@@ -68,8 +68,8 @@ def read_document(
         Whether labels are needed. If False, a table is read without labels unless a label column is
         named.
     expect_labels : bool, default False
-        Whether to warn if the file has no labels. There is no warning with ``labels=False`` or
-        ``label_column=None``.
+        Whether to warn if the file has no labels. With ``labels=False`` or
+        ``label_column=None``, no warning is given.
     max_nodes, max_depth : int, optional
         Limits per tree. A larger tree counts as malformed; the error is a `TreeSizeError`. Words
         count as nodes. The depth is the number of edges from the root to the deepest word. Default:

@@ -103,8 +103,8 @@ class IndexFiles:
     def write(self, search: Nearest, collection: Collection, kernel: Any) -> Collection:
         """Make a collection the content of the folder, and return it with the names of its parts.
 
-        Only one thread may write at a time. Parts that are no longer needed are removed by the next change or by `close`,
-        not by this call: if it is interrupted after the new manifest, the collection in memory still needs its files.
+        Only one thread may write at a time. This call removes no file: if it is interrupted after the new manifest, the
+        collection in memory still needs its files. The next change, or `close`, removes files that are no longer needed.
         """
         self.check_writable()
         return write_collection(self.folder, search, collection, kernel)
