@@ -131,3 +131,42 @@ def test_told_twice_to_end_it_ends_at_once(tmp_path: Path) -> None:
     script += "finally:\n    os.kill(os.getpid(), signal.SIGTERM)\n    time.sleep(600)\n"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (ended.returncode, ended.stderr) == (143, "")
+
+
+# Python drops exceptions in callbacks of weak references, as importlib has, and in finalizers. Modules may catch them.
+DROPPING = """
+import os, signal, sys, time, weakref
+class Target: pass
+def terminate(*_):
+    os.kill(os.getpid(), signal.SIGTERM)
+def in_callback():
+    target = Target()
+    kept = weakref.ref(target, terminate)
+    del target
+    time.sleep(600)  # work that ends when the exception is raised again
+def in_finalizer():
+    Target.__del__ = terminate
+    Target()
+def in_module():
+    try:
+        terminate()
+    except BaseException:
+        raise ImportError("this module is broken")
+class Terminating:
+    def find_spec(self, name, path=None, target=None):
+        if name == "treelet.fragments.shared":
+            sys.meta_path.remove(self)
+            {where}()
+sys.meta_path.insert(0, Terminating())
+sys.argv = ["treelet", "compare", "(A a)", "(A a)"]
+from treelet.cli import main
+main()
+"""
+
+
+@posix
+@pytest.mark.parametrize("where", ["in_callback", "in_finalizer", "in_module"])
+def test_a_signal_whose_exception_is_dropped_ends_the_command(where: str) -> None:
+    command = [sys.executable, "-c", DROPPING.format(where=where)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (ended.returncode, ended.stderr) == (143, "")

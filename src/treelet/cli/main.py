@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import warnings
+import weakref
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, NoReturn, TextIO
@@ -134,6 +135,7 @@ def _stop_if_usage_error(error: Exception, ctx: Any, arguments: list[str]) -> No
 
 
 def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
+    _exit_if_terminated()  # an error that the signal caused, for example in a module that was being imported
     if ctx is not None and (
         ctx.find_root().params.get("traceback") or os.environ.get("TREELET_TRACEBACK", "0") not in ("", "0")
     ):
@@ -299,20 +301,62 @@ def start(app: typer.Typer, name: str) -> None:
     os.environ.pop(
         "MPLBACKEND", None
     )  # pictures go to files, and matplotlib cannot be imported with an unknown backend
-    if threading.current_thread() is threading.main_thread():
-        for number in (getattr(signal, known) for known in TERMINATING if hasattr(signal, known)):
-            if signal.getsignal(number) == signal.SIG_DFL:  # nohup ignores SIGHUP
-                signal.signal(number, _terminated)
+    main_thread = threading.current_thread() is threading.main_thread()
+    numbers = [getattr(signal, known) for known in TERMINATING if main_thread and hasattr(signal, known)]
+    handled = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores SIGHUP
+    for number in handled:
+        signal.signal(number, _terminated)
     try:
         app(prog_name=name)
     except OSError as error:  # outside of any command, for example in the help
         sys.exit(_fail(f"{name}: error: {_one_line(error)}"))
+    finally:
+        for number in handled:  # all files are complete or removed, and exceptions are lost while Python exits
+            signal.signal(number, signal.SIG_DFL)
+        _exit_if_terminated()
+
+
+# --- signals ------------------------------------------------------------------------------------------------------
+
+
+class _Terminated(SystemExit):
+    """Raised by a signal. Unlike those of a built-in class, these exceptions can be referred to weakly."""
+
+
+_received: list[int] = []
+_LOST_AFTER = 0.1  # seconds until we look whether the exception was lost
 
 
 def _terminated(number: int, frame: Any) -> NoReturn:
-    """Exit in an orderly way, which removes half-written files. A second signal exits at once."""
+    """Exit in an orderly way, which removes half-written files. A second signal exits at once.
+
+    Python and other packages drop exceptions in callbacks of weak references, in ``__del__`` and in some
+    imports. A timer therefore raises the exception again if it no longer exists while the command still runs.
+    """
     signal.signal(number, lambda *_: os._exit(128 + number))
-    sys.exit(128 + number)
+    _received.append(number)
+    sys.unraisablehook = lambda _: None  # do not print the exceptions that Python drops
+    _raise_until_exit()
+
+
+def _raise_until_exit() -> NoReturn:
+    terminated = _Terminated(128 + _received[0])
+    exists = weakref.ref(terminated)
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, lambda *_: None if exists() else _raise_until_exit())
+        signal.setitimer(signal.ITIMER_REAL, _LOST_AFTER, _LOST_AFTER)
+    try:
+        raise terminated
+    finally:
+        del terminated  # otherwise this frame, which is part of the traceback, keeps the exception alive
+
+
+def _exit_if_terminated() -> None:
+    """Exit with the code of the signal that was received, if any, however the command ended."""
+    if _received:
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        sys.exit(128 + _received[0])
 
 
 def _fail(message: str) -> int:
