@@ -210,7 +210,7 @@ def check_number(
 
     The interval includes `high`. With `of_kernel`, the number must also be `in_range`.
     """
-    value = getattr(owner, getattr(owner, "_attributes", {}).get(name, name))
+    value = getattr(owner, name)
     if not is_number(value, low, high) or (value == low and not low_included):
         interval = f"{'[' if low_included else '('}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
         raise wrong(name, f"a number in {interval}", value, owner)

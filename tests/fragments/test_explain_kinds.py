@@ -203,11 +203,11 @@ def kappas(kernel: tl.Locality, f: tuple[Any, ...], g: tuple[Any, ...], i: int, 
     value, equal = (1.0 if kernel.match == "position" else 0.0), set()
     for m, n in product(one, other):
         apart = (m - i) - (n - k)
-        if f[m] != g[n] or (apart and (kernel.match == "exact" or (kernel.match == "position" and not kernel.reach))):
+        if f[m] != g[n] or (apart and (kernel.match == "exact" or (kernel.match == "position" and not kernel.theta))):
             continue
         equal.add(m)
         value = (
-            value * (1 + math.exp(-((apart / (kernel.reach or 1)) ** 2))) if kernel.match == "position" else value + 1
+            value * (1 + math.exp(-((apart / (kernel.theta or 1)) ** 2))) if kernel.match == "position" else value + 1
         )
     first, last = min(equal), max(equal)
     return (tuple(f[m] if m in equal else ... for m in range(first, last + 1)), i - first), value

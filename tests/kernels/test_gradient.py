@@ -134,23 +134,42 @@ def test_bounds_that_make_no_sense(bounds: object) -> None:
         tl.SubsetTree(lam_bounds=bounds)
 
 
-def test_theta_of_the_locality_kernel_is_what_is_tuned() -> None:
+def test_theta_of_the_locality_kernel_is_its_parameter() -> None:
     kernel = tl.Locality(window=5, theta=0.25)
-    assert kernel.theta.shape == (0,)
     assert kernel.n_dims == 0
-    assert kernel.bounds.shape == (0, 2)
-    assert kernel.get_params()["theta"] == kernel.reach == 0.25
+    assert kernel.get_params()["theta"] == kernel.theta == 0.25
     assert repr(kernel) == "Locality(window=5, theta=0.25)"
-    assert kernel.set_params(theta=0.75).reach == 0.75
+    assert kernel.set_params(theta=0.75).theta == 0.75
     assert kernel == tl.Locality(5, 0.75) == clone(kernel) != tl.Locality(5)
     with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("theta", "a number", of="Locality")):
         kernel.set_params(theta=-1)
-    assert kernel.reach == 0.75
+    assert kernel.theta == 0.75
     mixed = 2.0 * kernel
     np.testing.assert_allclose(mixed.theta, [np.log(2.0)])
     mixed.theta = [0.0]
     assert mixed.factor == 1.0
-    assert mixed.kernel.reach == 0.75
+    assert mixed.kernel.theta == 0.75
+
+
+def test_gaussian_processes_accept_the_locality_kernel() -> None:
+    texts, y = labelled_trees()
+    X = tl.structures.SequenceBank([text.replace("(", "").replace(")", "").split() for text in texts])
+    kernel = tl.Locality(window=3, theta=0.25)
+    target = y.astype(float)
+    for alone in (kernel, kernel.normalized()):
+        model = GaussianProcessRegressor(alone, alpha=0.01).fit(X[:30], target[:30])
+        assert ((model.predict(X[30:]) > 0.5) == y[30:]).all()
+        likelihood = model.log_marginal_likelihood(model.kernel_.theta)
+        assert likelihood == pytest.approx(model.log_marginal_likelihood_value_)
+    assert GaussianProcessClassifier(kernel).fit(X[:30], y[:30]).score(X[30:], y[30:]) == 1.0
+    tuned = GaussianProcessRegressor(1.0 * kernel + WhiteKernel(), random_state=0).fit(X[:30], target[:30]).kernel_
+    assert tuned.k1.kernel == kernel
+    assert tuned.k1.factor != 1.0
+    for direct in (kernel + WhiteKernel(), ConstantKernel() * kernel):
+        with pytest.raises(
+            tl.errors.ParameterError, match=r"Multiply it by a number first: 1\.0 \* Locality\(window=3"
+        ):
+            GaussianProcessRegressor(direct).fit(X[:30], target[:30])
 
 
 def test_coef0_means_the_same_and_is_the_same_by_default() -> None:

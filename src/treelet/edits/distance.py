@@ -328,26 +328,22 @@ class EditSimilarity(EditMeasure):
     added, multiplied or used in a support vector machine. Two missing trees have similarity 1.
     """
 
-    _attributes: ClassVar[dict[str, str]] = {"distance": "edit_distance"}
-
-    edit_distance: EditDistance = None  # type: ignore[assignment]  # set by the constructor
-
     def __init__(self, distance: EditDistance) -> None:
-        self.edit_distance = distance
+        self.distance = distance
         self.validate()
 
     def validate(self) -> None:
-        if not isinstance(self.edit_distance, EditDistance):
-            raise wrong("distance", "an EditDistance", self.edit_distance, of=self)
-        self.edit_distance.validate()
+        if not isinstance(self.distance, EditDistance):
+            raise wrong("distance", "an EditDistance", self.distance, of=self)
+        self.distance.validate()
+
+    @property
+    def edit_distance(self) -> EditDistance:
+        return self.distance
 
     def diag(self, X: Any) -> Vector:
         """Return the similarity of each tree with itself, which is 1."""
         return np.ones(len(self.coerce(X)))
 
-    def distance(self) -> EditDistance:
-        """Return the edit distance that defines this similarity."""
-        return self.edit_distance
-
     def __repr__(self) -> str:
-        return f"{self.edit_distance!r}.similarity()"
+        return f"{self.distance!r}.similarity()"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from treelet.cuts.link_features import as_sequencebank
 from treelet.errors import ParameterError
 from treelet.kernels.parts import Ids, KeyedParts, StoreNodes
 from treelet.kernels.store import StoreKernel
-from treelet.kernels.tuning import DECAYS, Bounds
+from treelet.kernels.tuning import DECAYS, Bounds, Matrix
 from treelet.structures.sequence_bank import SequenceBank
 
 MATCHES = ("position", "exact", "count")
@@ -62,8 +62,7 @@ class Locality(SequenceKernel):
         the size per type and must name every type of the examples.
     theta : float, default 0.5
         Distance, in [0, inf), up to which positions count as near. 0 requires equal positions. Used
-        only with ``match="position"``. The attribute is called `reach`, because `theta` holds the
-        tunable parameters of every kernel.
+        only with ``match="position"``.
     match : {"position", "exact", "count"}, default "position"
         How the pairs of equal features in two windows are combined; see Notes. With a window of 1,
         each pair of equal features contributes 2, 1 and 1, respectively.
@@ -118,7 +117,7 @@ class Locality(SequenceKernel):
     _algorithm = _core.LocalityColumns
     _on_device = "locality.LocalityColumns"
     _always_shown = ("window",)
-    _attributes: ClassVar[dict[str, str]] = {"theta": "reach"}
+    theta: float = 0.5  # type: ignore[assignment]  # the parameter; other kernels keep tunable parameters here
 
     def __init__(
         self,
@@ -128,7 +127,7 @@ class Locality(SequenceKernel):
         weights: Mapping[str, float] | None = None,
     ) -> None:
         self.window = window
-        self.reach = theta
+        self.theta = theta
         self.match = match
         self.weights = weights
         self.validate()
@@ -153,6 +152,15 @@ class Locality(SequenceKernel):
             if not in_range(factor):
                 wanted = f"None or a dict from feature types to numbers that are 0 or between {LEAST:g} and {MOST:g}"
                 raise wrong("weights", wanted, self.weights, of="Locality")
+
+    @property
+    def bounds(self) -> Matrix:
+        # A Gaussian process reads the bounds of a kernel without tunable parameters only if the kernel is part of a
+        # scikit-learn kernel. That kernel would then tune our parameter, because its name is theta.
+        raise ParameterError(
+            "Locality cannot be combined directly with a kernel of scikit-learn, because its parameter 'theta' has the "
+            f"name under which scikit-learn keeps tunable parameters. Multiply it by a number first: 1.0 * {self!r}."
+        )
 
     def _factors(self) -> Mapping[str, float]:
         if self.weights is None:
@@ -182,7 +190,7 @@ class Locality(SequenceKernel):
                 )
             window = self.window[name] if isinstance(self.window, Mapping) else self.window
             types.append((label, min(int(window) // 2, 2**30), float(factors.get(name, 1))))
-        return types, MATCHES.index(self.match), float(self.reach)
+        return types, MATCHES.index(self.match), float(self.theta)
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Return the positions by feature, and the pairs of features that lie in one window."""
@@ -220,7 +228,7 @@ class Locality(SequenceKernel):
         size = min(2 * (max(windows, default=1) // 2) + 1, 2001)
         apart = np.arange(size)
         with np.errstate(divide="ignore", over="ignore"):
-            near = np.exp(-((apart / self.reach) ** 2)) if self.reach > 0 else (apart == 0).astype(float)
+            near = np.exp(-((apart / self.theta) ** 2)) if self.theta > 0 else (apart == 0).astype(float)
         logs = np.log1p(near)
         if (
             logs[0] >= 2 * logs[1:].sum() and logs[-1] < 1e-300

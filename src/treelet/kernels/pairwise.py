@@ -138,9 +138,6 @@ class Pairwise(ABC):
     def validate(self) -> None:  # noqa: B027  # some functions have no parameters
         """Raise `ParameterError` if a parameter is outside its range or has the wrong type."""
 
-    _attributes: ClassVar[dict[str, str]] = {}
-    """Attribute names of parameters whose own name is already an attribute of all kernels."""
-
     def _parameter_names(self) -> list[str]:
         return list(_names_of(type(self)))
 
@@ -150,7 +147,7 @@ class Pairwise(ABC):
         return [name for name in names if name not in _names_of(cls)]
 
     def _set(self, name: str, value: Any) -> None:
-        setattr(self, self._attributes.get(name, name), value)
+        setattr(self, name, value)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -172,7 +169,7 @@ class Pairwise(ABC):
         """
         params: dict[str, Any] = {}
         for name in self._parameter_names():
-            value = params[name] = getattr(self, self._attributes.get(name, name))
+            value = params[name] = getattr(self, name)
             if deep and isinstance(value, Pairwise):
                 params.update({f"{name}__{key}": inner for key, inner in value.get_params().items()})
         return params

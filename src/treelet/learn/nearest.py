@@ -13,6 +13,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_integer, check_one_of, wrong
+from treelet.edits import EditSimilarity
 from treelet.formats.files import PathLike
 from treelet.gram import parse_memory
 from treelet.gram.nearest import Index, Part
@@ -386,8 +387,10 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
             n_neighbors = self.n_neighbors
         if kernel.is_distance and mode == "similarity":
             raise wrong("mode", "'distance' or 'connectivity' for a distance", mode, of=self)
-        to_distance = mode == "distance" and not kernel.is_distance
-        index = self._index(kernel.distance() if to_distance else kernel, collection, indexes)
+        measure = kernel
+        if mode == "distance" and not kernel.is_distance:
+            measure = kernel.distance if isinstance(kernel, EditSimilarity) else kernel.distance()
+        index = self._index(measure, collection, indexes)
         graph = index.graph(self._queries(kernel, Q), n_neighbors, threshold)
         if mode == "connectivity":
             graph.data[:] = 1

@@ -203,7 +203,7 @@ def _edit_distance(distance: EditDistance) -> Slow:
 
 @definition.register
 def _edit_similarity(similarity: EditSimilarity) -> Slow:
-    inner = definition(similarity.distance())
+    inner = definition(similarity.distance)
 
     def value(a: Tree | None, b: Tree | None) -> float:
         larger = max(sum(1 for _ in tree.nodes()) if tree else 0 for tree in (a, b))
