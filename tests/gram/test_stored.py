@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -507,6 +509,63 @@ def test_fingerprints_tell_content(bank: tl.Treebank) -> None:
     assert fingerprint(on.coerce(table)) == fingerprint(on.coerce([dict(row) for row in table]))
     with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_COMPARABLE):
         fingerprint([lambda: 0])
+
+
+WORDS = ["(N cat)", "(N dog)", "(N car)"]
+VECTORS = "cat 1 0.2\ndog 1 0.3\ncar 0 1\n"
+OTHER_VECTORS = "cat 1 0.2\ndog 0 1\ncar 1 0.3\n"
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        tl.Smoothed,
+        lambda file: tl.SubsetTree() + tl.Smoothed(file).normalized(),
+        lambda file: tl.EditDistance(rename=file),
+        lambda file: tl.EditDistance(rename=file).similarity(),
+    ],
+)
+def test_a_changed_file_of_vectors_is_another_kernel(of: Any, path: Path) -> None:
+    file = path.with_name("vectors.txt")
+    file.write_text(VECTORS)
+    before = np.array(tl.gram(of(file), WORDS, out=path, resume=True))
+    moved = file.with_name("moved.txt")
+    moved.write_text(VECTORS)
+    assert np.array_equal(tl.gram(of(moved), WORDS, out=path, resume=True), before)
+    file.write_text(OTHER_VECTORS)
+    assert not np.array_equal(of(file)(WORDS), before)
+    with pytest.raises(FileError, match="parameters has changed"):
+        tl.gram(of(file), WORDS, out=path, resume=True)
+    with pytest.raises(FileError, match="parameters has changed"):
+        tl.gram(of(file), [*WORDS, "(N bus)"], extend=path)
+    assert np.array_equal(np.load(path), before)
+
+
+def test_a_changed_function_is_another_distance(path: Path) -> None:
+    costs = {("cat", "dog"): 0.5}
+
+    def distance() -> tl.EditDistance:
+        return tl.EditDistance(rename=lambda a, b: costs.get((a, b), 1.0))
+
+    before = np.array(tl.gram(distance(), WORDS, out=path, resume=True))
+    assert np.array_equal(tl.gram(distance(), WORDS, out=path, resume=True), before)
+    costs["cat", "dog"] = 0.25
+    with pytest.raises(FileError, match="was computed with"):
+        tl.gram(distance(), WORDS, out=path, resume=True)
+
+
+@pytest.mark.parametrize("of", [tl.Smoothed, lambda file: tl.EditDistance(rename=file)])
+def test_a_copy_has_the_vectors_of_its_original(of: Any, tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    file.write_text(VECTORS)
+    before, unread = of(file)(WORDS), of(file)
+    packed, copied = pickle.dumps(unread), copy.deepcopy(unread)
+    file.write_text(OTHER_VECTORS)
+    assert np.array_equal(pickle.loads(packed)(WORDS), before)
+    assert np.array_equal(copied(WORDS), before)
+    assert not np.array_equal(unread(WORDS), before)  # copying has not read the file on behalf of the original
+    file.unlink()
+    assert np.array_equal(pickle.loads(packed)(WORDS), before)
 
 
 def table_of(*names: str) -> tl.structures.Table:

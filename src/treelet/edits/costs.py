@@ -14,7 +14,7 @@ from treelet.checks import MOST, is_number, wrong
 from treelet.errors import InputTypeError, ParameterError
 from treelet.memory import check_memory
 from treelet.structures.treebank import Treebank
-from treelet.structures.word_vectors import WordVectors, as_word_vectors
+from treelet.structures.word_vectors import WordVectors
 
 Costs = float | Mapping[str, float]
 Rename = float | Callable[[str, str], float] | Any
@@ -67,7 +67,7 @@ class CostTable:
     def __init__(self, insert: Costs, delete: Costs, rename: Rename) -> None:
         self.insert, self.delete = insert, delete
         self.constant = float(cast("float", rename)) if is_cost(rename) else None
-        self.rename: Any = rename if is_cost(rename) or callable(rename) else as_word_vectors(rename)
+        self.rename: Any = rename
 
     @property
     def by_label(self) -> bool:
@@ -103,24 +103,31 @@ class CostTable:
         delete, deletes = _by_label(self.delete, store)
         if self.constant is not None:
             return _core.EditCosts.of(insert, delete, self.constant, inserts, deletes, NO_LABELS, NO_LABELS, NO_TABLE)
-        labels, numbers, tables = store.labels, [], []
+        numbers, labels = [], []
         for bank in (rows, columns):
-            used = np.unique(bank.columns.store.label[bank.weights().node])
-            number = np.full(len(labels), -1, np.int32)
+            used = _used_labels(bank)
+            number = np.full(len(store.labels), -1, np.int32)
             number[used] = np.arange(len(used), dtype=np.int32)
             numbers.append(number)
-            tables.append([labels[label] for label in used])
-        check_memory(
-            8 * len(tables[0]) * len(tables[1]),
-            f"the table of the costs of renaming {len(tables[0]):,} labels to {len(tables[1]):,} labels",
-            "use fewer labels, or a constant cost",
-        )
+            labels.append([store.labels[label] for label in used])
         return _core.EditCosts.of(
-            insert, delete, OTHER, inserts, deletes, numbers[0], numbers[1], self._renames(*tables)
+            insert, delete, OTHER, inserts, deletes, numbers[0], numbers[1], self._renames(*labels)
         )
+
+    def table(self, rows: Treebank, columns: Treebank) -> tuple[list[str], list[str], NDArray[np.float64]]:
+        """Return the labels of two banks in alphabetical order, and the costs of renaming between them."""
+        first, second = (
+            sorted(bank.columns.store.labels[label] for label in _used_labels(bank)) for bank in (rows, columns)
+        )
+        return first, second, self._renames(first, second)
 
     def _renames(self, rows: list[str], columns: list[str]) -> NDArray[np.float64]:
         """Return the costs of renaming each label of the rows to each label of the columns."""
+        check_memory(
+            8 * len(rows) * len(columns),
+            f"the table of the costs of renaming {len(rows):,} labels to {len(columns):,} labels",
+            "use fewer labels, or a constant cost",
+        )
         if isinstance(self.rename, WordVectors):
             return _from_vectors(self.rename, rows, columns)
         costs = np.zeros((len(rows), len(columns)))
@@ -139,6 +146,11 @@ class CostTable:
                 if calls % CALLS == 0:
                     _core.check()
         return costs
+
+
+def _used_labels(bank: Treebank) -> NDArray[np.int64]:
+    """Return the numbers of the labels that occur in the trees of a bank."""
+    return np.unique(bank.columns.store.label[bank.weights().node])
 
 
 def _by_label(cost: Costs, store: Any) -> tuple[float, NDArray[np.float64]]:

@@ -13,11 +13,12 @@ import numpy as np
 
 from treelet import _core
 from treelet.checks import wrong
-from treelet.edits.costs import Costs, CostTable, Rename, check_costs, check_rename
+from treelet.edits.costs import Costs, CostTable, Rename, check_costs, check_rename, is_cost
 from treelet.kernels.pairwise import CachedIndex, Evaluator, Matrix, Needs, Pairwise, Vector
 from treelet.memory import available, check_memory
 from treelet.shown import Tabled
 from treelet.structures.treebank import Treebank
+from treelet.structures.word_vectors import ReadsVectors
 
 NODE = 128
 """Bytes per node of two trees, besides those per pair of nodes."""
@@ -169,7 +170,7 @@ def check_pair(rows: Treebank, columns: Treebank, cell: int) -> None:
     check_sizes(first_size, second_size, cell)
 
 
-class EditDistance(EditMeasure):
+class EditDistance(ReadsVectors, EditMeasure):
     r"""Tree edit distance: the least cost of operations that turn one ordered tree into another.
 
     The operations insert, delete or rename one node. Deleting a node moves its children up to its
@@ -185,7 +186,8 @@ class EditDistance(EditMeasure):
         Cost of renaming a node, in [0, 1e100]. A callable takes two labels and returns the cost; it
         is called once per pair of different labels. Word vectors, in any form that `Smoothed`
         accepts, make similar words cheap: the cost is 1 minus the cosine of their vectors, from 0
-        to 1. Renaming a label to itself always costs 0.
+        to 1. The first computation reads a file, and the distance keeps its vectors. Renaming a
+        label to itself always costs 0.
 
     See Also
     --------
@@ -241,7 +243,6 @@ class EditDistance(EditMeasure):
         self.insert = insert
         self.delete = delete
         self.rename = rename
-        self._cached: tuple[tuple[Any, ...], CostTable] | None = None
         self.validate()
 
     def validate(self) -> None:
@@ -302,11 +303,17 @@ class EditDistance(EditMeasure):
         return self._costs().single(source, target)
 
     def _costs(self) -> CostTable:
-        """Return the costs. They are cached, because a file of word vectors is read only once."""
-        current = (self.insert, self.delete, self.rename)
-        if self._cached is None or any(p is not q for p, q in zip(self._cached[0], current, strict=True)):
-            self._cached = (current, CostTable(*current))
-        return self._cached[1]
+        """Return the costs as they are now, with the vectors of a file that is read only once."""
+        return CostTable(self.insert, self.delete, self._word_vectors() if self._has_vectors() else self.rename)
+
+    def _has_vectors(self) -> bool:
+        return not is_cost(self.rename) and not callable(self.rename)
+
+    def _given_vectors(self) -> Any:
+        return self.rename if self._has_vectors() else None
+
+    def params_by_content(self) -> dict[str, Any]:
+        return {**self.get_params(deep=False), "rename": self._costs().rename}
 
 
 class EditSimilarity(EditMeasure):

@@ -271,6 +271,13 @@ class Pairwise(ABC):
         inner = getattr(self, "kernel", None)
         return name in self._parameter_names() or (isinstance(inner, Pairwise) and inner._takes(name))
 
+    def params_by_content(self) -> dict[str, Any]:
+        """Return the function's own parameters, with the content of files in place of their names.
+
+        Whatever outlives this object needs the content, because a file can change or move.
+        """
+        return self.get_params(deep=False)
+
     def _identity(self) -> Hashable:
         """Return a value that distinguishes this kernel, with its current parameters, from all others.
 

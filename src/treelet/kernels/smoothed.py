@@ -12,10 +12,10 @@ from treelet.checks import check_number
 from treelet.kernels.pairwise import Itself
 from treelet.kernels.tree import PartialTree
 from treelet.kernels.tuning import DECAYS, Bounds
-from treelet.structures.word_vectors import WordVectors, as_word_vectors
+from treelet.structures.word_vectors import ReadsVectors, WordVectors
 
 
-class Smoothed(PartialTree):
+class Smoothed(ReadsVectors, PartialTree):
     r"""Smoothed partial-tree kernel (SPTK): `PartialTree` in which similar words match in part.
 
     The similarity of two words is the cosine of their vectors.
@@ -24,7 +24,9 @@ class Smoothed(PartialTree):
     ----------
     vectors : WordVectors, mapping, gensim KeyedVectors, or path
         Word vectors. A path names a text file of ``word 0.1 0.2 ...`` lines, or a ``.npy`` file
-        with the list of words next to it. A word without a vector matches only itself.
+        with the list of words next to it. The first computation reads the vectors, and the kernel and
+        its copies keep them: create a new kernel after a file or mapping has changed. A word without a
+        vector matches only itself.
     lam, mu, leaves, terminal_factor, lam_bounds, mu_bounds
         As for `PartialTree`.
     threshold : float, default 0.4
@@ -73,7 +75,6 @@ class Smoothed(PartialTree):
         lam_bounds: Bounds = DECAYS,
         mu_bounds: Bounds = DECAYS,
     ) -> None:
-        self._read: tuple[Any, WordVectors] | None = None
         self._alike: tuple[WordVectors, tuple[list[str], float], tuple[Any, ...]] | None = None
         self.vectors = vectors
         self.threshold = threshold
@@ -83,10 +84,11 @@ class Smoothed(PartialTree):
         super().validate()
         check_number(self, "threshold", 0, 1, low_included=True)
 
-    def _word_vectors(self) -> WordVectors:
-        if self._read is None or self._read[0] is not self.vectors:
-            self._read = (self.vectors, as_word_vectors(self.vectors))
-        return self._read[1]
+    def params_by_content(self) -> dict[str, Any]:
+        return {**self.get_params(deep=False), "vectors": self._word_vectors()}
+
+    def _given_vectors(self) -> Any:
+        return self.vectors
 
     def _identity(self) -> Hashable:
         params = {**self.get_params(deep=False), "vectors": Itself(self._word_vectors())}

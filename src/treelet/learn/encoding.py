@@ -146,12 +146,7 @@ class Encoder:
         if isinstance(value, WordVectors):
             return {"words": self.words(value)}
         if isinstance(value, Pairwise):
-            params = value.get_params(deep=False)
-            if isinstance(value, Smoothed):  # Store the vectors, because a file of that name may change or move.
-                params["vectors"] = value._word_vectors()
-            if isinstance(value, EditDistance):
-                params["rename"] = value._costs().rename
-            params = {name: self.value(item) for name, item in params.items()}
+            params = {name: self.value(item) for name, item in value.params_by_content().items()}
             return {"kernel": type(value).__name__, "params": params}
         if CLASSES.get(type(value).__name__) is type(value):
             state = {name: self.value(item) for name, item in value._to_state().items()}

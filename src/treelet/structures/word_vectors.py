@@ -131,6 +131,34 @@ class WordVectors:
         return start, np.concatenate(neighbors).astype(np.int32), np.concatenate(sigma)
 
 
+class ReadsVectors:
+    """Base class of functions with word vectors. The first computation reads them, and they stay the same.
+
+    A function therefore never computes with two versions of a file or of a mapping.
+    """
+
+    _read: tuple[Any, WordVectors] | None = None
+
+    def _given_vectors(self) -> Any:
+        """Return the parameter that contains word vectors or names their file, or None if there are none."""
+        raise NotImplementedError
+
+    def _word_vectors(self) -> WordVectors:
+        self._read = self._vectors_read()
+        return self._read[1]
+
+    def _vectors_read(self) -> tuple[Any, WordVectors]:
+        given, read = self._given_vectors(), self._read
+        return (given, as_word_vectors(given)) if read is None or read[0] is not given else read
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes of a copy, which has the vectors and does not read the file again.
+
+        In another process the file may be absent or different.
+        """
+        return self.__dict__ if self._given_vectors() is None else {**self.__dict__, "_read": self._vectors_read()}
+
+
 def as_word_vectors(vectors: object) -> WordVectors:
     """Convert a mapping from words to vectors, a gensim KeyedVectors or the path of a file to word vectors."""
     if isinstance(vectors, WordVectors):

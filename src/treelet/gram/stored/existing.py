@@ -10,7 +10,7 @@ import numpy as np
 from treelet.errors import FileError, ParameterError
 from treelet.formats.files import PathLike
 from treelet.gram.plan import Span, Tile
-from treelet.gram.stored.fingerprint import examples_fingerprint, fingerprint
+from treelet.gram.stored.fingerprint import examples_fingerprint, kernel_fingerprint
 from treelet.gram.stored.integrity import is_intact
 from treelet.gram.stored.manifest import Manifest
 from treelet.gram.stored.matrix_file import open_matrix
@@ -64,11 +64,11 @@ class ExistingMatrix:
                 f"remove {Manifest.path(self.path).name} if the matrix is correct."
             )
         stored = manifest.identity
-        if stored.parameters != fingerprint(kernel):
-            raise FileError(
-                f"{self.path}: cannot be extended because it was computed with another kernel, {stored.kernel}, "
-                f"instead of {kernel!r}."
-            )
+        if stored.parameters != kernel_fingerprint(kernel, X[: self.size]):
+            changed = "a file, function or object among its parameters has changed since the matrix was computed"
+            other = f"it was computed with another kernel, {stored.kernel}, instead of {kernel!r}"
+            why = f"{kernel!r}: {changed}" if stored.kernel == repr(kernel) else other
+            raise FileError(f"{self.path}: cannot be extended because {why}.")
         if stored.columns is not None or stored.rows != examples_fingerprint(kernel, X[: self.size]):
             raise FileError(
                 f"{self.path}: cannot be extended because it was computed from other examples than X[:{self.size}]."

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from treelet.checks import article
+from treelet.edits.distance import EditMeasure
 from treelet.errors import InputTypeError
 from treelet.kernels.algebra import Constant
 from treelet.kernels.on import On
@@ -30,6 +31,19 @@ def fingerprint(value: Any) -> str:
     digest = hashlib.blake2b(digest_size=16)
     _feed(digest, value)
     return digest.hexdigest()
+
+
+def kernel_fingerprint(kernel: Any, X: Any, Y: Any | None = None) -> str:
+    """Return the fingerprint of a kernel or distance for the examples of a matrix.
+
+    A function that gives the costs of renaming counts by its costs for the labels of the examples. Its
+    name stays the same when its code changes.
+    """
+    if isinstance(kernel, EditMeasure) and callable(kernel.edit_distance.rename):
+        distance = kernel.edit_distance
+        costs = distance._costs().table(X, X if Y is None else Y)
+        return fingerprint([type(kernel).__name__, _as_float(distance.insert), _as_float(distance.delete), costs])
+    return fingerprint(kernel)
 
 
 def examples_fingerprint(kernel: Any, X: Any) -> str:
@@ -84,10 +98,10 @@ def _parts(value: Any) -> list[Any]:
     if isinstance(value, Table):  # without the cached conversions of its columns
         return _parts({name: value.column(name) for name in value.names})
     if isinstance(value, Pairwise):  # The bounds for tuning do not determine values, and 1 is the same as 1.0.
-        params = value.get_params(deep=False)
+        params = value.params_by_content()
         return _flat({name: _as_float(param) for name, param in params.items() if not name.endswith("_bounds")})
-    if isinstance(value, WordVectors):
-        return _flat(vars(value))
+    if isinstance(value, WordVectors):  # The same vectors may be in another file.
+        return [list(value.index), value.unit]
     if hasattr(value, "tocsr"):  # a sparse matrix
         rows = value.tocsr()
         return [rows.shape, rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)]

@@ -19,7 +19,7 @@ import treelet
 from treelet.errors import FileError
 from treelet.formats.json_files import checksum
 from treelet.gram.plan import Plan
-from treelet.gram.stored.fingerprint import examples_fingerprint, fingerprint
+from treelet.gram.stored.fingerprint import examples_fingerprint, kernel_fingerprint
 from treelet.kernels.pairwise import Pairwise
 
 FORMAT = 3  # format 1 had no checksum; format 2 had sums instead of checksums of tiles
@@ -45,7 +45,7 @@ class Identity:
         columns = None if Y is None else examples_fingerprint(kernel, Y)
         return Identity(
             repr(kernel),
-            fingerprint(kernel),
+            kernel_fingerprint(kernel, X, Y),
             list(shape),
             dtype.name,
             examples_fingerprint(kernel, X),
@@ -69,8 +69,9 @@ class Identity:
     def other_than(self, stored: Identity) -> str | None:
         """Return how the stored matrix differs, as the predicate of a sentence, or None if it does not."""
         if stored.parameters != self.parameters:
-            same = " with other parameters" if stored.kernel == self.kernel else ""
-            return f"was computed with another kernel, {stored.kernel}{same}, instead of {self.kernel}"
+            if stored.kernel == self.kernel:
+                return f"was computed with {self.kernel}, too, but a file, function or object among its parameters has changed"
+            return f"was computed with another kernel, {stored.kernel}, instead of {self.kernel}"
         if stored.shape != self.shape:
             return f"has {' x '.join(map(str, stored.shape))} values instead of {' x '.join(map(str, self.shape))}"
         if (stored.rows, stored.columns) != (self.rows, self.columns):
