@@ -74,6 +74,50 @@ ROWS = [
 ]
 
 
+def words_table(form: Any) -> tl.structures.Table:
+    """Return trees with a column of word counts. The last text is empty."""
+    words = scipy.sparse.csr_matrix([[1, 0, 2, 0], [0, 3, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]])
+    return tl.structures.Table({"tree": ["(A x)", "(A y)", "(B x)", "(B (A y))"], "words": form(words)})
+
+
+@pytest.mark.parametrize("form", [scipy.sparse.csr_matrix, scipy.sparse.csr_array, lambda matrix: matrix.toarray()])
+def test_a_row_with_a_vector_is_an_example(form: Any) -> None:
+    X = words_table(form)
+    rows = [X[number] for number in range(len(X))]
+    kernel = tl.On("tree", tl.SubsetTree()) + tl.On("words", tl.Linear())
+    model = tl.KernelSVC(kernel).fit(X, [0, 1, 0, 1])
+    np.testing.assert_array_equal(kernel(rows, X), kernel(X))
+    np.testing.assert_array_equal(kernel(tl.structures.Table.from_any(rows)), kernel(X))
+    assert model.predict([rows[3]]) == model.predict(X)[3:]
+    assert tl.explain(model, rows[0], 1).score == pytest.approx(model.decision_function(X)[0])
+    mixed = [rows[0], {"tree": "(A x)", "words": [0, 3, 0, 0]}, {"tree": "(A x)", "words": np.array([1, 1, 0, 0])}]
+    np.testing.assert_array_equal(tl.On("words", tl.Linear())(mixed), tl.On("words", tl.Linear())(X[:3]))
+    joined = tl.On(["words", "size"], tl.Linear())([{**rows[0], "size": 3}, {**rows[1], "size": 1}])
+    np.testing.assert_array_equal(joined, [[14, 3], [3, 10]])
+    with pytest.raises(tl.errors.ParameterError, match="row 0 has 4 and row 1 has 2"):
+        kernel([rows[0], {"tree": "(A x)", "words": [1, 2]}])
+    with pytest.raises(tl.errors.ParameterError, match="4 features"):
+        model.predict([{"tree": "(A x)", "words": [1, 2]}])
+
+
+def test_sparse_rows_that_are_not_vectors() -> None:
+    matrix = scipy.sparse.csr_matrix([[1.0, 2.0], [3.0, np.nan]])
+    with pytest.raises(tl.errors.ParameterError, match="Row 1 is a sparse matrix with 2 rows"):
+        tl.Linear()([matrix[0], matrix])
+    with pytest.raises(tl.errors.ParameterError, match="Feature 1 of row 1 is nan"):
+        tl.Linear()([matrix[0], matrix[1]])
+
+
+def test_a_row_of_a_frame_or_a_record_array_is_an_example() -> None:
+    frame = pd.DataFrame({"tree": ["(A x)", None, "(B x)"], "a": [1, 2, 0], "b": [0.0, 0.5, 2.0]})
+    thin = frame.astype({"a": pd.SparseDtype(float, 0.0)})
+    records = np.array([("(A x)", 1, 0.0), (None, 2, 0.5)], dtype=[("tree", object), ("a", int), ("b", float)])
+    kernel = tl.On("tree", tl.SubsetTree()) + tl.On(["a", "b"], tl.Linear())
+    wanted = kernel(frame)
+    for rows in ([frame.iloc[0], frame.iloc[1]], [thin.iloc[0], thin.iloc[1]], [records[0], records[1]]):
+        np.testing.assert_array_equal(kernel(rows, frame), wanted[:2])
+
+
 @pytest.mark.parametrize(("index", "rows"), ROWS, ids=[str(index) for index, _ in ROWS])
 def test_rows_of_every_column(index: Any, rows: list[int]) -> None:
     part = table()[index]

@@ -20,7 +20,7 @@ class Vectors:
 
     Parameters
     ----------
-    rows : array, DataFrame, sparse matrix, list of lists or list of dicts
+    rows : array, DataFrame, sparse matrix, or list of lists, of dicts or of rows of sparse matrices
         Finite numbers of any type. Dicts map features, which are strings or ints, to values; other
         features are 0. Vectors from dicts are matched by the names of the features. Vectors from
         DataFrames are matched by the names of the columns, which must be the same, in any order.
@@ -188,7 +188,9 @@ def _as_rows(column: Any) -> Any:
     """Convert a column of plain numbers to vectors of length 1."""
     if isinstance(column, np.ndarray) and column.ndim == 1:
         return column[:, None] if column.dtype.kind in "biuf" else _as_rows(column.tolist())
-    if isinstance(column, list) and not all(isinstance(value, (list, tuple, np.ndarray, Mapping)) for value in column):
+    if isinstance(column, list) and not all(
+        isinstance(value, (list, tuple, np.ndarray, Mapping)) or hasattr(value, "tocsr") for value in column
+    ):
         return [[value] for value in column]
     return column
 
@@ -253,6 +255,8 @@ def _matrix(rows: Any) -> tuple[Any, tuple[str | int, ...] | None]:
         )
     if any(isinstance(row, Mapping) for row in rows):
         return _named(rows)
+    if any(hasattr(row, "tocsr") for row in rows):
+        return _sparse_rows(rows), names
     return _stacked(rows), names
 
 
@@ -295,6 +299,30 @@ def _sparse(rows: Any) -> Any:
     return values
 
 
+def _sparse_rows(rows: Any) -> Any:
+    """Stack rows of which some are sparse, such as the rows of a sparse matrix."""
+    from scipy.sparse import csr_array, vstack
+
+    stack = []
+    for number, row in enumerate(rows):
+        if not hasattr(row, "tocsr"):
+            row = np.array([_numbers(number, row)])
+        elif row.ndim == 2 and row.shape[0] != 1:
+            raise ParameterError(
+                f"Row {number} is a sparse matrix with {plural(row.shape[0], 'row')}, but one vector is needed."
+            )
+        stack.append(csr_array(row.reshape((1, row.shape[-1]))))
+        _check_width(number, stack[-1].shape[1], stack[0].shape[1])
+    return _sparse(vstack(stack, format="csr"))
+
+
+def _check_width(number: int, width: int, first: int) -> None:
+    if width != first:
+        raise ParameterError(
+            f"All rows must have the same number of features, but row 0 has {first} and row {number} has {width}."
+        )
+
+
 def _stacked(rows: Any) -> NDArray[np.float64]:
     if len(rows) == 0:
         return np.zeros((0, rows.shape[1] if isinstance(rows, np.ndarray) and rows.ndim == 2 else 0))
@@ -307,11 +335,7 @@ def _stacked(rows: Any) -> NDArray[np.float64]:
     stack = []
     for number, row in enumerate(rows):
         stack.append(_numbers(number, row))
-        if len(stack[-1]) != len(stack[0]):
-            raise ParameterError(
-                f"All rows must have the same number of features, but row 0 has {len(stack[0])} and row {number} has "
-                f"{len(stack[-1])}."
-            )
+        _check_width(number, len(stack[-1]), len(stack[0]))
     return _dense(np.array(stack))
 
 
