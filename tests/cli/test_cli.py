@@ -81,6 +81,19 @@ def test_gram_from_stdin_to_stdout() -> None:
     np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree(lam=1)(TREES))
 
 
+def test_a_small_matrix_is_printed(bank: Path) -> None:
+    trees = ["(NP (D the) (N apple))", "(NP (D the) (N pear))", "(VP (V eat))"]
+    result = succeed("gram", *trees, "--lam", "1", "--no-normalize")
+    assert result.stdout == "6  3  0\n3  6  0\n0  0  3\n"
+    assert messages.STANDARD_OUTPUT in result.stderr
+    assert succeed("gram", *trees[:2]).stdout == "       1  0.606061\n0.606061         1\n"
+    bank.write_text("(A a)\n" * 21)
+    assert "21 x 21 values is too large to print. Write it to a file" in fail("gram", bank)
+    assert "Pass trees only, or files only." in fail("gram", bank, "(A a)")
+    assert "tree 2 of TREES, column 1" in fail("gram", "(A a)", "(A a")
+    assert messages.STANDARD_OUTPUT in fail("gram", "(A a)", "--json")
+
+
 def test_gram_with_other_columns(bank: Path) -> None:
     others = bank.with_name("others.tsv")
     others.write_text(f"a\t{TREES[2]}\nb\t(NP (N cats))\n")

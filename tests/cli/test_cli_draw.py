@@ -79,6 +79,6 @@ def test_mistakes(tmp_path: Path) -> None:
 
 
 def test_an_argument_that_is_neither_a_tree_nor_a_file(tmp_path: Path) -> None:
-    message = fail("draw", "The cat sat", "-o", tmp_path / "t.svg")
-    assert f"'The cat sat' {messages.WRITE_A_TREE_IN_BRACKETS}" in message
+    message = fail("draw", "sat", "-o", tmp_path / "t.svg")
+    assert f"'sat' {messages.WRITE_A_TREE_IN_BRACKETS}" in message
     assert messages.WRITE_A_TREE_IN_BRACKETS not in fail("draw", "@The cat sat", "-o", tmp_path / "t.svg")

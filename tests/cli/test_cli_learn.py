@@ -414,6 +414,14 @@ def test_a_saved_classifier_predicts_the_same(train: Path, test: Path, multi_cla
         load_predictor(path)
 
 
+def test_predict_trees_in_brackets(train: Path, test: Path) -> None:
+    model = train.with_name("m.treelet")
+    succeed("train", train, "-o", model)
+    trees = [line.split("\t")[1] for line in test.read_text().splitlines()]
+    assert succeed("predict", model, *trees) == succeed("predict", model, test)
+    assert "(A a" in fail("evaluate", model, "(A a)")  # which needs labels
+
+
 def test_predict_nothing(train: Path) -> None:
     model, empty = train.with_name("m.treelet"), train.with_name("empty.tsv")
     succeed("train", train, "-o", model)

@@ -139,7 +139,7 @@ def test_a_matrix_that_is_extended_may_be_replaced(tmp_path: Path, monkeypatch: 
         assert matrix.read_bytes() == before
         assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code == 0
         assert matrix.read_bytes() == whole.read_bytes()
-    assert messages.would_overwrite("FILE") in fail("gram", matrix, "--extend", matrix, "-o", matrix)
+    assert messages.would_overwrite("TREES") in fail("gram", matrix, "--extend", matrix, "-o", matrix)
 
 
 def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:

@@ -150,8 +150,8 @@ def test_any_case_and_the_nearest() -> None:
         ("gram x -lam 1", "'-lam' is not an option of treelet gram. Did you mean '--lam'? Run treelet gram --help for the list of options."),
         ("gram x --no-leave", "'--no-leave' is not an option of treelet gram. Did you mean '--no-leaves'? Run treelet gram --help for the list of options."),
         ("gram x --traceback", "'--traceback' is not an option of treelet gram. Write --traceback before the command: treelet --traceback gram."),
-        ("gram", "The argument FILE... (files or folders of trees) is missing. For example: treelet gram trees.mrg -o K.npy"),
-        ("gram x", "The option --output is missing. Add it, for example --output K.npy."),
+        ("gram", "The argument TREES... (trees in brackets, or files or folders of trees) is missing. For example: treelet gram trees.mrg -o K.npy"),
+        ("train x", "The option --output is missing. Add it, for example --output model.treelet."),
         ("gram x -o", "-o needs a value. Write -o OUT."),
         ("gram x -o - --json=3", "--json does not take a value. Write only --json."),
         ("gram x -o - --lam x", "--lam must be a number. Got 'x' instead."),
@@ -167,6 +167,27 @@ def test_wrong_usage_is_one_line_with_a_remedy(arguments: str, line: str) -> Non
     result = run(*arguments.split())
     assert (result.exit_code, result.stderr) == (2, messages.error(f"{line}\n"))
     assert result.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "command", ["gram", "nearest", "explain m.treelet", "predict m.treelet", "compare", "draw -o x.svg"]
+)
+@pytest.mark.parametrize("sentence", ["Who wrote Hamlet?", "he reads"])
+def test_a_sentence_in_the_place_of_a_tree(
+    command: str, sentence: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    name, *arguments = command.split()
+    line = fail(name, *arguments, sentence, *(["(A a)"] if name == "compare" else []))
+    assert f"{sentence!r} is a sentence" in line
+    assert "Parse it first: treelet parse" in line
+
+
+def test_a_sentence_in_the_place_of_a_file_of_sentences(tmp_path: Path) -> None:
+    bank = tmp_path / "bank.mrg"
+    bank.write_text("(S (A a) (B b))")
+    assert "Pass it with --text." in fail("parse", "a b?", "--treebank", bank)
+    assert "is a sentence" not in fail("gram", "my trees.mrg")
 
 
 def test_without_arguments_the_help_is_printed() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_format
 import math
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ from treelet.printable import readable_number
 if TYPE_CHECKING:
     from treelet.edits import EditOperation, EditScript
     from treelet.fragments import SharedFragments
-    from treelet.structures import Tree
+    from treelet.structures import Tree, Treebank
 
 LARGEST_DRAWN = 300  # nodes
 TOP = 20  # fragments
@@ -204,6 +205,18 @@ def read_argument(text: str, argument: str, reading: Reading) -> Tree:
         raise_unreadable(text, error)
     tree: Tree = _only(bank, name)
     return tree
+
+
+def trees_in_brackets(texts: Sequence[str], argument: str, reading: Reading) -> Treebank | None:
+    """Return the trees that an argument consists of, or None if it consists of files, ``-`` or ``@FILE``."""
+    from treelet.structures import Treebank
+
+    trees = [text for text in texts if text.lstrip().startswith("(") and not os.path.lexists(text)]
+    if trees and len(trees) < len(texts):
+        raise ParameterError(f"{argument} contains trees in brackets and file names. Pass trees only, or files only.")
+    names = [argument if len(trees) == 1 else f"tree {number} of {argument}" for number in range(1, len(trees) + 1)]
+    named = zip(trees, names, strict=True)
+    return Treebank([read_argument(text, name, reading) for text, name in named]) if trees else None
 
 
 def raise_unreadable(text: str, error: FileError) -> NoReturn:

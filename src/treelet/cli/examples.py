@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from treelet.cli.compare import trees_in_brackets
 from treelet.cli.reading import Reading, shown_files
 from treelet.errors import FormatError, ParameterError, TreeletWarning
 
@@ -72,10 +73,15 @@ def _named(noun: str, names: Collection[str]) -> str:
 
 
 def read(files: Sequence[str], reading: Reading, *, labels: bool = True) -> Examples:
-    """Read files and folders in any format. With ``labels=False``, the labels are ignored and may be missing."""
+    """Read files and folders in any format.
+
+    With ``labels=False``, the labels are ignored and may be missing, and `files` may be trees in brackets.
+    """
     from treelet.formats import read_document
     from treelet.structures import Treebank
 
+    if not labels and (bank := trees_in_brackets(files, "TREES", reading)) is not None:
+        return Examples("TREES", "brackets", {"tree": bank}, {}, {}, None, len(bank))
     document = read_document(list(files), labels=labels, **reading.arguments())
     chosen, shown = str(document.format), shown_files(files)
     both = document.trees.keys() & document.vectors.keys()

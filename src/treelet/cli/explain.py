@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treelet.cli import examples, learning
-from treelet.cli.compare import read_argument
 from treelet.cli.evaluate import checked_labels
 from treelet.cli.options import QUERY, JsonOrSummaryOption, ProgressOption, check_device, wrong_value
 from treelet.cli.overwriting import READ, WRITTEN
@@ -132,14 +131,9 @@ def _is_class(name: str, model: str) -> bool:
 
 
 def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Examples:
-    if not data.lstrip().startswith("("):
-        contents = examples.read([data], reading, labels=labels)
-        warn_if_empty([data], len(contents))
-        return contents
-    from treelet.structures import Treebank
-
-    bank = Treebank([read_argument(data, "TREES", reading)])
-    return examples.Examples("TREES", "brackets", {"tree": bank}, {}, {}, None, 1)
+    contents = examples.read([data], reading, labels=labels)
+    warn_if_empty([data], len(contents))
+    return contents
 
 
 # --- single trees ---------------------------------------------------------------------------------------------------

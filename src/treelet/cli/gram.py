@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from treelet.cli.compare import trees_in_brackets
 from treelet.cli.options import (
     COLUMN,
     MEMORY,
@@ -25,6 +26,7 @@ from treelet.cli.options import (
 from treelet.cli.overwriting import READ, WRITTEN, InputFile
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import FileError, ParameterError
+from treelet.printable import readable_number
 
 if TYPE_CHECKING:
     from treelet.kernels.pairwise import Matrix
@@ -32,32 +34,35 @@ if TYPE_CHECKING:
 SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
 BINARY = (".npy", ".zarr")
 """Suffixes of the files that `treelet.gram` writes itself."""
+PRINTED = 20  # maximum number of rows and columns to print without --output
 
 
 @with_option_groups
 def command(
     file: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Files or folders of trees. Use - for standard input."), READ
+        list[str],
+        typer.Argument(
+            metavar="TREES...", help="Trees in brackets, or files or folders of trees. Use - for standard input."
+        ),
+        READ,
     ],
     *,
     out: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--output",
             "-o",
             metavar="OUT",
-            help="Output file, ending in .npy, .zarr, .tsv, .csv or .txt. Use - to print the matrix as text. A .zarr matrix is a folder and needs treelet[zarr].",
+            help=f"Output file, ending in .npy, .zarr, .tsv, .csv or .txt. Use - to print all values in full. A .zarr matrix is a folder and needs treelet[zarr].  [default: print a matrix of at most {PRINTED} x {PRINTED} values, rounded]",
         ),
         WRITTEN,
-    ],
+    ] = None,
     measure: MeasureOption = "kernel",
     tree_kernel: Any,
     normalize: NormalizeOption = True,
     columns: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE2", help="File of trees for the columns of the matrix.  [default: the trees of FILE]"
-        ),
+        typer.Option(metavar="FILE2", help="File of trees for the columns of the matrix.  [default: TREES]"),
         READ,
     ] = None,
     computing: dict[str, Any],
@@ -83,7 +88,7 @@ def command(
         str | None,
         typer.Option(
             metavar="FILE3",
-            help="Matrix computed earlier, before trees were added at the end of FILE. Only the new rows and columns are computed. OUT and FILE3 may be the same file. For .npy and .zarr only.",
+            help="Matrix computed earlier, before trees were added at the end of TREES. Only the new rows and columns are computed. OUT and FILE3 may be the same file. For .npy and .zarr only.",
         ),
         InputFile(replaced_by="out"),
     ] = None,
@@ -96,6 +101,8 @@ def command(
 
     The kernel is normalized unless you pass --no-normalize.
 
+    Example: treelet gram "(NP (D the) (N apple))" "(NP (D the) (N pear))"
+
     Example: treelet gram trees.mrg -o K.npy --lam 0.4 --jobs 2
 
     Example: treelet gram trees.mrg -o D.npy --measure edit-distance
@@ -104,14 +111,15 @@ def command(
     kernel = tree_kernel.normalized() if normalize else tree_kernel
     chosen = kernel if edits is None else edits
     _check_output(out)
-    if json and out == "-":
-        raise ParameterError("--json and --output - both write to standard output. Pass a file name to --output.")
+    if json and out in (None, "-"):
+        raise ParameterError("--json and the matrix both go to standard output. Pass a file name to --output.")
     if "-" in file and columns == "-":
-        raise ParameterError("FILE and --columns are both standard input (-). Pass a file name for one of them.")
+        raise ParameterError("TREES and --columns are both standard input (-). Pass a file name for one of them.")
 
     if (resume or extend) and not _is_binary(out):
         option = "--resume" if resume else "--extend"
-        raise ParameterError(f"{option} needs an output file that ends in .npy or .zarr. Got --output {out} instead.")
+        got = "" if out is None else f" Got --output {out} instead."
+        raise ParameterError(f"{option} needs an output file that ends in .npy or .zarr.{got}")
 
     from treelet.formats.files import whole_file
     from treelet.gram import gram
@@ -124,13 +132,21 @@ def command(
 
     executor = executor_for(Resources.of(memory=memory, progress=progress, **computing))
     begin = time.perf_counter()
-    text = out != "-" and not _is_binary(out)
-    with whole_file(Path(out)) if text else nullcontext() as temporary:
-        rows = read_trees(file, **reading.arguments(column=column))
+    text = None if out in (None, "-") or _is_binary(out) else out
+    with nullcontext() if text is None else whole_file(Path(text)) as temporary:
+        rows = trees_in_brackets(file, "TREES", reading)
+        if rows is None:
+            rows = read_trees(file, **reading.arguments(column=column))
         others = None if columns is None else read_trees(columns, **reading.arguments(column=column))
         warn_if_empty(file, len(rows))
         if columns is not None and others is not None:
             warn_if_empty([columns], len(others))
+        shape = len(rows), len(rows if others is None else others)
+        if out is None and max(shape) > PRINTED:
+            raise ParameterError(
+                f"A matrix of {shape[0]:,} x {shape[1]:,} values is too large to print. Write it to a file, for example with "
+                "--output K.npy, or pass --output - to print it anyway."
+            )
         read = time.perf_counter()
         options: dict[str, Any] = {"memory": memory, "dtype": dtype, "progress": progress, **computing}
         if _is_binary(out):
@@ -138,10 +154,12 @@ def command(
                 gram(chosen, rows, others, out=out, resume=resume, extend=extend, **options)
         else:
             matrix = executor.host_matrix(Job(chosen, rows, others, checked_dtype(dtype)))
-            _write_text(matrix, out, temporary)
+            if out is None:
+                _print_aligned(matrix)
+            else:
+                _write_text(matrix, out, temporary)
     end = time.perf_counter()
 
-    shape = len(rows), len(rows if others is None else others)
     if json:
         summary = {
             "measure": measure,
@@ -154,7 +172,7 @@ def command(
         }
         print(json_format.dumps(summary))
         return
-    where = "standard output" if out == "-" else out
+    where = "standard output" if out in (None, "-") else out
     lines = [f"rows: {rows.stats()}"] + ([] if others is None else [f"columns: {others.stats()}"])
     lines.append(f"{shape[0]} x {shape[1]} values of {chosen!r} in {end - read:.2f} s (reading: {read - begin:.2f} s)")
     lines.append(f"matrix: {where}")
@@ -164,13 +182,15 @@ def command(
 # --- matrices in files --------------------------------------------------------------------------------------------
 
 
-def _is_binary(output: str) -> bool:
+def _is_binary(output: str | None) -> bool:
     """Whether the file is a binary matrix, .npy or .zarr."""
-    return Path(output).suffix.lower() in BINARY
+    return output is not None and Path(output).suffix.lower() in BINARY
 
 
-def _check_output(output: str) -> None:
+def _check_output(output: str | None) -> None:
     """Raise an error if the suffix of the output is unknown, or its folder cannot be written."""
+    if output is None:
+        return
     if output != "-" and not _is_binary(output) and Path(output).suffix.lower() not in SEPARATORS:
         raise ParameterError(
             f"{output}: the name of a matrix must end in .npy, .zarr, .tsv, .csv or .txt. Use - to print the matrix."
@@ -188,6 +208,14 @@ def _check_output(output: str) -> None:
         except OSError as error:  # the name is too long, for example
             reason = str(error.strerror)
         raise FileError(f"{output}: cannot be written ({reason}).")
+
+
+def _print_aligned(matrix: Matrix) -> None:
+    """Print a small matrix with rounded values in aligned columns."""
+    rows = [[readable_number(value) for value in row.tolist()] for row in matrix]
+    width = max((len(value) for row in rows for value in row), default=0)
+    for row in rows:
+        print("  ".join(value.rjust(width) for value in row))
 
 
 def _write_text(matrix: Matrix, output: str, temporary: Path | None) -> None:

@@ -27,7 +27,8 @@ def command(
     file: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILE...", help="Files or folders of trees, with or without labels. Use - for standard input."
+            metavar="TREES...",
+            help="Trees in brackets, or files or folders of trees, with or without labels. Use - for standard input.",
         ),
         READ,
     ],
@@ -60,7 +61,9 @@ def command(
 
     The output has one line per tree.
 
-    A classifier predicts a label and a regressor predicts a number. A ranker predicts a score. Compare scores only between candidates of the same sentence. Labels in FILE are ignored.
+    A classifier predicts a label and a regressor predicts a number. A ranker predicts a score. Compare scores only between candidates of the same sentence. Labels in files are ignored.
+
+    Example: treelet predict m.treelet "(S (NP (D the) (N cat)) (VP (V sat)))"
 
     Example: treelet predict m.treelet test.tsv --scores
     """

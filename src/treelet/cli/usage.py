@@ -19,7 +19,7 @@ EXAMPLES = {
     "gram": "For example: treelet gram trees.mrg -o K.npy",
 }
 """Examples of the commands that have a required option, which the usage line does not show."""
-VALUES = {("train", "--output"): "model.treelet", ("gram", "--output"): "K.npy"}
+VALUES = {("train", "--output"): "model.treelet"}
 """Example values of required options."""
 LONGEST = 60  # characters of a description in a message
 

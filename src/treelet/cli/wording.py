@@ -6,9 +6,17 @@ The parameters of a command have the names of the Python API, so the option of e
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
 from typing import Any
 
+from treelet.printable import shortened
 from treelet.vocabulary import Vocabulary, current
+
+_TREES = ("FILE...", "BANK...", "TREES", "TREES...", "TREE", "TREE1", "TREE2", "QUERY", "A", "B")
+"""Placeholders of arguments and options that are trees or files of trees."""
+_LIKE_A_NAME = re.compile(r"[/\\*]|\.\w+$")
 
 
 def shown_name(parameter: Any) -> str:
@@ -85,6 +93,8 @@ def passed_options(*names: str) -> list[str]:
 
 def with_remedy(message: str, error: Exception, ctx: Any) -> str:
     """Return the message of an error. If one item of a named file is malformed, ``--skip-bad`` is added as the remedy."""
+    if (parsing := _parse_the_sentence(message, ctx)) and type(error).__name__ == "FileError":
+        return parsing
     if type(error).__name__ == "TreesInsteadOfModelError":
         return message.replace("Read it with treelet.read_trees.", _order_of_arguments(ctx))
     if not getattr(error, "one_of_many", False) or ctx.params.get("skip_bad", True):
@@ -94,6 +104,29 @@ def with_remedy(message: str, error: Exception, ctx: Any) -> str:
     if getattr(error, "source", None) not in files:
         return message
     return f"{message.removesuffix('.')}. Pass {options_of(ctx.command)['skip_bad']} to skip such items."
+
+
+def _parse_the_sentence(message: str, ctx: Any) -> str | None:
+    """Return the message for a sentence in the place of a file, or None if the error is about something else."""
+    for parameter in ctx.command.params:
+        values = ctx.params.get(parameter.name)
+        for value in values if isinstance(values, list | tuple) else [values]:
+            if (
+                parameter.metavar not in (*_TREES, "SENTENCES")
+                or not isinstance(value, str)
+                or " " not in value.strip()
+            ):
+                continue
+            if (
+                message.startswith((value, shortened(value)))
+                and not _LIKE_A_NAME.search(value)
+                and not os.path.exists(value)
+            ):
+                if parameter.metavar == "SENTENCES":
+                    return f"{value!r} is a sentence, not a file of sentences. Pass it with --text."
+                fact = f"{value!r} is a sentence, neither a tree in brackets nor a file"
+                return f"{fact}. Parse it first: treelet parse --grammar FILE --text {shlex.quote(value)}."
+    return None
 
 
 def _order_of_arguments(ctx: Any) -> str:
