@@ -185,9 +185,8 @@ def _wrong_files(writer: Writer, folder: Path, new: Snapshot, before: Snapshot, 
     kept = (writer.output, *writer.beside, *writer.begun)
     loose = {name.partition("/")[0] for name in there} - set(kept)
     allowed = {name for name in loose if (found := LEFT.fullmatch(name)) and found["name"] in kept}
-    allowed |= {
-        name for name in loose for end in (".lock", ".part.json.new", ".json.new") if name == f"{writer.output}{end}"
-    }
+    allowed |= loose & {f"{writer.output}{end}" for end in (".part.json.new", ".json.new")}
+    allowed |= loose & {f".{writer.output}.treelet-lock"}
     earlier = {name.partition("/")[0] for name in before}
     if how is not signal.SIGKILL and code in (130, 143):
         allowed &= earlier
@@ -394,7 +393,11 @@ def clusters(number: int, seed: int = 0) -> Iterator[tuple[str, Trial]]:
 
 
 def _wrong_matrix(path: Path, wanted: Any) -> str:
-    left = {file.name for file in path.parent.iterdir()} - {path.name, f"{path.name}.json", f"{path.name}.lock"}
+    left = {file.name for file in path.parent.iterdir()} - {
+        path.name,
+        f"{path.name}.json",
+        f".{path.name}.treelet-lock",
+    }
     if not np.array_equal(np.load(path), wanted):
         return "it is another"
     return f"{sorted(left)} is left" if left - {f"{path.name}.part.json"} else ""

@@ -132,7 +132,7 @@ def test_processes_that_are_killed(bank: tl.Treebank, path: Path) -> None:
     assert left == sorted(left)
     tl.gram(KERNEL, bank, out=path.with_name("whole.npy"), resume=True)
     assert path.read_bytes() == path.with_name("whole.npy").read_bytes()
-    assert "K.npy.lock" not in names(path)
+    assert ".K.npy.treelet-lock" not in names(path)
 
 
 def ended(bank: Any, path: Path, **options: Any) -> None:
@@ -149,7 +149,7 @@ def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool
         tl.gram(KERNEL, bank, out=path, resume=True)
     else:
         ended(bank, path)
-    before = {file.name: file.read_bytes() for file in path.parent.iterdir() if file.suffix != ".lock"}
+    before = {file.name: file.read_bytes() for file in path.parent.iterdir() if file.suffix != ".treelet-lock"}
     version = tl.__version__
     other = tl.Treebank([*bank[:119], "(S (X y))"])
     for change, words in (
@@ -169,7 +169,7 @@ def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool
         monkeypatch.setattr(tl, "__version__", "7.7")
         with pytest.raises(FileError, match=messages.other_version(version, "7.7")):
             tl.gram(KERNEL, bank, out=path, resume=True)
-    assert {file.name: file.read_bytes() for file in path.parent.iterdir() if file.suffix != ".lock"} == before
+    assert {file.name: file.read_bytes() for file in path.parent.iterdir() if file.suffix != ".treelet-lock"} == before
 
 
 def test_what_is_complete_is_given_back(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -247,6 +247,61 @@ def test_two_at_once_are_refused(bank: tl.Treebank, path: Path, resume: bool) ->
     with locked(path), locked(path.with_name("L.npy")):
         pass
     assert names(path) == ["K.npy", "K.npy.json"][: 1 + resume]
+
+
+@pytest.mark.parametrize("resume", [False, True])
+def test_files_of_the_user_stay(bank: tl.Treebank, tmp_path: Path, resume: bool) -> None:
+    own = ["K.npy.lock", "K.lock", ".K.npy.treelet-lock", "K.npy.tmp"] + (
+        [] if resume else ["K.npy.json", "K.npy.part"]
+    )
+    for name in own:
+        (tmp_path / name).write_text(name)
+    tl.gram(KERNEL, bank[:5], out=tmp_path / "K.npy", resume=resume)
+    assert [name for name in own if (tmp_path / name).read_text() != name] == []
+
+
+@pytest.mark.parametrize("name", ["K.npy.json", "K.npy.part", "K.npy.part.json"])
+def test_a_file_that_resuming_would_overwrite_is_refused(bank: tl.Treebank, path: Path, name: str) -> None:
+    own = path.with_name(name)
+    for content in (b"my own notes", b'{"author": "me"}', b"\xff\xfe"):
+        own.write_bytes(content)
+        with pytest.raises(FileError, match=f"{name}: this file would be overwritten"):
+            tl.gram(KERNEL, bank[:5], out=path, resume=True)
+        assert own.read_bytes() == content
+    assert names(path) == [name]
+
+
+def test_a_call_that_fails_to_begin_leaves_nothing(
+    bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(NpyFile, "sync", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        tl.gram(KERNEL, bank[:5], out=path, resume=True)
+    assert names(path) == []
+
+
+def test_zarr_does_not_replace_other_folders(bank: tl.Treebank, tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr")
+    (tmp_path / "photos.zarr").mkdir()
+    (tmp_path / "photos.zarr" / "cat.png").touch()
+    zarr.create_group(tmp_path / "group.zarr")
+    for name in ("photos.zarr", "group.zarr"):
+        for resume in (False, True):
+            with pytest.raises(FileError, match="not a matrix"):
+                tl.gram(KERNEL, bank[:5], out=tmp_path / name, resume=resume)
+    assert (tmp_path / "photos.zarr" / "cat.png").exists()
+
+
+def test_a_lock_of_a_killed_process_does_not_matter(bank: tl.Treebank, path: Path) -> None:
+    path.with_name(".K.npy.treelet-lock").touch()
+    tl.gram(KERNEL, bank[:5], out=path)
+    assert names(path) == ["K.npy"]
+
+
+def test_the_longest_file_names(bank: tl.Treebank, tmp_path: Path) -> None:
+    path = tmp_path / f"{'K' * 251}.npy"
+    np.testing.assert_array_equal(tl.gram(KERNEL, bank[:5], out=path), np.load(path))
+    assert names(path) == [path.name]
 
 
 def test_a_call_returns_the_matrix_that_it_wrote(

@@ -485,6 +485,22 @@ def test_only_indexes_have_modes(search, tmp_path):
         tl.load(tmp_path / "x.treelet", mode="w")
 
 
+def test_files_beside_the_folder_stay(search, tmp_path):
+    lock = tmp_path / "Cargo.lock"
+    lock.write_text("mine")
+    tl.save(search, tmp_path / "Cargo")
+    with tl.load(tmp_path / "Cargo", mode="a") as opened:
+        opened.remove(["a"])
+    assert lock.read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["Cargo", "Cargo.lock"]
+
+
+def test_an_index_has_no_metrics(search, tmp_path):
+    with pytest.raises(ParameterError, match="metrics"):
+        tl.save(search, tmp_path / "index", metrics={"recall": 0.9})
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_an_index_does_not_replace_other_files(search, tmp_path):
     (tmp_path / "file").write_text("text")
     with pytest.raises(FileError, match="is a file, but an index is a folder"):

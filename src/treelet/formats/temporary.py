@@ -80,20 +80,27 @@ def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
 def locked(target: Path, shown: str | os.PathLike[str] | None = None) -> Iterator[None]:
     """Hold the right to write a file. Raise `FileError` if another process or thread holds it.
 
-    The lock is on a file beside the target. If the process is killed, that file remains, but the lock
-    is released. Nothing is locked if the system or the file system does not support locks. Error
-    messages call the target `shown`.
+    The lock is on an empty file beside the target, ``.K.npy.treelet-lock``. If the process is killed,
+    that file remains, but the lock is released. Nothing is locked if the system or the file system does
+    not support locks. Error messages call the target `shown`.
     """
-    name, path = target if shown is None else shown, target.with_name(f"{target.name}.lock")
+    name, path = target if shown is None else shown, target.with_name(f"{_stem(target)}treelet-lock")
     lock, owner = _lock(path, name), os.getpid()
     try:
         yield
     finally:
         if lock is not None:
             if owner == os.getpid():  # a forked child must not remove the file of its parent
-                with suppress(OSError):  # another user's file, in a folder where only owners may remove theirs
-                    path.unlink()
+                _remove_lock(lock, path)
             os.close(lock)
+
+
+def _remove_lock(lock: int, path: Path) -> None:
+    """Remove the file of an open lock, unless another file has its name now or it contains anything."""
+    with suppress(OSError):  # another user's file, in a folder where only owners may remove theirs
+        opened = os.fstat(lock)
+        if opened.st_size == 0 and os.path.samestat(opened, path.stat()):
+            path.unlink()
 
 
 def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
@@ -120,9 +127,8 @@ def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
             )
             raise FileError(f"{name}: {message}") from None
         except OSError:  # a file system without such locks
+            _remove_lock(lock, path)
             os.close(lock)
-            with suppress(OSError):
-                path.unlink()
             return None
         except BaseException:
             os.close(lock)

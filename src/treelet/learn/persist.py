@@ -60,10 +60,13 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
         Name of the file. The usual suffix is ``.treelet``.
     metrics : dict, optional
         Evaluation results for the model card: numbers or strings by name, for example
-        ``{"accuracy": 0.91, "on": "test.tsv"}``.
+        ``{"accuracy": 0.91, "on": "test.tsv"}``. An index (`Nearest`) has no card, so it accepts no
+        metrics.
 
     Raises
     ------
+    ParameterError
+        If there are metrics for an index.
     InputTypeError
         If the model, or one of its parameters, cannot be stored in a model file.
     FileError
@@ -89,6 +92,8 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
             or f"save cannot store {article(type(model).__name__)}. It accepts these types: {', '.join(savable())}."
         )
     if hasattr(model, "_write_index"):
+        if metrics is not None:
+            raise wrong("metrics", "None for an index, which has no model card", metrics, of="save")
         model._write_index(path)
         return
     encoder = Encoder()

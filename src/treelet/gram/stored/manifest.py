@@ -23,6 +23,11 @@ from treelet.gram.stored.fingerprint import examples_fingerprint, kernel_fingerp
 from treelet.kernels.pairwise import Pairwise
 
 FORMAT = 3  # format 1 had no checksum; format 2 had sums instead of checksums of tiles
+BEGIN = b'{"format": '  # of every manifest
+
+
+class NotAManifestError(ValueError):
+    """A file has the name of a manifest, but belongs to the user."""
 
 
 @dataclass(frozen=True)
@@ -110,15 +115,18 @@ class Manifest:
 
     @classmethod
     def read(cls, target: Path) -> Manifest | None:
-        """Read the manifest of a matrix, or return None if there is none. Raise ValueError if it is invalid."""
+        """Read the manifest of a matrix, or return None if there is none.
+
+        Raise ValueError if it is invalid, and `NotAManifestError` if the file does not even begin like a manifest.
+        """
         try:
-            text = cls.path(target).read_text(encoding="utf-8")
+            text = cls.path(target).read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise FileError(f"{cls.path(target)}: cannot be read ({error.strerror or error}).") from error
-        except UnicodeDecodeError as error:
-            raise ValueError("not a UTF-8 file") from error
+        if text and not text.startswith(BEGIN):
+            raise NotAManifestError("another file")
         try:
             data = json.loads(text)
             if data["format"] != FORMAT:

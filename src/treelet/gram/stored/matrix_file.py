@@ -96,6 +96,11 @@ class MatrixFile(ABC):
 
     @staticmethod
     @abstractmethod
+    def check_target(file: PathLike, target: Path) -> None:
+        """Raise `FileError` if the target exists and a matrix cannot or must not overwrite it."""
+
+    @staticmethod
+    @abstractmethod
     def whole(file: PathLike) -> AbstractContextManager[Path]:
         """Yield a temporary name. The file is renamed when it is complete, and removed after an error."""
 
@@ -282,6 +287,11 @@ class NpyFile(RowsInFile, MatrixFile):
             return file._mapped(path)
         finally:
             file.close()
+
+    @staticmethod
+    def check_target(file: PathLike, target: Path) -> None:
+        if target.exists() and not target.is_file():
+            raise FileError(f"{file}: not a file. Choose another name.")
 
     @staticmethod
     def whole(file: PathLike) -> AbstractContextManager[Path]:

@@ -25,7 +25,7 @@ from treelet.gram.executors import Executor
 from treelet.gram.plan import Block, Plan, Tile, mirrored
 from treelet.gram.stored.integrity import forget_changes, is_intact
 from treelet.gram.stored.journal import Journal, NoJournal
-from treelet.gram.stored.manifest import Identity, Manifest, sync_folder
+from treelet.gram.stored.manifest import Identity, Manifest, NotAManifestError, sync_folder
 from treelet.gram.stored.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_of, open_matrix
 from treelet.gram.tiles import Job, Values
 from treelet.progress import progress_bar
@@ -134,7 +134,7 @@ def _remove_manifest(target: Path) -> None:
     """Remove the manifest of a matrix that was replaced."""
     try:
         manifest = Manifest.read(target)
-    except ValueError:  # the file is not a manifest
+    except (ValueError, FileError):  # the file is not a manifest
         return
     if manifest is not None and manifest.complete is not None:
         Manifest.remove(target)
@@ -161,8 +161,7 @@ def resumed(job: Job, executor: Executor, file: PathLike) -> Any:
     kind = kind_of(file)
     with naming(file, Path(file), Path(file).absolute()):
         target = Path(file).resolve()
-        if target.exists() and (target.is_file() if kind is not NpyFile else not target.is_file()):
-            raise FileError(f"{file}: not a {'file' if kind is NpyFile else 'folder'}. Choose another name.")
+        kind.check_target(file, target)
     with locked(target, file), naming(file, target):
         _ResumableMatrix(job, executor, file, kind, target).complete()
         return kind.opened(target)
@@ -270,26 +269,31 @@ class _ResumableMatrix:
         return matrix
 
     def _begin(self) -> tuple[MatrixFile, Manifest]:
-        """Create an empty matrix and its manifest."""
-        Manifest.remove(self.part)
+        """Create a manifest and then an empty matrix, so that a file without a manifest is certainly the user's."""
+        if self.part.exists() and not Manifest.path(self.part).exists():
+            raise _not_ours(self.part)
         job, executor = self.job, self.executor
         at_once = max(executor.resources.threads, MOST_THREADS if self.kind is NpyFile else 1)
         grid = _grid(job, executor, self.kind, at_once)
         plan = executor.plan(job, begin=job.known(grid), at_once=at_once, grid=grid)
         manifest = Manifest(self.identity, plan, executor.resources.memory, at_once, grid)
         try:
+            manifest.write(self.part)
             matrix = self.kind.create(self.part, job.shape, job.dtype, grid, job.Y is None, str(self.file))
             try:
                 matrix.sync()
-                manifest.write(self.part)
             except BaseException:
                 matrix.close()
                 raise
-        except OSError:
-            with suppress(OSError):
-                self.kind.remove(self.part)  # without a manifest, the file cannot be resumed
+        except BaseException:
+            self._remove_part()  # nothing can be resumed yet
             raise
         return matrix, manifest
+
+    def _remove_part(self) -> None:
+        with suppress(OSError):
+            self.kind.remove(self.part)
+            Manifest.remove(self.part)
 
     def _continue(self, matrix: MatrixFile, manifest: Manifest) -> None:
         """Compute the remaining tiles and mark the matrix as complete."""
@@ -299,8 +303,7 @@ class _ResumableMatrix:
             with Journal(manifest, matrix, self.part) as journal:
                 _write(self.job, executor, manifest.plan, matrix, journal, manifest.grid, manifest.threads)
         except KernelOverflowError:  # every call would fail in the same way
-            Manifest.remove(self.part)
-            self.kind.remove(self.part)
+            self._remove_part()
             raise
         matrix.sync()
         manifest.complete = matrix.sample()
@@ -321,6 +324,8 @@ class _ResumableMatrix:
     def _manifest(self, path: Path) -> Manifest | None:
         try:
             return Manifest.read(path)
+        except NotAManifestError:
+            raise _not_ours(Manifest.path(path)) from None
         except ValueError as error:
             _warn_of_restart(f"{Manifest.path(path)}: not a valid manifest of a matrix ({error})")
             return None
@@ -336,6 +341,13 @@ class _ResumableMatrix:
     def _check(self, identity: Identity, manifest: Manifest, remedy: str) -> None:
         if (difference := identity.other_than(manifest.identity)) is not None:
             raise FileError(f"{self.file}: the existing matrix {difference}. Choose another name, or {remedy}.")
+
+
+def _not_ours(path: Path) -> FileError:
+    return FileError(
+        f"{path}: this file would be overwritten, but is not known to be one of treelet's. "
+        "Rename or remove the file, or choose another name for the matrix."
+    )
 
 
 def _warn_of_restart(why: str) -> None:

@@ -75,6 +75,14 @@ def _undivided(work: Callable[[], Any]) -> Any:
         raise
 
 
+def _is_array(folder: Path) -> bool:
+    """Return whether a folder contains one Zarr array, rather than a group of arrays or anything else."""
+    try:
+        return b'"group"' not in (folder / "zarr.json").read_bytes()
+    except OSError:
+        return (folder / ".zarray").exists()  # format 2
+
+
 class ZarrFile(MatrixFile):
     """A matrix in a .zarr folder."""
 
@@ -200,12 +208,18 @@ class ZarrFile(MatrixFile):
         return _undivided(lambda: _zarr().open_array(str(path), mode="r"))
 
     @staticmethod
+    def check_target(file: PathLike, target: Path) -> None:
+        if target.exists() and not target.is_dir():
+            raise FileError(f"{file}: not a folder. Remove the file or choose another name.")
+        if target.is_dir() and any(target.iterdir()) and not _is_array(target):
+            raise FileError(f"{file}: the folder exists and is not a matrix. Choose another name.")
+
+    @staticmethod
     @contextmanager
     def whole(file: PathLike) -> Iterator[Path]:
         with naming(file, Path(file)):
             target = Path(file).resolve()
-            if target.exists() and not target.is_dir():
-                raise FileError(f"{file}: not a folder. Remove the file or choose another name.")
+            ZarrFile.check_target(file, target)
             if not target.parent.exists():
                 raise unwritable(file, FileNotFoundError(), Path(file))
             if not os.access(target.parent, os.W_OK):
