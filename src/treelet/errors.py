@@ -27,6 +27,8 @@ Write counts, articles and lists with `plural`, `article`, `in_words` and `some_
 
 from __future__ import annotations
 
+import sys
+
 
 class TreeletError(Exception):
     """Base class of all errors that treelet raises deliberately."""
@@ -142,3 +144,11 @@ class TreeletWarning(UserWarning):
 
 class UnseenLabelWarning(TreeletWarning):
     """Labels did not occur in the training data, so their examples always count as errors."""
+
+
+def user_level() -> int:
+    """Return the ``stacklevel`` of a warning, so that it shows the line outside of treelet and scikit-learn."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("treelet", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    return level

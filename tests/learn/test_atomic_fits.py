@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -28,12 +29,18 @@ from sklearn.utils.validation import check_is_fitted
 
 import treelet as tl
 from treelet.datasets import ParsedSentence
-from treelet.learn import RLS, KernelSVR, RankRLS, RankSVM, VotedPerceptron
+from treelet.learn import RLS, KernelSVR, RankRLS, RankSVM, VotedPerceptron, fits
+from treelet.learn.ranking import Ranker
 from treelet.tasks import ParseLists, ParseRanker, dependency_ranking
 
 SOURCE = Path(tl.__file__).parent
 FITTING = tuple(map(str, (SOURCE / "learn", dependency_ranking.__file__)))
 SETTING = (*FITTING, str(SOURCE / "kernels" / "base.py"), str(SOURCE / "kernels" / "tuning.py"), sklearn.base.__file__)
+READERS = tuple(
+    str(SOURCE / file)
+    for file in ("learn/fits.py", "learn/deciding.py", "learn/linear_output.py", "fragments/model_fragments.py")
+)
+"""Files, besides those of the estimators' classes, with code that reads the attributes of estimators."""
 COMMIT = "atomic_fit.<locals>.decorate.<locals>.fit"
 """The function that replaces an estimator's attributes; after that it has only to return."""
 BY_INSTRUCTION = (COMMIT, "unchanged_on_error", "Tunable.theta")
@@ -425,6 +432,135 @@ def test_an_interrupted_change_of_theta_changes_nothing() -> None:
     for line in interrupted_at_every_line(lambda: setattr(kernel, "theta", old - 1), SETTING, by_instruction=True):
         assert (kernel.theta == old).all() or np.allclose(kernel.theta, old - 1), line
         kernel = tl.PartialTree() + 2 * tl.SubsetTree()
+
+
+# --- reading during a fit -----------------------------------------------------------------------------------------
+
+
+def saved(model: Any) -> bytes:
+    with TemporaryDirectory() as folder:
+        tl.save(model, f"{folder}/model")
+        return b"".join(file.read_bytes() for file in sorted(Path(folder).rglob("*")) if file.is_file())
+
+
+QUERY = [0, 0, 0]
+GROUPS = [0, 0, 0, 1, 1, 1]
+READING: dict[str, Callable[[Any], Any]] = {
+    "predict": lambda m: m.predict(PROBES if not isinstance(m.kernel, str) else np.ones((3, len(OLD))), *query(m)),
+    "decision_function": lambda m: m.decision_function(PROBES),
+    "predict_proba": lambda m: m.predict_proba(PROBES),
+    "score": lambda m: m.score(PROBES, ["a", "b", "x"] if hasattr(m, "classes_") else [1.0, 2.0, 3.0], *query(m)),
+    "rank": lambda m: m.rank(PROBES, QUERY),
+    "transform": lambda m: m.transform(PROBES),
+    "blocks": lambda m: np.vstack(list(m.blocks(PROBES, 1))),
+    "unit_vectors": lambda m: m.unit_vectors(PROBES),
+    "linear": lambda m: list(vars(m.linear()).values()),
+    "get_feature_names_out": lambda m: m.get_feature_names_out(),
+    "path": lambda m: m.path([0.1, 1.0]).loo_predictions,
+    "with_alpha": lambda m: m.with_alpha(0.3).predict(PROBES),
+    "held_out": lambda m: m.held_out(GROUPS),
+    "kneighbors": lambda m: m.kneighbors(PROBES)[0],
+    "threshold_neighbors": lambda m: np.concatenate(m.threshold_neighbors(0.1, PROBES)[0]),
+    "kneighbors_graph": lambda m: m.kneighbors_graph(PROBES),
+}
+"""The public methods that read several fitted attributes."""
+FUNCTIONS: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "KernelSVC": {"explain": lambda m: repr(tl.explain(m, PROBES[0])), "save": saved},
+    "RLS": {
+        "top_fragments": lambda m: str(tl.top_fragments(m, 3)),
+        "FragmentFeatures": lambda m: tl.FragmentFeatures(m, n=3).fit().coef_,
+    },
+    "KernelMatrix": {"set_output": lambda m: m.set_output(transform="pandas").transform(PROBES)},
+}
+"""Functions and options that read several fitted attributes, by case."""
+CHANGING = {
+    "fit",
+    "partial_fit",
+    "fit_transform",
+    "set_params",
+    "set_limits",
+    "set_output",
+    "remove",
+    "compact",
+    "close",
+}
+OTHERS = CHANGING | {"get_params", "get_metadata_routing", "decisions", "labels", "names_of"}
+
+
+def query(model: Any) -> list[Any]:
+    return [QUERY] if isinstance(model, Ranker) else []
+
+
+def shown(use: Callable[[Any], Any], model: Any) -> str:
+    """Return a result in full, or the error."""
+    try:
+        found = use(model)
+    except Exception as error:
+        return repr(error)
+    return repr(
+        found
+        if isinstance(found, list)
+        else np.asarray(found.toarray() if hasattr(found, "toarray") else found).tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in CASES if not name.endswith(("longer calibrated", "groups", "partial_fit"))]
+)
+@pytest.mark.filterwarnings("ignore")
+def test_a_result_during_a_fit_is_of_one_model(name: str) -> None:
+    case = CASES[name]
+    model = case.old(clone(case.estimator))
+    old, new = dict(vars(model)), dict(vars(case.new(model)))
+    methods = {method for method in dir(type(model)) if callable(getattr(type(model), method)) and method[0] != "_"}
+    assert {method for method in methods if not method.endswith("_request")} <= READING.keys() | OTHERS
+    readers = {method: READING[method] for method in methods & READING.keys() if hasattr(model, method)}
+    files, differing = (*traced_files(case), *READERS), 0
+    for use in (readers | FUNCTIONS.get(name, {})).values():
+        model.__dict__ = dict(new)
+        after = shown(use, model)
+        model.__dict__ = dict(old)
+        events: list[Line] = []
+        with tracing(files, events.append, by_instruction=False):
+            before = shown(use, model)
+        differing += before != after
+        for target in {line: number for number, line in reversed(list(enumerate(events)))}.values():
+            numbers = iter(range(target + 1))
+
+            def fit(line: Line, numbers: Iterator[int] = numbers, target: int = target) -> None:
+                if next(numbers, None) == target:
+                    model.__dict__ = dict(new)  # as another thread's fit does at its end
+
+            model.__dict__ = dict(old)
+            with tracing(files, fit, by_instruction=False):
+                found = shown(use, model)
+            assert found in (before, after), events[target]
+    assert differing
+
+
+def test_a_subclass_can_override_what_reads_a_fit() -> None:
+    class Logging(tl.KernelSVC):  # type: ignore[misc]  # scikit-learn has no types
+        def decision_function(self, X: Any) -> Any:
+            self.calls_ = getattr(self, "calls_", 0) + len(X)
+            return -super().decision_function(X)
+
+    model = Logging(SST).fit(OLD, LABELS_OLD)
+    plain = tl.KernelSVC(SST).fit(OLD, LABELS_OLD)
+    assert (model.predict(OLD) != plain.predict(OLD)).all()
+    assert model.score(OLD, LABELS_OLD) == 1 - plain.score(OLD, LABELS_OLD)
+    assert model.calls_ == 2 * len(OLD)
+
+
+def test_attributes_that_another_thread_adds_do_not_end_a_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tl.KernelMatrix(SST)
+
+    class Names(frozenset[str]):
+        def __contains__(self, name: object) -> bool:
+            setattr(model, f"note_{len(vars(model))}", 1)
+            return super().__contains__(name)
+
+    monkeypatch.setattr(fits, "_fitted_names", lambda estimator: Names(estimator._fitted))
+    assert model.fit(OLD).transform(PROBES).shape == (len(PROBES), len(OLD))
 
 
 # --- attributes that are not the fit's ----------------------------------------------------------------------------

@@ -10,15 +10,16 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_integer, check_one_of
 from treelet.errors import TreeletWarning
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import KernelEstimator, atomic_fit
+from treelet.learn.base import KernelTransformer
 from treelet.learn.encoding import are_floats, register, whole_numbers
+from treelet.learn.fits import atomic_fit, one_fit, snapshot
 from treelet.learn.terms import compact_examples
 from treelet.progress import progress_bar
 from treelet.structures.bank import Bank
@@ -146,13 +147,14 @@ BLOCK = 1 << 22  # maximum number of kernel values in memory during transform
 POOL = 1 << 27  # maximum size of the factor (examples x landmarks) while landmarks are chosen
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, KernelTransformer):  # type: ignore[misc]  # scikit-learn has no types
     """Base of transformers to vectors whose inner products approximate a kernel."""
 
     n_components_: int
     kernel_: Kernel
     transform: Callable[[Any], NDArray[Any]]
 
+    @one_fit
     def blocks(self, X: Iterable[Any], size: int = 4096) -> Iterator[NDArray[Any]]:
         """Transform examples block by block, without all of them in memory.
 
@@ -377,7 +379,7 @@ class Nystroem(FeatureMap):
 
 
 @register
-class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class KernelMatrix(ClassNamePrefixFeaturesOutMixin, KernelTransformer):  # type: ignore[misc]  # scikit-learn has no types
     """Transformer to the kernel values with all training examples.
 
     Use this transformer as the first step of a pipeline, before any estimator of scikit-learn that
@@ -457,8 +459,8 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEsti
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Matrix:
         """Fit to X and return the square kernel matrix of X, computing only half of the values."""
-        self.fit(X, y)
-        return self._gram(self.kernel_, self.X_fit_)
+        fitted = snapshot(self.fit(X, y))
+        return fitted._gram(fitted.kernel_, fitted.X_fit_)  # type: ignore[no-any-return]
 
     def transform(self, X: Any) -> Matrix:
         """Return the kernel matrix of X with the training examples.

@@ -6,11 +6,11 @@ import copy
 import inspect
 import warnings
 from collections.abc import Callable, Iterable
-from functools import cache, wraps
-from typing import Any, ClassVar, Self, TypeVar, cast
+from functools import cache
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier
+from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, plural, some_of, suggestion, wrong
@@ -30,6 +30,7 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.kernels.tuning import unchanged_on_error
 from treelet.learn.encoding import are_floats, known_kernels, whole_numbers
+from treelet.learn.fits import one_fit, snapshot
 from treelet.learn.matrices import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
 from treelet.learn.model import CompressedModel
 from treelet.learn.persist import fitted_kernel, fitted_parameters, training
@@ -43,49 +44,6 @@ EXECUTION = ("device", "device_memory")
 
 SHORT_NAMES = {"st": "Subtree", "sst": "SubsetTree", "pt": "PartialTree"}
 """Kernel classes by their names on the command line, for suggestions. The command line normalizes them."""
-
-
-Fit = TypeVar("Fit", bound=Callable[..., Any])
-
-
-def atomic_fit(*, forget: bool = True) -> Callable[[Fit], Fit]:
-    """Decorate a fitting method to change the estimator completely or not at all.
-
-    The method runs on a working copy of the estimator. At the very end, the attributes that the
-    method set replace those of the earlier fit. The replacement is a single assignment, which no
-    exception and no signal can interrupt. If the method fails or is interrupted at any line, the
-    estimator keeps its earlier fit, or stays unfitted. Attributes that the new fit does not set,
-    such as the probabilities of an earlier fit, disappear in the same assignment. Attributes that
-    users or subclasses set themselves stay.
-
-    The working copy is shallow. A method must therefore replace fitted attributes, never change
-    them in place. Attributes in ``__slots__`` are not supported.
-
-    Parameters
-    ----------
-    forget : bool, default True
-        Start without the fitted attributes, as `fit` does. `partial_fit` continues from them and
-        passes False.
-    """
-
-    def decorate(method: Fit) -> Fit:
-        @wraps(method)
-        def fit(self: KernelEstimator, *args: Any, **kwargs: Any) -> Any:
-            earlier = self._set_by_fit.union(self._fitted, self._fitted_private)
-            before = {name: value for name, value in vars(self).items() if not forget or name not in earlier}
-            working = object.__new__(type(self))
-            working.__dict__ = dict(before)
-            method(working, *args, **kwargs)
-            after = vars(working)
-            fitted = {name: after[name] for name in after if name not in before or after[name] is not before[name]}
-            gone = (earlier if forget else frozenset()) | (before.keys() - after.keys())
-            fitted["_set_by_fit"] = frozenset(fitted) | (self._set_by_fit - gone)
-            self.__dict__ = {name: value for name, value in vars(self).items() if name not in gone} | fitted
-            return self
-
-        return cast("Fit", fit)
-
-    return decorate
 
 
 def default_kernel() -> Kernel:
@@ -308,11 +266,12 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     # scikit-learn's diagram, with a summary of the fit below. Versions of scikit-learn differ in
     # which of these two methods they call.
     def _repr_html_inner(self) -> str:
-        return f"{super()._repr_html_inner()}{learnt(self)}"
+        return f"{super()._repr_html_inner()}{learnt(snapshot(self))}"
 
     def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
         bundle: dict[str, str] = super()._repr_mimebundle_(**options)
-        return {kind: text + learnt(self) if kind == "text/html" else text for kind, text in bundle.items()}
+        table = learnt(snapshot(self))
+        return {kind: text + table if kind == "text/html" else text for kind, text in bundle.items()}
 
     # --- in a file ----------------------------------------------------------------------------------------------
 
@@ -363,6 +322,15 @@ def _plain(value: Any) -> Any:
 
 def _sentence(clause: str) -> str:
     return f"{clause[0].upper()}{clause[1:]}."
+
+
+class KernelTransformer(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """An estimator with a method `transform`."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "transform" in vars(cls):  # together with the names of the columns, which scikit-learn adds (set_output)
+            cls.transform = one_fit(cls.transform)
 
 
 class KernelLearner(KernelEstimator):

@@ -15,6 +15,7 @@ from treelet.checks import plural, some_of
 from treelet.errors import InputTypeError
 from treelet.kernels.pairwise import Matrix
 from treelet.learn.encoding import check_intercepts
+from treelet.learn.fits import one_fit
 from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.vocabulary import keyword
 
@@ -161,6 +162,7 @@ class Decides:
     model_: Any
     _values: Callable[[Any], Matrix]
 
+    @one_fit
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the score of the second class, or one score per class if there are more than two.
 
@@ -176,6 +178,7 @@ class Decides:
         """
         return self.decisions(self._values(X))
 
+    @one_fit
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the predicted class of each example.
 

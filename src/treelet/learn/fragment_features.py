@@ -9,18 +9,19 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin, clone
+from sklearn.base import clone
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_integer, check_one_of, plural
-from treelet.errors import InputTypeError, ParameterError, TreeletWarning
+from treelet.errors import InputTypeError, ParameterError, TreeletWarning, user_level
 from treelet.kernels import Kernel
 from treelet.kernels.fragments.weighting import FRAGMENTS, check_has_fragments
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.wrapped import Normalized
-from treelet.learn.base import KernelEstimator, atomic_fit
+from treelet.learn.base import KernelEstimator, KernelTransformer
 from treelet.learn.encoding import are_floats, check_intercepts, known_class, register, whole_numbers
+from treelet.learn.fits import atomic_fit, one_fit, snapshot
 from treelet.learn.fragment_selection import (
     HashedCounter,
     Rows,
@@ -46,7 +47,7 @@ NOTHING = (
 
 
 @register
-class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class FragmentFeatures(KernelTransformer):
     r"""Transformer of trees to sparse vectors with one column per fragment.
 
     Columns are named by their fragments in bracket notation. The values are those of the kernel's
@@ -220,6 +221,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         return clone(self.model).fit(X, y, **fit_params)
 
     def _choose_from(self, model: Any) -> None:
+        model = snapshot(model)
         functions = linear_outputs(model)
         self._keep(functions[0].model.kernel, select_from_model(functions, int(self.n), self.depth))
         counted = counters(self.kernel_, self.fragments_, self.part_)
@@ -268,13 +270,14 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
         return check_finite(rows)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in super().__getstate__().items() if name != "_counters"}
+        return {name: value for name, value in dict(super().__getstate__()).items() if name != "_counters"}
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.n_features is not None or hasattr(self, "fragments_")
 
     # --- columns ------------------------------------------------------------------------------------------------
 
+    @one_fit
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the fragments in bracket notation.
 
@@ -303,6 +306,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
             names = [f"{prefixes[number]}: {name}" for number, name in zip(self.part_.tolist(), names, strict=True)]
         return np.array(names, dtype=object)
 
+    @one_fit
     def names_of(self, columns: int | Iterable[int], trees: Any) -> dict[int, list[Tree]]:
         """Find fragments that are hashed into some columns.
 
@@ -337,6 +341,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
 
     # --- the linear model ---------------------------------------------------------------------------------------
 
+    @one_fit
     def linear(self) -> Any:
         """Return the model restricted to the selected fragments, as a linear model of scikit-learn.
 
@@ -407,7 +412,7 @@ class FragmentFeatures(TransformerMixin, KernelEstimator):  # type: ignore[misc]
                 f"{plural(crowded, 'distinct subtree')} {'has' if crowded == 1 else 'have'} more than 50,000 fragments of "
                 f"size {self.size} or less. Only smaller fragments are counted there. Use a smaller size= or depth=.",
                 TreeletWarning,
-                stacklevel=3,
+                stacklevel=user_level(),
             )
         return rows
 

@@ -44,6 +44,7 @@ from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.prepared import can_be_prepared, prepared_arrays, restored_bank
 from treelet.learn.collection import Collection, StoredPart
 from treelet.learn.encoding import BANKS, Encoder
+from treelet.learn.fits import snapshot
 from treelet.learn.ids import Ids
 from treelet.learn.persist import ModelFileError, decoded_model, write_model
 from treelet.structures.bank import Bank
@@ -129,6 +130,7 @@ def write_index(search: Nearest, path: PathLike) -> None:
         with search._changing():  # no other thread changes the index meanwhile
             search._replace(search._collection, search.kernel_)
         return
+    search = snapshot(search)
     collection, kernel, _ = search._state()
     unnamed = collection._replace(parts=tuple(replace(stored, name=None) for stored in collection.parts))
     with locked(folder, path):

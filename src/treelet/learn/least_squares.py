@@ -19,6 +19,7 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import are_floats
+from treelet.learn.fits import one_fit
 from treelet.learn.rls_path import Problem, RLSPath, check_strength, checked_alphas, found_path, left_out
 from treelet.learn.targets import Rows, checked_groups
 
@@ -73,7 +74,7 @@ class LeastSquares(KernelLearner):
         problem = self._problem(K, y, groups, basis)
         del K
         done = time.perf_counter()
-        check_strength(alphas, problem.spectrum, self._name, stacklevel=5)
+        check_strength(alphas, problem.spectrum, self._name)
         path = found_path(problem, alphas, single)
         coefficients = problem.coefficients(path.best_alpha)
         self._kept = Fitted(kernel, data, basis, problem)
@@ -151,6 +152,7 @@ class LeastSquares(KernelLearner):
 
     # --- after the fit ------------------------------------------------------------------------------------------
 
+    @one_fit
     def path(self, alphas: Any) -> RLSPath:
         """Compare regularization strengths, without another decomposition.
 
@@ -170,6 +172,7 @@ class LeastSquares(KernelLearner):
         check_strength(alphas, self._kept.problem.spectrum, self._name)
         return found_path(self._kept.problem, alphas, self.loo_predictions_.ndim == 1)
 
+    @one_fit
     def with_alpha(self, alpha: float) -> Self:
         """Return a fitted copy with another regularization strength, without another decomposition.
 
@@ -199,6 +202,7 @@ class LeastSquares(KernelLearner):
         other.fit_seconds_ = {"solve": solved - started, "compress": time.perf_counter() - solved}
         return other
 
+    @one_fit
     def held_out(self, groups: Any, alphas: Any = None) -> NDArray[np.float64]:
         """Return exact cross-validation predictions, without fitting again.
 
@@ -238,7 +242,7 @@ class LeastSquares(KernelLearner):
             )
 
     def __getstate__(self) -> Any:
-        return {name: value for name, value in super().__getstate__().items() if name != "_kept"}
+        return {name: value for name, value in dict(super().__getstate__()).items() if name != "_kept"}
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()

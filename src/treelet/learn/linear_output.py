@@ -15,6 +15,7 @@ from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.fragments.weighting import LISTED, is_listed
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.deciding import task_of
+from treelet.learn.fits import snapshot
 from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.terms import GraphTerm, Term, node_weights
 from treelet.printable import shortened
@@ -114,7 +115,7 @@ def resolve_output(
 def final_estimator(model: Any) -> Any:
     """Return the best estimator of a fitted search, or the last step of a pipeline that transforms nothing.
 
-    Other models are returned unchanged. The classes of scikit-learn are recognized without importing them.
+    Other models are returned unchanged. The result is a snapshot, whose attributes belong to the same fit. The classes of scikit-learn are recognized without importing them.
     """
     kind = type(model).__name__
     if hasattr(model, "best_estimator_"):
@@ -129,7 +130,7 @@ def final_estimator(model: Any) -> Any:
                 "examples that are transformed by pipeline[:-1]."
             )
         return final_estimator(last)
-    return model
+    return snapshot(model)
 
 
 def compressed_model(model: Any, of: str = "explain") -> CompressedModel:

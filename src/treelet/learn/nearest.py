@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_integer, check_one_of, wrong
@@ -18,9 +17,10 @@ from treelet.formats.files import PathLike
 from treelet.gram import parse_memory
 from treelet.gram.nearest import Index, Part
 from treelet.kernels.pairwise import Matrix, Pairwise
-from treelet.learn.base import KernelEstimator, atomic_fit
+from treelet.learn.base import KernelTransformer
 from treelet.learn.collection import Collection, StoredPart
 from treelet.learn.encoding import register, whole_numbers
+from treelet.learn.fits import atomic_fit, snapshot
 from treelet.learn.ids import Ids
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _index_lock = Lock()  # Concurrent queries share one index.
 
 
 @register
-class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class Nearest(KernelTransformer):
     """Exact nearest-neighbor search with an index that is kept, and that can grow and shrink.
 
     A query takes milliseconds among tens of thousands of trees, because the index is not rebuilt.
@@ -398,8 +398,8 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> Any:
         """Fit to X and return the graph of distances within X, computing only half of the values."""
-        self.fit(X, y, **fit_params)
-        return self.kneighbors_graph(n_neighbors=min(self.n_neighbors, self._collection.size - 1))
+        fitted = snapshot(self.fit(X, y, **fit_params))
+        return fitted.kneighbors_graph(n_neighbors=min(fitted.n_neighbors, fitted._collection.size - 1))
 
     def transform(self, X: Any) -> Any:
         """Return the graph of distances from X to the fitted examples.
@@ -498,7 +498,7 @@ class Nearest(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # sciki
 
     def __getstate__(self) -> Any:
         left_out = ("_indexes", "_lock", "_files")
-        return {name: value for name, value in super().__getstate__().items() if name not in left_out}
+        return {name: value for name, value in dict(super().__getstate__()).items() if name not in left_out}
 
 
 def _checked(part: Any) -> dict[str, Any]:

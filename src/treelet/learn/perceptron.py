@@ -14,9 +14,10 @@ from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Vector
-from treelet.learn.base import KernelLearner, atomic_fit
+from treelet.learn.base import KernelLearner
 from treelet.learn.contests import History, StreamState, VotingModel, contest, one_pass
 from treelet.learn.encoding import register, whole_numbers
+from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.growing import Growing, growing
 from treelet.learn.ranking import Ranker, nothing_to_learn, signed_sums
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
@@ -313,6 +314,7 @@ class VotedPerceptron(Ranker, KernelLearner):
                 history = history.then(one_pass(function, contests, order, history.comparisons, advance))
         return history
 
+    @one_fit
     def predict(self, X: Any, qid: Any = None) -> Vector:
         """Return the score of each example. Larger scores are better within a group.
 

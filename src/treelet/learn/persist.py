@@ -27,6 +27,7 @@ from treelet.formats.files import HEAD, PathLike, checked_path, open_whole, unre
 from treelet.kernels.pairwise import Pairwise
 from treelet.learn.deciding import KEPT, TASKS, NoPredictorError, SavedClassifier, SavedPredictor
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels, savable
+from treelet.learn.fits import snapshot
 
 MAGIC = b"treelet\0"
 VERSION = 2
@@ -96,7 +97,7 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
             raise wrong("metrics", "None for an index, which has no model card", metrics, of="save")
         model._write_index(path)
         return
-    encoder = Encoder()
+    model, encoder = snapshot(model), Encoder()
     value = encoder.value(model)
     with open_whole(path) as stream:
         write_model(stream, encoder, value, card_of(model, metrics))

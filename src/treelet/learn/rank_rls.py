@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import atomic_fit
 from treelet.learn.encoding import register
+from treelet.learn.fits import atomic_fit
 from treelet.learn.least_squares import LeastSquares
 from treelet.learn.ranking import Ranker, nothing_to_learn
 from treelet.learn.rls_path import Cube, Problem, Spectrum, features, finite, solve, times

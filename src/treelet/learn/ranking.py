@@ -18,8 +18,9 @@ from treelet.errors import ParameterError
 from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import KernelLearner, atomic_fit
+from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
+from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 from treelet.metrics import mean_kendall_tau
 from treelet.progress import progress_bar
@@ -73,6 +74,7 @@ class Ranker:
     model_: Any
     _values: Callable[[Any], Matrix]
 
+    @one_fit
     def predict(self, X: Any, qid: Any = None) -> Vector:
         """Return the score of each example. Larger scores are better within a group.
 
@@ -92,6 +94,7 @@ class Ranker:
             checked_groups(qid, len(scores))
         return scores
 
+    @one_fit
     def rank(self, X: Any, qid: Any) -> Rows:
         """Return the row of the best candidate of each group.
 
@@ -111,6 +114,7 @@ class Ranker:
         scores, groups = self._scored(X, qid)
         return np.array([rows[first_best(scores[rows])] for rows in groups], dtype=np.intp)
 
+    @one_fit
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
         """Return Kendall's tau_b between the scores and `y`, averaged over groups.
 

@@ -19,8 +19,9 @@ from treelet.gram import parse_memory
 from treelet.gram.operator import Products
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import KernelLearner, atomic_fit
+from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
+from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.least_squares import EIGEN_ONLY, LeastSquares
 from treelet.learn.rls_path import Problem, Spectrum, features, finite
 from treelet.learn.targets import Rows, checked_groups, checked_outputs
@@ -306,6 +307,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
             return Problem(Spectrum.of(K, self._name), y, groups)
         return Problem(Spectrum.of_features(*features(K, basis, self._name)), y, groups)
 
+    @one_fit
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Return the predicted value, or one row of values, of each example.
 

@@ -22,7 +22,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from treelet.checks import plural, wrong
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, user_level
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.encoding import are_floats, register
 from treelet.learn.targets import Rows
@@ -220,7 +220,7 @@ def checked_signs(values: Vector, name: str, size: float = 0.0) -> tuple[float, 
     return smallest, kept
 
 
-def check_strength(alphas: Vector, spectrum: Spectrum, name: str, stacklevel: int = 3) -> None:
+def check_strength(alphas: Vector, spectrum: Spectrum, name: str) -> None:
     """Warn if the rounding errors of the matrix exceed the regularization strength."""
     limit = ROUNDING * len(spectrum.values) * spectrum.largest
     if alphas.min() < limit:
@@ -228,7 +228,7 @@ def check_strength(alphas: Vector, spectrum: Spectrum, name: str, stacklevel: in
             f"alpha={alphas.min():.3g} of {name} is below the rounding errors of a matrix with eigenvalues up to "
             f"{spectrum.largest:.3g}, so predictions may be noise. Use an alpha of at least {limit:.1g}.",
             UserWarning,
-            stacklevel=stacklevel,
+            stacklevel=user_level(),
         )
 
 

@@ -16,12 +16,12 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_number, check_one_of, in_words, some_of
-from treelet.errors import ParameterError, TreeletWarning, UnavailableError, UnseenLabelWarning
+from treelet.errors import ParameterError, TreeletWarning, UnavailableError, UnseenLabelWarning, user_level
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import atomic_fit
 from treelet.learn.deciding import Decides, Unseen, sigmoid_parameters
 from treelet.learn.encoding import register
+from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.machine import (
     Codes,
     DualSolution,
@@ -340,6 +340,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         "probabilities",
         "Create it with KernelSVC(probability=True) and fit it again, or use decision_function.",
     )
+    @one_fit
     def predict_proba(self, X: Any) -> Matrix:
         """Return the probability of each class, in the order of `classes_`.
 
@@ -361,6 +362,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
             )
         return self._probabilities(X)
 
+    @one_fit
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, the share of examples whose class is predicted correctly.
 
@@ -374,7 +376,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         labels = checked_targets(y, len(predicted), "y is missing: score needs the class of each example.")
         unseen = Unseen.of(labels.tolist(), self.classes_.tolist())
         if unseen.counts:
-            warnings.warn(str(unseen), UnseenLabelWarning, stacklevel=2)
+            warnings.warn(str(unseen), UnseenLabelWarning, stacklevel=user_level())
         return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
 
     def _check_fitted_state(self) -> None:
@@ -478,6 +480,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
         self._remember(kernel, data, targets)
         return self
 
+    @one_fit
     def predict(self, X: Any) -> Vector:
         """Return the predicted value of each example."""
         return self._values(X).ravel()

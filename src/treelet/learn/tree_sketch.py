@@ -16,8 +16,8 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Vector
 from treelet.kernels.wrapped import Normalized
 from treelet.learn.approximate import FeatureMap
-from treelet.learn.base import atomic_fit
 from treelet.learn.encoding import register
+from treelet.learn.fits import atomic_fit, one_fit
 from treelet.progress import progress_bar
 from treelet.resources import count_threads
 from treelet.structures.treebank import Treebank
@@ -232,6 +232,7 @@ class TreeSketch(FeatureMap):
         check_is_fitted(self)
         return self._vectors(X, self.n_components_)
 
+    @one_fit
     def unit_vectors(self, X: Any, *, queries: bool = False) -> Features:
         r"""Return one vector of length 1 per tree, for engines that compare by cosine or distance.
 
