@@ -949,6 +949,41 @@ def test_missing_trees_are_not_lost(format: str) -> None:
     assert read(text, format) == ["(A a)", ""]
 
 
+QUOTED = ['(S (`` ``) (X "))', '(S (A "a") (B b))', "(S (A a))", '(" (" "))']
+QUOTING_LABELS = ["plain", '"', '"in quotes"', 'one " inside']
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv"])
+def test_quoted_cells_of_pandas(format: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"label": QUOTING_LABELS, "tree": QUOTED})
+    text = frame.to_csv(sep="\t" if format == "tsv" else ",", index=False)
+    for named in (format, None):
+        document = read_all(text, named)
+        assert document.format == format
+        assert document.labels == QUOTING_LABELS
+        assert Treebank.from_columns(document.trees["tree"]).strings() == QUOTED
+
+
+def test_quotes_in_tsv_that_do_not_enclose_a_cell() -> None:
+    text = '"\t(`` ``)\n"open\t(X ")\nclosed"\t(Y "" z")\n"a"b"\t(Z z)\n"""\t(Z z)\n'
+    document = read_all(text, "tsv")
+    assert document.labels == ['"', '"open', 'closed"', '"a"b"', '"""']
+    assert Treebank.from_columns(document.trees["tree"]).strings()[1:3] == ['(X ")', '(Y "" z")']
+
+
+@pytest.mark.parametrize("format", ["tsv", "csv"])
+def test_labels_with_quotes_are_read_as_they_were_written(format: str) -> None:
+    labels = [*QUOTING_LABELS, '"""', '""x""', '"a""b"']
+    document = Document(trees={"tree": Treebank(QUOTED + QUOTED[:3]).columns}, labels=labels)
+    assert read_all(written(document, format), format).labels == labels
+
+
+def test_a_malformed_quoted_tree_is_reported_at_its_line() -> None:
+    for tree in ('"(S (A a)', '"(S (A ""a"")"', '"(S "(A a))"'):
+        assert refused(f"label\ttree\nyes\t{tree}\n", "tsv").line == 2
+
+
 def test_tsv_labels_that_cannot_be_written() -> None:
     with pytest.raises(TreeletError):
         written(Document(trees={"tree": Treebank(["(A a)"]).columns}, labels=["a\tb\nc"]), "tsv")

@@ -73,7 +73,21 @@ class TableLayout(NamedTuple):
 def _tab_rows(source: Source) -> Iterator[TableRow]:
     for number, text in source.text_lines():
         if text.strip():
-            yield TableRow(number, text.split("\t"), text)
+            yield TableRow(number, _tab_cells(text), text)
+
+
+def _tab_cells(line: str) -> list[str]:
+    """Return the cells of a line. A cell in quotes, as pandas and Excel write it, is read without them.
+
+    Unlike in CSV, a quote elsewhere is an ordinary character, because treebanks contain it as a word.
+    """
+    return [_unquoted(cell) for cell in line.split("\t")] if '"' in line else line.split("\t")
+
+
+def _unquoted(cell: str) -> str:
+    if len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in cell[1:-1].replace('""', ""):
+        return cell[1:-1].replace('""', '"')
+    return cell
 
 
 def _comma_rows(source: Source) -> Iterator[TableRow]:
@@ -127,7 +141,10 @@ class _ColumnFinder:
             return True
         if "(" in rows[0].text or not all(cell.strip() for cell in rows[0].cells) or len(rows) == 1:
             return False
-        return len(rows[0].cells) == len(rows[1].cells) and any(map(_starts_tree, rows[1].cells))
+        # A tree whose quotes do not match is malformed, but the line before it is a header all the same.
+        return len(rows[0].cells) == len(rows[1].cells) and any(
+            _starts_tree(cell.lstrip(' "')) for cell in rows[1].cells
+        )
 
     def layout(self) -> TableLayout:
         """Return the number of each column."""
@@ -206,7 +223,7 @@ def read_tsv(
     drop_function_tags: bool = False,
     root: str | None = None,
 ) -> Document:
-    """Read lines of the form ``label<TAB>tree``, or with more columns.
+    """Read lines of the form ``label<TAB>tree``, or with more columns. A cell may be in double quotes.
 
     Parameters
     ----------
@@ -337,7 +354,8 @@ def write_tsv(document: Document, stream: IO[str]) -> None:
     for columns in document.trees.values():
         refuse_missing(columns)
         for label, line in zip(labels, bracketed(columns), strict=True):
-            stream.write(f"{label}\t{line}\n")
+            shown = label if _unquoted(label) == label else '"{}"'.format(label.replace('"', '""'))
+            stream.write(f"{shown}\t{line}\n")
         return
 
 
@@ -365,7 +383,7 @@ def _tree_among(rows: list[list[str]]) -> str | None:
 
 
 def _looks_like_tsv(head: bytes) -> str | None:
-    ordinal = _tree_among([line.split("\t") for line in opening_lines(head)[:2]])
+    ordinal = _tree_among([_tab_cells(line) for line in opening_lines(head)[:2]])
     return f"its {ordinal} line has a tab between text and a tree" if ordinal else None
 
 
