@@ -283,6 +283,9 @@ def test_svm_light_tk_files_unchanged(tmp_path: Path) -> None:
     assert result["kernel"] == repr(
         tl.On("tree", tl.SubsetTree().normalized()) + tl.On("vector", tl.Linear().normalized())
     )
+    first, *_ = succeed("explain", model, test, "--top", "3").split("\n\n")
+    assert " vector[2] = 1." in first, "features are listed beside fragments"
+    assert report("explain", model, test)["examples"][0]["fragments"][0]["fragment"].startswith("vector[2] = 1.")
 
 
 def test_several_trees_a_line(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import NotFittedError
@@ -25,6 +26,7 @@ from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError
 from treelet.explorer.workspace import ModelView
 from treelet.kernels.fragments import search
+from treelet.kernels.fragments.sequences import VectorFeature
 from treelet.learn.model import CompressedModel
 from treelet.report import report
 from treelet.testing.strategies import banks, trees
@@ -146,17 +148,124 @@ def test_sums_columns_and_what_has_no_fragments() -> None:
     explanation = tl.explain(model, rows[0], limit=10**6)
     assert explanation.complete
     assert explanation.score == pytest.approx(model.predict(rows[:1])[0])
-    assert {one.column for one in explanation.fragments} == {"tree", "other"}
-    assert {type(one.kernel) for one in explanation.fragments} == {tl.Subtree, tl.SubsetTree, tl.PartialTree}
+    assert {one.column for one in explanation.fragments} == {"tree", "other", "size"}
+    kinds = {tl.Subtree, tl.SubsetTree, tl.PartialTree, tl.Linear}
+    assert {type(one.kernel) for one in explanation.fragments} == kinds
+    (size,) = (one for one in explanation.fragments if one.column == "size")
+    assert str(size.tree) == "size = 1"
     others = math.fsum(one.share for one in explanation.others)
-    assert len(explanation.others) == 2
+    assert [one.kernel for one in explanation.others] == [tl.kernels.Constant(2)]
     assert explanation.rest == pytest.approx(others, abs=1e-9)
+    others += size.share
     assert [one.column for one in explanation.heat] == ["tree"] * 5 + ["other"] * 2
     assert math.fsum(one.share for one in explanation.heat) + others == pytest.approx(explanation.score, abs=1e-9)
     few = tl.explain(model, rows[0], limit=3)
     assert [one.share for one in few.fragments] == [one.share for one in explanation.fragments[:3]]
     top = tl.top_fragments(model, 5)
     assert [abs(one.weight) for one in top] == sorted((abs(one.weight) for one in top), reverse=True)
+
+
+WORDS = tl.On("words", tl.Linear())
+VECTOR_KERNELS = {
+    "plain": WORDS,
+    "multiple": 0.5 * WORDS,
+    "normalized": 0.4 * WORDS.normalized(),
+    "cosine": tl.On("words", tl.Linear().normalized()),
+    "twice": (WORDS + tl.On("words", tl.Linear()).normalized()).normalized(),
+}
+VECTOR_FORMS: dict[str, Any] = {
+    "dense": lambda rows: rows,
+    "sparse": lambda rows: list(map(scipy.sparse.csr_matrix, rows)),
+    "dicts": lambda rows: [dict(zip("abc", row, strict=True)) for row in rows],
+}
+
+
+@given(
+    st.data(),
+    st.sampled_from(list(VECTOR_KERNELS)),
+    st.sampled_from(list(VECTOR_FORMS)),
+    st.booleans(),
+    st.sampled_from([1, 2]),
+)
+@settings(max_examples=40)
+def test_features_of_vectors_by_the_definition(data: Any, name: str, form: str, normalized: bool, outputs: int) -> None:
+    number = st.sampled_from([-2.0, -0.5, 0.0, 1.0, 3.0])
+    vectors = data.draw(st.lists(st.lists(number, min_size=3, max_size=3), min_size=3, max_size=6))
+    texts = [f"(S (A {'xy'[position % 2]}))" for position in range(len(vectors))]
+    X = [{"tree": t, "words": w} for t, w in zip(texts, VECTOR_FORMS[form](vectors), strict=True)]
+    alpha = np.array(data.draw(st.lists(st.lists(number, min_size=len(X), max_size=len(X)), min_size=2, max_size=2)))
+    kernel: Any = tl.On("tree", tl.SubsetTree()) + VECTOR_KERNELS[name]
+    kernel = kernel.normalized() if normalized else kernel
+    model = CompressedModel.of(kernel, X, alpha[:outputs])
+    explanation = tl.explain(model, X[0], outputs - 1, limit=10**6)
+    counts = np.array(vectors)
+    lengths = np.linalg.norm(counts, axis=1)
+    outer = kernel.kernel.diag(X) ** 0.5 if normalized else np.ones(len(X))
+
+    def inverse(lengths: Any) -> Any:
+        return np.divide(1.0, lengths, out=np.zeros(len(X)), where=lengths > 0)
+
+    plain, cosine = np.ones(len(X)), inverse(lengths)
+    factors = {
+        "plain": [(1.0, plain)],
+        "multiple": [(0.5, plain)],
+        "normalized": [(0.4, cosine)],
+        "cosine": [(1.0, cosine)],
+        "twice": [(1.0, root := inverse((lengths**2 + (lengths > 0)) ** 0.5)), (1.0, root * cosine)],
+    }[name]
+    wanted = sum(
+        factor * counts[0] * ((alpha[outputs - 1] * roots * inverse(outer)) @ counts) * roots[0] * inverse(outer)[0]
+        for factor, roots in factors
+    )
+    found = dict.fromkeys("abc" if form == "dicts" else range(3), 0.0)
+    for one in explanation.fragments:
+        if isinstance(one.tree, VectorFeature):
+            assert one.column == one.tree.column == "words"
+            assert one.tree.value == counts[0][list(found).index(one.tree.name)]
+            found[one.tree.name] += one.share
+    np.testing.assert_allclose(list(found.values()), wanted, atol=1e-9)
+    assert explanation.complete
+    assert not explanation.others
+    assert explanation.rest == pytest.approx(0, abs=1e-9)
+    assert math.fsum(one.share for one in explanation.fragments) == pytest.approx(explanation.score, abs=1e-9)
+    if name == "multiple" and not normalized:
+        heaviest = {
+            one.tree.name: one.weight for one in tl.top_fragments(model, 99, outputs - 1) if one.column == "words"
+        }
+        weights = 0.5 * alpha[outputs - 1] @ counts
+        np.testing.assert_allclose([heaviest.get(feature, 0.0) for feature in found], weights, atol=1e-9)
+
+
+def test_features_have_columns_and_names(tmp_path: Any) -> None:
+    rows = [
+        {"tree": "(A x)", "size": 3, "depth": 2.0, "words": {"who": 1, "wrote": 2}, "bits": [0, 1]},
+        {"tree": "(A y)", "size": 1, "depth": 0.5, "words": {"where": 1}, "bits": [1, 0]},
+    ]
+    kernel = tl.On("tree", tl.SubsetTree()) + tl.On(("size", "depth"), tl.Linear())
+    kernel += tl.On("words", tl.Linear() + tl.Polynomial()) + tl.On(["bits", "size"], tl.Linear().normalized())
+    model = tl.KernelSVC(kernel).fit(rows, ["a", "b"])
+    explanation = tl.explain(model, rows[0], limit=10**6)
+    texts = {str(one.tree): one.column for one in explanation.fragments}
+    assert texts == {
+        "(A x)": "tree",
+        "size = 3": "size",
+        "depth = 2": "depth",
+        "words[who] = 1": "words",
+        "words[wrote] = 2": "words",
+        "bits/size[1] = 1": ("bits", "size"),
+        "bits/size[2] = 3": ("bits", "size"),
+    }
+    assert [one.kernel for one in explanation.others] == [tl.Polynomial()]
+    assert explanation.rest == pytest.approx(explanation.others[0].share + explanation.intercept)
+    pair = tl.explain(model, (rows[0], rows[1]), "a")
+    assert {"size = 2", "words[where] = -1"} < {str(one.tree) for one in pair.fragments}
+    assert explanation.fragments[0].share == max(abs(one.share) for one in explanation.fragments)
+    few = tl.explain(model, rows[0], limit=2)
+    assert (few.fragments, few.complete) == (explanation.fragments[:2], False)
+    tl.save(model, tmp_path / "m.treelet")
+    assert tl.explain(tl.load(tmp_path / "m.treelet"), rows[0], limit=10**6).fragments == explanation.fragments
+    assert {"size", "depth", "words[wrote]"} < {str(one.tree) for one in tl.top_fragments(model, 100)}
+    assert explanation._repr_html_().count("words[wrote] = 2") == 1
 
 
 def examples() -> tuple[list[str], list[str]]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from definitions.fragments import as_tree
 from treelet.cuts import feature_sequences
-from treelet.kernels.fragments.sequences import Feature, FeatureSubsequence, TaggedWord, TagRun, Window
+from treelet.kernels.fragments.sequences import Feature, FeatureSubsequence, TaggedWord, TagRun, VectorFeature, Window
 from treelet.learn.model import CompressedModel
 from treelet.structures.forest import ForestNode
 from treelet.testing import reference
@@ -330,17 +330,17 @@ def test_sums_of_all_kinds_on_columns(tmp_path: Any) -> None:
     for asked in (model, tl.load(tmp_path / "m.treelet")):
         for example in X:
             explanation = tl.explain(asked, example, limit=10**6)
-            others = math.fsum(one.share for one in explanation.others)
+            assert not explanation.others
+            others = math.fsum(one.share for one in explanation.fragments if one.column == "size")
             assert explanation.score == pytest.approx(model.predict([example])[0])
             assert explanation.complete
-            assert len(explanation.others) == 1
-            assert explanation.rest == pytest.approx(others + explanation.intercept, abs=1e-9)
+            assert explanation.rest == pytest.approx(explanation.intercept, abs=1e-9)
             heat = math.fsum(one.share for one in explanation.heat)
             assert heat + others + explanation.intercept == pytest.approx(explanation.score, abs=1e-9)
         first = tl.explain(asked, X[0], limit=10**6)
-        assert {one.column for one in first.fragments} == {"tree", "forest", "tags", "words"}
+        assert {one.column for one in first.fragments} == {"tree", "forest", "tags", "words", "size"}
         kinds = {tl.Tree if isinstance(one.tree, tl.Tree) else type(one.tree) for one in first.fragments}
-        assert kinds == {tl.Tree, TagRun, FeatureSubsequence, Window}
+        assert kinds == {tl.Tree, TagRun, FeatureSubsequence, Window, VectorFeature}
         few = tl.explain(asked, X[0], limit=4)
         assert [one.share for one in few.fragments] == [one.share for one in first.fragments[:4]]
         assert few.exact

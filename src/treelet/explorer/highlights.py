@@ -11,6 +11,7 @@ from treelet.draw.web.pictures import fragment_text
 from treelet.fragments.explanation import Explanation, NodeShare
 from treelet.fragments.occurrences import places
 from treelet.kernels import Kernel
+from treelet.kernels.fragments.sequences import VectorFeature
 from treelet.kernels.wrapped import Normalized
 from treelet.structures import Tree
 
@@ -56,11 +57,15 @@ class Highlights:
 def explanation_fields(explanation: Explanation, trees: Iterable[Tree]) -> dict[str, Any]:
     """Return an explanation as JSON, with the nodes that each fragment covers in the given trees."""
     highlights = Highlights(trees)
+    features = [share for share in explanation.fragments if isinstance(share.tree, VectorFeature)]  # not in the trees
     return {
         "score": explanation.score,
-        "rest": explanation.rest,
+        "rest": explanation.rest + sum(feature.share for feature in features),
         "complete": explanation.complete,
-        "others": [{"kernel": repr(other.kernel), "share": other.share} for other in explanation.others],
+        "others": [
+            *({"kernel": repr(other.kernel), "share": other.share} for other in explanation.others),
+            *({"kernel": str(feature.tree), "share": feature.share} for feature in features),
+        ],
         "fragments": [
             {
                 **fragment_text(fragment.tree),
@@ -68,6 +73,7 @@ def explanation_fields(explanation: Explanation, trees: Iterable[Tree]) -> dict[
                 "places": highlights.of(fragment.tree, fragment.kernel),
             }
             for fragment in explanation.fragments
+            if not isinstance(fragment.tree, VectorFeature)
         ],
     }
 

@@ -18,11 +18,12 @@ class FragmentShare(NamedTuple):
 
     Attributes
     ----------
-    tree : Tree, TagRun, FeatureSubsequence or Window
+    tree : Tree, TagRun, FeatureSubsequence, Window or VectorFeature
         The fragment. For trees and forests, this is a tree; a node without children is a word or a
         node that the fragment does not expand. For `Tagging` it is a run of tags, for `Subsequence`
-        a subsequence of features, and for `Locality` the equal features of two windows. All of them
-        have a readable string form.
+        a subsequence of features, and for `Locality` the equal features of two windows. For `Linear`
+        it is a feature of a vector, with its `name` (or index) and its `value` in the example. All of
+        them have a readable string form.
     share : float
         Contribution of the fragment to the score.
     kernel : Kernel
@@ -59,7 +60,7 @@ class NodeShare(NamedTuple):
 
 
 class OtherShare(NamedTuple):
-    """The share of a term whose fragments cannot be listed, such as a vector kernel or a constant.
+    """The share of a term whose fragments cannot be listed, such as `Polynomial` or a constant.
 
     Attributes
     ----------
@@ -94,8 +95,9 @@ class Explanation(Tabled):
     heat : list of NodeShare
         Share of each node: in pre-order for trees, from left to right for sequences, and in the
         order of `Forest.nodes` for forests. For a pair, the nodes of the second example follow those
-        of the first. The score is the sum of these shares, the intercept and `others`. Examples with
-        more than 5,000 distinct subtrees, or 1,000 features, are omitted.
+        of the first. The score is the sum of these shares, the intercept, `others` and the shares of
+        all features of `Linear`. Examples with more than 5,000 distinct subtrees, or 1,000 features,
+        are omitted.
     complete : bool
         True if no fragment is missing, so `rest` consists of the intercept and `others`.
     exact : bool
@@ -144,8 +146,8 @@ class WeightedFragment(NamedTuple):
 
     Attributes
     ----------
-    tree : Tree, TagRun, FeatureSubsequence or Window
-        The fragment, as in `FragmentShare`. A window is complete.
+    tree : Tree, TagRun, FeatureSubsequence, Window or VectorFeature
+        The fragment, as in `FragmentShare`. A window is complete, and a feature has no value.
     weight : float
         Entry of the fragment in the weight vector of the model; see `top_fragments`.
     kernel : Kernel

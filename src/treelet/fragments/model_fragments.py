@@ -10,8 +10,8 @@ of the example's score. Without an example, it finds the heaviest fragments.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,12 +24,15 @@ from treelet.fragments.explanation import (
     TopFragments,
     WeightedFragment,
 )
+from treelet.kernels import Kernel, Linear
 from treelet.kernels.fragments.search import search_fragments
+from treelet.kernels.fragments.sequences import VectorFeature
 from treelet.kernels.fragments.weighting import NodeWeighting, SearchResult
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.linear_output import LinearOutput, compressed_model, final_estimator, resolve_output, weights_of
 from treelet.learn.model import CompressedModel
-from treelet.learn.terms import GraphTerm, Roots, Term
+from treelet.learn.terms import ColumnKernel, KernelTerm, Roots, SupportSum, Term, linear_parts
+from treelet.structures.vectors import Vectors
 
 
 def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> Explanation:
@@ -40,8 +43,9 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     model : fitted estimator or CompressedModel
         Classifier, regressor or ranker. Its kernel must contain `Subtree`, `SubsetTree`,
         `PartialTree`, `ForestKernel`, `Tagging`, `Subsequence` or `Locality`, combined by sums,
-        multiples, `On` and ``.normalized()``. The shares of other terms are listed separately. For a
-        fitted search such as `GridSearchCV`, the best estimator is explained.
+        multiples, `On` and ``.normalized()``. The features of `Linear` are listed beside the
+        fragments, and the shares of other terms separately. For a fitted search such as
+        `GridSearchCV`, the best estimator is explained.
     tree : Tree, Forest, Tagged, Dependencies, str, ...
         Example to explain, in any form that the model accepts. A tuple of two examples explains the
         difference of their scores, for example of two parses that a ranker compares.
@@ -65,6 +69,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
     the tree. In forests, :math:`h_f` is an expected count. Runs of tags and subsequences are counted
     in the same way, with the decays of their kernels. `Locality` compares pairs of windows: a
     fragment consists of the equal features of a pair, and its share is the sum over all such pairs.
+    The share of a feature of `Linear` is its value times its weight, :math:`x_j \sum_k \alpha_k x_{kj}`.
 
     The listed fragments have the largest shares, unless the search stops after about one second of
     work, as on trees with many thousands of nodes. Then ``exact`` is False.
@@ -134,10 +139,21 @@ def explain_output(
         shares += [FragmentShare(fragment, share, kernel, column) for fragment, share, _ in result.fragments]
         complete, exact = complete and result.complete, exact and result.exact
         attribution.add(TermExamples(term, data, logs, factors, model_weighting, column))
+    others: list[OtherShare] = []
+    for other in linear.others:
+        unlisted = float(signs @ _scores(linear, other, X))
+        for vectors in _vector_terms(other, linear.mix):
+            features, values = vectors.of_examples(
+                X, signs, _factors(other, roots.logs(other.kernel_term.roots), len(X))
+            )
+            found = vectors.weights * features
+            unlisted -= float(found.sum())
+            for index in _largest(found, limit + 1):  # one more, so that it is known whether any is missing
+                feature = vectors.feature(index, float(values[index]))
+                shares.append(FragmentShare(feature, float(found[index]), vectors.kernel, feature.column))
+        if not _is_linear(other):
+            others.append(OtherShare(other.kernel_term.inner.kernel, unlisted))
     shares.sort(key=lambda share: -abs(share.share))
-    others = [
-        OtherShare(term.kernel_term.inner.kernel, float(signs @ _scores(linear, term, X))) for term in linear.others
-    ]
     complete = complete and len(shares) <= limit
     return Explanation(
         linear.output, score, shares[:limit], intercept, others, attribution.listed(), complete, exact, linear.is_class
@@ -172,6 +188,8 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     :math:`\mu^{\mathrm{nodes}/2} \lambda^{\mathrm{edge}}`, with a discount for skipped children in
     each tree. If the kernel is normalized, the vectors of the support trees have length 1.
 
+    The weight of a feature of `Linear` is its entry :math:`\sum_k \alpha_k x_{kj}`.
+
     `Locality` has no such entries. Its fragments are the windows of the model, and the weight of a
     window is its contribution to a score.
 
@@ -199,6 +217,11 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
             WeightedFragment(fragment, value * scale, kernel, column) for fragment, value, _ in result.fragments
         ]
         complete, exact = complete and result.complete, exact and result.exact
+    for other in linear.others:
+        for vectors in _vector_terms(other, linear.mix):
+            for index in _largest(vectors.weights, n + 1):
+                feature, weight = vectors.feature(index), float(vectors.weights[index]) * math.exp(-other.shift)
+                heaviest.append(WeightedFragment(feature, weight, vectors.kernel, feature.column))
     heaviest.sort(key=lambda fragment: -abs(fragment.weight))
     return TopFragments(heaviest[:n], linear.output, complete and len(heaviest) <= n, exact)
 
@@ -210,8 +233,75 @@ def _scores(linear: LinearOutput, term: Term, X: Any) -> Vector:
     return scores
 
 
-def _factors(term: GraphTerm, logs: Vector | None, n: int) -> Vector:
+def _factors(term: Term, logs: Vector | None, n: int) -> Vector:
     """Return the factor of a term for each example, which is 0 if the self-value is 0."""
-    if logs is None:
-        return np.ones(n)
-    return np.exp(np.where(np.isfinite(logs), -logs - term.shift, -np.inf))
+    return _inverse(None if logs is None else logs + term.shift, n)
+
+
+def _inverse(log_roots: Vector | None, n: int) -> Vector:
+    """Return 1 / root for each of n logarithms, and 0 if the root is 0. Without roots, return ones."""
+    return np.ones(n) if log_roots is None else np.exp(np.where(np.isfinite(log_roots), -log_roots, -np.inf))
+
+
+# --- features of vectors ------------------------------------------------------------------------------------------
+
+
+class _VectorTerm(NamedTuple):
+    """An inner product of feature vectors, normalized or not, inside a term of a model."""
+
+    term: SupportSum
+    part: KernelTerm
+    support: Vectors
+    weights: Vector
+    """Weight of each feature of `support`, in the order of its columns."""
+
+    @property
+    def kernel(self) -> Kernel:
+        return self.part.inner.kernel
+
+    def of_examples(self, X: Any, signs: Vector, factors: Vector) -> tuple[Vector, Vector]:
+        """Return the features of the signed sum of examples, multiplied by the kernel's factors, and without these."""
+        data = self.term.kernel_term.inner.data(X)
+        values = self.support.matched(self.part.inner.data(data))[1].T
+        return values @ (signs * factors * _inverse(Roots(data).logs(self.part.roots), len(data))), values @ signs
+
+    def feature(self, index: int, value: float | None = None) -> VectorFeature:
+        path = self.term.kernel_term.inner.path + self.part.inner.path
+        column = ColumnKernel(self.kernel, path).column
+        joined = (
+            tuple(path[0]) if len(path) == 1 and not isinstance(path[0], str | int) else ()
+        )  # columns of one vector
+        if self.support.names is not None:
+            return VectorFeature(joined or column, self.support.names[index], value)
+        if len(joined) == len(self.weights):
+            return VectorFeature(joined[index], None, value)
+        return VectorFeature(joined or column, None if path and len(self.weights) == 1 else index, value)
+
+
+def _vector_terms(term: Term, mix: Vector) -> Iterator[_VectorTerm]:
+    """Yield the inner products of vectors in a term, with the weights of their features in a sum of outputs."""
+    for part in _parts(term):
+        if isinstance(term, SupportSum) and isinstance(part.inner.kernel, Linear):
+            support = part.inner.data(term.examples)
+            coefficients = (
+                part.factor
+                * (mix @ term.coefficients)
+                * _inverse(Roots(term.examples).logs(part.roots), len(term.examples))
+            )
+            yield _VectorTerm(term, part, support, support.values.T @ coefficients)
+
+
+def _is_linear(term: Term) -> bool:
+    """Return whether a term consists of inner products of vectors only."""
+    return isinstance(term, SupportSum) and all(isinstance(part.inner.kernel, Linear) for part in _parts(term))
+
+
+def _parts(term: Term) -> list[KernelTerm]:
+    return linear_parts(term.kernel_term.inner.kernel, vectors=True)
+
+
+def _largest(values: Vector, count: int) -> list[int]:
+    """Return the indices of the nonzero values with the largest absolute values, the largest first."""
+    nonzero = np.flatnonzero(values)
+    order: list[int] = nonzero[np.argsort(-np.abs(values[nonzero]), kind="stable")][:count].tolist()
+    return order

@@ -25,6 +25,7 @@ from dataclasses import dataclass, replace
 from treelet.kernels.algebra import Scale, Sum
 from treelet.kernels.bag import Bags
 from treelet.kernels.on import On
+from treelet.kernels.vector import Linear
 from treelet.kernels.wrapped import Normalized
 from treelet.structures.table import Table
 
@@ -81,7 +82,7 @@ class KernelTerm:
     roots: tuple[ColumnKernel, ...] = ()
 
 
-def linear_parts(kernel: Kernel) -> list[KernelTerm]:
+def linear_parts(kernel: Kernel, *, vectors: bool = False) -> list[KernelTerm]:
     """Split a kernel into the terms of a sum.
 
     Sums, multiples, columns and normalizations are expanded. All other kernels are terms.
@@ -89,6 +90,8 @@ def linear_parts(kernel: Kernel) -> list[KernelTerm]:
     Parameters
     ----------
     kernel : Kernel
+    vectors : bool, default False
+        Also expand a normalization around `Linear` alone. Models keep it as one term.
 
     Returns
     -------
@@ -101,20 +104,21 @@ def linear_parts(kernel: Kernel) -> list[KernelTerm]:
     [(0.5, SubsetTree(lam=0.4)), (1.0, PartialTree(lam=0.4, mu=0.4))]
     """
     if isinstance(kernel, Sum):
-        return [kernel_term for inner in kernel._parts() for kernel_term in linear_parts(inner)]
+        return [kernel_term for inner in kernel._parts() for kernel_term in linear_parts(inner, vectors=vectors)]
     if isinstance(kernel, Scale):
         return [
             replace(kernel_term, factor=kernel_term.factor * float(kernel.factor))
-            for kernel_term in linear_parts(kernel.kernel)
+            for kernel_term in linear_parts(kernel.kernel, vectors=vectors)
         ]
     if isinstance(kernel, Normalized):
-        inner = linear_parts(kernel.kernel)
-        if any(collapses(kernel_term.inner.kernel) for kernel_term in inner):
+        inner = linear_parts(kernel.kernel, vectors=vectors)
+        kernels = [kernel_term.inner.kernel for kernel_term in inner]
+        if any(collapses(part) or (vectors and isinstance(part, Linear)) for part in kernels):
             return [
                 replace(kernel_term, roots=(*kernel_term.roots, ColumnKernel(kernel.kernel))) for kernel_term in inner
             ]
     if isinstance(kernel, On):
-        return [_on_column(kernel.column, kernel_term) for kernel_term in linear_parts(kernel.kernel)]
+        return [_on_column(kernel.column, kernel_term) for kernel_term in linear_parts(kernel.kernel, vectors=vectors)]
     return [KernelTerm(1.0, ColumnKernel(kernel))]
 
 

@@ -305,13 +305,12 @@ def _sparse_rows(rows: Any) -> Any:
 
     stack = []
     for number, row in enumerate(rows):
-        if not hasattr(row, "tocsr"):
-            row = np.array([_numbers(number, row)])
-        elif row.ndim == 2 and row.shape[0] != 1:
+        vector = row if hasattr(row, "tocsr") else np.array(_numbers(number, row))
+        if vector.ndim == 2 and vector.shape[0] != 1:
             raise ParameterError(
-                f"Row {number} is a sparse matrix with {plural(row.shape[0], 'row')}, but one vector is needed."
+                f"Row {number} is a sparse matrix with {plural(vector.shape[0], 'row')}, but one vector is needed."
             )
-        stack.append(csr_array(row.reshape((1, row.shape[-1]))))
+        stack.append(csr_array(vector.reshape((1, vector.shape[-1]))))
         _check_width(number, stack[-1].shape[1], stack[0].shape[1])
     return _sparse(vstack(stack, format="csr"))
 

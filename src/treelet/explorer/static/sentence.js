@@ -162,7 +162,7 @@ export class SentenceView {
 
   updateAttribution(result) {
     result.trees.forEach((picture, side) => this.draw(side, picture));
-    const others = result.others.map((other) => `${signed(other.share)} from ${other.kernel === "Linear()" ? "the log probability" : other.kernel}`);
+    const others = result.others.map((other) => `${signed(other.share)} from ${other.kernel.startsWith("logp") ? "the log probability" : other.kernel}`);
     this.balance.textContent = `The score of A is ${scoreFigures(Math.abs(result.score))} ${result.score < 0 ? "lower" : "higher"} than the score of B` +
       (others.length ? `, including ${others.join(", ")}.` : ".");
     const listed = result.fragments.reduce((sum, fragment) => sum + fragment.share, 0);

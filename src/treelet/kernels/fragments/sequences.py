@@ -1,4 +1,4 @@
-"""Fragments of sequences, and the words and features of examples that are not trees: small values with a readable text."""
+"""Fragments of sequences and vectors, and the words and features of examples: small values with a readable text."""
 
 from __future__ import annotations
 
@@ -102,6 +102,40 @@ class Feature(NamedTuple):
 
     def __str__(self) -> str:
         return _typed(self.type, written(self.feature))
+
+
+class VectorFeature(NamedTuple):
+    """A feature of a vector: a fragment of `Linear`.
+
+    Attributes
+    ----------
+    column : str, int, tuple or None
+        Column of the vector; None if the examples have no columns.
+    name : str, int or None
+        Name of the feature, or its index in a vector without names. None if the column contains numbers.
+    value : float or None
+        Value of the feature in the explained example, for a pair the difference of the two values.
+        None for a feature of a model.
+
+    Examples
+    --------
+    >>> print(VectorFeature("words", "dog", 2.0))
+    words[dog] = 2
+    >>> print(VectorFeature("size", None), VectorFeature(None, 17))
+    size feature 17
+    """
+
+    column: Hashable
+    name: str | int | None
+    value: float | None = None
+
+    def __str__(self) -> str:
+        column = "/".join(map(str, self.column)) if isinstance(self.column, tuple) else self.column
+        if column is None:
+            text = f"feature {self.name}" if isinstance(self.name, int) else str(self.name)
+        else:
+            text = str(column) if self.name is None else f"{column}[{self.name}]"
+        return text if self.value is None else f"{text} = {self.value:g}"
 
 
 def written(feature: Hashable) -> str:
