@@ -79,8 +79,10 @@ class SharedEditColumns {
     }
     ArrayList arrays(nb::handle self) const { return arrays_of(self, columns_); }
 
-    void rows(const Store &store, IdArray roots, bool halves, std::size_t begin, std::size_t end, Matrix out, bool similarity,
-              double threshold, std::int64_t best, double memory) {
+    // Returns the rows and columns of the pairs that are too large.
+    std::vector<std::pair<std::int64_t, std::int64_t>> rows(const Store &store, IdArray roots, bool halves, std::size_t begin,
+                                                            std::size_t end, Matrix out, bool similarity, double threshold,
+                                                            std::int64_t best, double memory, double free_bytes, bool skips) {
         if (begin > end || end > roots.shape(0)) refuse("rows out of range");
         if (out.shape(0) < end - begin || out.shape(1) < (halves ? end : columns_.size())) refuse("out is too small");
         if (halves && roots.shape(0) > columns_.size()) refuse("there are more rows than columns");
@@ -89,15 +91,24 @@ class SharedEditColumns {
         check_ids(roots, store.size(), "root", none);
         check_place(out);
         check_labels(store, columns_.costs());
+        std::vector<std::pair<std::int64_t, std::int64_t>> refused;
         WithoutGil free;
+        // The tables of other threads are not free, but will be.
+        const double within = free_bytes + tables_.used();
+        const EditLimits limits{memory, skips ? std::min(memory, within) : within, skips};
         with_gains(columns_.costs(), [&]<class Gains>(std::type_identity<Gains>) {
-            EditColumns::Rows<Gains> rows(columns_, store, search, memory, check_signals);
-            for (std::size_t r = begin; r < end; ++r)
-                rows.row(roots.data()[r], halves ? r + 1 : columns_.size(),
-                         out.data() + static_cast<std::int64_t>(r - begin) * out.stride(0));
+            EditColumns::Rows<Gains> rows(columns_, store, search, limits, tables_, check_signals);
+            for (std::size_t r = begin; r < end; ++r) {
+                if (rows.row(roots.data()[r], halves ? r + 1 : columns_.size(),
+                             out.data() + static_cast<std::int64_t>(r - begin) * out.stride(0)))
+                    continue;
+                for (Id column : rows.refused) refused.emplace_back(r, column);
+                if (!skips) break;
+            }
             std::lock_guard lock(mutex_);
             counts_.add(rows.counts);
         });
+        return refused;
     }
     EditCounts counts() const { return counts_; }
 
@@ -115,6 +126,7 @@ class SharedEditColumns {
     std::shared_ptr<const Store> store_;
     std::shared_ptr<const void> memory_; // keeps the arrays alive that the columns view
     EditColumns columns_;
+    EditMemory tables_;
     std::mutex mutex_;
     EditCounts counts_;
 };
@@ -156,7 +168,8 @@ void bind_edits(nb::module_ &m) {
     nb::class_<SharedEditColumns>(m, "EditColumns", "Columns of a matrix of tree edit distances.")
         .def(nb::init<std::shared_ptr<const Store>, IdArray, CostsPtr, bool>(), "store"_a, "roots"_a, "costs"_a, "searched"_a)
         .def("rows", &SharedEditColumns::rows, "store"_a, "roots"_a, "halves"_a, "begin"_a, "end"_a, "out"_a, "similarity"_a,
-             "threshold"_a, "best"_a, "memory"_a = std::numeric_limits<double>::infinity())
+             "threshold"_a, "best"_a, "memory"_a = std::numeric_limits<double>::infinity(),
+             "free"_a = std::numeric_limits<double>::infinity(), "skips"_a = false)
         .def(
             "arrays", [](nb::pointer_and_handle<SharedEditColumns> self) { return self.p->arrays(self.h); }, as_arrays)
         .def_static("from_arrays", &SharedEditColumns::from_arrays, "store"_a, "arrays"_a, "costs"_a, views_arrays)

@@ -5,8 +5,13 @@
 #include "edit_distance.hpp"
 #include "label_overlap.hpp"
 #include "string_distance.hpp"
+#include <chrono>
+#include <condition_variable>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <numeric>
+#include <set>
 
 namespace treelet {
 
@@ -32,6 +37,66 @@ struct EditCounts {
     void add(const EditCounts &more) {
         pairs += more.pairs, size += more.size, labels += more.labels, strings += more.strings, matches += more.matches;
     }
+};
+
+// The memory that the tables of several threads take together. Threads that have to wait are served in the order in which
+// they came, so that a large pair is not put off until the end.
+class EditMemory {
+  public:
+    // Waits until `bytes` more stay within `limit`. A pair that exceeds the limit alone waits until it is alone.
+    void take(double bytes, double limit, void (*check)()) {
+        std::unique_lock lock(mutex_);
+        const Turn turn(*this);
+        while (*queue_.begin() != turn.number || (used_ > 0 && used_ + bytes > limit)) {
+            changed_.wait_for(lock, std::chrono::milliseconds(50));
+            lock.unlock(); // the check may need the GIL, whose holder may need the lock
+            try {
+                check();
+            } catch (...) {
+                lock.lock(); // to leave the queue
+                throw;
+            }
+            lock.lock();
+        }
+        used_ += bytes;
+    }
+    void give(double bytes) {
+        const std::lock_guard lock(mutex_);
+        used_ -= bytes;
+        changed_.notify_all();
+    }
+    double used() const {
+        const std::lock_guard lock(mutex_);
+        return used_;
+    }
+    bool is_wanted() const {
+        const std::lock_guard lock(mutex_);
+        return !queue_.empty();
+    }
+
+  private:
+    struct Turn { // a place in the queue
+        explicit Turn(EditMemory &memory) : memory(memory), number(memory.next_++) { memory.queue_.insert(number); }
+        ~Turn() {
+            memory.queue_.erase(number);
+            memory.changed_.notify_all();
+        }
+        EditMemory &memory;
+        const std::uint64_t number;
+    };
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint64_t next_ = 0;
+    std::set<std::uint64_t> queue_;
+    double used_ = 0;
+};
+
+// The limits of the tables of edit distances, in bytes.
+struct EditLimits {
+    double all = std::numeric_limits<double>::infinity();  // of all threads, unless one pair needs more
+    double pair = std::numeric_limits<double>::infinity(); // of one pair; larger pairs are refused
+    bool skips = false;                                    // whether to go on after a pair that was refused
 };
 
 class EditColumns {
@@ -63,39 +128,53 @@ class EditColumns {
     // columns, or grown from it.
     template <class Gains> class Rows {
       public:
-        // Tables of more than `memory` bytes are refused.
-        Rows(const EditColumns &columns, const Store &store, const EditSearch &search, double memory, void (*check)())
-            : all_(columns), store_(store), costs_(*columns.costs_), search_(search), memory_(memory), pulse_(check), sizer_(store),
-              labels_(store) {}
+        // `memory` is shared by all threads.
+        Rows(const EditColumns &columns, const Store &store, const EditSearch &search, const EditLimits &limits, EditMemory &memory,
+             void (*check)())
+            : all_(columns), store_(store), costs_(*columns.costs_), search_(search), limits_(limits), memory_(memory),
+              check_(check), pulse_(check), sizer_(store), labels_(store) {}
+        Rows(const Rows &) = delete;
+        Rows &operator=(const Rows &) = delete;
+        ~Rows() { release(); }
 
-        void row(Id root, std::size_t last, double *out) {
+        // Returns whether all values are known. If not, `refused` has the columns that are too large; unless pairs are
+        // skipped, the row ends at the first of them.
+        bool row(Id root, std::size_t last, double *out) {
             root_ = root, size_ = sizer_(root);
             built_[0] = built_[1] = false;
             patterns_[0].reset(), patterns_[1].reset();
             removed_ = -1;
+            refused.clear();
             counts.pairs += static_cast<std::int64_t>(last);
-            if (search_.best > 0)
-                best_values(last, out);
-            else if (std::isfinite(search_.threshold))
-                values_within(last, out);
-            else
-                for (std::size_t j = 0; j < last; ++j) out[j] = value(j, unlimited());
+            try {
+                if (search_.best > 0)
+                    best_values(last, out);
+                else if (std::isfinite(search_.threshold))
+                    values_within(last, out);
+                else
+                    for (std::size_t j = 0; j < last; ++j) out[j] = value(j, unlimited());
+            } catch (const Refused &) {
+            }
+            return refused.empty();
         }
 
         EditCounts counts;
+        std::vector<Id> refused;
 
       private:
+        struct Refused {};
+
         static double unlimited() { return std::numeric_limits<double>::infinity(); }
 
         // All values that reach the threshold.
         void values_within(std::size_t last, double *out) {
             std::fill_n(out, last, search_.worst());
-            const auto fits = [&](Id column) { return gap_bound(column) <= limit_of(column, search_.threshold); };
+            const auto near = [&](Id column) { return gap_bound(column) <= limit_of(column, search_.threshold); };
             // The bound falls up to the column of equal size and then rises.
             const auto begin = all_.by_size_.begin(), end = all_.by_size_.end();
             const auto middle = std::partition_point(begin, end, [&](Id c) { return all_.sizes_[c].nodes < size_.nodes; });
-            const auto from = std::partition_point(begin, middle, [&](Id c) { return !fits(c); });
-            const auto to = std::partition_point(middle, end, fits);
+            const auto from = std::partition_point(begin, middle, [&](Id c) { return !near(c); });
+            const auto to = std::partition_point(middle, end, near);
             const auto first = static_cast<Id>(from - begin), after = static_cast<Id>(to - begin);
             overlaps(first, after);
             for (Id k = first; k < after; ++k) {
@@ -186,7 +265,7 @@ class EditColumns {
         double string_bound(Id column, double limit) {
             const Id other = all_.roots_[column];
             if (root_ == other || root_ == none || other == none || costs_.least <= 0) return 0;
-            check(all_.sizes_[column], 64 * (size_.nodes + all_.sizes_[column].nodes));
+            if (!fits(column)) return unlimited();
             const auto most = static_cast<std::size_t>(std::min(limit / costs_.least, larger(column)));
             std::size_t operations = 0;
             for (const bool mirrored : {false, true}) {
@@ -210,7 +289,7 @@ class EditColumns {
             const Id other = all_.roots_[j];
             if (root_ == other) return 0;
             const TreeSize &size = all_.sizes_[j];
-            check(size, EditTable<Gains>::bytes(size_.nodes, size.nodes));
+            if (!fits(static_cast<Id>(j))) return unlimited();
             const bool mirrored = size_.right * size.right < size_.left * size.left;
             build(tree_[mirrored], built_[mirrored], root_, size_, mirrored);
             other_.build(store_, other, static_cast<std::size_t>(size.nodes), mirrored);
@@ -221,18 +300,46 @@ class EditColumns {
             Id most = -1;
             if (costs_.least_gap > 0 && limit / costs_.least_gap < size_.nodes + size.nodes)
                 most = static_cast<Id>(limit / costs_.least_gap);
-            table_.fill(store_, tree, other_, costs_, most, pulse_);
+            const double bytes = EditTable<Gains>::bytes(tree, other_);
+            if (bytes > limits_.pair) return refuse(static_cast<Id>(j));
+            take(bytes);
+            try {
+                table_.fill(store_, tree, other_, costs_, most, pulse_);
+            } catch (const std::bad_alloc &) {
+                release();
+                return refuse(static_cast<Id>(j));
+            }
             pulse_.add(64);
-            return std::max(0.0, apart - static_cast<double>(table_.total()));
+            const double distance = std::max(0.0, apart - static_cast<double>(table_.total()));
+            if (memory_.is_wanted()) release();
+            return distance;
         }
 
-        // Refuses a tree that is too large to be compared.
-        void check(const TreeSize &other, double bytes) const {
+        // Whether a tree can be compared apart from the tables, which are known later. If not, the pair is refused.
+        bool fits(Id column) {
             constexpr double most = std::numeric_limits<Id>::max() / 2;
-            if (bytes <= memory_ && size_.nodes < most && other.nodes < most) return;
-            const auto count = [](double nodes) { return std::to_string(static_cast<std::int64_t>(std::min(nodes, 9e18))); };
-            throw TooMuchMemory("The edit distance of a tree with " + count(size_.nodes) + " nodes and a tree with " +
-                                count(other.nodes) + " nodes needs more memory than is free. Compare smaller trees.");
+            const double nodes = all_.sizes_[column].nodes;
+            if (64 * (size_.nodes + nodes) <= limits_.pair && size_.nodes < most && nodes < most) return true;
+            refuse(column);
+            return false;
+        }
+        // Records a pair that is too large.
+        double refuse(Id column) {
+            refused.push_back(column);
+            if (!limits_.skips) throw Refused();
+            return unlimited();
+        }
+        void take(double bytes) {
+            if (bytes <= held_) return;
+            release();
+            memory_.take(bytes, limits_.all, check_);
+            held_ = bytes;
+        }
+        void release() {
+            if (held_ == 0) return;
+            table_.clear();
+            memory_.give(held_);
+            held_ = 0;
         }
         void build(FlatTree &tree, bool &built, Id root, const TreeSize &size, bool mirrored) {
             if (!built) tree.build(store_, root, static_cast<std::size_t>(size.nodes), mirrored);
@@ -248,7 +355,10 @@ class EditColumns {
         const Store &store_;
         const EditCosts &costs_;
         const EditSearch search_;
-        const double memory_;
+        const EditLimits limits_;
+        EditMemory &memory_;
+        double held_ = 0; // bytes of the tables
+        void (*const check_)();
         Pulse pulse_;
         TreeSizer sizer_;
         LabelCounts labels_;

@@ -107,7 +107,18 @@ template <class Gains> class EditTable {
     void fill_forests(Id x, Id y, const EditCosts &costs, Pulse &pulse) { forests<false>(x, y, 0, Gains(costs, *a_, *b_), pulse); }
     const Num *forest_row(std::size_t r) const { return forest_.data() + r * (width_ + 1); }
 
-    static double bytes(double rows, double columns) { return sizeof(Num) * (rows * columns + (rows + 1) * (columns + 1)); }
+    // The size of the tables of two trees.
+    static double bytes(const FlatTree &a, const FlatTree &b) {
+        const auto rows = static_cast<double>(a.length()) + 1, columns = static_cast<double>(b.length()) + 1;
+        Id longest = 0;
+        for (Id y : b.keyroots)
+            if (b.chain[y]) longest = std::max(longest, b.size[y]);
+        return sizeof(Num) * rows * (2 * columns + longest);
+    }
+    // Gives the memory back.
+    void clear() {
+        for (auto *values : {&table_, &forest_, &below_}) std::vector<Num>().swap(*values);
+    }
 
   private:
     Num *at(Id i) { return table_.data() + static_cast<std::size_t>(i) * width_; }

@@ -6,6 +6,7 @@ control group (such as a container) and the limit set by ``ulimit -v``.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -74,17 +75,16 @@ def _file_pages() -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith(names))
 
 
-def check_memory(needed: int, what: str, advice: str) -> None:
-    """Raise `NotEnoughMemoryError` if fewer than `needed` bytes are available.
+def check_memory(needed: int, what: str, advice: str, limit: float = math.inf) -> None:
+    """Raise `NotEnoughMemoryError` if fewer than `needed` bytes are available, or more than a limit.
 
     `what` is the subject of the message, a noun phrase. `advice` is a sentence.
     """
-    if needed <= SMALL or needed <= (free := available()):
+    if needed <= limit and (needed <= SMALL or needed <= available()):
         return
+    room = f"{in_bytes(available())} are free" if needed <= limit else f"{in_bytes(limit)} are allowed"
     subject, remedy = what[0].upper() + what[1:], advice[0].upper() + advice[1:].rstrip(".")
-    raise NotEnoughMemoryError(
-        f"{subject} needs about {in_bytes(needed)} of memory, but only {in_bytes(free)} are free. {remedy}."
-    )
+    raise NotEnoughMemoryError(f"{subject} needs about {in_bytes(needed)} of memory, but only {room}. {remedy}.")
 
 
 def in_bytes(number: float) -> str:

@@ -13,7 +13,7 @@ import treelet as tl
 from messages.common import wrong_parameter
 from treelet.corpora.families import SimilarPairs
 from treelet.datasets import flights
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, TreeletWarning
 from treelet.testing.strategies import trees
 
 SIMILARITY = tl.EditDistance().similarity()
@@ -113,6 +113,13 @@ def test_left_out_examples() -> None:
     assert found(pairs.groups()) == [(1, [0, 1, 2, 3])]
     assert found(pairs.groups([1, 2])) == [(0, [0, 3])]
     assert pairs.are_similar(0, 3)
+
+
+def test_a_pair_that_does_not_fit_the_memory_is_skipped() -> None:
+    words = [["x"] * 40, ["x"] * 39 + ["y"], ["x"] * 40, ["a"] * 9, ["a"] * 8 + ["b"]]
+    with pytest.warns(TreeletWarning, match="1 pair .* memory: item 0 and item 1. Increase memory="):
+        groups = tl.families([tl.Tree("S", some) for some in words], memory=10_000)
+    assert found(groups) == [(0, [0, 2]), (3, [3, 4])]
 
 
 def test_typical_fragments() -> None:

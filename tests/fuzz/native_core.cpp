@@ -122,7 +122,8 @@ void compare_edits(const Store &store, const std::vector<Id> &roots) {
         const auto all = [&]<class Gains>(std::type_identity<Gains>) {
             const EditColumns columns(store, roots, costs, true);
             const auto filled = [&](EditSearch search) {
-                EditColumns::Rows<Gains> rows(columns, store, search, 1e9, nothing);
+                EditMemory memory;
+                EditColumns::Rows<Gains> rows(columns, store, search, {1e9, 1e9}, memory, nothing);
                 std::vector<double> out(n * n);
                 for (std::size_t r = 0; r < n; ++r) rows.row(roots[r], n, out.data() + r * n);
                 return out;

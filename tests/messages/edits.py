@@ -23,7 +23,7 @@ def rename_returned(got: str) -> str:
 def too_large(first: int, second: int) -> str:
     """The tables of two trees with so many nodes do not fit the memory."""
     return (
-        f"The edit distance of a tree with {first:,} nodes and a tree with {second:,} nodes needs about .* of memory, "
+        f"The edit distance of .*{first:,} nodes.* and .*{second:,} nodes.* needs about .* of memory, "
         r"but only 1\.0 GiB are free\. Compare smaller trees\."
     )
 
@@ -31,6 +31,6 @@ def too_large(first: int, second: int) -> str:
 def too_large_in_a_search(first: int, second: int) -> str:
     """A search has found two trees that it must compare, and that need too much memory."""
     return (
-        f"The edit distance of a tree with {first} nodes and a tree with {second} nodes needs more memory than is free. "
+        rf"The edit distance of item 0 \({first:,} nodes\) and item 0 \({second:,} nodes\) needs more memory than is free. "
         r"Compare smaller trees\."
     )

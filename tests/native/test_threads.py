@@ -126,6 +126,14 @@ def test_columns_are_shared_while_stores_grow_over_theirs(name: str) -> None:
     np.testing.assert_allclose(np.concatenate(in_threads(one, 8)), expected, rtol=1e-12)
 
 
+def test_threads_wait_until_their_tables_fit_the_memory() -> None:
+    """The tables of one pair exceed the limit, so that pairs are compared one at a time."""
+    random = np.random.default_rng(0)
+    trees = [tl.Tree("S", [tl.Tree("N", list(random.choice([*"abc"], 3))) for _ in range(40 + n)]) for n in range(24)]
+    distance = tl.EditDistance()
+    np.testing.assert_array_equal(tl.gram(distance, trees, n_jobs=4, memory=50_000), distance(trees))
+
+
 def test_an_interrupt_while_threads_are_started_ends_their_work(monkeypatch: pytest.MonkeyPatch) -> None:
     bank, tasks, submit = tl.Treebank([chain(12_000 + n)[0] for n in range(12)]), [], work._Pool.submit
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from messages import tasks as messages
 from messages.common import at_least, wrong_parameter
-from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
+from treelet.errors import FileError, FormatError, NotEnoughMemoryError, ParameterError, TreeletWarning
 from treelet.tasks import CloneFamily, CloneReport, find_clones
 from treelet.tasks.clone_report import _increasing
 
@@ -219,6 +220,42 @@ def test_a_function_is_not_a_clone_of_the_function_around_it(tmp_path: Path) -> 
     assert find_clones(tmp_path).families == []
     write(tmp_path, b=nested(python(), "g"))
     assert listed(find_clones(tmp_path)) == [["a.py:f", "b.py:g"]]
+
+
+def test_a_pair_that_does_not_fit_the_memory_is_skipped(tmp_path: Path) -> None:
+    """Two functions of 142 nodes need 161 kB; smaller ones are still found."""
+    small = "\ndef {}(path):\n    return open(path).read({})\n"
+    write(tmp_path, a=python() + small.format("f", 1), b=python().replace("hidden", "seen", 1) + small.format("g", 2))
+    with pytest.warns(
+        TreeletWarning, match=r"1 pair .* memory: .*a\.py:2 collect and .*b\.py:2 collect\. Increase memory="
+    ):
+        report = find_clones(tmp_path, min_nodes=5, memory=40_000)
+    assert (listed(report), report.functions) == ([["a.py:f", "b.py:g"]], 4)
+    (family, _) = find_clones(tmp_path, min_nodes=5).families
+    assert members(family) == ["a.py:collect", "b.py:collect"]
+    with pytest.raises(NotEnoughMemoryError, match=r"only 39\.1 KiB are allowed"):
+        replace(family, _memory=40_000).differences(1)
+
+
+def test_a_large_function_inside_another_needs_no_memory(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
+    """The report is the same as with enough memory: the outer function stands for both."""
+    inside = "\ndef around():\n" + python().replace("\n", "\n    ") + "\n    return collect\n"
+    write(tmp_path, a=inside, b=inside, c=OTHER)
+    little, enough = find_clones(tmp_path, memory=20_000), find_clones(tmp_path)
+    assert listed(little) == listed(enough) == [["a.py:around", "b.py:around"]]
+    assert not recwarn.list
+
+
+def test_large_functions_are_skipped_and_named(tmp_path: Path) -> None:
+    write(tmp_path, a=python(), b=python(), c=OTHER, d=OTHER)
+    with pytest.warns(
+        TreeletWarning, match=r"2 functions with more than 130 nodes: .*a\.py:2 collect \(142\).*max_nodes="
+    ):
+        report = find_clones(tmp_path, max_nodes=130)
+    assert listed(report) == [["c.py:other", "d.py:other"]]
+    assert (report.functions, report.short_functions, report.large_functions) == (2, 0, 2)
+    with pytest.raises(ParameterError, match="max_nodes"):
+        find_clones(tmp_path, max_nodes=0)
 
 
 def test_against(tmp_path: Path) -> None:

@@ -54,6 +54,9 @@ def command(
     min_nodes: Annotated[
         int, typer.Option(metavar="N", help="Compare shorter functions too if they have at least N nodes.")
     ] = 60,
+    max_nodes: Annotated[
+        int, typer.Option(metavar="N", help="Skip functions with more than N nodes, with a warning.")
+    ] = 10_000,
     languages: Annotated[
         str | None,
         typer.Option(metavar="LIST", help="Languages to read, separated by commas, e.g. python,java.  [default: all]"),
@@ -133,6 +136,7 @@ def command(
         similarity=similarity,
         min_lines=min_lines,
         min_nodes=min_nodes,
+        max_nodes=max_nodes,
         languages=named,
         identifiers=one_of("--identifiers", identifiers, ("anonymous", "keep")),
         against=against or None,

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import heapq
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_integer, is_number, wrong
+from treelet.checks import check_integer, is_number, plural, wrong
 from treelet.corpora.fragment_differences import FragmentDifference, differing_fragments
 from treelet.edits import EditDistance
+from treelet.edits.distance import EditMeasure
+from treelet.errors import TreeletWarning
 from treelet.gram.best import ROUNDING, reached
 from treelet.gram.nearest import nearest
 from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.pairwise import Pairwise, Vector
 from treelet.learn.fragment_selection import listed_parts
+from treelet.printable import printable
 from treelet.structures.bank import Bank
 from treelet.structures.treebank import Treebank
+from treelet.vocabulary import keyword
 
 Numbers = NDArray[np.int64]
+LISTED = 3  # pairs to name in a warning
 
 
 class MedoidGroup(NamedTuple):
@@ -151,6 +158,9 @@ def families(
     similarity as 0. The procedure follows Butina (1999), who counts neighbors instead of adding their
     similarities.
 
+    Two examples whose edit distance needs more memory than `memory` are skipped with a warning, as if they did not reach
+    the threshold. Equal trees need none.
+
     Hence every member reaches the threshold with the medoid, and no other member has a larger sum of
     similarities with its neighbors in the family. Two members may have a lower similarity with each
     other. In connected components, by contrast, a chain of small steps can join examples that have
@@ -180,6 +190,9 @@ def families(
     X = measure.coerce(X)
     options = {"n_jobs": n_jobs, "memory": memory, "device": device, "device_memory": device_memory}
     pairs = SimilarPairs(measure, X, None, threshold, progress=progress, **options)
+    places = X.places if isinstance(X, Treebank) else None
+    named = [[f"item {at}{'' if places is None else f' ({places[at]})'}" for at in pair] for pair in pairs.skipped]
+    warn_of_skipped(named)
     return [Family(group.members, group.medoid, group.values, X, measure) for group in pairs.groups()]
 
 
@@ -200,9 +213,17 @@ class SimilarPairs:
         Smallest similarity or largest distance.
     **options
         Options of `treelet.nearest`.
+
+    Attributes
+    ----------
+    skipped : list of (int, int)
+        Pairs that were not compared because their edit distance needs more memory than the limit, one for all copies.
     """
 
     def __init__(self, measure: Pairwise, X: Any, Y: Any | None, threshold: float, **options: Any) -> None:
+        skipped: list[tuple[int, int]] = []
+        if isinstance(measure, EditMeasure):
+            measure = measure.skipping(skipped)
         self._farthest = threshold if measure.is_distance else None
         self._across = Y is not None
         sides = [_Side(measure, side, threshold) for side in ([X] if Y is None else [X, Y])]
@@ -210,6 +231,9 @@ class SimilarPairs:
         shift = len(sides[0].own)
         self._number = np.concatenate([side.number + (side.number >= 0) * shift * n for n, side in enumerate(sides)])
         rows, columns, values = _joined(measure, sides, threshold, options)
+        self._skipped = {_ordered(row, column + self._across * shift) for row, column in skipped}
+        first = _Copies(self._number, len(self._own)).first.tolist()
+        self.skipped = sorted(_ordered(first[row], first[column]) for row, column in self._skipped)
         if self._across:
             columns = columns + shift
             rows, columns, values = np.r_[rows, columns], np.r_[columns, rows], np.r_[values, values]
@@ -228,6 +252,10 @@ class SimilarPairs:
         columns = self._columns[self._start[row] : self._start[row + 1]]
         at = np.searchsorted(columns, column)
         return bool(at < len(columns) and columns[at] == column)
+
+    def was_skipped(self, first: int, second: int) -> bool:
+        """Return whether two examples were not compared because they are too large."""
+        return _ordered(int(self._number[first]), int(self._number[second])) in self._skipped
 
     def _closeness(self, values: Any) -> Any:
         """Return values as similarities that are not negative, so that sums decrease when neighbors are removed."""
@@ -318,6 +346,24 @@ class _Copies:
 
     def of(self, number: int) -> Numbers:
         return self._order[self._start[number] : self._start[number + 1]]
+
+
+def warn_of_skipped(pairs: Sequence[Sequence[str]]) -> None:
+    """Warn about pairs that were skipped because they are too large. `pairs` are the names of both examples."""
+    if not pairs:
+        return
+    listed = "; ".join(" and ".join(pair) for pair in pairs[:LISTED])
+    more = f"; and {len(pairs) - LISTED:,} more" if len(pairs) > LISTED else ""
+    warnings.warn(
+        f"Skipped {plural(len(pairs), 'pair')} whose edit distance needs too much memory: {printable(listed)}{more}. "
+        f"Increase {keyword('memory')} to compare them.",
+        TreeletWarning,
+        stacklevel=3,
+    )
+
+
+def _ordered(first: int, second: int) -> tuple[int, int]:
+    return (first, second) if first < second else (second, first)
 
 
 def _present(X: Any) -> Numbers:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from threading import Lock
 from typing import Any, ClassVar, Self
 
@@ -14,6 +14,7 @@ import numpy as np
 from treelet import _core
 from treelet.checks import wrong
 from treelet.edits.costs import Costs, CostTable, Rename, check_costs, check_rename, is_cost
+from treelet.errors import NotEnoughMemoryError
 from treelet.kernels.pairwise import CachedIndex, Evaluator, Matrix, Needs, Pairwise, Vector
 from treelet.memory import available, check_memory
 from treelet.shown import Tabled
@@ -22,6 +23,8 @@ from treelet.structures.word_vectors import ReadsVectors
 
 NODE = 128
 """Bytes per node of two trees, besides those per pair of nodes."""
+TABLES = 0.75
+"""Share of the memory limit for the tables of all threads. The rest is for the index and the values."""
 
 
 class EditEvaluator(Evaluator):
@@ -56,19 +59,48 @@ class EditEvaluator(Evaluator):
         worst = math.inf if measure.is_distance else -math.inf
         threshold = worst if measure._threshold is None else float(measure._threshold)
         similarity, best = not measure.is_distance, measure._best or 0
-        self.native().rows(store, roots, halves, begin, end, out, similarity, threshold, best, available())
+        tables, skipped = TABLES * self.memory, measure._skipped
+        options = (similarity, threshold, best, tables, available(), skipped is not None)
+        refused = self.native().rows(store, roots, halves, begin, end, out, *options)
+        if skipped is not None:
+            skipped += [(row, column + self.first_column) for row, column in refused]
+        elif refused:
+            raise self._too_large(*refused[0])
+
+    def _too_large(self, row: int, column: int) -> NotEnoughMemoryError:
+        """Return the error for a pair whose tables do not fit the memory."""
+        first, second = _item(self.rows, row), _item(self.columns, column, self.first_column)
+        return NotEnoughMemoryError(
+            f"The edit distance of {first} and {second} needs more memory than is free. Compare smaller trees."
+        )
 
 
-def check_sizes(first: float, second: float, cell: int = 16, node: int = NODE) -> None:
+def check_sizes(
+    first: float,
+    second: float,
+    cell: int = 16,
+    node: int = NODE,
+    names: Sequence[str] = (),
+    limit: float = math.inf,
+) -> None:
     """Raise `NotEnoughMemoryError` if two trees with so many nodes are too large to compare.
 
-    `cell` is the number of bytes per pair of nodes, and `node` the number of bytes per node.
+    `cell` is the number of bytes per pair of nodes, and `node` the number of bytes per node. `names` are the names of the
+    trees in the message. `limit` is a memory limit besides the free memory.
     """
+    one, other = names or (f"a tree with {size:,.0f} nodes" for size in (first, second))
     check_memory(
         int(min(cell * first * second + node * (first + second), 2.0**62)),
-        f"the edit distance of a tree with {first:,.0f} nodes and a tree with {second:,.0f} nodes",
+        f"the edit distance of {one} and {other}",
         "compare smaller trees",
+        limit,
     )
+
+
+def _item(bank: Treebank, at: int, shift: int = 0) -> str:
+    """Return the name of a tree in an error message. `shift` is the index of the first tree of the bank."""
+    place = "" if bank.places is None else f", {bank.places[at]}"
+    return f"item {at + shift} ({tree_sizes(bank)[0][at]:,.0f} nodes{place})"
 
 
 class EditMeasure(Tabled, Pairwise):
@@ -77,6 +109,8 @@ class EditMeasure(Tabled, Pairwise):
     is_exact: ClassVar[bool] = True
     _threshold: float | None = None
     _best: int | None = None
+    _skipped: list[tuple[int, int]] | None = None
+    """Rows and columns of the pairs that a search has skipped, because they are too large. None: such pairs are errors."""
 
     @property
     @abstractmethod
@@ -111,6 +145,12 @@ class EditMeasure(Tabled, Pairwise):
     def for_search(self, threshold: float | None, best: int | None) -> Pairwise:
         measure = copy.copy(self)
         measure._threshold, measure._best = threshold, best
+        return measure
+
+    def skipping(self, skipped: list[tuple[int, int]]) -> Self:
+        """Return the measure for a search that skips pairs whose tables do not fit the memory, and adds them to a list."""
+        measure = copy.copy(self)
+        measure._skipped = skipped
         return measure
 
     def _index_key(self) -> Hashable | None:
@@ -164,10 +204,11 @@ def check_pair(rows: Treebank, columns: Treebank, cell: int) -> None:
     for bank in (rows, columns):
         roots, first = np.unique(bank.columns.roots, return_index=True)
         sizes = tree_sizes(bank)[0][first]
-        largest.append([(sizes[place], roots[place]) for place in np.argsort(-sizes)[:2]])
-    pairs = [(a, b) for a, root in largest[0] for b, other in largest[1] if root != other]
-    first_size, second_size = max(pairs, key=lambda pair: pair[0] * pair[1], default=(0.0, 0.0))
-    check_sizes(first_size, second_size, cell)
+        largest.append([(sizes[place], roots[place], first[place]) for place in np.argsort(-sizes)[:2]])
+    pairs = [(a, b, i, j) for a, root, i in largest[0] for b, other, j in largest[1] if root != other]
+    if pairs:
+        first_size, second_size, row, column = max(pairs, key=lambda pair: pair[0] * pair[1])
+        check_sizes(first_size, second_size, cell, names=(_item(rows, row), _item(columns, column)))
 
 
 class EditDistance(ReadsVectors, EditMeasure):

@@ -8,6 +8,7 @@ in which order and into which memory.
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from functools import lru_cache
@@ -94,6 +95,8 @@ class Evaluator(ABC):
     """Whether computing the values takes no longer than writing them."""
     first_column: int = 0
     """Number of the first column in error messages, if the columns are a block of a larger matrix."""
+    memory: float = math.inf
+    """Memory limit of all threads, in bytes."""
 
 
 class CopiedEvaluator(Evaluator):

@@ -17,9 +17,11 @@ from urllib.parse import quote
 import treelet
 from treelet.checks import plural
 from treelet.edits import EditDistance, EditOperation, edit_script
+from treelet.edits.distance import check_sizes, tree_sizes
 from treelet.errors import FileError, FormatError
 from treelet.formats.files import PathLike, unreadable
 from treelet.formats.places import Places
+from treelet.resources import DEFAULT_MEMORY
 from treelet.structures.treebank import Treebank
 
 FORMAT = "treelet-clones-1"
@@ -95,6 +97,7 @@ class CloneFamily:
     medoid: int
     language: str
     _trees: Treebank = field(compare=False)
+    _memory: int = field(default=DEFAULT_MEMORY, compare=False)
 
     @property
     def similarity(self) -> tuple[float, float]:
@@ -124,8 +127,15 @@ class CloneFamily:
 
         The cheapest edit script between both functions decides which parts correspond. Consistently renamed
         variables are not a difference.
+
+        Raises
+        ------
+        NotEnoughMemoryError
+            If the edit script needs more than the memory limit of `find_clones`: 16 n² bytes for two functions of n
+            nodes.
         """
         pair = self._trees[[self.medoid, member]]
+        check_sizes(*tree_sizes(pair)[0].tolist(), limit=self._memory)
         script = edit_script(pair[0], pair[1], EditDistance(rename=_rename_cost))
         return _line_differences(_changes(script), script.mapping, pair.places)
 
@@ -144,8 +154,8 @@ class CloneReport:
     files, functions, lines : int
         Numbers of files that were read, of functions that were compared, and of their lines of code. The lines of a
         nested function are counted once.
-    short_functions : int
-        Number of functions that are too short to be compared.
+    short_functions, large_functions : int
+        Numbers of functions that are too short and too large to be compared.
     skipped_files, skipped_functions : int
         Numbers of files that could not be read, and of functions with syntax errors in files that could.
     seconds : float
@@ -159,6 +169,7 @@ class CloneReport:
     functions: int
     lines: int
     short_functions: int
+    large_functions: int
     skipped_files: int
     skipped_functions: int
     seconds: float
@@ -202,6 +213,7 @@ class CloneReport:
             "functions": self.functions,
             "lines": self.lines,
             "short_functions": self.short_functions,
+            "large_functions": self.large_functions,
             "skipped_files": self.skipped_files,
             "skipped_functions": self.skipped_functions,
             "seconds": round(self.seconds, 3),

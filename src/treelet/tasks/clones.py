@@ -6,7 +6,7 @@ import os
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -14,9 +14,10 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import check_integer, check_one_of, is_number, wrong
-from treelet.corpora.families import MedoidGroup, SimilarPairs
+from treelet.checks import check_integer, check_one_of, is_number, plural, wrong
+from treelet.corpora.families import LISTED, MedoidGroup, SimilarPairs, warn_of_skipped
 from treelet.edits import EditDistance
+from treelet.edits.distance import tree_sizes
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.formats.code import read_code_document
 from treelet.formats.files import SkipLog, unpacked_name
@@ -24,8 +25,13 @@ from treelet.formats.languages import BY_SUFFIX
 from treelet.formats.node_adapters import IDENTIFIERS
 from treelet.formats.paths import File
 from treelet.formats.places import Places, SourcePlace
+from treelet.gram.best import ROUNDING
+from treelet.kernels.pairwise import Vector
+from treelet.printable import printable
+from treelet.resources import Resources
 from treelet.structures.treebank import Treebank, bank_of
 from treelet.tasks.clone_report import CloneFamily, CloneMember, CloneReport, LineDifference
+from treelet.vocabulary import keyword
 
 __all__ = ["CloneFamily", "CloneMember", "CloneReport", "LineDifference", "find_clones"]
 
@@ -37,6 +43,7 @@ def find_clones(
     similarity: float = 0.8,
     min_lines: int = 10,
     min_nodes: int = 60,
+    max_nodes: int = 10_000,
     languages: str | Collection[str] | None = None,
     identifiers: str = "anonymous",
     against: File | Sequence[File] | None = None,
@@ -61,6 +68,9 @@ def find_clones(
     min_lines, min_nodes : int, default 10 and 60
         A function is compared if it has at least `min_lines` lines of code, or at least `min_nodes` nodes. Comments,
         blank lines and Python's docstrings do not count.
+    max_nodes : int, default 10,000
+        Larger functions, which are usually generated or bundled, are skipped with a warning. Functions inside them are
+        compared. Time and memory of a comparison grow with the product of the numbers of nodes.
     languages : str or list of str, optional
         Languages to read, such as ``"python"``. Default: all.
     identifiers : {"anonymous", "keep"}, default "anonymous"
@@ -77,7 +87,8 @@ def find_clones(
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core.
     memory : int or str, optional
-        Memory limit of the comparison, besides the functions. Default: 1 GiB.
+        Memory limit of the comparison, besides the functions. Default: 1 GiB. Three quarters of it are for the tables
+        of edit distances. Pairs that need more are skipped with a warning; two functions of n nodes need 8 n² bytes.
     progress : bool, default False
         Show progress on standard error.
 
@@ -91,7 +102,8 @@ def find_clones(
     The families are those of `treelet.families`. Nested functions need three further rules:
 
     - A function that is similar to a function around it, such as the inner function of a decorator, is left out; the
-      outer one stands for both.
+      outer one stands for both. If the two are too large for `memory`, the inner one is left out if its share of the
+      nodes reaches the similarity.
     - If a family contains a function and another one inside it, the inner one is removed from the family.
     - A family is left out if its functions lie one by one inside the functions of another family.
 
@@ -115,11 +127,13 @@ def find_clones(
         raise wrong("similarity", "a number in (0, 1]", similarity, of="find_clones")
     check_integer("min_lines", min_lines, of="find_clones")
     check_integer("min_nodes", min_nodes, of="find_clones")
+    check_integer("max_nodes", max_nodes, of="find_clones")
     check_one_of("identifiers", identifiers, IDENTIFIERS, of="find_clones")
     if isinstance(languages, set | frozenset | tuple):
         languages = sorted(languages)
     if against is not None and not _listed([against]):
         raise wrong("against", "a path, an open file or a list of them", against, of="find_clones", optional=True)
+    limit = Resources.of(n_jobs, memory, progress=progress, owner="find_clones").memory
     logs = [SkipLog(), SkipLog()]
     reading: dict[str, Any] = {
         "language": languages,
@@ -144,19 +158,22 @@ def find_clones(
         sides.append(other[apart])
     read = sum(map(len, sides))
     units = [_Units.of(bank, min_lines, min_nodes) for bank in sides]
+    long = sum(len(unit.bank) for unit in units)
+    units = [unit.up_to(max_nodes) for unit in units]
     by_language = [_by_language(unit.bank.places, languages) for unit in units]
     options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "progress": progress}
     families = []
     for language in sorted({name for groups in by_language for name in groups}):
         some = [unit.select(groups[language]) for unit, groups in zip(units, by_language, strict=True)]
-        families += _families(some, similarity, language, options)
+        families += _families(some, similarity, language, limit, options)
     functions = sum(len(unit.bank) for unit in units)
     return CloneReport(
         families=sorted(families, key=lambda family: (-family.saved_lines, family.members)),
         files=sum(log.files_read for log in logs),
         functions=functions,
         lines=sum(int(unit.lines[unit.outer < 0].sum()) for unit in units),
-        short_functions=read - functions,
+        short_functions=read - long,
+        large_functions=long - functions,
         skipped_files=sum(len(log.files) for log in logs),
         skipped_functions=sum(log.left_out for log in logs),
         seconds=time.monotonic() - begin,
@@ -164,6 +181,7 @@ def find_clones(
             "similarity": similarity,
             "min_lines": min_lines,
             "min_nodes": min_nodes,
+            "max_nodes": max_nodes,
             "identifiers": identifiers,
             "against": against is not None,
         },
@@ -225,6 +243,23 @@ class _Units(NamedTuple):
         bank = bank[kept]
         return cls(bank, lines[kept], _outer(_places(bank)))
 
+    def up_to(self, max_nodes: int) -> _Units:
+        """Return the functions without those that have more nodes. Warn about these."""
+        sizes = tree_sizes(self.bank)[0]
+        large = np.flatnonzero(sizes > max_nodes).tolist()
+        if not large:
+            return self
+        places = _places(self.bank)
+        listed = ", ".join(f"{places[at]} ({sizes[at]:,.0f})" for at in large[:LISTED])
+        more = f" and {len(large) - LISTED:,} more" if len(large) > LISTED else ""
+        warnings.warn(
+            f"Skipped {plural(len(large), 'function')} with more than {max_nodes:,} nodes: {printable(listed)}{more}. "
+            f"Increase {keyword('max_nodes')} to compare them, or exclude generated files.",
+            TreeletWarning,
+            stacklevel=3,
+        )
+        return self.select(np.flatnonzero(sizes <= max_nodes).tolist())
+
     def select(self, rows: list[int]) -> _Units:
         """Return some functions, all of the same files."""
         bank = self.bank[rows]
@@ -276,7 +311,9 @@ def _by_language(places: Places | None, languages: str | Collection[str] | None)
     return rows
 
 
-def _families(sides: list[_Units], similarity: float, language: str, options: dict[str, Any]) -> list[CloneFamily]:
+def _families(
+    sides: list[_Units], similarity: float, language: str, memory: int, options: dict[str, Any]
+) -> list[CloneFamily]:
     """Return the families of the functions in one language."""
     banks = [unit.bank for unit in sides]
     other = banks[1] if len(banks) > 1 else None
@@ -284,16 +321,19 @@ def _families(sides: list[_Units], similarity: float, language: str, options: di
     shift = len(banks[0])
     outer = np.concatenate([unit.outer + (unit.outer >= 0) * shift * n for n, unit in enumerate(sides)])
     lines = np.concatenate([unit.lines for unit in sides])
-    ancestors = [_ancestors(outer, at) for at in range(len(outer))]
-    nested = [at for at, around in enumerate(ancestors) if any(pairs.are_similar(at, one) for one in around)]
-    groups = [_outermost(group, ancestors) for group in pairs.groups(nested)]
-    if other is not None:
-        groups = [group for group in groups if 0 < np.count_nonzero(group.members < shift) < len(group.members)]
-    groups = _without_nested([group for group in groups if len(group.members) > 1], ancestors)
-    if not groups:
-        return []
     whole = banks[0] if other is None else banks[0] + other
     places = _places(whole)
+    # A function and another one inside it would not be reported together.
+    skipped = [
+        (one, two) for one, two in pairs.skipped if one not in _around(two, outer) and two not in _around(one, outer)
+    ]
+    warn_of_skipped([[str(places[at]) for at in pair] for pair in skipped])
+    sizes = np.concatenate([tree_sizes(bank)[0] for bank in banks])
+    nested = [at for at in np.flatnonzero(outer >= 0).tolist() if _resembles_outer(at, outer, sizes, pairs, similarity)]
+    groups = [_outermost(group, outer) for group in pairs.groups(nested)]
+    if other is not None:
+        groups = [group for group in groups if 0 < np.count_nonzero(group.members < shift) < len(group.members)]
+    groups = _without_nested([group for group in groups if len(group.members) > 1], outer)
     families = []
     for medoid, members, values in groups:
         listed = [
@@ -301,32 +341,42 @@ def _families(sides: list[_Units], similarity: float, language: str, options: di
             for at, value in zip(members.tolist(), values.tolist(), strict=True)
             for place in [places[at]]
         ]
-        families.append(CloneFamily(listed, int(np.searchsorted(members, medoid)), language, whole[members]))
+        families.append(CloneFamily(listed, int(np.searchsorted(members, medoid)), language, whole[members], memory))
     return families
 
 
-def _ancestors(outer: Numbers, at: int) -> list[int]:
-    around = []
+def _around(at: int, outer: Numbers) -> Iterator[int]:
+    """Yield the functions around a function, from the inside."""
     while (at := int(outer[at])) >= 0:
-        around.append(at)
-    return around
+        yield at
 
 
-def _outermost(group: MedoidGroup, ancestors: list[list[int]]) -> MedoidGroup:
+def _resembles_outer(at: int, outer: Numbers, sizes: Vector, pairs: SimilarPairs, similarity: float) -> bool:
+    """Return whether a function is similar to a function around it."""
+    for around in _around(at, outer):
+        if sizes[at] < (similarity - ROUNDING) * sizes[around]:
+            return False  # all others are even larger
+        # Functions that were skipped differ at least by the nodes around the inner one.
+        if pairs.are_similar(at, around) or pairs.was_skipped(at, around):
+            return True
+    return False
+
+
+def _outermost(group: MedoidGroup, outer: Numbers) -> MedoidGroup:
     """Return the group without functions that are inside another member. The medoid is never inside one of them."""
     members = set(group.members.tolist())
-    kept = np.array([members.isdisjoint(ancestors[at]) for at in group.members.tolist()])
+    kept = np.array([members.isdisjoint(_around(at, outer)) for at in group.members.tolist()])
     return MedoidGroup(group.medoid, group.members[kept], group.values[kept])
 
 
-def _without_nested(groups: list[MedoidGroup], ancestors: list[list[int]]) -> list[MedoidGroup]:
+def _without_nested(groups: list[MedoidGroup], outer: Numbers) -> list[MedoidGroup]:
     """Return the groups without those whose members lie one by one inside the members of another group."""
     group_of = {int(at): number for number, group in enumerate(groups) for at in group.members}
     kept = []
     for group in groups:
         around: defaultdict[int, set[int]] = defaultdict(set)
         for at in group.members.tolist():
-            for one in ancestors[at]:
+            for one in _around(at, outer):
                 if one in group_of:
                     around[group_of[one]].add(one)
         # As many functions around as members: no two members are inside the same function.

@@ -24,6 +24,7 @@ class ThreadExecutor(Executor):
         threads = self.resources.threads
         for block in blocks:
             evaluator = bind(job, block, threads).ready(threads)
+            evaluator.memory = self.resources.memory
 
             def work(tile: Tile, evaluator: Evaluator = evaluator) -> None:
                 with sink.tile(tile) as out:
