@@ -7,6 +7,7 @@ import math
 import pickle
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -342,3 +343,33 @@ def test_models(kernel: Any, tmp_path: Path) -> None:
 def test_estimators() -> None:
     X, y = examples_and_labels(60)
     check_estimator(tl.KernelSVC(tl.Locality(3)), tl.structures.SequenceBank(X), y)
+
+
+def test_parses_of_other_libraries_are_examples() -> None:
+    """Stand-ins with those attributes of spaCy and stanza that are used."""
+
+    class Doc(list[SimpleNamespace]):
+        def has_annotation(self, name: str) -> bool:
+            return name == "DEP"
+
+    def doc(relation: str) -> Doc:
+        words = [("dogs", "NOUN", relation, 1), ("bark", "VERB", relation and "ROOT", 1 if relation else 0)]
+        tokens = Doc(SimpleNamespace(i=i, text=w, pos_=p, lemma_="", dep_=d) for i, (w, p, d, _) in enumerate(words))
+        for token, (*_, head) in zip(tokens, words, strict=True):
+            token.head = tokens[head] if relation else token
+        return tokens
+
+    word = SimpleNamespace(text="Go", upos="VERB", lemma=None, head=0, deprel="root")
+    sentence = SimpleNamespace(tokens=[], words=[word])
+    parses = [
+        tl.Dependencies.from_heads(["dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "ROOT"]),
+        tl.Dependencies.from_heads(["Go"], ["VERB"], [0], ["root"]),
+    ]
+    for kernel in (tl.Locality(), tl.Subsequence(length=1)):
+        np.testing.assert_array_equal(kernel([doc("nsubj"), sentence]), kernel(parses))
+    with pytest.raises(tl.errors.TreeError, match=r"example 1: .* has not been parsed"):
+        tl.Locality()([doc("nsubj"), doc("")])
+    with pytest.raises(tl.errors.InputTypeError, match=r"one Doc instead\. Put it in a list"):
+        tl.Locality()(doc("nsubj"))
+    with pytest.raises(tl.errors.InputTypeError, match="Pass each of its sentences"):
+        tl.Locality()([SimpleNamespace(sentences=[sentence])])

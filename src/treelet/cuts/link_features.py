@@ -7,7 +7,8 @@ from collections.abc import Hashable
 from itertools import combinations
 
 from treelet.checks import article
-from treelet.errors import InputTypeError
+from treelet.errors import InputTypeError, TreeError
+from treelet.formats.conllu import reader_of
 from treelet.structures.bank import listed
 from treelet.structures.dependency import Dependencies
 from treelet.structures.dependency_bank import DependencyBank
@@ -109,11 +110,29 @@ def feature_words(parse: Dependencies) -> dict[str, list[tuple[int, ...]]]:
 def as_sequencebank(examples: object) -> SequenceBank:
     """Convert a collection to a SequenceBank. Dependency parses are replaced by their `feature_sequences`.
 
+    Parses of spaCy, stanza and conllu are converted to `Dependencies` with universal tags.
+
     >>> from treelet import Dependencies
     >>> as_sequencebank([["a", "b"], Dependencies(["dogs", "bark"], ["n", "v"], [(0, 1, "Sp")])])
     <SequenceBank: 2 examples, 7 sequences, 10 features, 10 distinct, 7 types>
     """
     if isinstance(examples, SequenceBank):
         return examples
-    items = listed(examples, "feature sequences", (Dependencies, dict), banks=(DependencyBank,))
-    return SequenceBank([feature_sequences(item) if isinstance(item, Dependencies) else item for item in items])
+    single = (Dependencies, dict) if reader_of(examples) is None else (type(examples),)
+    items = listed(examples, "feature sequences", single, banks=(DependencyBank,))
+    parses = [_as_parse(number, item) for number, item in enumerate(items)]
+    return SequenceBank([feature_sequences(item) if isinstance(item, Dependencies) else item for item in parses])
+
+
+def _as_parse(number: int, item: object) -> object:
+    """Convert a parse of another library. Other examples are returned unchanged."""
+    if isinstance(item, Dependencies):
+        return item
+    if (reader := reader_of(item)) is None:
+        if hasattr(item, "sentences"):
+            raise InputTypeError(f"Example {number} is {article(type(item).__name__)}. Pass each of its sentences.")
+        return item
+    try:
+        return Dependencies.from_heads(**reader(item, "upos")._asdict())
+    except TreeError as error:
+        raise TreeError(f"example {number}: {error}") from None

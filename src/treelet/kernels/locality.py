@@ -98,8 +98,8 @@ class Locality(SequenceKernel):
     `RLS` and `RankRLS` leave out such directions with a warning. `Subsequence` is always positive
     semi-definite.
 
-    Examples may have any form that `SequenceBank` accepts, or be dependency parses. Computation
-    time grows with the number of pairs of distinct windows that share their middle and one more
+    Examples may have any form that `SequenceBank` accepts, or be dependency parses, also those of
+    spaCy, stanza and conllu. Computation time grows with the number of pairs of distinct windows that share their middle and one more
     feature. All other pairs are covered by a product of counts. Values of ``"position"`` grow
     exponentially with the number of equal features in a window.
 
