@@ -126,7 +126,7 @@ def test_what_is_no_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputTypeError, match=messages.NUMBER_INSTEAD_OF_A_FILE):
         tl.read_trees(3)  # type: ignore[arg-type]
     with pytest.raises(FileError, match=messages.DIRECTORY_INSTEAD_OF_A_FILE):
-        tl.read_tagged(tmp_path)
+        tl.structures.read_instances(tmp_path)
     (tmp_path / "wide.tsv").write_text("a\t(S x)\n", encoding="utf-16")
     with pytest.raises(FormatError, match="encoding='utf-16'"):
         tl.read_trees(tmp_path / "wide.tsv")

@@ -8,7 +8,9 @@ import io
 import lzma
 import re
 import warnings
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -609,3 +611,35 @@ def test_a_class_for_every_example_is_told(tmp_path: Path) -> None:
     X, y = tl.read_examples(path)
     with pytest.warns(TreeletWarning, match=messages.classes_among(12, 12)):
         tl.KernelSVC(tl.SubsetTree()).fit(X, y)
+
+
+DOGS = "1\tdogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
+FOREST = tl.Forest.from_tree(tl.Tree.parse("(S (A a))")).to_json() + "\n"
+
+
+@pytest.mark.parametrize(
+    ("read", "suffix", "text", "bad"),
+    [
+        (tl.structures.read_conllu, ".conllu", DOGS, "1\tdogs\n\n"),
+        (tl.read_forests, ".jsonl", FOREST, "{}\n"),
+        (tl.read_tagged, ".txt", "dogs NNS\nbark VBP\n\n", "dogs\n\n"),
+        (partial(tl.read_tagged, format="slashes"), ".pos", "dogs/NNS bark/VBP\n", "dogs\n"),
+    ],
+)
+def test_other_readers_take_several_files(tmp_path: Path, read: Any, suffix: str, text: str, bad: str) -> None:
+    one, two, other = tmp_path / f"one{suffix}", tmp_path / "below" / f"two{suffix}", tmp_path / "notes.md"
+    two.parent.mkdir()
+    one.write_text(text)
+    two.write_text(text * 2)
+    other.write_text("no data")
+    assert len(read(one)) == 1
+    for files in ([one, two], [[str(one), two]], [tmp_path], [f"{tmp_path}/**/*{suffix}"], [one, tmp_path, one]):
+        assert len(read(*files)) == 3
+    assert len(read(tmp_path, exclude="below")) == 1
+    two.write_text(text + bad)
+    with pytest.raises(tl.errors.FormatError, match=f"two{suffix}"):
+        read(one, two)
+    with pytest.warns(tl.errors.TreeletWarning, match=f"1 of 3 (sentences|forests) was skipped.*two{suffix}"):
+        assert len(read(tmp_path, on_error="skip")) == 2
+    with pytest.raises(tl.errors.FileError, match="no files"):
+        read(two.parent, exclude="two*")

@@ -17,9 +17,6 @@ from treelet.errors import FileError, ParameterError
 if TYPE_CHECKING:
     from treelet.structures.bank import Bank
 
-FORESTS = (".json", ".jsonl")
-"""Suffixes of the files of forests that ``treelet parse --forest`` writes."""
-
 
 @with_option_groups
 def command(
@@ -100,10 +97,11 @@ def command(
 def _read(file: str, reading: Reading) -> Bank[Any]:
     from treelet.formats.detection import find_format
     from treelet.formats.files import unpacked_name
+    from treelet.formats.forests import SUFFIXES
     from treelet.structures import read_conllu, read_forests, read_trees
 
     name, settings = file.removeprefix("@"), {"encoding": reading.encoding, "on_error": reading.on_error}
-    if reading.format is None and unpacked_name(name).suffix.lower() in FORESTS:
+    if reading.format is None and unpacked_name(name).suffix.lower() in SUFFIXES:
         return read_forests(name, **settings)
     is_conllu = reading.format in (None, "conllu") and find_format(reading.format, name).name == "conllu"
     if is_conllu and not reading.options:  # the options describe a conversion to trees

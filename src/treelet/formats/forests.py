@@ -21,6 +21,7 @@ from treelet.formats.files import Source
 
 Ints = NDArray[np.int32]
 Edge = tuple[int, Sequence[int], float]
+SUFFIXES = (".json", ".jsonl")  # of the files that are read in a folder
 LAYOUT = '{"nodes": [[label, begin, end], ...], "edges": [[head, [tail, ...], log probability], ...], "root": number}'
 
 

@@ -44,6 +44,11 @@ class FoundFiles(NamedTuple):
     several: bool
 
 
+def listed_files(files: Collection[File | Collection[File]]) -> list[File]:
+    """Return the files that were passed one by one or in lists."""
+    return [one for file in files for one in cast("list[File]", file if isinstance(file, list | tuple) else [file])]
+
+
 def find_files(
     file: File | Collection[File],
     suffixes: Collection[str],

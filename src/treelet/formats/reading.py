@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion
 from treelet.errors import FileError, FormatError, ParameterError, TreeletError, TreeletWarning, TreeSizeError
@@ -14,10 +14,12 @@ from treelet.formats.base import FORMATS, Document, Format
 from treelet.formats.detection import choose_format, find_format
 from treelet.formats.files import ON_ERROR, PathLike, SkipLog, Source, open_source
 from treelet.formats.format_options import OptionText, option_values, split_options
-from treelet.formats.paths import File, FoundFiles, find_files
+from treelet.formats.paths import File, FoundFiles, find_files, listed_files
 from treelet.formats.tree_limits import TreeLimits
 from treelet.progress import progress_bar
 
+Item = TypeVar("Item")
+Content = TypeVar("Content")
 _NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
 
 
@@ -120,7 +122,47 @@ def read_files(
     If there are several files and `on_error` is ``"skip"``, a file that cannot be read is skipped. Skipped files and
     items are also recorded in `log`.
     """
-    log, documents = SkipLog() if log is None else log, list[Document]()
+    log = SkipLog() if log is None else log
+    documents = _read_each(found, read, on_error, log, progress)
+    document = documents[0] if len(documents) == 1 else Document.concat(documents)
+    what = "examples" if document.labels is not None else "trees"
+    log.warn(len(document), what, len(documents))
+    return document
+
+
+def read_items(
+    files: Collection[File | Collection[File]],
+    suffixes: Collection[str],
+    read: Callable[[Source], Iterable[Item]],
+    what: str,
+    *,
+    exclude: str | Collection[str],
+    encoding: str,
+    on_error: str,
+) -> list[Item]:
+    """Read items that are not trees, called `what`, from files, folders with files of these suffixes, and patterns."""
+    check_one_of("on_error", on_error, ON_ERROR)
+    found, log = find_files(listed_files(files), suffixes, exclude, encoding=encoding), SkipLog()
+
+    def read_one(file: File, log: SkipLog) -> list[Item]:
+        with open_source(file, encoding, on_error) as source:
+            source.log = log
+            return list(read(source))
+
+    items = [item for some in _read_each(found, read_one, on_error, log) for item in some]
+    log.warn(len(items), what, log.files_read)
+    return items
+
+
+def _read_each(
+    found: FoundFiles,
+    read: Callable[[File, SkipLog], Content],
+    on_error: str,
+    log: SkipLog,
+    progress: bool = False,
+) -> list[Content]:
+    """Return the content of each file. A file that cannot be read is an error or, among several, is skipped."""
+    documents = list[Content]()
     log.files += found.skipped
     errors = list[TreeletError]()
     with progress_bar(progress, "files", len(found.files)) as advance:
@@ -139,10 +181,7 @@ def read_files(
             raise errors[0]
         listed = "; ".join(reason.rstrip(".") for reason in log.files[:3])
         raise FileError(f"None of {plural(len(log.files), 'file')} could be read: {listed}.")
-    document = documents[0] if len(documents) == 1 else Document.concat(documents)
-    what = "examples" if document.labels is not None else "trees"
-    log.warn(len(document), what, len(documents))
-    return document
+    return documents
 
 
 def _suffixes(format: str | None, options: Collection[str]) -> set[str]:

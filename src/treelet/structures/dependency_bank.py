@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import IO, ClassVar
 
 from treelet.checks import article, check_one_of
 from treelet.errors import InputTypeError, TreeError
-from treelet.formats.base import Columns
+from treelet.formats.base import FORMATS, Columns
 from treelet.formats.conllu import check_tag, read_sentences, reader_of, sentence_heads, warn_of_no_tags
-from treelet.formats.files import PathLike, open_source, open_target
+from treelet.formats.files import PathLike, Source, open_target
+from treelet.formats.paths import File
+from treelet.formats.reading import read_items
 from treelet.structures.bank import PostOrder, Stats, listed
 from treelet.structures.dependency import Dependencies, Link, restored
 from treelet.structures.tree import Tree, trees_of
@@ -160,29 +162,33 @@ def _parse(tree: Tree) -> Dependencies:
 
 
 def read_conllu(
-    file: PathLike | IO[bytes] | IO[str],
-    *,
+    *files: File | Sequence[File],
     tag: str = "upos",
     keep: str | None = None,
+    exclude: str | Collection[str] = (),
     encoding: str = "utf-8",
     on_error: str = "raise",
 ) -> DependencyBank:
-    r"""Read dependency parses from a CoNLL-U file.
+    r"""Read dependency parses from CoNLL-U files.
 
     The words of a parse are the syntactic words. Multiword tokens (``3-4``), empty nodes (``3.1``),
     features, enhanced dependencies and the last column are skipped.
 
     Parameters
     ----------
-    file : path or open file
-        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
+    *files : path or open file
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input. A
+        folder stands for all ``.conllu`` and ``.conll`` files below it, and a pattern such as
+        ``"ud/*-train.conllu"`` for the files that match it, as for `read_trees`.
     tag : {"upos", "xpos"}, default "upos"
         Column with the tags.
     keep : {None, "comments", "lines"}, default None
         Lines to keep with each parse. ``"comments"`` keeps comment lines for
         `Dependencies.comments`. ``"lines"`` keeps all lines, so writing the bank reproduces the file.
+    exclude : str or list of str, default ()
+        Patterns of files and folders to leave out of folders and patterns, as for `read_trees`.
     encoding : str, default "utf-8"
-        Encoding of the file.
+        Encoding of the files.
     on_error : {"raise", "skip"}, default "raise"
         ``"raise"`` raises an error for a malformed sentence. ``"skip"`` skips malformed sentences; a
         warning reports how many were skipped and where the first ones are.
@@ -201,8 +207,9 @@ def read_conllu(
     """
     check_tag(tag)
     check_one_of("keep", keep, KEEP, of="read_conllu")
-    parses = []
-    with open_source(file, encoding, on_error) as source:
+
+    def parses_in(source: Source) -> list[Dependencies]:
+        parses = []
         for sentence in read_sentences(source):
             kept = () if keep is None else sentence.lines
             if keep == "comments":
@@ -210,6 +217,10 @@ def read_conllu(
             parse = Dependencies.from_heads(**sentence_heads(sentence, tag)._asdict())
             object.__setattr__(parse, "_kept", kept)
             parses.append(parse)
-        source.told(len(parses), "sentences")
         warn_of_no_tags(source.name, (parse.tags for parse in parses), tag)
-    return DependencyBank(parses)
+        return parses
+
+    suffixes = FORMATS["conllu"].suffixes
+    return DependencyBank(
+        read_items(files, suffixes, parses_in, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
+    )

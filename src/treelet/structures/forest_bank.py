@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import IO, Any, Self
 
 import numpy as np
@@ -10,8 +10,10 @@ import numpy as np
 from treelet import _core
 from treelet.errors import TreeError
 from treelet.formats.base import Columns
-from treelet.formats.files import PathLike, open_source, open_target
-from treelet.formats.forests import read_columns
+from treelet.formats.files import PathLike, Source, open_target
+from treelet.formats.forests import SUFFIXES, read_columns
+from treelet.formats.paths import File
+from treelet.formats.reading import read_items
 from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.forest import Forest
 from treelet.structures.tree import Tree
@@ -128,16 +130,23 @@ def _bank_from_json(lines: list[str]) -> ForestBank:
 
 
 def read_forests(
-    file: PathLike | IO[bytes] | IO[str], *, encoding: str = "utf-8", on_error: str = "raise"
+    *files: File | Sequence[File],
+    exclude: str | Collection[str] = (),
+    encoding: str = "utf-8",
+    on_error: str = "raise",
 ) -> ForestBank:
-    """Read a file of forests that `ForestBank.write` wrote: one forest per line, as JSON.
+    """Read files of forests that `ForestBank.write` wrote: one forest per line, as JSON.
 
     Parameters
     ----------
-    file : path or open file
-        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
+    *files : path or open file
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input. A
+        folder stands for all ``.json`` and ``.jsonl`` files below it, and a pattern such as
+        ``"forests/*.jsonl"`` for the files that match it, as for `read_trees`.
+    exclude : str or list of str, default ()
+        Patterns of files and folders to leave out of folders and patterns, as for `read_trees`.
     encoding : str, default "utf-8"
-        Encoding of the file.
+        Encoding of the files.
     on_error : {"raise", "skip"}, default "raise"
         ``"raise"`` raises an error for a malformed forest. ``"skip"`` skips malformed forests; a
         warning reports how many were skipped and where the first ones are.
@@ -155,13 +164,15 @@ def read_forests(
     >>> len(treelet.structures.read_forests(io.StringIO(out.getvalue())))
     1
     """
-    forests = []
-    with open_source(file, encoding, on_error) as source:
-        for number, columns in read_columns(source):
-            with source.item():
-                try:
-                    forests.append(Forest.from_columns(columns))
-                except TreeError as error:
-                    raise source.error(str(error), number) from None
-        source.told(len(forests), "forests")
-    return ForestBank(forests)
+    return ForestBank(
+        read_items(files, SUFFIXES, _forests_in, "forests", exclude=exclude, encoding=encoding, on_error=on_error)
+    )
+
+
+def _forests_in(source: Source) -> Iterator[Forest]:
+    for number, columns in read_columns(source):
+        with source.item():
+            try:
+                yield Forest.from_columns(columns)
+            except TreeError as error:
+                raise source.error(str(error), number) from None

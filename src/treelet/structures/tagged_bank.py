@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
 from typing import IO, cast
 
 import numpy as np
@@ -10,11 +11,14 @@ import numpy as np
 from treelet.checks import article, wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
-from treelet.formats.files import PathLike, open_source, open_target
-from treelet.formats.tagged import check_format, column_lines, read_columns, read_slashes, tag_problem
+from treelet.formats.files import PathLike, open_target
+from treelet.formats.paths import File
+from treelet.formats.reading import read_items
+from treelet.formats.tagged import SUFFIXES, check_format, column_lines, read_columns, read_slashes, tag_problem
 from treelet.structures.bank import PostOrder, Stats, listed
 from treelet.structures.sequence import Tagged, parse_inline
 from treelet.structures.tree_form import TreeFormBank
+from treelet.structures.treebank import is_format
 
 
 class TaggedBank(TreeFormBank[Tagged | None]):
@@ -154,31 +158,36 @@ def _item(item: object, number: int) -> Tagged | None:
 
 
 def read_tagged(
-    file: PathLike | IO[bytes] | IO[str],
-    format: str = "columns",
-    *,
+    *files: File | Sequence[File],
+    format: str | None = None,
     word: int = 0,
     tag: int = 1,
+    exclude: str | Collection[str] = (),
     encoding: str = "utf-8",
     on_error: str = "raise",
 ) -> TaggedBank:
-    r"""Read a file of tagged sequences.
+    r"""Read files of tagged sequences.
 
     Parameters
     ----------
-    file : path or open file
-        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input.
+    *files : path or open file
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input. A
+        folder stands for all ``.txt``, ``.pos`` and ``.conll`` files below it, and a pattern such as
+        ``"conll2000/*.txt"`` for the files that match it, as for `read_trees`.
     format : {"columns", "slashes"}, default "columns"
         ``"columns"``: one word per line, with its annotations in columns separated by blanks, and an
         empty line between sentences, as in the CoNLL shared tasks. Lines that begin with
         ``-DOCSTART-`` are skipped. ``"slashes"``: one sentence per line, as ``word/tag word/tag``; an
-        empty line is a missing sequence.
+        empty line is a missing sequence. After a single file, the format may also be the second
+        positional argument.
     word : int, default 0
         Column of the words, counted from 0. Negative numbers count from the last column.
     tag : int, default 1
         Column of the tags, counted in the same way.
+    exclude : str or list of str, default ()
+        Patterns of files and folders to leave out of folders and patterns, as for `read_trees`.
     encoding : str, default "utf-8"
-        Encoding of the file.
+        Encoding of the files.
     on_error : {"raise", "skip"}, default "raise"
         ``"raise"`` raises an error for a malformed sentence. ``"skip"`` skips malformed sentences; a
         warning reports how many were skipped and where the first ones are.
@@ -194,11 +203,13 @@ def read_tagged(
     >>> print(treelet.read_tagged(io.StringIO(text), tag=2)[0])
     He/B-NP sleeps/B-VP
     """
-    check_format(format)
+    given, named = list(files), format
+    if len(given) == 2 and format is None and is_format(given[1]):
+        named = cast(str, given.pop())
+    check_format(named := "columns" if named is None else named)
     for name, column in (("word", word), ("tag", tag)):
         if not isinstance(column, int) or isinstance(column, bool):
             raise wrong(name, "an int", column, of="read_tagged")
-    with open_source(file, encoding, on_error) as source:
-        sentences = list(read_columns(source, word, tag) if format == "columns" else read_slashes(source))
-        source.told(len(sentences), "sentences")
-        return TaggedBank([None if item is None else Tagged._trusted(*item) for item in sentences])
+    read = partial(read_columns, word=word, tag=tag) if named == "columns" else read_slashes
+    sentences = read_items(given, SUFFIXES, read, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
+    return TaggedBank([None if item is None else Tagged._trusted(*item) for item in sentences])

@@ -17,7 +17,7 @@ from treelet.formats.base import FORMATS, Columns, Document
 from treelet.formats.brackets import Reader, bracketed
 from treelet.formats.code import MAX_BYTES, read_code_document
 from treelet.formats.files import PathLike
-from treelet.formats.paths import File
+from treelet.formats.paths import File, listed_files
 from treelet.formats.reading import read_blocks, read_document
 from treelet.formats.writing import write_document
 from treelet.structures.bank import Bank, Stats, listed
@@ -190,25 +190,20 @@ def read_trees(
     (S (VP (VB Go)))
     """
     given, named = list(files), format
-    if len(given) == 2 and format is None and _is_format(given[1]):
+    if len(given) == 2 and format is None and is_format(given[1]):
         named = cast(str, given.pop())
     document = read_document(
-        _listed_files(given), named, labels=False, exclude=exclude, max_nodes=max_nodes, max_depth=max_depth, **options
+        listed_files(given), named, labels=False, exclude=exclude, max_nodes=max_nodes, max_depth=max_depth, **options
     )
     return bank_of(document, column)
 
 
-def _is_format(name: object) -> bool:
+def is_format(name: object) -> bool:
     """Return whether a string is the name of a format, possibly with options, and not of a file."""
     if not isinstance(name, str) or not name.strip() or os.path.lexists(name) or glob.has_magic(name):
         return False
     known, _, options = name.partition(":")
     return known.lower() in FORMATS or "=" in options or not (os.sep in name or Path(name).suffix or name == "-")
-
-
-def _listed_files(files: Sequence[File | Sequence[File]]) -> list[File]:
-    """Return the files that were passed one by one or in lists."""
-    return [one for file in files for one in cast("list[File]", file if isinstance(file, list | tuple) else [file])]
 
 
 def read_code(
@@ -286,7 +281,7 @@ def read_code(
     [3, 3, 3]
     """
     document = read_code_document(
-        _listed_files(files),
+        listed_files(files),
         each=each,
         language=language,
         constants=constants,
