@@ -196,6 +196,7 @@ lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/clang-format --dry-run --Werror native/* src/treelet/device/cuda/* tests/fuzz/*.?pp
 	$(BIN)/mypy
+	$(BIN)/python tools/typed_examples.py
 	$(BIN)/lint-imports
 	$(BIN)/codespell $(SPELLED)
 

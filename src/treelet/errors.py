@@ -28,6 +28,7 @@ Write counts, articles and lists with `plural`, `article`, `in_words` and `some_
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 class TreeletError(Exception):
@@ -125,7 +126,7 @@ class CostError(TreeletError, ValueError):
         The estimated cost.
     """
 
-    def __init__(self, message: str, cost: object = None) -> None:
+    def __init__(self, message: str, cost: Any = None) -> None:
         super().__init__(message)
         self.cost = cost
 

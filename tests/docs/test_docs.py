@@ -21,6 +21,7 @@ import experiments
 import treelet
 from _frame.contents import pages_in
 from conftest import ROOT, shows
+from tools import typed_examples
 from treelet.formats.base import FORMATS
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *pages_in(ROOT / "docs")]
@@ -77,6 +78,11 @@ def _run_blocks(page: Path) -> int:
                 f"{page}:{line + 1}: the page shows\n{shown}\nbut the block prints\n{output.getvalue()}", pytrace=False
             )
     return len(found)
+
+
+def test_blocks_are_type_checked_on_their_own_lines() -> None:
+    page = "# a\n```python\nx = 1\n```\n\n```text\ny\n```\n```python\nz = 2\nprint(z)\n```\n"
+    assert typed_examples.module_of(page).splitlines() == ["", "", "x = 1", *[""] * 6, "z = 2", "print(z)"]
 
 
 def name_of(page: Path) -> str:

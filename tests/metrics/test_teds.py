@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from typing import get_origin, get_overloads, get_type_hints
 from xml.etree import ElementTree
 
 import numpy as np
@@ -204,3 +205,11 @@ def test_without_lxml(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(tl.TreeletError, match=needs_package("the package lxml", what="Reading HTML", extra="nlp")):
         teds(TRUE, TRUE)
     assert teds(ElementTree.fromstring(TRUE), ElementTree.fromstring(TRUE)) == 1
+
+
+def test_type_checkers_know_the_type_of_a_score() -> None:
+    returned = {
+        get_type_hints(signature)["predicted"]: get_type_hints(signature)["return"] for signature in get_overloads(teds)
+    }
+    assert returned[str | bytes | ElementTree.Element | None] is float
+    assert np.ndarray in {get_origin(hint) for hint in returned.values()}

@@ -42,7 +42,7 @@ class Located:
 
     label: str
     children: tuple[Located, ...]
-    place: Place | None
+    place: Place | Any
 
     def __init__(self, label: str, children: tuple[Located, ...] = (), place: Place | None = None) -> None:
         self.label, self.children, self.place = label, children, place

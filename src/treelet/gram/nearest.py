@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,42 @@ DEFAULT_K = 10
 TOGETHER = 32  # queries whose neighbors are computed again at once
 ROUNDING_OF_DISTANCES = 2.0**-30
 """Like `ROUNDING`, but larger: a distance is the root of a difference, which amplifies rounding."""
+
+
+@overload
+def nearest(
+    kernel: Pairwise,
+    X: Any,
+    Q: Any | None = ...,
+    k: int | None = ...,
+    *,
+    threshold: float | None = ...,
+    graph: Literal[False] = ...,
+    n_jobs: int | None = ...,
+    memory: int | float | str | None = ...,
+    client: Any | None = ...,
+    device: str = ...,
+    device_memory: int | float | str | None = ...,
+    progress: bool = ...,
+) -> tuple[Matrix, Numbers]: ...
+
+
+@overload
+def nearest(
+    kernel: Pairwise,
+    X: Any,
+    Q: Any | None = ...,
+    k: int | None = ...,
+    *,
+    threshold: float | None = ...,
+    graph: Literal[True],
+    n_jobs: int | None = ...,
+    memory: int | float | str | None = ...,
+    client: Any | None = ...,
+    device: str = ...,
+    device_memory: int | float | str | None = ...,
+    progress: bool = ...,
+) -> csr_matrix: ...
 
 
 def nearest(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
+from xml.etree.ElementTree import Element
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,46 @@ from treelet.vocabulary import keyword
 from treelet.work import run
 
 SIZES = ("nodes", "elements")
+_Table = str | bytes | Element | None
+_Tables = list[Any] | tuple[Any, ...] | NDArray[Any]
 _SPAN = re.compile(r"\s*\+?0*([0-9]+)")
 _TAGS = 0x110000  # tokens from here on are tags, because no character has such a number
+
+
+@overload
+def teds(
+    predicted: _Table,
+    true: _Table,
+    structure_only: bool = ...,
+    *,
+    size: str = ...,
+    n_jobs: int | None = ...,
+    progress: bool = ...,
+) -> float: ...
+
+
+@overload
+def teds(
+    predicted: _Tables,
+    true: _Tables,
+    structure_only: bool = ...,
+    *,
+    size: str = ...,
+    n_jobs: int | None = ...,
+    progress: bool = ...,
+) -> NDArray[np.float64]: ...
+
+
+@overload  # an element of lxml, which has no types, or another collection
+def teds(
+    predicted: Any,
+    true: Any,
+    structure_only: bool = ...,
+    *,
+    size: str = ...,
+    n_jobs: int | None = ...,
+    progress: bool = ...,
+) -> Any: ...
 
 
 def teds(

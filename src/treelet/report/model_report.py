@@ -101,7 +101,7 @@ class ModelReport:
 
     task: str
     examples: int
-    figures: dict[str, Any] | None
+    figures: dict[str, Any] | Any
     learnt: list[OutputFragments] = field(default_factory=list)
     cases: list[ExplainedCase] = field(default_factory=list)
     wrong: int = 0

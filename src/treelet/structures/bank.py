@@ -22,6 +22,8 @@ from treelet.shown import Tabled
 from treelet.structures.inline import is_file_name
 from treelet.structures.packed import Arrays, packed, unpacked
 
+# Items that may be missing have types such as Tree | Any: with Tree | None, type checkers would require a check for None
+# at every use.
 Item = TypeVar("Item")
 RowIndex = int | slice | NDArray[np.int64]
 MOST_KNOWN = 32  # maximum number of arrays that a bank caches, for example self-values under as many kernels
@@ -304,7 +306,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         return (len(self),)
 
     @property
-    def places(self) -> Places | None:
+    def places(self) -> Places | Any:
         """File, lines and name of each item, for source code and markup that was read from files. None otherwise.
 
         ``print(bank.places[0])`` prints ``file:line name``, and ``bank.places.node_lines(0)`` is the line of each node
@@ -327,7 +329,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         return iter(self._all())
 
     @overload
-    def __getitem__(self, index: int) -> Item: ...
+    def __getitem__(self, index: int | np.integer[Any]) -> Item: ...
     @overload
     def __getitem__(self, index: slice | Sequence[int] | NDArray[Any] | tuple[Any, ...]) -> Self: ...
     def __getitem__(self, index: Any) -> Item | Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import IO, ClassVar
+from typing import IO, Any, ClassVar
 
 from treelet.checks import article, check_one_of
 from treelet.errors import InputTypeError, TreeError
@@ -20,7 +20,7 @@ from treelet.structures.tree_form import TreeFormBank
 KEEP = (None, "comments", "lines")
 
 
-class DependencyBank(TreeFormBank[Dependencies | None]):
+class DependencyBank(TreeFormBank[Dependencies | Any]):
     """A collection of dependency parses, used like a `Treebank`.
 
     Parameters

@@ -72,9 +72,9 @@ class RoleInstance:
 
     words: tuple[str, ...] = ()
     predicate: int
-    arguments: tuple[Argument, ...] = ()
-    tree: Tree | None = None
-    nbest: tuple[Parse, ...] = ()
+    arguments: tuple[Argument, ...] | Any = ()
+    tree: Tree | Any = None
+    nbest: tuple[Parse, ...] | Any = ()
     roleset: str | None = None
     doc: str | None = None
     sent: int | None = None
@@ -128,8 +128,8 @@ class RelationInstance:
     e2: Span
     label: str | None = None
     types: tuple[str, str] | None = None
-    tree: Tree | None = None
-    nbest: tuple[Parse, ...] = ()
+    tree: Tree | Any = None
+    nbest: tuple[Parse, ...] | Any = ()
     doc: str | None = None
     sent: int | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Hashable, Iterable, Mapping
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ ONE, BY_TYPE = "=", "=="  # root labels of a plain sequence and of several seque
 MOST_NESTED = 50  # maximum nesting depth of tuples
 
 
-class SequenceBank(TreeFormBank[Sequences | None]):
+class SequenceBank(TreeFormBank[Sequences | Any]):
     """A collection of feature sequences, used like a `Treebank`.
 
     Parameters

@@ -367,7 +367,7 @@ def read_examples(
     *,
     columns: str | Sequence[str] | None = None,
     **options: Any,
-) -> tuple[Treebank | Table, list[str] | None]:
+) -> tuple[Any, list[str] | Any]:
     r"""Read a file of examples and their labels.
 
     Parameters
@@ -418,7 +418,7 @@ def iter_examples(
     block: int = 10_000,
     columns: str | Sequence[str] | None = None,
     **options: Any,
-) -> Iterator[tuple[Treebank | Table, list[str] | None]]:
+) -> Iterator[tuple[Any, list[str] | Any]]:
     r"""Read a file of examples in blocks, so the file may be larger than memory.
 
     Parameters
@@ -450,9 +450,7 @@ def iter_examples(
         yield _examples(document, file, columns)
 
 
-def _examples(
-    document: Document, file: object, wanted: str | Sequence[str] | None
-) -> tuple[Treebank | Table, list[str] | None]:
+def _examples(document: Document, file: object, wanted: str | Sequence[str] | None) -> tuple[Any, list[str] | Any]:
     trees = {name: Treebank.from_columns(columns, document.places) for name, columns in document.trees.items()}
     if wanted is None and len(trees) == 1 and not document.vectors and not document.strings:
         return next(iter(trees.values())), document.labels

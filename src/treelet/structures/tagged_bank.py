@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from functools import partial
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from treelet.structures.tree_form import TreeFormBank
 from treelet.structures.treebank import is_format
 
 
-class TaggedBank(TreeFormBank[Tagged | None]):
+class TaggedBank(TreeFormBank[Tagged | Any]):
     """A collection of tagged sequences, used like a `Treebank`.
 
     A sequence is stored as a chain: a tree in which each tag has two children, its word and the rest

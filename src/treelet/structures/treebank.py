@@ -26,7 +26,7 @@ from treelet.structures.tree import Tree, trees_of
 from treelet.vocabulary import keyword
 
 
-class Treebank(Bank[Tree | None]):
+class Treebank(Bank[Tree | Any]):
     """A collection of trees that stores every distinct subtree once.
 
     A Treebank is indexed like a NumPy array. Slices share the stored subtrees, so slicing is cheap.
