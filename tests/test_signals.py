@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sklearn.svm import SVC
 
 import treelet as tl
 from conftest import posix
+from treelet import work
 from treelet.cli import interrupted
 from treelet.formats.files import open_target
 from treelet.formats.temporary import own_name, remove_stale
@@ -170,3 +175,64 @@ def test_a_signal_whose_exception_is_dropped_ends_the_command(where: str) -> Non
     command = [sys.executable, "-c", DROPPING.format(where=where)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert (ended.returncode, ended.stderr) == (143, "")
+
+
+# --- work that cannot be stopped ----------------------------------------------------------------------------------
+
+
+@posix
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_ctrl_c_leaves_libsvm_behind(n_jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    trees, labels = ["(A a)", "(B b)", "(C c)", "(A (B b))"], ["x", "y", "z", "x"]
+    model = tl.KernelSVC(n_jobs=n_jobs).fit(trees, labels)
+    before = model.decision_function(trees).tolist()
+    solve, started, go_on, ended = SVC.fit, threading.Event(), threading.Event(), threading.Event()
+
+    def long(self: Any, *args: Any, **options: Any) -> Any:
+        if not started.is_set():
+            started.set()
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+        go_on.wait(60)
+        ended.set()
+        return solve(self, *args, **options)
+
+    monkeypatch.setattr(SVC, "fit", long)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(trees, labels[::-1])
+    assert started.is_set()
+    assert not ended.is_set()
+    go_on.set()
+    for thread in threading.enumerate():
+        if thread.name == "treelet work":
+            thread.join(60)
+    assert ended.is_set()
+    assert not work._running
+    assert model.decision_function(trees).tolist() == before
+
+
+@posix
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("main()", "treelet: interrupted\n"),
+        ("tl.KernelSVC().fit(['(A a)', '(B b)'], [0, 1])", "KeyboardInterrupt\n"),
+    ],
+)
+def test_a_process_exits_at_once_while_libsvm_runs(call: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "trees.tsv").write_text("x\t(A a)\ny\t(B b)\n", encoding="utf-8")
+    program = (
+        "import os, signal, sys, threading\n"
+        "from sklearn.svm import SVC\n"
+        "import treelet as tl\n"
+        "from treelet.cli import main\n"
+        "def endless(self, *args, **options):\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    threading.Event().wait()\n"
+        "SVC.fit = endless\n"
+        f"sys.argv = ['treelet', 'train', {str(tmp_path / 'trees.tsv')!r}, '-o', {str(tmp_path / 'model')!r}]\n"
+        f"{call}\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 130
+    assert done.stderr.endswith(message)
+    assert not (tmp_path / "model").exists()

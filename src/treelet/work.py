@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
 from contextvars import copy_context
-from typing import Any, TypeVar
+from threading import Thread
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +24,8 @@ from treelet.vocabulary import current, keyword
 Item = TypeVar("Item")
 
 LEAST_PART = 256  # minimal number of items for which a thread is worthwhile
+PATIENCE = 0.1  # seconds between two checks for an interrupt
+INTERRUPTED = 130  # exit code
 WAITING = 0.1 if os.name == "nt" else None  # seconds. On Windows, Ctrl-C does not end a wait for threads.
 
 
@@ -105,6 +110,69 @@ def _run_in_threads(
             for future in waiting:
                 future.cancel()
             raise
+
+
+_running: set[Future[Any]] = set()
+"""Work of `abandonable` that has not ended yet."""
+
+
+def abandonable(work: Callable[[], Any]) -> Any:
+    """Return the result of work that cannot be stopped, such as libsvm's. An interrupt leaves it behind.
+
+    The work is done in a thread of its own, which ends with the process at the latest. The result of
+    work that was left behind is lost.
+    """
+    future: Future[Any] = Future()
+
+    def compute() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+        _running.discard(future)
+
+    if available() < THREAD:
+        return work()
+    _running.add(future)
+    try:
+        Thread(target=copy_context().run, args=(compute,), name="treelet work", daemon=True).start()
+    except RuntimeError:  # a limit on processes (ulimit -u)
+        _running.discard(future)
+        return work()
+    while not wait([future], PATIENCE).done:
+        _core.check()  # signals reach only the main thread; the other threads poll a flag
+    return future.result()
+
+
+def leave(code: object) -> None:
+    """End the process at once with an exit code, if work that was left behind is still running.
+
+    Python must not shut down meanwhile: if C++ code returns to Python then, the process crashes.
+    """
+    if _running:
+        _running.clear()
+        atexit._run_exitfuncs()
+        _end(code if isinstance(code, int) else int(code is not None))
+
+
+@atexit.register
+def _leave_or_wait() -> None:
+    """Do not let Python shut down while work that was left behind is running. Wait if the exit code is not known."""
+    error = getattr(sys, "last_type", None)  # the exception that ends the process, if any
+    try:
+        while _running and error is None:
+            wait(list(_running), PATIENCE)
+    except KeyboardInterrupt as interrupt:
+        error = type(interrupt)
+    if _running and error is not None:
+        _end(INTERRUPTED if issubclass(error, KeyboardInterrupt) else 1)
+
+
+def _end(code: int) -> NoReturn:
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError, AttributeError):
+            stream.flush()
+    os._exit(code)
 
 
 def check_room(threads: int) -> None:

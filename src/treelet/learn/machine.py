@@ -22,7 +22,7 @@ from treelet.learn.encoding import check_intercepts
 from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.targets import Rows
 from treelet.vocabulary import keyword
-from treelet.work import run
+from treelet.work import abandonable, run
 
 Codes = NDArray[np.intp]
 LARGEST = 1e30  # A gradient of libsvm sums over many kernel values, and the largest float32 is 3e38.
@@ -42,9 +42,12 @@ def _solved(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any
     """
     from sklearn import config_context, svm
 
-    try:
+    def solve() -> Any:
         with config_context(assume_finite=True):
             return getattr(svm, kind)(kernel="precomputed", **solver).fit(K, y, **more)
+
+    try:
+        return abandonable(solve)
     except ValueError:  # The coefficients are not finite, because libsvm stores kernel values as float32.
         if (largest := float(np.abs(K).max())) <= LARGEST:
             raise
