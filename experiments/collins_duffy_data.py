@@ -60,7 +60,7 @@ class Data:
     def parts(self, seed: int, k: int) -> CandidateSplit:
         """Candidates of a random split."""
         if self.lists is not None:
-            return parts_of_lists(self.lists, self.documents, self.sizes, max_words=None, random_state=seed)
+            return parts_of_lists(self.lists, self.sizes, max_words=None, random_state=seed)
         return parts_of_treebank(
             self.bank,
             self.sizes,
@@ -89,8 +89,7 @@ def load(treebank: str | None, nbest: str | None, quick: bool) -> Data:
     if nbest is not None:
         if treebank is not None:
             raise ParameterError("--treebank and --nbest cannot be combined. Pass only one of them.")
-        lists, documents = CandidateParses.read(nbest)
-        return _listed("lists", lists, documents, {}, None, quick)
+        return _listed("lists", CandidateParses.read(nbest), {}, None, quick)
     name = treebank or "flights"
     if name == "nbest":
         return _other_parser(quick)
@@ -121,10 +120,9 @@ def _treebank(name: str) -> Data:
 
 def _other_parser(quick: bool) -> Data:
     """The lists of the WSJ sample, without sentences that their parser was trained on as part of other corpora."""
-    lists, documents = CandidateParses.read(corpus("wsj_nbest", "wsj_sample.nbest20.jsonl"))
+    lists = CandidateParses.read(corpus("wsj_nbest", "wsj_sample.nbest20.jsonl"))
     rows, notes = unseen(lists)
-    documents = [documents[row] for row in rows]
-    return _listed("nbest", lists.sentences(rows), documents, notes, None if quick else question_lists(), quick)
+    return _listed("nbest", lists.sentences(rows), notes, None if quick else question_lists(), quick)
 
 
 def unseen(lists: CandidateParses) -> tuple[Any, dict[str, int]]:
@@ -144,13 +142,13 @@ def unseen(lists: CandidateParses) -> tuple[Any, dict[str, int]]:
 def _listed(
     kind: str,
     lists: CandidateParses,
-    documents: list[str],
     notes: dict[str, int],
     more: CandidateParses | None,
     quick: bool,
 ) -> Data:
     if quick:
-        lists, documents = lists.sentences(range(min(len(lists), 320))), documents[:320]
+        lists = lists.sentences(range(min(len(lists), 320)))
+    documents = list(lists.documents or ())
     title = f"{len(lists):,} sentences with another parser's lists"
     return Data(
         kind,

@@ -52,6 +52,22 @@ def test_urls_and_extras(metadata: str) -> None:
     assert "pandas" not in " ".join(re.findall(r"^Requires-Dist: .*extra == \"nlp\"$", metadata, re.MULTILINE))
 
 
+def test_extras_that_are_advised_exist() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert [name for name, packages in extras.items() if any(package.startswith("lxml") for package in packages)] == [
+        "html"
+    ]
+    pages = [ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.py"), ROOT / "pyproject.toml"]
+    advised = {
+        name
+        for page in pages
+        for text in re.findall(r"treelet\[([a-z,]+)\]", page.read_text(encoding="utf-8"))
+        for name in text.split(",")
+    }
+    assert advised <= set(extras)
+    assert set(extras) - {"all", "cuda"} == set(extras["all"][0].removeprefix("treelet[").removesuffix("]").split(","))
+
+
 def test_one_version() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert treelet.__version__ == version

@@ -315,7 +315,7 @@ def test_elements_that_are_not_there() -> None:
 
 def test_html_without_lxml(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lxml", None)
-    with pytest.raises(tl.TreeletError, match=needs_package("the package lxml", what="Reading HTML", extra="nlp")):
+    with pytest.raises(tl.TreeletError, match=needs_package("the package lxml", what="Reading HTML", extra="html")):
         html_trees("<p>x")
     assert tree("<a/>") == "(a)"
 

@@ -516,8 +516,8 @@ def test_what_is_no_tree_is_left_out_too(tmp_path: Path) -> None:
         '{"gold": "(S (A a))", "nbest": [[-1, "(S (B a))"], [-2, "(S (A a))"]]}\n{}\n'
     )
     with pytest.warns(TreeletWarning, match=left_out("2", "3 sentences", r".*candidate 1: this '\('")):
-        parses, documents = tl.tasks.CandidateParses.read(lists, on_error="skip")
-    assert (len(parses), documents) == (1, ["2"])
+        parses = tl.tasks.CandidateParses.read(lists, on_error="skip")
+    assert (len(parses), parses.documents) == (1, ["2"])
 
 
 def test_the_public_question_bank(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -192,8 +192,8 @@ def read_forests(data: bytes) -> None:
 
 
 def read_nbest(data: bytes) -> None:
-    parses, documents = CandidateParses.read(written("nbest.jsonl", data))
-    expect(len(parses) == len(documents), "a document a sentence")
+    parses = CandidateParses.read(written("nbest.jsonl", data))
+    expect(len(parses) == len(parses.documents), "a document a sentence")
     repr(parses)
     used_trees(parses.trees)
 

@@ -202,7 +202,7 @@ def test_nested_too_deeply() -> None:
 
 def test_without_lxml(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lxml", None)
-    with pytest.raises(tl.TreeletError, match=needs_package("the package lxml", what="Reading HTML", extra="nlp")):
+    with pytest.raises(tl.TreeletError, match=needs_package("the package lxml", what="Reading HTML", extra="html")):
         teds(TRUE, TRUE)
     assert teds(ElementTree.fromstring(TRUE), ElementTree.fromstring(TRUE)) == 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -169,11 +170,24 @@ def test_bad_samples(small: CandidateParses, n: object) -> None:
 def test_lists_are_read(small: CandidateParses, tmp_path: Path) -> None:
     file = tmp_path / "nbest.jsonl"
     file.write_text("\n\n".join(nbest_lines(small)) + "\n")
-    parses, documents = CandidateParses.read(file)
+    parses = CandidateParses.read(file)
     same(parses, small)
-    assert documents == ["1", "3"]
+    assert parses.documents == ["1", "3"]
     file.write_text("\n".join(nbest_lines(small, ["one", "two"])))
-    assert CandidateParses.read(file)[1] == ["one", "two"]
+    assert CandidateParses.read(file).documents == ["one", "two"]
+
+
+def test_documents_belong_to_the_sentences(small: CandidateParses) -> None:
+    assert small.documents is None
+    assert small.sentences([1]).documents is None
+    named = replace(small, documents=["one", "two"])
+    assert named.sentences([1, 0, 1]).documents == ["two", "one", "two"]
+    assert named.sentences([False, True]).documents == ["two"]
+    assert named.sample(1).documents == named.with_gold().documents == ["one", "two"]
+    assert CandidateParses.concat([named, named.sentences([0])]).documents == ["one", "two", "one"]
+    assert CandidateParses.concat([named, small]).documents is None
+    with pytest.raises(ParameterError, match=messages.ONE_DOCUMENT_PER_SENTENCE):
+        replace(small, documents=["one"])
 
 
 @pytest.mark.parametrize(
@@ -332,16 +346,14 @@ def test_the_right_tree_may_be_a_candidate(small: CandidateParses) -> None:
 
 def test_documents_stay_whole(found: CandidateParses) -> None:
     names = [f"document {number // 5}" for number in range(len(found))]
-    parts = parts_of_lists(found, names, [0.5, 0.2, 0.3])
+    parts = parts_of_lists(replace(found, documents=names), [0.5, 0.2, 0.3])
     of = {tuple(tree.words()): name for tree, name in zip(found.gold, names, strict=True)}
     docs = [{of[words] for words in sentences(part)} for part in (parts.train, parts.development, parts.test)]
     assert not (docs[0] & docs[1] | docs[0] & docs[2] | docs[1] & docs[2])
     assert len(parts.test) == 35 or len(parts.test) == 40
     assert parts.notes["documents"] == 24
     with pytest.raises(ParameterError, match=messages.EMPTY_DEVELOPMENT_SET):
-        parts_of_lists(found, ["one"] * len(found))
-    with pytest.raises(ParameterError, match=messages.ONE_DOCUMENT_PER_SENTENCE):
-        parts_of_lists(found, ["one"])
+        parts_of_lists(replace(found, documents=["one"] * len(found)))
 
 
 def test_the_figures_of_an_outcome(learnt: CandidateParses, found: CandidateParses) -> None:

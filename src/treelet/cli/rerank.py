@@ -335,8 +335,7 @@ def _lists(file: str, reading: Reading, sizes: list[float] | None, options: dict
     from treelet.tasks import CandidateParses
     from treelet.tasks.rerank_job import parts_of_lists
 
-    parses, documents = CandidateParses.read(file, on_error=reading.on_error)
-    return parts_of_lists(parses, documents, sizes, **options)
+    return parts_of_lists(CandidateParses.read(file, on_error=reading.on_error), sizes, **options)
 
 
 @contextmanager

@@ -273,7 +273,7 @@ def parse_html(source: Source) -> Any | None:
     try:
         from lxml import etree
     except ImportError:
-        raise TreeletError("Reading HTML needs the package lxml: pip install 'treelet[nlp]'.") from None
+        raise TreeletError("Reading HTML needs the package lxml: pip install 'treelet[html]'.") from None
     data = b"".join(source.chunks())
     known = source.decoded or not _CHARSET.search(data[:4096])
     if known:

@@ -55,8 +55,7 @@ class WordVectors:
         if len(self.index) != len(words):
             repeated = [word for word, count in Counter(words).items() if count > 1]
             raise ParameterError(f"Each word must occur once. Words that occur several times: {some_of(repeated, 5)}.")
-        norms = np.linalg.norm(values, axis=1, keepdims=True)
-        self.unit = np.divide(values, norms, out=np.zeros_like(values), where=norms > 0)
+        self.unit = _unit_rows(values)
 
     @classmethod
     def read(cls, path: PathLike) -> WordVectors:
@@ -129,6 +128,22 @@ class WordVectors:
         if not neighbors:
             return start, np.zeros(0, np.int32), np.zeros(0)
         return start, np.concatenate(neighbors).astype(np.int32), np.concatenate(sigma)
+
+
+def _unit_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide rows by their lengths. Rows of zeros stay.
+
+    The squares of values near 1e308 or 1e-320 are infinite or 0. Such rows are first multiplied by a power
+    of 2, which changes no digit of normal numbers.
+    """
+    largest = np.abs(values).max(axis=1, initial=0.0, keepdims=True)
+    extreme = ((largest > 2.0**500) | (largest < 2.0**-500)).ravel()  # other rows keep their bits
+    scaled = values
+    if extreme.any():
+        exponent = np.where(extreme[:, None], -np.frexp(largest)[1], 0)
+        scaled = np.ldexp(values, exponent)
+    norms = np.linalg.norm(scaled, axis=1, keepdims=True)
+    return np.divide(scaled, norms, out=np.zeros_like(values), where=norms > 0)
 
 
 class ReadsVectors:

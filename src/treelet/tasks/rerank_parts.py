@@ -193,7 +193,6 @@ def parts_of_treebank(
 
 def parts_of_lists(
     parses: CandidateParses,
-    documents: Sequence[str] | None = None,
     sizes: Sequence[float] | None = None,
     *,
     max_words: int | None = 40,
@@ -205,10 +204,8 @@ def parts_of_lists(
     Parameters
     ----------
     parses : CandidateParses
-        The candidate lists.
-    documents : sequence of str, optional
-        Name of the document of each sentence. Each set then consists of whole documents, and its size is
-        approximate.
+        The candidate lists. If their documents are known, each set consists of whole documents, and its
+        size is approximate.
     sizes, max_words, random_state, say
         As in `parts_of_treebank`.
 
@@ -220,7 +217,7 @@ def parts_of_lists(
     words = [tuple(tree.words()) if tree is not None else () for tree in parses.gold]
     kept, notes = _kept(words, max_words)
     counts = part_sizes(len(kept), sizes)
-    names = [str(number) for number in range(len(words))] if documents is None else documents
+    names = [str(number) for number in range(len(words))] if parses.documents is None else parses.documents
     split = _whole_documents(kept, names, len(words), counts, random_state, notes)
     notes["unused"] = len(kept) - sum(map(len, split))
     parts, notes["twins"] = without_twins(split, words)

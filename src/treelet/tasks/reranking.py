@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -45,12 +45,11 @@ class CandidateParses:
         Log probability of each candidate, from the parser.
     qid : ndarray of int
         Index of the sentence of each candidate, ascending. Each sentence has at least one candidate.
-
-    Attributes
-    ----------
-    counts : BracketCounts
+    counts : BracketCounts, optional
         Number of matched, gold and proposed constituents of each candidate, for the parse score of
-        Collins & Duffy (2001).
+        Collins & Duffy (2001). Default: counted.
+    documents : sequence of str, optional
+        Name of the document of each sentence. Default: None, if documents are not known.
 
     Examples
     --------
@@ -67,6 +66,7 @@ class CandidateParses:
     logp: NDArray[np.float64]
     qid: Rows
     counts: BracketCounts = field(default=None)  # type: ignore[assignment]  # made below
+    documents: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
         qid = np.asarray(self.qid, dtype=np.int64)
@@ -81,6 +81,11 @@ class CandidateParses:
             raise ParameterError(
                 f"'qid' must be ascending, and each of the {plural(len(self.gold), 'sentence')} (0, 1, ...) "
                 "must have at least one candidate. Sort the candidates by sentence, and remove sentences without any."
+            )
+        if self.documents is not None and len(self.documents) != len(self.gold):
+            raise ParameterError(
+                f"There are {plural(len(self.gold), 'sentence')} but {plural(len(self.documents), 'document name')}. "
+                "Pass one name per sentence."
             )
         if self.counts is None:
             object.__setattr__(self, "counts", candidate_scores(self.gold, self.trees, qid))
@@ -181,7 +186,7 @@ class CandidateParses:
         )
 
     @classmethod
-    def read(cls, file: PathLike, *, on_error: str = "raise") -> tuple[Self, list[str]]:
+    def read(cls, file: PathLike, *, on_error: str = "raise") -> Self:
         """Read the candidate lists of another parser.
 
         Parameters
@@ -197,8 +202,7 @@ class CandidateParses:
         Returns
         -------
         CandidateParses
-        list of str
-            The document of each sentence. Default: its line number.
+            The attribute `documents` has the ``doc`` of each sentence. Default: its line number.
         """
         gold, trees, logp, qid, documents, lines = [], [], [], [], [], []
         with open_source(file, on_error=on_error) as source:
@@ -214,7 +218,9 @@ class CandidateParses:
                     documents.append(str(data.get("doc", number)))
             source.told(len(gold), "sentences")
             try:
-                return cls(Treebank(gold), Treebank(trees), np.array(logp), np.array(qid, np.int64)), documents
+                return cls(
+                    Treebank(gold), Treebank(trees), np.array(logp), np.array(qid, np.int64), documents=documents
+                )
             except TreeletError:
                 for number, right in zip(lines, gold, strict=True):
                     _check_words(source, number, None, right, right)
@@ -241,7 +247,8 @@ class CandidateParses:
         starts = np.searchsorted(self.qid, np.arange(len(self) + 1))
         rows = [np.arange(starts[number], starts[number + 1]) for number in numbers]
         qid = np.repeat(np.arange(len(numbers)), [len(part) for part in rows])
-        return self._rows(np.concatenate(rows) if rows else np.zeros(0, np.int64), self.gold[numbers], qid)
+        chosen = self._rows(np.concatenate(rows) if rows else np.zeros(0, np.int64), self.gold[numbers], qid)
+        return chosen if self.documents is None else replace(chosen, documents=[self.documents[n] for n in numbers])
 
     def sample(self, n: int = 20, random_state: Any = 0) -> CandidateParses:
         """Draw at most `n` random candidates per sentence. The best candidate is always included."""
@@ -253,7 +260,7 @@ class CandidateParses:
         order = np.lexsort((key, self.qid))
         position = np.arange(len(order)) - np.searchsorted(self.qid, self.qid[order])
         rows = np.sort(order[position < n])
-        return self._rows(rows, self.gold, self.qid[rows])
+        return replace(self._rows(rows, self.gold, self.qid[rows]), documents=self.documents)
 
     def with_gold(self) -> CandidateParses:
         """Add the gold tree of each sentence as its first candidate, with log probability -inf."""
@@ -266,6 +273,7 @@ class CandidateParses:
             np.concatenate([np.full(len(self), -math.inf), self.logp])[rows],
             qid[rows],
             _joined([candidate_scores(self.gold, self.gold, n), self.counts])[rows],
+            self.documents,
         )
 
     def _rows(self, rows: Rows, gold: Treebank, qid: Rows) -> CandidateParses:
@@ -273,8 +281,9 @@ class CandidateParses:
 
     @staticmethod
     def concat(parts: Iterable[CandidateParses]) -> CandidateParses:
-        """Concatenate the sentences of several collections."""
+        """Concatenate the sentences of several collections. Documents remain if they are known for all of them."""
         parts = list(parts)
+        named = [name for part in parts for name in part.documents or ()]
         shift = np.cumsum([0, *(len(part) for part in parts[:-1])])
         return CandidateParses(
             Treebank.concat([part.gold for part in parts]),
@@ -282,6 +291,7 @@ class CandidateParses:
             np.concatenate([part.logp for part in parts]),
             np.concatenate([part.qid + more for part, more in zip(parts, shift, strict=True)]),
             _joined([part.counts for part in parts]),
+            named if all(part.documents is not None for part in parts) else None,
         )
 
     def table(self) -> Table:
