@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,6 +61,8 @@ def test_the_time_left_follows_from_the_time_gone(monkeypatch: pytest.MonkeyPatc
     state.done = 120
     state.begin -= 70
     assert state.text() == "grid: 120 of 400, 1 min 10 s elapsed, about 2 min 43 s left"
+    state.done = 19  # too few for an estimate
+    assert state.text() == "grid: 19 of 400, 1 min 10 s elapsed"
     state.done = 500  # more steps than were announced
     assert state.text() == "grid: 400 of 400, 1 min 10 s"
 
@@ -140,6 +142,23 @@ def test_a_bar_on_a_terminal() -> None:
 
 def test_importing_loads_no_rich() -> None:
     assert run_python(WORK + "import sys\nprint('rich' in sys.modules)") == "False\n"
+
+
+def test_a_search_by_edit_distance_counts_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row is filtered as a whole, so the first rows of a triangle take as long as the last ones."""
+    shown: list[tuple[str, int]] = []
+
+    @contextmanager
+    def bar(wanted: bool, what: str, total: int) -> Iterator[Callable[[int], None]]:
+        done: list[int] = []
+        yield done.append
+        assert sum(done) == total
+        shown.append((what, total))
+
+    monkeypatch.setattr(base, "progress_bar", bar)
+    trees = [tl.Tree("S", ["a"] * n) for n in range(1, 40)]
+    tl.nearest(tl.EditDistance(), trees, threshold=1.0, graph=True, n_jobs=2)
+    assert shown == [("rows", 39)]
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -17,6 +17,7 @@ Advance = Callable[[int], None]
 
 PATIENCE = 10.0  # seconds before the first line in a log
 LONGEST_SILENCE = 60.0  # maximal number of seconds between two lines in a log
+LEAST_SHARE = 0.05  # of the steps, before the time left is estimated
 BLINK = 0.25  # seconds between two updates in a notebook
 
 
@@ -37,7 +38,8 @@ def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
     A terminal shows a bar, which pulses until the first step is done. A notebook shows a line that
     is updated in place. Otherwise (a pipe, a log), lines are written to standard error:
     ``grid: 120 of 400, 1 min 10 s elapsed, about 2 min 43 s left``. The first line appears after ten
-    seconds and the others at growing intervals, so a short computation prints nothing.
+    seconds and the others at growing intervals, so a short computation prints nothing. The time left
+    is estimated when a twentieth of the steps is done.
     """
     if not wanted:
         yield lambda steps: None
@@ -69,7 +71,9 @@ class _Progress:
         text = f"{self.what}: {done:,} of {self.total:,}, {duration(self.elapsed)}"
         if done == self.total:
             return text
-        left = f", about {duration(self.elapsed * (self.total - done) / done)} left" if done else ""
+        # The first steps include preparations, and a few slow ones among them would be taken for all.
+        known = done >= LEAST_SHARE * self.total
+        left = f", about {duration(self.elapsed * (self.total - done) / done)} left" if known else ""
         return f"{text} elapsed{left}"
 
 

@@ -337,6 +337,10 @@ def test_compare_edits_knows_lines_and_columns(tmp_path: Path) -> None:
     assert changed[0]["target_place"] == {"line": 2, "column": 5, "end_line": 2, "end_column": 6}
     markup = succeed("compare", f"@{tmp_path / 'a.xml'}", str(tmp_path / "b.xml"), "--edits").stdout
     assert markup.splitlines()[-1] == "~   b 1:4     c 2:2"
+    for name, text in (("a.js", "x = 1;\n"), ("b.js", "\nx = 2;\n")):  # tree-sitter's nodes know their lines only
+        (tmp_path / name).write_text(text)
+    shown = succeed("compare", str(tmp_path / "a.js"), str(tmp_path / "b.js"), "--edits").stdout
+    assert shown.splitlines()[-1].split() == ["~", "1", "line", "1", "2", "line", "2"]
     (tmp_path / "two.py").write_text("def f(): pass\ndef g(): pass\n")
     assert messages.one_tree_needed(2) in fail(
         "compare", tmp_path / "two.py", code[0], "--edits", "--option", "each=function"

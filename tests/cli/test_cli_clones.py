@@ -38,6 +38,18 @@ def code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names")
+def test_a_line_break_in_a_file_name_is_escaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = "def f(x):\n" + "".join(f"    y{n} = x + {n}\n" for n in range(12))
+    for name in ("a\nb.py", "c.py"):
+        (tmp_path / name).write_text(text)
+    for words in (("clones", "."), ("nearest", ".", "--query", "c.py:1")):
+        shown = succeed(*words).stdout
+        assert "a\\nb.py:1 f" in shown
+        assert "a\nb.py" not in shown
+
+
 def test_text(code: Path) -> None:
     lines = succeed("clones", "src").stdout.splitlines()
     assert lines[0].startswith("1. 2 functions, similarity 0.9")

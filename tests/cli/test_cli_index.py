@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,32 @@ def test_an_index_of_trees(here: Path) -> None:
     succeed("index", "remove", "t.index", "b/")
     assert ids("t.index") == ["a.mrg:1"]
     assert "1 trees" in succeed("index", "info", "t.index").stdout
+
+
+@pytest.mark.parametrize(("cwd", "folder"), [(".", "."), ("b", ".."), ("b", ".")])
+def test_a_folder_is_removed(here: Path, monkeypatch: pytest.MonkeyPatch, cwd: str, folder: str) -> None:
+    succeed("index", "create", "t.index", "a.mrg", "b")
+    monkeypatch.chdir(cwd)
+    index = str(here / "t.index")
+    kept = 2 if (cwd, folder) == ("b", ".") else 0
+    shown = succeed("index", "remove", index, folder).stdout
+    assert shown.endswith(f" 0 added, {4 - kept} removed, {kept} trees\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows refuses such names")
+def test_a_line_break_in_a_file_name_is_escaped(here: Path) -> None:
+    (here / "new\nline.mrg").write_text(TREES)
+    (here / "new\nline.py").write_text("def f(x):\n    y = x\n    return y\n")
+    succeed("index", "create", "t.index", "new\nline.mrg")
+    succeed("index", "create", "c.index", "new\nline.py", "--code", "--measure", "edit")
+    for words in (
+        ("index", "search", "t.index", QUERY),
+        ("index", "search", "c.index", "new\nline.py"),
+        ("index", "info", "t.index", "--ids"),
+    ):
+        shown = succeed(*words).stdout
+        assert "new\\nline" in shown
+        assert "new\nline" not in shown
 
 
 def test_added_files_replace_their_trees(here: Path) -> None:

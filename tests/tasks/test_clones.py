@@ -235,6 +235,7 @@ def test_a_pair_that_does_not_fit_the_memory_is_skipped(tmp_path: Path) -> None:
     assert members(family) == ["a.py:collect", "b.py:collect"]
     with pytest.raises(NotEnoughMemoryError, match=r"only 39\.1 KiB are allowed"):
         replace(family, _memory=40_000).differences(1)
+    assert replace(family, _memory=40_000).differences(family.medoid) == []
 
 
 def test_a_large_function_inside_another_needs_no_memory(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
@@ -400,6 +401,15 @@ def test_baseline(tmp_path: Path) -> None:
     assert listed(find_clones(code).new_since(baseline)) == [["a.py:gather", "x.py:collect", "y.py:collect"]]
     write(code, x=python().replace("hidden", "secret"))  # a clone that is not a copy
     assert len(find_clones(code).new_since(baseline).families) == 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_baseline_with_a_byte_order_mark(tmp_path: Path, encoding: str) -> None:
+    """As PowerShell writes the output of a command."""
+    report = find_clones(write(tmp_path, a=python(), b=python()))
+    baseline = tmp_path / "known.json"
+    baseline.write_text(json.dumps(report.as_json()), encoding=encoding)
+    assert report.new_since(baseline).families == []
 
 
 def test_unreadable_baselines(tmp_path: Path) -> None:

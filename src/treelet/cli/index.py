@@ -17,6 +17,7 @@ from treelet.cli.options import JobsOption, JsonOption, MeasureOption, ProgressO
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, shown_files, with_option_groups
 from treelet.errors import FileError, ParameterError, TreeletWarning
+from treelet.printable import printable
 
 if TYPE_CHECKING:
     from treelet.learn import Nearest
@@ -126,10 +127,12 @@ def remove(
     Example: treelet index remove code.index src/old.py "src/parser.py:120 Parser.read"
     """
     with _opened(index, "a") as search:
-        known = list(zip(search.ids_.tolist(), _files(search), strict=True))
+        settings: Any = search._settings
+        full_names = [os.path.normpath(os.path.join(settings["folder"], file)) for file in _files(search)]
+        known = list(zip(search.ids_.tolist(), full_names, strict=True))
         chosen: set[str] = set()
         for name in names:
-            path = _stored_name(name, search._settings)
+            path = os.path.abspath(name)
             folder = os.path.join(path, "")
             found = {one for one, file in known if name == one or file == path or file.startswith(folder)}
             if not found:
@@ -225,11 +228,11 @@ def info(
             return
         print(f"{index}: {collection.size:,} trees, {content['bytes']:,} bytes")
         print(f"kernel: {content['kernel']}")
-        print(f"names of files are relative to {content['reading']['folder']}")
+        print(f"names of files are relative to {printable(content['reading']['folder'])}")
         removed = f", with {content['removed']:,} removed trees that still take space" if content["removed"] else ""
         print(f"parts: {content['parts']}{removed}")
         for one in content.get("ids", ()):
-            print(one)
+            print(printable(one))
 
 
 # --- reading ------------------------------------------------------------------------------------------------------
@@ -384,6 +387,6 @@ def _report(json: bool, index: str, search: Nearest, *, added: int, removed: int
 
 
 def _text(result: dict[str, Any]) -> str:
-    lines = [result["query"] or shown_words(result)]
-    lines += [f"   {near['value']:.4f}  {near['id']}" for near in result["nearest"]]
+    lines = [printable(result["query"]) or shown_words(result)]
+    lines += [f"   {near['value']:.4f}  {printable(near['id'])}" for near in result["nearest"]]
     return "\n".join(lines if len(lines) > 1 else [*lines, "   no neighbor meets the threshold"])

@@ -25,7 +25,7 @@ from treelet.cli.options import (
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, shown_files, with_option_groups
 from treelet.errors import ParameterError, TreeletWarning
-from treelet.printable import shortened
+from treelet.printable import printable, shortened
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
@@ -262,4 +262,5 @@ def shown_words(item: dict[str, Any]) -> str:
     """Return the words of a tree, and its place if it is known."""
     words = item["words"] if item["tree"] else "(no tree)"
     cut = words if len(words) <= WIDTH else f"{words[: WIDTH - 4]} ..."
-    return f"{item['place']}{' ' * bool(item['name'])}{item['name']}: {cut}" if "place" in item else cut
+    text = f"{item['place']}{' ' * bool(item['name'])}{item['name']}: {cut}" if "place" in item else cut
+    return printable(text)  # names of files and words may contain line breaks

@@ -125,7 +125,6 @@ class EditMeasure(Tabled, Pairwise):
 
     @property
     def searches(self) -> bool:
-        """Whether only some values are wanted; see `for_search`."""
         return self._threshold is not None or self._best is not None
 
     def coerce(self, X: Any) -> Treebank:

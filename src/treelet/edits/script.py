@@ -64,8 +64,9 @@ class EditOperation:
 
 
 def line_and_column(place: Any) -> str:
-    """Return the begin of a place as text, such as ``3:5``; the column may be unknown."""
-    return ":".join(str(number) for number in place[:2] if number is not None)
+    """Return the begin of a place as text, such as ``3:5``, or ``line 3`` if the column is unknown."""
+    first, second = place[:2]
+    return f"line {first}" if second is None else f"{first}:{second}"
 
 
 class EditScript(Drawn, Sequence[EditOperation]):

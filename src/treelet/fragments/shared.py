@@ -14,6 +14,7 @@ from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import NodeWeighting, check_is_listed
 from treelet.kernels.pairwise import overflow
 from treelet.kernels.wrapped import Normalized
+from treelet.printable import readable_number
 from treelet.shown import Tabled
 
 
@@ -54,6 +55,11 @@ class SharedFragments(Tabled, list[SharedFragment]):
         """Return the sum of the contributions."""
         return math.fsum(fragment.contribution for fragment in self)
 
+    def __str__(self) -> str:
+        values = [readable_number(fragment.contribution) for fragment in self]
+        width = max(map(len, values), default=0)
+        return "\n".join(f"{value:<{width}}  {fragment.tree}" for value, fragment in zip(values, self, strict=True))
+
 
 def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -> SharedFragments:
     """List the fragments that two examples share, by their contributions to the kernel value.
@@ -91,6 +97,10 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     0.5 (1, 1) (D the)
     0.5 (1, 1) (NP D N)
     0.25 (1, 1) (NP (D the) N)
+    >>> print(shared)
+    0.5   (D the)
+    0.5   (NP D N)
+    0.25  (NP (D the) N)
     >>> shared.complete, shared.total()
     (True, 1.25)
     """

@@ -116,12 +116,17 @@ def bind(job: Job, block: Block, threads: int = 1) -> Evaluator:
     return evaluator
 
 
+def steps(kernel: Pairwise, tile: Tile) -> int:
+    """Return the number of steps that a tile counts in the progress display: rows of a search, otherwise values."""
+    return len(tile.rows) if kernel.searches else tile.cells
+
+
 def fill_tile(
     kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values, advance: Advance = lambda cells: None
 ) -> None:
     """Compute a tile into an array of the same shape, with the evaluator of its block.
 
-    The tile is computed in strips of rows, so `advance`, which counts finished cells, is called more than once per tile.
+    The tile is computed in strips of rows, so `advance`, which counts `steps`, is called more than once per tile.
     """
     direct = out.dtype == np.float64 or evaluator.rounds
     height = -(-len(out) // STRIPS)
@@ -138,7 +143,7 @@ def fill_tile(
         evaluator.fill(begin, rows.end, values, tile.halves)
         if not direct:
             _round(values, target, kernel, (begin, tile.columns.begin), tile.halves)
-        advance(Tile(rows, tile.columns, tile.halves).cells)
+        advance(steps(kernel, Tile(rows, tile.columns, tile.halves)))
 
 
 def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int], halves: bool) -> None:

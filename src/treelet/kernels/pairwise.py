@@ -336,6 +336,11 @@ class Pairwise(ABC):
         If the memory is certainly below `enough`, a rough bound is sufficient.
         """
 
+    @property
+    def searches(self) -> bool:
+        """Whether only some values are wanted; see `for_search`. The work then depends on the rows more than on the values."""
+        return False
+
     def for_search(self, threshold: float | None, best: int | None) -> Pairwise:
         """Return a function that may replace values that a search does not want by the worst value.
 

@@ -135,7 +135,10 @@ class CloneFamily:
             nodes.
         """
         pair = self._trees[[self.medoid, member]]
-        check_sizes(*tree_sizes(pair)[0].tolist(), limit=self._memory)
+        first, second = pair.columns.roots
+        if first != second:  # equal trees need no table
+            size, other_size = tree_sizes(pair)[0].tolist()
+            check_sizes(size, other_size, limit=self._memory)
         script = edit_script(pair[0], pair[1], EditDistance(rename=_rename_cost))
         return _line_differences(_changes(script), script.mapping, pair.places)
 
@@ -261,7 +264,7 @@ def _known_fingerprints(baseline: PathLike, options: Mapping[str, Any]) -> list[
     """Return the fingerprints of the members in a baseline."""
     name = os.fspath(baseline)
     try:
-        content = json.loads(Path(name).read_text(encoding="utf-8"))
+        content = json.loads(Path(name).read_bytes())  # UTF-8 or UTF-16, with or without a byte order mark
     except OSError as error:
         raise unreadable(name, error) from error
     except (ValueError, RecursionError):

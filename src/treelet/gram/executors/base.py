@@ -12,7 +12,7 @@ import numpy as np
 
 from treelet.gram.plan import Block, Plan, Tile, mirrored
 from treelet.gram.sinks import ArraySink, ProductSink, allocated, checked_out
-from treelet.gram.tiles import Job, Sink, Values
+from treelet.gram.tiles import Job, Sink, Values, steps
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
@@ -121,7 +121,8 @@ class Executor(ABC):
 
     def compute_all(self, job: Job, plan: Plan, sink: Sink) -> None:
         """Compute all tiles of a plan and show the progress."""
-        with progress_bar(self.resources.progress, "values", plan.cells) as advance:
+        what, total = "rows" if job.kernel.searches else "values", sum(steps(job.kernel, tile) for tile in plan.tiles)
+        with progress_bar(self.resources.progress, what, total) as advance:
             self.compute(job, plan.blocks, sink, advance)
 
     def plan_products(self, job: Job) -> Plan:
