@@ -106,3 +106,13 @@ def test_bad_vectors(tmp_path: Path) -> None:
         Smoothed(5)(["(A x)"])
     with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("threshold")):
         Smoothed(VECTORS, threshold=2)
+
+
+def test_vectors_of_any_length_have_a_direction() -> None:
+    sizes = [1e308, 1e-320, 1.0, 1e200, 1e-200]
+    vectors = WordVectors([*map(str, sizes), "zero"], [*([size, size] for size in sizes), [0.0, 0.0]])
+    np.testing.assert_allclose(vectors.unit[:-1], np.sqrt(0.5), rtol=1e-12)
+    assert not vectors.unit[-1].any()
+    ordinary = np.random.default_rng(0).normal(size=(5, 4))
+    mixed = WordVectors(list("abcdef"), np.vstack([ordinary, [1e308] * 4]))
+    np.testing.assert_array_equal(mixed.unit[:5], ordinary / np.linalg.norm(ordinary, axis=1, keepdims=True))

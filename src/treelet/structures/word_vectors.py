@@ -143,7 +143,8 @@ def _unit_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
         exponent = np.where(extreme[:, None], -np.frexp(largest)[1], 0)
         scaled = np.ldexp(values, exponent)
     norms = np.linalg.norm(scaled, axis=1, keepdims=True)
-    return np.divide(scaled, norms, out=np.zeros_like(values), where=norms > 0)
+    unit: NDArray[np.float64] = np.divide(scaled, norms, out=np.zeros_like(values), where=norms > 0)
+    return unit
 
 
 class ReadsVectors:
