@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 WIDTH = 60  # maximal number of characters of a text in a message
+BYTES = "".join(map(chr, range(0xDC80, 0xDD00)))  # how Python writes bytes of a file name that are not text
 JOINERS = "\u200c\u200d"  # some scripts need them between letters
 
 
@@ -20,6 +21,14 @@ def printable(text: str, keep: str = "") -> str:
         letter if letter.isprintable() or letter in JOINERS or letter in keep else ascii(letter)[1:-1]
         for letter in text
     )
+
+
+def printable_name(text: str) -> str:
+    """Escape the control characters of a text with names of files, but not bytes of names that are not text.
+
+    Line breaks would end the line of a pipe; the bytes are passed on to other programs. A terminal escapes them itself.
+    """
+    return printable(text, keep=BYTES)
 
 
 def shortened(text: object) -> str:

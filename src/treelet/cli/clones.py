@@ -25,7 +25,7 @@ from treelet.cli.options import (
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import EncodingOption, ExcludeOption
 from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletWarning
-from treelet.printable import printable
+from treelet.printable import printable_name
 
 if TYPE_CHECKING:
     from treelet.tasks.clone_report import CloneFamily, CloneReport, Lines
@@ -192,10 +192,10 @@ def _print(report: CloneReport, top: int, new: bool) -> None:
 def _text(number: int, family: CloneFamily) -> list[str]:
     saved = f"{family.saved_lines:,} {'line' if family.saved_lines == 1 else 'lines'} could be saved"
     lines = [f"{number}. {len(family.members):,} functions, similarity {family.similarity_range}, {saved}"]
-    lines.append(f"   medoid  {printable(str(family.members[family.medoid]))}")
+    lines.append(f"   medoid  {printable_name(str(family.members[family.medoid]))}")
     others = [at for at in range(len(family.members)) if at != family.medoid]
     for at in others[: MEMBERS - 1]:
-        lines.append(f"     {family.members[at].similarity:.2f}  {printable(str(family.members[at]))}")
+        lines.append(f"     {family.members[at].similarity:.2f}  {printable_name(str(family.members[at]))}")
         if differences := _differences(family, at):
             lines.append(f"           {differences}")
     if len(others) >= MEMBERS:

@@ -17,7 +17,7 @@ from treelet.cli.options import JobsOption, JsonOption, MeasureOption, ProgressO
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, shown_files, with_option_groups
 from treelet.errors import FileError, ParameterError, TreeletWarning
-from treelet.printable import printable
+from treelet.printable import printable_name
 
 if TYPE_CHECKING:
     from treelet.learn import Nearest
@@ -228,11 +228,11 @@ def info(
             return
         print(f"{index}: {collection.size:,} trees, {content['bytes']:,} bytes")
         print(f"kernel: {content['kernel']}")
-        print(f"names of files are relative to {printable(content['reading']['folder'])}")
+        print(f"names of files are relative to {printable_name(content['reading']['folder'])}")
         removed = f", with {content['removed']:,} removed trees that still take space" if content["removed"] else ""
         print(f"parts: {content['parts']}{removed}")
         for one in content.get("ids", ()):
-            print(printable(one))
+            print(printable_name(one))
 
 
 # --- reading ------------------------------------------------------------------------------------------------------
@@ -387,6 +387,6 @@ def _report(json: bool, index: str, search: Nearest, *, added: int, removed: int
 
 
 def _text(result: dict[str, Any]) -> str:
-    lines = [printable(result["query"]) or shown_words(result)]
-    lines += [f"   {near['value']:.4f}  {printable(near['id'])}" for near in result["nearest"]]
+    lines = [printable_name(result["query"]) or shown_words(result)]
+    lines += [f"   {near['value']:.4f}  {printable_name(near['id'])}" for near in result["nearest"]]
     return "\n".join(lines if len(lines) > 1 else [*lines, "   no neighbor meets the threshold"])

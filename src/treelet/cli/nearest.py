@@ -25,7 +25,7 @@ from treelet.cli.options import (
 from treelet.cli.overwriting import READ
 from treelet.cli.reading import Reading, shown_files, with_option_groups
 from treelet.errors import ParameterError, TreeletWarning
-from treelet.printable import printable, shortened
+from treelet.printable import printable_name, shortened
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
@@ -263,4 +263,4 @@ def shown_words(item: dict[str, Any]) -> str:
     words = item["words"] if item["tree"] else "(no tree)"
     cut = words if len(words) <= WIDTH else f"{words[: WIDTH - 4]} ..."
     text = f"{item['place']}{' ' * bool(item['name'])}{item['name']}: {cut}" if "place" in item else cut
-    return printable(text)  # names of files and words may contain line breaks
+    return printable_name(text)  # names of files and words may contain line breaks
