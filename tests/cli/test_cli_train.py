@@ -164,7 +164,7 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
         (["--epsilon", "1"], "--epsilon applies to --task regress, not to --task classify. Remove --epsilon."),
         (["--task", "regress", "--probability"], "--probability applies to --task classify, not to --task regress. Remove --probability."),
         (["--task", "regress"], "the label of example 1, 'few', is not a finite number"),
-        (["--memory", "1kB"], "The matrix of 60 training examples takes 28,800 bytes, more than the 1,000 of --memory. Increase --memory, or train on fewer examples."),
+        (["--memory", "1kB"], "The matrix of 60 training examples takes 28,800 bytes, more than the 1,000 of --memory. Increase --memory, or train on fewer examples, or train a linear model of scikit-learn on the vectors of treelet.TreeSketch"),
         (["--task", "rank"], "the label of example 1, 'many', is not a finite number"),
     ],
 )  # fmt: skip

@@ -37,6 +37,7 @@ from messages.common import one_of, wrong_parameter
 from treelet.kernels.store import StoreKernel
 from treelet.learn import base as base_module
 from treelet.learn.deciding import coupled, sigmoid, sigmoid_parameters
+from treelet.learn.persist import load_predictor
 from treelet.learn.selection import select
 from treelet.testing import check_estimator
 
@@ -847,7 +848,7 @@ def test_a_warning_about_examples_without_common_fragments():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.predict(["(S (A a))"])
-        model.predict(["(S (A a))", None, float("nan")])  # of what is missing there is nothing to say
+        vectors.predict([[0.0, 0.0]])  # a vector of zeros is not missing
         model.predict([])
 
 
@@ -875,3 +876,39 @@ def test_values_that_are_too_large_for_libsvm(machine: Any) -> None:
     with pytest.raises(tl.errors.KernelOverflowError, match=messages.too_large_for_libsvm(r"2\.71e\+45")):
         machine(tl.SubsetTree(lam=1)).fit(trees, y)
     machine(tl.SubsetTree(lam=1).normalized()).fit(trees, y)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        tl.KernelSVC(),
+        tl.KernelSVR(),
+        tl.RLS(),
+        tl.RankRLS(),
+        tl.RankSVM(),
+        tl.VotedPerceptron(),
+        tl.VotedPerceptron(prediction="voted"),
+    ],
+    ids=repr,
+)
+def test_missing_examples_cause_a_warning(model: Any, tmp_path: Path) -> None:
+    groups = [[0, 0, 0]] if hasattr(model, "rank") else []
+    model.fit(["(A a)", "(B b)", "(A (B b))"], [0, 1, 1], *groups)
+    for missing in (None, float("nan")):
+        with pytest.warns(tl.errors.TreeletWarning, match="^2 of 3 examples are missing or empty") as seen:
+            model.predict([missing, "(A a)", missing], *groups)
+        assert [warning.filename for warning in seen] == [__file__]
+    if getattr(model, "prediction", None) != "voted":
+        tl.save(model, tmp_path / "model")
+        with pytest.warns(tl.errors.TreeletWarning, match="^1 of 1 example is missing or empty"):
+            load_predictor(tmp_path / "model").predict([None])
+
+
+def test_warnings_about_examples_show_the_line_of_the_user() -> None:
+    model = tl.KernelSVC().fit(["(A a)", "(B b)"], [0, 1])
+    calls: list[Any] = [lambda: model.predict(["(C c)"]), lambda: model.decision_function(["(C c)"])]
+    calls += [lambda: model.score(["(A a)"], [2]), lambda: tl.explain(model, "(C c)")]
+    for call in calls:
+        with pytest.warns(tl.errors.TreeletWarning) as seen:
+            call()
+        assert [warning.filename for warning in seen] == [__file__]

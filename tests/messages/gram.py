@@ -59,7 +59,7 @@ def result_takes(size: str, remedy: str = "") -> str:
 FEWER_EXAMPLES_OR_FLOAT32_OR_OUT = (
     r".*Use fewer examples, treelet.gram\(..., dtype='float32'\).*or out='K.npy' for a file"
 )
-TRAIN_ON_FEWER = "Train on fewer examples."
+TRAIN_ON_FEWER = "Train on fewer examples, or train a linear model of scikit-learn on the vectors of treelet.TreeSketch"
 SMALLER_BASIS = "Use a smaller basis= of examples."
 GRAM_INTO_A_FILE = "treelet.gram(..., out='K.npy')"
 

@@ -32,7 +32,7 @@ from treelet.kernels.tuning import unchanged_on_error
 from treelet.learn.encoding import are_floats, known_kernels, whole_numbers
 from treelet.learn.fits import one_fit, snapshot
 from treelet.learn.matrices import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
-from treelet.learn.model import CompressedModel
+from treelet.learn.model import CompressedModel, warn_if_missing
 from treelet.learn.persist import fitted_kernel, fitted_parameters, training
 from treelet.learn.terms import banks_in, compact_examples
 from treelet.resources import Resources
@@ -413,9 +413,10 @@ class KernelLearner(KernelEstimator):
             check_is_fitted(self)
         if isinstance(self.model_, MatrixModel):
             check_columns(X, getattr(self, "feature_names_in_", None))
-        elif self._limits is not None:
-            X = self._coerced(self.model_.kernel, X)
+            return self.model_.score_with(X, self._resources)  # type: ignore[no-any-return]
+        X = self._coerced(self.model_.kernel, X)  # An iterator can be read only once.
         values: Matrix = self.model_.score_with(X, self._resources)
+        warn_if_missing(self.model_.kernel, X, ~values.any(axis=1))
         return values
 
     def _check_fitted_state(self) -> None:

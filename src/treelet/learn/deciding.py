@@ -16,7 +16,7 @@ from treelet.errors import InputTypeError
 from treelet.kernels.pairwise import Matrix
 from treelet.learn.encoding import check_intercepts
 from treelet.learn.fits import one_fit
-from treelet.learn.model import CompressedModel, warn_if_unrelated
+from treelet.learn.model import CompressedModel, warn_if_missing, warn_if_unrelated
 from treelet.vocabulary import keyword
 
 Floats = NDArray[np.float64]
@@ -278,6 +278,7 @@ class SavedPredictor:
     def _values(self, X: Any) -> Matrix:
         X = self.model_.kernel.coerce(X)  # An iterator can be read only once.
         values: Matrix = self.model_.score(X, **self.means)
+        warn_if_missing(self.model_.kernel, X, ~values.any(axis=1))
         if self.task != "rank":  # For a ranker, 0 is an ordinary score.
             warn_if_unrelated(self.model_, X, values)
         values += self.intercept_

@@ -16,7 +16,7 @@ from treelet.kernels.fragments.weighting import LISTED, is_listed
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.deciding import task_of
 from treelet.learn.fits import snapshot
-from treelet.learn.model import CompressedModel, warn_if_unrelated
+from treelet.learn.model import CompressedModel, warn_if_missing, warn_if_unrelated
 from treelet.learn.terms import GraphTerm, Term, node_weights
 from treelet.printable import shortened
 
@@ -100,6 +100,7 @@ def resolve_output(
         return LinearOutput(compressed, mix, float(mix @ intercepts), label, is_class=False)
     names = classes.tolist()
     if output is None and values is not None:
+        warn_if_missing(compressed.kernel, X[:1], ~values[:1].any(axis=1))
         warn_if_unrelated(compressed, X[:1], values[:1])
         output = model.labels(model.decisions(values + intercepts)).tolist()[0]
     mixes = class_mixes(model)

@@ -146,6 +146,10 @@ class KernelMachine(KernelLearner):
     memory: int | float | str | None
 
     _fitted: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted, "intercept_")
+    _smaller = (
+        "train on fewer examples, or train a linear model of scikit-learn on the vectors of treelet.TreeSketch, which "
+        "needs no matrix (docs/scale.md)"
+    )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import article, plural
-from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
+from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning, user_level
 from treelet.gram.executors import Executor, executor_for
+from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.values import LARGE
@@ -36,6 +37,7 @@ from treelet.learn.terms import (
     Roots,
     SupportSum,
     Term,
+    banks_in,
     linear_parts,
 )
 from treelet.printable import shortened
@@ -57,7 +59,7 @@ LABELS_SHOWN = 3  # labels of each side in a warning
 def warn_if_unrelated(model: CompressedModel, X: Any, values: Matrix) -> None:
     """Warn of examples whose values are all 0, because they all get the same prediction.
 
-    Missing examples do not count.
+    Missing examples do not count here; see `warn_if_missing`.
     """
     rows = np.flatnonzero(~values.any(axis=1))
     if not len(rows):
@@ -78,7 +80,25 @@ def warn_if_unrelated(model: CompressedModel, X: Any, values: Matrix) -> None:
             f"Check that {came} from the same parser as the training data and {was} read with the same options."
             f"{_compared_labels(model, examples)}",
             TreeletWarning,
-            stacklevel=5,
+            stacklevel=user_level(),
+        )
+
+
+def warn_if_missing(kernel: Kernel, X: Any, silent: NDArray[np.bool_]) -> None:
+    """Warn of missing and empty trees, among examples whose values are all 0, because they all get the same prediction.
+
+    Vectors of zeros and empty bags are ordinary examples.
+    """
+    if not silent.any() or isinstance(X, Bags) or next(banks_in(X), None) is None:
+        return
+    missing = int(silent.sum()) - np.count_nonzero(kernel.self_values(X[np.flatnonzero(silent)]))
+    if missing:
+        be, it = ("is", "it") if missing == 1 else ("are", "them")
+        warnings.warn(
+            f"{missing:,} of {plural(len(silent), 'example')} {be} missing or empty, so the model knows nothing about {it}: "
+            f"all such examples get the same prediction. Leave {it} out, or check how the examples were read.",
+            TreeletWarning,
+            stacklevel=user_level(),
         )
 
 
