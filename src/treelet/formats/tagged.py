@@ -18,7 +18,6 @@ from treelet.formats.looks import opening_lines
 from treelet.vocabulary import keyword
 
 FORMATS = ("columns", "slashes")
-SUFFIXES = (".txt", ".pos", ".conll")  # of the files that are read in a folder
 
 
 class TaggedWords(NamedTuple):

@@ -14,11 +14,13 @@ from treelet.formats.base import Columns
 from treelet.formats.files import PathLike, open_target
 from treelet.formats.paths import File
 from treelet.formats.reading import read_items
-from treelet.formats.tagged import SUFFIXES, check_format, column_lines, read_columns, read_slashes, tag_problem
+from treelet.formats.tagged import check_format, column_lines, read_columns, read_slashes, tag_problem
 from treelet.structures.bank import PostOrder, Stats, listed
 from treelet.structures.sequence import Tagged, parse_inline
 from treelet.structures.tree_form import TreeFormBank
 from treelet.structures.treebank import is_format
+
+_SUFFIXES = (".txt", ".pos", ".conll")  # of the files that are read in a folder
 
 
 class TaggedBank(TreeFormBank[Tagged | Any]):
@@ -211,5 +213,5 @@ def read_tagged(
         if not isinstance(column, int) or isinstance(column, bool):
             raise wrong(name, "an int", column, of="read_tagged")
     read = partial(read_columns, word=word, tag=tag) if named == "columns" else read_slashes
-    sentences = read_items(given, SUFFIXES, read, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
+    sentences = read_items(given, _SUFFIXES, read, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
     return TaggedBank([None if item is None else Tagged._trusted(*item) for item in sentences])

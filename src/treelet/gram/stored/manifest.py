@@ -23,11 +23,7 @@ from treelet.gram.stored.fingerprint import examples_fingerprint, kernel_fingerp
 from treelet.kernels.pairwise import Pairwise
 
 FORMAT = 3  # format 1 had no checksum; format 2 had sums instead of checksums of tiles
-BEGIN = b'{"format": '  # of every manifest
-
-
-class NotAManifestError(ValueError):
-    """A file has the name of a manifest, but belongs to the user."""
+_BEGIN = b'{"format": '  # of every manifest
 
 
 @dataclass(frozen=True)
@@ -114,19 +110,23 @@ class Manifest:
         return target.with_name(f"{target.name}.json")
 
     @classmethod
-    def read(cls, target: Path) -> Manifest | None:
-        """Read the manifest of a matrix, or return None if there is none.
+    def is_foreign(cls, target: Path) -> bool:
+        """Return whether the file with the name of the manifest does not even begin like a damaged manifest."""
+        try:
+            with cls.path(target).open("rb") as stream:
+                return not _BEGIN.startswith(stream.read(len(_BEGIN)))
+        except OSError:  # `read` reports it
+            return False
 
-        Raise ValueError if it is invalid, and `NotAManifestError` if the file does not even begin like a manifest.
-        """
+    @classmethod
+    def read(cls, target: Path) -> Manifest | None:
+        """Read the manifest of a matrix, or return None if there is none. Raise ValueError if it is invalid."""
         try:
             text = cls.path(target).read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
             raise FileError(f"{cls.path(target)}: cannot be read ({error.strerror or error}).") from error
-        if text and not text.startswith(BEGIN):
-            raise NotAManifestError("another file")
         try:
             data = json.loads(text)
             if data["format"] != FORMAT:

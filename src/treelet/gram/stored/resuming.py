@@ -25,7 +25,7 @@ from treelet.gram.executors import Executor
 from treelet.gram.plan import Block, Plan, Tile, mirrored
 from treelet.gram.stored.integrity import forget_changes, is_intact
 from treelet.gram.stored.journal import Journal, NoJournal
-from treelet.gram.stored.manifest import Identity, Manifest, NotAManifestError, sync_folder
+from treelet.gram.stored.manifest import Identity, Manifest, sync_folder
 from treelet.gram.stored.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_of, open_matrix
 from treelet.gram.tiles import Job, Values
 from treelet.progress import progress_bar
@@ -322,10 +322,10 @@ class _ResumableMatrix:
         return f"remove {self.part.name} and {Manifest.path(self.part).name} to start over"
 
     def _manifest(self, path: Path) -> Manifest | None:
+        if Manifest.is_foreign(path):
+            raise _not_ours(Manifest.path(path))
         try:
             return Manifest.read(path)
-        except NotAManifestError:
-            raise _not_ours(Manifest.path(path)) from None
         except ValueError as error:
             _warn_of_restart(f"{Manifest.path(path)}: not a valid manifest of a matrix ({error})")
             return None
