@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,8 @@ from conftest import nbest_lines, run, succeed
 from messages import cli as messages
 from treelet.datasets import flights
 from treelet.tasks import CandidateParses
-from treelet.tasks.rerank_job import Outcome, grid, parts_of_treebank, rerank
-from treelet.tasks.rerank_report import html, labels, markdown, text
+from treelet.tasks.rerank_job import Outcome, Setting, grid, parts_of_treebank, rerank
+from treelet.tasks.rerank_report import html, labels, markdown, settings, text, verdict
 
 QUICK = ["--k", 10, "--folds", 3, "--epochs", 1, "--lam", "0.3", "--logp", "0.1", "--train-candidates", 8]
 
@@ -134,13 +135,28 @@ def test_a_person_is_told_what_happened(outcome: Outcome) -> None:
 
 
 def test_a_loss_is_called_a_loss(outcome: Outcome) -> None:
-    from dataclasses import replace
-
     test = replace(outcome.test, difference=-1.0, p_value=0.4)
     worse = replace(outcome, reranked=replace(outcome.first, parse_score=outcome.first.parse_score - 1), test=test)
     flat = " ".join(text(worse, [], "Title", "Source.").split())
     assert "Reranking lowers the parse score by 1.0 points, so it does not help here." in flat
     assert "p = 0.400, not significant" in flat
+    for difference in (-0.04, 0.0, 0.04):
+        same = replace(outcome, test=replace(outcome.test, difference=difference))
+        assert "makes no difference to the parse score (below 0.05 points)" in verdict(same)
+
+
+def test_a_best_value_at_the_edge_of_the_grid_is_reported(outcome: Outcome) -> None:
+    def shown(tried: list[tuple[Setting, float]]) -> str:
+        return settings(replace(outcome, setting=max(tried, key=lambda item: item[1])[0], tried=tried))
+
+    low, middle, high = Setting(0.2, logp=0.1), Setting(0.4, logp=1), Setting(1, logp=10)
+    assert "is the" not in shown([(low, 1.0), (middle, 3.0), (high, 2.0)])
+    assert "The best lam, 0.2, is the smallest value tried; try smaller values" in shown([(low, 3.0), (middle, 1.0)])
+    edges = shown([(middle, 1.0), (high, 3.0)])
+    assert "The best logp, 10, is the largest value tried; try larger values" in edges
+    assert "best lam" not in edges  # 1 is the largest possible value
+    assert "is the" not in shown([(Setting(0.3, 2), 1.0), (Setting(0.3, None), 2.0)])  # without a limit
+    assert "is the" not in shown([(Setting(0.3, logp=0), 2.0), (Setting(0.3, logp=1), 2.0)])  # no difference
 
 
 def test_pages(outcome: Outcome) -> None:

@@ -237,6 +237,17 @@ def test_choices_are_the_largest_scores(learnt: CandidateParses, found: Candidat
         assert scores[row] == scores[found.qid == number].max()
 
 
+def test_a_fixed_weight_of_the_log_probability(learnt: CandidateParses, found: CandidateParses) -> None:
+    ranker = VotedPerceptron(kernel=reranking_kernel(logp=0))
+    reranker = Reranker(ranker, fixed_logp=2.0).fit(learnt)
+    np.testing.assert_array_equal(reranker.scores(found), Reranker(ranker).scores(found) + 2.0 * found.relative_logp())
+    parser = Reranker(ranker, fixed_logp=1e9).choose(found)  # the trees decide only between equal probabilities
+    np.testing.assert_allclose(found.logp[parser], found.logp[found.first()])
+    for wrong in (-1.0, math.nan, math.inf, "1"):
+        with pytest.raises(ParameterError, match="fixed_logp"):
+            Reranker(fixed_logp=wrong)
+
+
 def test_a_tie_goes_to_the_larger_probability(small: CandidateParses) -> None:
     reranker = Reranker(VotedPerceptron(kernel=reranking_kernel(logp=0)), candidates=None).fit(small)
     twice = CandidateParses(
@@ -389,12 +400,24 @@ def test_bad_sizes(sizes: tuple[float, ...]) -> None:
         part_sizes(10, sizes)
 
 
+def test_fixed_weights_are_tried_with_one_ranker(learnt: CandidateParses, found: CandidateParses) -> None:
+    half = np.arange(len(found)) < 40
+    parts = parts_of_lists(CandidateParses.concat([learnt, found.sentences(half), found.sentences(~half)]))
+    outcome = rerank(parts, grid([0.3], [None], [0], [0.0, 1.0, 1e9]), epochs=1)
+    for setting, score in outcome.tried:
+        chosen = setting.reranker(epochs=1).fit(parts.train).choose(parts.development)
+        assert parts.development.score(chosen) == score
+    assert outcome.reranker.fixed_logp == outcome.setting.fixed_logp
+
+
 def test_bad_settings(learnt: CandidateParses) -> None:
     for wrong in (Setting(lam=0), Setting(max_depth=0), Setting(logp=-1), Setting(logp=math.nan)):
         with pytest.raises(ParameterError):
             wrong.kernel()
     with pytest.raises(ParameterError, match=messages.NO_SETTING):
         grid(lam=[])
+    with pytest.raises(ParameterError, match="fixed_logp"):
+        grid(fixed_logp=[1.0, -1.0])
 
 
 def test_least_squares_may_choose() -> None:

@@ -108,9 +108,16 @@ def command(
         str | None,
         typer.Option(
             metavar="LIST",
-            help="Values to try for the weight of the parser's log probability, at least 0.  [default: 0,0.1. With --nbest: 0.1,1,10]",
+            help="Values to try for the factor of the parser's log probability as a feature, whose weight the perceptron learns; at least 0.  [default: 0,0.1. With --nbest: 0.1,1,10]",
         ),
     ] = None,
+    fixed_logp: Annotated[
+        str,
+        typer.Option(
+            metavar="LIST",
+            help="Values to try for a fixed weight of the parser's log probability, which is added to the score of the perceptron; at least 0. For good parsers, for example with --logp 0 --fixed-logp 0.3,1,3,10.",
+        ),
+    ] = "0",
     epochs: Annotated[
         int, typer.Option(metavar="N", help="Number of passes of the perceptron over the training part.")
     ] = 3,
@@ -154,7 +161,7 @@ def command(
 
     The method follows Collins & Duffy (2001). A grammar proposes candidates, and a perceptron with a tree kernel chooses among them.
 
-    Sentences are split at random into three parts. The grammar is estimated from the training part, and the values of --lam, --depth and --logp are chosen on the development part. The test part is used once, at the end.
+    Sentences are split at random into three parts. The grammar is estimated from the training part, and the values of --lam, --depth, --logp and --fixed-logp are chosen on the development part. The test part is used once, at the end.
 
     Example: treelet rerank trees.mrg --drop-empty --drop-function-tags -o out
     """
@@ -173,7 +180,7 @@ def command(
     from treelet.progress import tell
     from treelet.tasks import rerank_job, rerank_report
 
-    settings = rerank_job.grid(lams, depths, logps)
+    settings = rerank_job.grid(lams, depths, logps, numbers("--fixed-logp", fixed_logp))
     say = tell if progress else rerank_job.quiet
     with ExitStack() as stack:
         model = stack.enter_context(whole_file(Path(save))) if save is not None else None
@@ -221,7 +228,8 @@ def command(
     colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     print(rerank_report.text(outcome, mended, title, source, colour=colored))
     if save is not None:
-        print(f"Model: {save}")
+        fixed = outcome.setting.fixed_logp
+        print(f"Model: {save}{f' (without the fixed weight {fixed:g} of the log probability)' if fixed else ''}")
     if folder is not None:
         print(f"Report: {folder / 'report.html'}")
 

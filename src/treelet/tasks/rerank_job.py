@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -60,15 +60,19 @@ class Setting:
     max_depth : int, optional
         Maximum depth of fragments, at least 1. By default, the depth is not limited.
     logp : float, default 0.0
-        Weight of the parser's log probability as an additional feature, at least 0.
+        Factor of the parser's log probability as an additional feature, at least 0. The perceptron learns the weight
+        of the feature.
     leaves : bool, default False
         Whether equal words match even if their tags differ.
+    fixed_logp : float, default 0.0
+        Fixed weight of the parser's log probability, at least 0, as in `Reranker`.
     """
 
     lam: float = 0.3
     max_depth: int | None = None
     logp: float = 0.0
     leaves: bool = False
+    fixed_logp: float = 0.0
 
     def kernel(self) -> Kernel:
         """Return the kernel on `CandidateParses.table`."""
@@ -83,30 +87,36 @@ class Setting:
     ) -> Reranker:
         """Return an untrained reranker with this setting. `options` are passed to `VotedPerceptron`."""
         machine = VotedPerceptron(kernel=self.kernel(), epochs=epochs, **options)
-        return Reranker(machine, candidates=candidates, random_state=random_state)
+        return Reranker(machine, candidates=candidates, fixed_logp=self.fixed_logp, random_state=random_state)
 
     def __str__(self) -> str:
         depth = "" if self.max_depth is None else f", depth {self.max_depth}"
-        return f"lam {self.lam:g}{depth}, logp {self.logp:g}{', leaves' * self.leaves}"
+        fixed = f", fixed logp {self.fixed_logp:g}" if self.fixed_logp else ""
+        return f"lam {self.lam:g}{depth}, logp {self.logp:g}{fixed}{', leaves' * self.leaves}"
 
 
 def grid(
     lam: Sequence[float] = (0.2, 0.3, 0.5),
     max_depth: Sequence[int | None] = (None,),
     logp: Sequence[float] = (0.0, 0.1),
+    fixed_logp: Sequence[float] = (0.0,),
 ) -> list[Setting]:
     """Return all combinations of the given values as settings.
 
     >>> [str(setting) for setting in grid(lam=[0.3], max_depth=[2, None], logp=[0])]
     ['lam 0.3, depth 2, logp 0', 'lam 0.3, logp 0']
     """
-    settings = [Setting(*values) for values in product(lam, max_depth, logp)]
+    settings = [
+        Setting(decay, depth, factor, fixed_logp=fixed)
+        for decay, depth, factor, fixed in product(lam, max_depth, logp, fixed_logp)
+    ]
     if not settings:
         raise ParameterError(
-            "The grid of settings is empty. Pass at least one value for each of 'lam', 'max_depth' and 'logp'."
+            "The grid of settings is empty. Pass at least one value for each of 'lam', 'max_depth', 'logp' and "
+            "'fixed_logp'."
         )
     for setting in settings:
-        setting.kernel()
+        setting.reranker()  # which checks the values
     return settings
 
 
@@ -285,8 +295,13 @@ def rerank(
         return machine.fit(parses)
 
     tried: list[tuple[Setting, float]] = []
+    last: tuple[Setting, Any] | None = None  # a setting and the scores of its ranker, which does not see fixed_logp
     for setting in choices if len(choices) > 1 else ():
-        score = parts.development.score(trained(setting, parts.train).choose(parts.development))
+        learned = replace(setting, fixed_logp=0.0)
+        if last is None or last[0] != learned:
+            last = learned, trained(learned, parts.train).scores(parts.development)
+        fixed = setting.fixed_logp * parts.development.relative_logp()
+        score = parts.development.score(parts.development.best(last[1] + fixed))
         tried.append((setting, score))
         clock.done("choosing", f"Development set: parse score {score:.2f} with {setting}")
     setting = max(tried, key=lambda item: item[1])[0] if tried else choices[0]

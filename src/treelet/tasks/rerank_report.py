@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from html import escape
 
@@ -56,14 +57,14 @@ def verdict(outcome: Outcome) -> str:
     gain = outcome.test.difference
     low, high = outcome.test.interval
     reduction = outcome.error_reduction
-    if gain > 0 and outcome.test.p_value < 0.05:
+    if abs(gain) < 0.05:
+        effect = "Reranking makes no difference to the parse score (below 0.05 points)."
+    elif gain > 0 and outcome.test.p_value < 0.05:
         effect = f"Reranking improves the parse score by {gain:.1f} points, an error reduction of {reduction:.0f} %."
     elif gain > 0:
         effect = f"The parse score after reranking is {gain:.1f} points higher."
-    elif gain < 0:
-        effect = f"Reranking lowers the parse score by {-gain:.1f} points, so it does not help here."
     else:
-        effect = "Reranking does not change the parse score."
+        effect = f"Reranking lowers the parse score by {-gain:.1f} points, so it does not help here."
     significance = (
         f"The 95 % confidence interval of the difference is {low:+.1f} to {high:+.1f} points (paired bootstrap over "
         f"sentences, p {_p(outcome.test.p_value)}{'' if outcome.test.p_value < 0.05 else ', not significant'})."
@@ -103,9 +104,44 @@ def settings(outcome: Outcome) -> str:
     """Describe the setting and how it was chosen."""
     chosen = outcome.setting
     depth = "" if chosen.max_depth is None else f", maximum depth of fragments {chosen.max_depth}"
-    logp = f"weight of the parser's log probability {chosen.logp:g}" if chosen.logp else "without log probabilities"
+    terms = [f"log probability of the parser as a feature (logp) {chosen.logp:g}"] * bool(chosen.logp)
+    terms += [f"fixed weight of the log probability (fixed logp) {chosen.fixed_logp:g}"] * bool(chosen.fixed_logp)
+    logp = ", ".join(terms) or "without log probabilities"
     origin = f"Best of {len(outcome.tried)} settings on the development set" if outcome.tried else "Setting"
-    return f"{origin}: decay per production (lam) {chosen.lam:g}{depth}, {logp}."
+    return " ".join([f"{origin}: decay per production (lam) {chosen.lam:g}{depth}, {logp}.", *_edges(outcome)])
+
+
+def _edges(outcome: Outcome) -> list[str]:
+    """Return a sentence for each chosen value that is the largest or smallest one tried, and better than the next one."""
+    sentences = []
+    for name, low, high in (
+        ("lam", 0, 1),
+        ("max_depth", 1, math.inf),
+        ("logp", 0, math.inf),
+        ("fixed_logp", 0, math.inf),
+    ):
+        best_of: dict[float, float] = {}  # the best score with each value
+        for setting, score in outcome.tried:
+            value = _number(getattr(setting, name))
+            best_of[value] = max(score, best_of.get(value, -math.inf))
+        chosen, values = _number(getattr(outcome.setting, name)), sorted(best_of)
+        for ordered, bound, side, more in (
+            (values[::-1], high, "largest", "larger"),
+            (values, low, "smallest", "smaller"),
+        ):
+            if (
+                chosen != bound
+                and ordered[:1] == [chosen]
+                and len(values) > 1
+                and best_of[chosen] > best_of[ordered[1]]
+            ):
+                shown = {"max_depth": "depth"}.get(name, name.replace("_", " "))
+                sentences.append(f"The best {shown}, {chosen:g}, is the {side} value tried; try {more} values as well.")
+    return sentences
+
+
+def _number(value: float | None) -> float:
+    return math.inf if value is None else value  # no limit of the depth
 
 
 def sizes(outcome: Outcome) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import article, check_integer, is_integer, plural, wrong
+from treelet.checks import MOST, article, check_integer, check_number, is_integer, plural, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.formats.files import PathLike, Source, open_source
 from treelet.formats.json_files import read_nbest
@@ -380,6 +380,10 @@ def _joined(parts: list[BracketCounts]) -> BracketCounts:
 def reranking_kernel(trees: Kernel | None = None, logp: float = 0.1) -> Kernel:
     """Return the sum of a tree kernel on the candidates and the parser's log probability with weight `logp`.
 
+    The ranker learns the weight of the log probability, as it learns those of fragments. With a larger `logp`, each
+    update changes that weight more; a large `logp` does not mean that the parser counts more. For a weight that is
+    not learned, use ``logp=0`` and `fixed_logp` of `Reranker`.
+
     >>> reranking_kernel()
     On('tree', SubsetTree(lam=0.3)) + 0.1 * On('logp', Linear())
     """
@@ -398,6 +402,11 @@ class Reranker:
     candidates : int or None, default 20
         Maximum number of candidates per training sentence. They are drawn at random and include the best
         candidate, as in Collins & Duffy (2001). None uses all.
+    fixed_logp : float, default 0.0
+        Fixed weight of the parser's log probability, at least 0. The score of a candidate is the score of the
+        ranker + `fixed_logp` × log probability; the ranker does not see this term. Use it, and a kernel without
+        ``"logp"``, if the parser is good: with large values, the choices approach those of the parser.
+        Choose the value on development data. It is not part of a saved ranker.
     random_state : int, RandomState or None, default 0
         Source of randomness for the choice of candidates.
 
@@ -413,14 +422,22 @@ class Reranker:
     True
     """
 
-    def __init__(self, ranker: Ranker | None = None, *, candidates: int | None = 20, random_state: Any = 0) -> None:
+    def __init__(
+        self,
+        ranker: Ranker | None = None,
+        *,
+        candidates: int | None = 20,
+        fixed_logp: float = 0.0,
+        random_state: Any = 0,
+    ) -> None:
         if ranker is not None and not isinstance(ranker, Ranker):
             raise InputTypeError(
                 "The 'ranker' parameter of Reranker must be a VotedPerceptron, RankSVM or RankRLS. "
                 f"Got {article(type(ranker).__name__)} instead."
             )
         self.ranker = ranker if ranker is not None else VotedPerceptron(kernel=reranking_kernel(), epochs=3)
-        self.candidates, self.random_state = candidates, random_state
+        self.candidates, self.fixed_logp, self.random_state = candidates, fixed_logp, random_state
+        check_number(self, "fixed_logp", 0, MOST, low_included=True)
 
     def fit(self, parses: CandidateParses) -> Self:
         """Train on sentences with gold trees."""
@@ -430,7 +447,8 @@ class Reranker:
 
     def scores(self, parses: CandidateParses) -> NDArray[np.float64]:
         """Return one score per candidate. Scores are comparable only within a sentence."""
-        return np.asarray(self.ranker.predict(parses.table(), parses.qid), dtype=np.float64)
+        scores = np.asarray(self.ranker.predict(parses.table(), parses.qid), dtype=np.float64)
+        return scores + self.fixed_logp * parses.relative_logp() if self.fixed_logp else scores
 
     def choose(self, parses: CandidateParses) -> Rows:
         """Return the row of the chosen candidate of each sentence. Ties are broken by log probability."""
