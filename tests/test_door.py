@@ -32,7 +32,10 @@ def test_import_is_light() -> None:
 def test_names() -> None:
     assert len(tl.__all__) <= 55
     assert len(set(tl.__all__)) == len(tl.__all__)
-    assert dir(tl) == sorted(tl.__all__)
+    packages = (
+        "corpora cuts datasets errors formats fragments kernels learn metrics parsing report structures tasks testing"
+    )
+    assert dir(tl) == sorted([*tl.__all__, *packages.split()])
     for name in tl.__all__:
         assert not inspect.ismodule(getattr(tl, name)), name
     with pytest.raises(AttributeError):
@@ -150,6 +153,11 @@ def test_a_users_lines_have_types(tmp_path: Path) -> None:
         (tl, "SubTree", "Subtree"),
         (tl, "Kernelsvc", "KernelSVC"),
         (tl, "subset_tree", "SubsetTree"),
+        (tl, "SST", "SubsetTree"),
+        (tl, "PTK", "PartialTree"),
+        (tl, "ST", "Subtree"),
+        (tl, "SVC", "KernelSVC"),
+        (tl.learn, "SVR", "KernelSVR"),
         (tl.learn, "kernel_matrix", "KernelMatrix"),
         (testing, "check_kernels", "check_kernel"),
     ],

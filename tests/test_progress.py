@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import subprocess
@@ -176,3 +177,19 @@ def test_a_matrix_advances_more_than_once_per_tile(monkeypatch: pytest.MonkeyPat
     trees = [f"(S (A a{number % 7}) (B b{number % 5}))" for number in range(n)]
     tl.nearest(tl.SubsetTree(), trees, k=1, n_jobs=threads, progress=True)
     assert max(counts) <= 64 * n
+
+
+def test_steps_and_fits_are_logged(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    caplog.set_level(logging.DEBUG, "treelet")
+    tl.KernelSVC().fit(["(A a)", "(B b)"], [0, 1])
+    assert [(record.levelname, record.message.partition(" in ")[0]) for record in caplog.records] == [
+        ("DEBUG", "values: 3"),
+        ("DEBUG", "KernelSVC.fit"),
+    ]
+    caplog.clear()
+    moments = iter((10.0, 12.5))
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(moments))
+    with progress.progress_bar(False, "trees", 3):
+        pass
+    assert [(record.levelname, record.message) for record in caplog.records] == [("INFO", "trees: 3 in 2.50 s")]
+    assert any(isinstance(handler, logging.NullHandler) for handler in logging.getLogger("treelet").handlers)

@@ -29,7 +29,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return sorted({*__all__, *_WHERE})  # with the packages, which `from treelet import *` leaves out
 
 
 class _Door(ModuleType):

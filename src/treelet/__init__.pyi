@@ -4,14 +4,17 @@ A name that stands here is loaded from its package when it is first used. At mos
 """
 
 from treelet import (
+    corpora as corpora,
     cuts as cuts,
     datasets as datasets,
     errors as errors,
     formats as formats,
+    fragments as fragments,
     kernels as kernels,
     learn as learn,
     metrics as metrics,
     parsing as parsing,
+    report as report,
     structures as structures,
     tasks as tasks,
     testing as testing,

@@ -9,6 +9,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+ABBREVIATIONS = {
+    "st": "Subtree",
+    "sst": "SubsetTree",
+    "sstk": "SubsetTree",
+    "stk": "SubsetTree",  # Moschitti's syntactic tree kernel
+    "pt": "PartialTree",
+    "ptk": "PartialTree",
+    "svc": "KernelSVC",
+    "svm": "KernelSVC",
+    "svr": "KernelSVR",
+    "ted": "EditDistance",
+}
+"""Abbreviations in papers, on the command line and in other libraries, in lower case."""
+
 
 def names_in_stub(file: str, suffix: str = ".pyi") -> dict[str, str]:
     """Map each name imported by the stub next to a package's ``__init__.py`` to its module."""
@@ -26,6 +40,8 @@ def _hint(package: str, homes: dict[str, str], name: str) -> str:
     # module before importing it. Neither case should cost time.
     if name.startswith("_") or find_spec(f"{package}.{name}") is not None:
         return ""
+    if (full := ABBREVIATIONS.get(name.lower())) in homes:
+        return f" Did you mean {full!r}?"
     folder = Path(__file__).parent.parent / package.replace(".", "/")
     for inner in sorted(inner for inner, home in homes.items() if home == package):
         file = folder / inner / "__init__.py"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import threading
@@ -14,6 +15,9 @@ from typing import Any
 from treelet.memory import THREAD, available
 
 Advance = Callable[[int], None]
+
+LOG = logging.getLogger("treelet")
+LOG.addHandler(logging.NullHandler())  # the application decides what to show
 
 PATIENCE = 10.0  # seconds before the first line in a log
 LONGEST_SILENCE = 60.0  # maximal number of seconds between two lines in a log
@@ -41,6 +45,20 @@ def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
     seconds and the others at growing intervals, so a short computation prints nothing. The time left
     is estimated when a twentieth of the steps is done.
     """
+    begin = time.monotonic()
+    with _display(wanted, what, total) as advance:
+        yield advance
+    log_step("%s: %d", begin, what, total)
+
+
+def log_step(text: str, begin: float, *details: object) -> None:
+    """Log a step that began at a `time.monotonic()`: as INFO if it took a second, otherwise as DEBUG."""
+    seconds = time.monotonic() - begin
+    LOG.log(logging.INFO if seconds >= 1 else logging.DEBUG, f"{text} in %.2f s", *details, seconds)
+
+
+@contextmanager
+def _display(wanted: bool, what: str, total: int) -> Iterator[Advance]:
     if not wanted:
         yield lambda steps: None
         return

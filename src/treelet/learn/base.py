@@ -29,6 +29,7 @@ from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.kernels.tuning import unchanged_on_error
+from treelet.lazy import ABBREVIATIONS
 from treelet.learn.encoding import are_floats, known_kernels, whole_numbers
 from treelet.learn.fits import one_fit, snapshot
 from treelet.learn.matrices import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
@@ -41,9 +42,6 @@ from treelet.vocabulary import keyword
 
 EXECUTION = ("device", "device_memory")
 """Parameters that model files do not store, because another machine may not have the device."""
-
-SHORT_NAMES = {"st": "Subtree", "sst": "SubsetTree", "pt": "PartialTree"}
-"""Kernel classes by their names on the command line, for suggestions. The command line normalizes them."""
 
 
 def default_kernel() -> Kernel:
@@ -66,8 +64,8 @@ def _kernel_suggestion(kernel: Any, *others: str) -> str:
         return f" Did you mean {kernel.__name__}(), with parentheses?"
     if not isinstance(kernel, str):
         return ""
-    if kernel.lower() in SHORT_NAMES:
-        return f" Did you mean {SHORT_NAMES[kernel.lower()]}().normalized()?"
+    if (name := ABBREVIATIONS.get(kernel.lower())) in known_kernels():
+        return f" Did you mean {name}().normalized()?"  # as on the command line
     complete = {
         name: cls
         for name, cls in known_kernels().items()
@@ -413,10 +411,10 @@ class KernelLearner(KernelEstimator):
             check_is_fitted(self)
         if isinstance(self.model_, MatrixModel):
             check_columns(X, getattr(self, "feature_names_in_", None))
-            return self.model_.score_with(X, self._resources)  # type: ignore[no-any-return]
+            return self.model_.score_with(X, self._resources)
         X = self._coerced(self.model_.kernel, X)  # An iterator can be read only once.
         values: Matrix = self.model_.score_with(X, self._resources)
-        warn_if_missing(self.model_.kernel, X, ~values.any(axis=1))
+        warn_if_missing(self.model_.kernel, X, values)
         return values
 
     def _check_fitted_state(self) -> None:

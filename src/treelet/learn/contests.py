@@ -71,21 +71,21 @@ class VotingModel:
         """
         X = given_values(X, self.examples.total) if self.kernel is None else self.kernel.coerce(X)
         groups = checked_groups(qid, len(X))
-        shares, silent = np.zeros(len(X)), np.zeros(len(X), bool)
+        shares, scored = np.zeros(len(X)), np.zeros((len(X), 1), bool)
         for block in group_blocks(range(len(groups)), groups, max(1, VOTES // max(1, len(self.examples)))):
             rows = np.concatenate([groups[number] for number in block])
             if self.kernel is None:
                 values = X[np.ix_(rows, self.examples.columns)]
             else:
                 values = host_matrix(self.kernel, X[rows], self.examples, resources)
-                silent[rows] = ~values.any(axis=1)
+                scored[rows, 0] = values.any(axis=1)
             begin = 0
             for number in block:
                 end = begin + len(groups[number])
                 shares[groups[number]] = self._shares(values[begin:end])
                 begin = end
         if self.kernel is not None:
-            warn_if_missing(self.kernel, X, silent)
+            warn_if_missing(self.kernel, X, scored)
         return shares
 
     def _shares(self, values: Matrix) -> Vector:

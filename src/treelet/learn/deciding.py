@@ -278,7 +278,7 @@ class SavedPredictor:
     def _values(self, X: Any) -> Matrix:
         X = self.model_.kernel.coerce(X)  # An iterator can be read only once.
         values: Matrix = self.model_.score(X, **self.means)
-        warn_if_missing(self.model_.kernel, X, ~values.any(axis=1))
+        warn_if_missing(self.model_.kernel, X, values)
         if self.task != "rank":  # For a ranker, 0 is an ordinary score.
             warn_if_unrelated(self.model_, X, values)
         values += self.intercept_

@@ -6,9 +6,12 @@ Whoever holds the ``__dict__`` of a moment therefore holds the attributes of a s
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
+
+from treelet.progress import log_step
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -36,7 +39,7 @@ def atomic_fit(*, forget: bool = True) -> Callable[[Method], Method]:
     def decorate(method: Method) -> Method:
         @wraps(method)
         def fit(self: Any, *args: Any, **kwargs: Any) -> Any:
-            began = snapshot(self)
+            start, began = time.monotonic(), snapshot(self)
             before = _attributes(began, _fitted_names(began) if forget else frozenset())
             working = object.__new__(type(self))
             working.__dict__ = dict(before)
@@ -46,6 +49,7 @@ def atomic_fit(*, forget: bool = True) -> Callable[[Method], Method]:
             now = snapshot(self)
             gone = (_fitted_names(now) if forget else frozenset()) | (before.keys() - after.keys())
             fitted["_set_by_fit"] = frozenset(fitted) | (now._set_by_fit - gone)
+            log_step("%s.%s", start, type(self).__name__, method.__name__)
             self.__dict__ = _attributes(now, gone) | fitted
             return self
 

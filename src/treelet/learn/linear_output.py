@@ -100,7 +100,7 @@ def resolve_output(
         return LinearOutput(compressed, mix, float(mix @ intercepts), label, is_class=False)
     names = classes.tolist()
     if output is None and values is not None:
-        warn_if_missing(compressed.kernel, X[:1], ~values[:1].any(axis=1))
+        warn_if_missing(compressed.kernel, X[:1], values[:1])
         warn_if_unrelated(compressed, X[:1], values[:1])
         output = model.labels(model.decisions(values + intercepts)).tolist()[0]
     mixes = class_mixes(model)

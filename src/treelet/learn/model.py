@@ -84,18 +84,19 @@ def warn_if_unrelated(model: CompressedModel, X: Any, values: Matrix) -> None:
         )
 
 
-def warn_if_missing(kernel: Kernel, X: Any, silent: NDArray[np.bool_]) -> None:
+def warn_if_missing(kernel: Kernel, X: Any, values: NDArray[Any]) -> None:
     """Warn of missing and empty trees, among examples whose values are all 0, because they all get the same prediction.
 
     Vectors of zeros and empty bags are ordinary examples.
     """
-    if not silent.any() or isinstance(X, Bags) or next(banks_in(X), None) is None:
+    rows = np.flatnonzero(~values.any(axis=1))
+    if not len(rows) or isinstance(X, Bags) or next(banks_in(X), None) is None:
         return
-    missing = int(silent.sum()) - np.count_nonzero(kernel.self_values(X[np.flatnonzero(silent)]))
+    missing = len(rows) - np.count_nonzero(kernel.self_values(X[rows]))
     if missing:
         be, it = ("is", "it") if missing == 1 else ("are", "them")
         warnings.warn(
-            f"{missing:,} of {plural(len(silent), 'example')} {be} missing or empty, so the model knows nothing about {it}: "
+            f"{missing:,} of {plural(len(values), 'example')} {be} missing or empty, so the model knows nothing about {it}: "
             f"all such examples get the same prediction. Leave {it} out, or check how the examples were read.",
             TreeletWarning,
             stacklevel=user_level(),

@@ -301,7 +301,7 @@ class Nearest(KernelTransformer):
 
     # --- queries ------------------------------------------------------------------------------------------------
 
-    def kneighbors(self, Q: Any | None = None, n_neighbors: int | None = None) -> tuple[Matrix, NDArray[np.int64]]:
+    def kneighbors(self, Q: Any | None = None, n_neighbors: int | None = None) -> tuple[Matrix, NDArray[Any]]:
         """Return the examples with the largest kernel values, or with the smallest distances.
 
         Parameters
@@ -315,8 +315,8 @@ class Nearest(KernelTransformer):
         -------
         values, ids : ndarrays of shape (len(Q), n_neighbors)
             Kernel values in descending order, or distances in ascending order, and the ids of the
-            examples. Without ids of your own, these are the numbers of the examples, counted from
-            0 in the order in which they were added. Among equal values the earlier example comes
+            examples: int64, or str objects if you passed strings. Without ids of your own, these are
+            the numbers of the examples, counted from 0 in the order in which they were added. Among equal values the earlier example comes
             first.
         """
         collection, kernel, indexes = self._state()
@@ -326,7 +326,7 @@ class Nearest(KernelTransformer):
 
     def threshold_neighbors(
         self, threshold: float, Q: Any | None = None
-    ) -> tuple[list[NDArray[np.float64]], list[NDArray[np.int64]]]:
+    ) -> tuple[list[NDArray[np.float64]], list[NDArray[Any]]]:
         """Return all examples whose kernel value is at least `threshold`, or whose distance is at most `threshold`.
 
         Parameters
