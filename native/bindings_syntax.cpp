@@ -1,6 +1,7 @@
 // Walks over syntax trees that exist as Python objects: nodes of the module ast, and nodes of tree-sitter.
 // Only functions of the limited API are used, because one wheel serves several versions of Python.
 #include "bindings.hpp"
+#include "code_lines.hpp"
 #include "syntax.hpp"
 #include <deque>
 #include <unordered_map>
@@ -38,12 +39,18 @@ PyObject *check(PyObject *result) {
 
 nb::object call(const nb::object &function, PyObject *argument) { return function(nb::handle(argument)); }
 
+// Returns a qualified name. A very long one ends with an ellipsis: thousands of units may have the same names around them.
 std::string joined_name(const std::vector<std::string> &names) {
+    constexpr std::size_t most = 1000;
     std::string out;
     for (const std::string &name : names) {
         if (name.empty()) continue;
         if (!out.empty()) out += '.';
-        out += name;
+        out.append(name, 0, most + 1);
+        if (out.size() <= most) continue;
+        std::size_t end = most;
+        while ((out[end] & 0xC0) == 0x80) --end; // not inside a character
+        return out.substr(0, end) + "\u2026";
     }
     return out;
 }
@@ -77,17 +84,22 @@ struct AstRules {
 
 class AstWalk {
   public:
-    AstWalk(SyntaxReader &reader, AstRules rules) : reader_(reader), rules_(std::move(rules)) {
-        for (auto [name, target] : {std::pair{"lineno", &lineno_}, {"end_lineno", &end_lineno_}, {"ctx", &ctx_}, {"name", &name_}})
+    AstWalk(SyntaxReader &reader, CodeLines &lines, AstRules rules) : reader_(reader), lines_(lines), rules_(std::move(rules)) {
+        for (auto [name, target] : {std::pair{"lineno", &lineno_},
+                                    {"end_lineno", &end_lineno_},
+                                    {"col_offset", &column_},
+                                    {"end_col_offset", &end_column_},
+                                    {"ctx", &ctx_},
+                                    {"name", &name_}})
             *target = nb::steal(PyUnicode_InternFromString(name));
     }
 
     // Adds a tree. The units are nodes of the classes that `describe` marks, or, with `whole`, only the root.
-    void file(PyObject *root, std::int64_t lines, bool whole) {
-        whole_ = whole, lines_ = lines;
+    SyntaxReader::Damages file(PyObject *root, bool whole) {
+        whole_ = whole;
         visit(root, SyntaxReader::root, 1);
         while (!frames_.empty()) step();
-        reader_.end_file();
+        return reader_.end_file();
     }
 
   private:
@@ -208,11 +220,26 @@ class AstWalk {
             scopes_.push_back(name && PyUnicode_Check(name) ? nb::cast<std::string>(nb::handle(name)) : "");
             frame.has_scope = true;
         }
-        if (whole_ ? parent == SyntaxReader::root : kind.is_unit)
-            frame.unit =
-                reader_.begin_unit(frame.index, line, number(get(node, dict, end_lineno_.ptr()), lines_), joined_name(scopes_));
+        if (whole_ ? parent == SyntaxReader::root : kind.is_unit) {
+            const std::int64_t end_line = number(get(node, dict, end_lineno_.ptr()), lines_.count());
+            frame.unit = reader_.begin_unit(frame.index, line, end_line);
+            if (PyObject *column = get(node, dict, column_.ptr())) {
+                const std::size_t begin = lines_.byte_at(line, number(column, 0));
+                lines_.hide(begin, begin); // code begins here, even if a damaged statement before has an open string
+            }
+        }
         if (reader_.anonymous()) use_names(node, dict, kind);
         frames_.push_back(frame);
+    }
+
+    void hide(PyObject *node) {
+        const nb::object held = nb::steal(PyObject_GenericGetDict(node, nullptr));
+        PyObject *dict = held.ptr();
+        if (!dict) PyErr_Clear();
+        const auto byte = [&](const nb::object &line, const nb::object &column) {
+            return lines_.byte_at(number(get(node, dict, line.ptr()), 0), number(get(node, dict, column.ptr()), 0));
+        };
+        lines_.hide(byte(lineno_, column_), byte(end_lineno_, end_column_));
     }
 
     // Adds one value of a field.
@@ -240,7 +267,8 @@ class AstWalk {
             return;
         }
         if (frame.field == frame.kind->fields.size()) {
-            if (frame.unit != SyntaxReader::root) reader_.end_unit(frame.unit);
+            if (frame.unit != SyntaxReader::root)
+                if (auto *unit = reader_.end_unit(frame.unit)) unit->name = joined_name(scopes_);
             if (frame.has_scope) scopes_.pop_back();
             frames_.pop_back();
             return;
@@ -255,6 +283,7 @@ class AstWalk {
         if (PyList_Check(value)) {
             frame.size = PyList_Size(value);
             frame.at = field.holds == documented && nb::cast<bool>(call(rules_.is_docstring, value)) ? 1 : 0;
+            if (frame.at) hide(check(PyList_GetItem(value, 0)));
             if (frame.at == frame.size) return;
             frame.field_index = reader_.add(field.label, frame.index, frame.line);
             frame.list = value;
@@ -264,12 +293,12 @@ class AstWalk {
     }
 
     SyntaxReader &reader_;
+    CodeLines &lines_;
     AstRules rules_;
-    nb::object lineno_, end_lineno_, ctx_, name_;
+    nb::object lineno_, end_lineno_, column_, end_column_, ctx_, name_;
     std::unordered_map<PyTypeObject *, Kind> kinds_;
     std::deque<Frame> frames_; // references stay valid while children are visited
     std::vector<std::string> scopes_;
-    std::int64_t lines_ = 1;
     bool whole_ = false;
     Pulse pulse_;
 };
@@ -347,10 +376,10 @@ class NodeRules {
 
 class NodeWalk {
   public:
-    NodeWalk(SyntaxReader &reader, nb::handle type, const NodeRules &rules, bool values, nb::object name_of)
-        : reader_(reader), rules_(rules), kind_id_(type, "kind_id"), children_(type, "children"), named_(type, "named_child_count"),
-          start_(type, "start_byte"), end_(type, "end_byte"), has_error_(type, "has_error"), values_(values),
-          name_of_(std::move(name_of)), labels_(rules.kinds.size() + 1, none) {}
+    NodeWalk(SyntaxReader &reader, CodeLines &lines, nb::handle type, const NodeRules &rules, bool values, nb::object name_of)
+        : reader_(reader), lines_(lines), rules_(rules), kind_id_(type, "kind_id"), children_(type, "children"),
+          named_(type, "named_child_count"), start_(type, "start_byte"), end_(type, "end_byte"), has_error_(type, "has_error"),
+          values_(values), name_of_(std::move(name_of)), labels_(rules.kinds.size() + 1, none) {}
 
     SyntaxReader::Damages file(PyObject *root, std::string_view source, bool whole) {
         source_ = source;
@@ -410,10 +439,6 @@ class NodeWalk {
     std::int64_t line_at(std::size_t byte) {
         while (byte >= line_end_) ++line_, line_end_ = next_line(line_end_);
         return line_;
-    }
-    std::int64_t line_after(std::size_t from, std::int64_t line, std::size_t byte) const {
-        return line + std::count(source_.begin() + static_cast<std::ptrdiff_t>(std::min(from, source_.size())),
-                                 source_.begin() + static_cast<std::ptrdiff_t>(std::min(byte, source_.size())), '\n');
     }
     std::string_view text(std::size_t start, std::size_t end) const {
         if (start > end || end > source_.size()) refuse("a node lies outside the source");
@@ -477,7 +502,11 @@ class NodeWalk {
         Frame &above = frames_.back();
         ++above.children;
         if (what != delimiter && what != token && what != kept_token) ++above.named_children;
-        if (what == dropped || what == delimiter) return false;
+        if (what == dropped) {
+            lines_.hide(start_.number(node.ptr()), end_.number(node.ptr()));
+            return false;
+        }
+        if (what == delimiter) return false;
         if (what == token && (!keeps_tokens(above) || begins_with(above.kind, kind))) return false;
         if (what == content && of(above.kind) == literal && !values_) return false;
         if (what < inner) {
@@ -492,7 +521,7 @@ class NodeWalk {
     bool enter(nb::object node, std::size_t kind, bool is_member) {
         const Treatment what = of(kind);
         const bool is_root = frames_.empty(), is_unit = whole_ ? is_root : treatment(kind) & unit_kind;
-        const bool is_lost = is_error(kind) && open_units_ == 0 && !is_unit; // an error outside units
+        const bool is_lost = is_error(kind) && !reader_.is_in_unit() && !is_unit; // an error outside units
         const std::size_t start = start_.number(node.ptr());
         const std::int64_t line = line_at(start);
         const std::size_t index = reader_.add(label(kind), is_root ? SyntaxReader::root : frames_.back().index, line);
@@ -514,9 +543,9 @@ class NodeWalk {
             using State = SyntaxReader::State;
             PyObject *unit = frame.node.ptr();
             const State state = is_lost ? State::lost : has_error_(unit).ptr() == Py_True ? State::damaged : State::whole;
-            frame.unit = reader_.begin_unit(index, line, line_after(start, line, std::max(start, end_.number(unit))),
-                                            joined_name(scopes_), state);
-            ++open_units_;
+            // A unit may end with a line break, which belongs to its last line.
+            const std::int64_t end_line = lines_.line_of(std::max(start + 1, end_.number(unit)) - 1);
+            frame.unit = reader_.begin_unit(index, line, end_line, state);
         }
         frames_.push_back(std::move(frame));
         return true;
@@ -524,7 +553,8 @@ class NodeWalk {
 
     void leave() {
         const Frame &frame = frames_.back();
-        if (frame.unit != SyntaxReader::root) reader_.end_unit(frame.unit), --open_units_;
+        if (frame.unit != SyntaxReader::root)
+            if (auto *unit = reader_.end_unit(frame.unit)) unit->name = joined_name(scopes_);
         if (frame.has_scope) scopes_.pop_back();
         frames_.pop_back();
     }
@@ -547,6 +577,7 @@ class NodeWalk {
     }
 
     SyntaxReader &reader_;
+    CodeLines &lines_;
     const NodeRules &rules_;
     Getter kind_id_, children_, named_, start_, end_, has_error_;
     bool values_, whole_ = false;
@@ -554,23 +585,60 @@ class NodeWalk {
     std::vector<Id> labels_; // by kind, the last one for errors; none until it is needed
     std::string_view source_;
     std::int64_t line_ = 1;
-    std::size_t line_end_ = 0, open_units_ = 0;
+    std::size_t line_end_ = 0;
     std::deque<Frame> frames_;
     std::vector<std::string> scopes_;
     Pulse pulse_;
 };
 
+// The text of a source, in pieces. tree-sitter calls it without asking whether the parse is to go on, and cannot deal with
+// errors here. So an error of `check` is kept, and the parser believes that the text ends.
+class Chunks {
+  public:
+    Chunks(nb::bytes text, nb::object check) : text_(std::move(text)), check_(std::move(check)) {}
+
+    nb::bytes read(std::size_t begin, const nb::object &) {
+        if (!error_) {
+            try {
+                if (PyErr_CheckSignals()) throw nb::python_error();
+                check_(begin);
+            } catch (nb::python_error &error) {
+                error_.emplace(std::move(error));
+            }
+        }
+        const std::size_t size = text_.size();
+        if (error_ || begin >= size) return nb::bytes("", 0);
+        std::size_t end = std::min(begin + piece, size);
+        while (end < size && end > begin + 1 && (text_.c_str()[end] & 0xC0) == 0x80) --end; // not inside a character
+        return nb::bytes(text_.c_str() + begin, end - begin);
+    }
+    // Raises the error that ended the text.
+    void raise() {
+        if (error_) throw nb::python_error(std::move(*std::exchange(error_, std::nullopt)));
+    }
+
+  private:
+    static constexpr std::size_t piece = 1024;
+
+    nb::bytes text_;
+    nb::object check_;
+    std::optional<nb::python_error> error_;
+};
+
 using Columns = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
 
-Columns results(SyntaxReader &self) {
-    std::vector<std::int64_t> lines, end_lines;
-    nb::list names;
+Columns results(SyntaxReader &self, CodeLines &source, const SyntaxReader::Damages &damaged) {
+    std::vector<std::int64_t> lines, end_lines, code_lines;
+    nb::list names, skipped;
     for (const SyntaxReader::Unit &unit : self.units()) {
         lines.push_back(unit.line), end_lines.push_back(unit.end_line);
+        code_lines.push_back(source.between(unit.first_line, unit.end_line));
         names.append(nb::str(unit.name.data(), unit.name.size()));
     }
+    for (const auto &[line, state] : damaged) skipped.append(nb::make_tuple(line, static_cast<int>(state)));
     return nb::make_tuple(self.store, to_numpy(std::move(self.roots)), to_numpy(std::move(lines)), to_numpy(std::move(end_lines)),
-                          names, to_numpy(std::move(self.node_lines)), to_numpy(std::move(self.node_ends)));
+                          names, to_numpy(std::move(self.node_lines)), to_numpy(std::move(self.node_begins)),
+                          to_numpy(std::move(self.node_ends)), to_numpy(std::move(code_lines)), skipped);
 }
 
 } // namespace
@@ -580,16 +648,24 @@ namespace treelet::python {
 void bind_syntax(nb::module_ &m) {
     m.def(
         "read_ast",
-        [](nb::typed<nb::list, nb::any> roots, std::int64_t lines, bool whole, bool anonymous, nb::object describe,
-           nb::object constant, nb::object other, nb::object is_docstring) {
+        [](nb::typed<nb::list, nb::any> roots, nb::str text, bool whole, bool anonymous, nb::object describe, nb::object constant,
+           nb::object other, nb::object is_docstring) {
             SyntaxReader reader(anonymous);
-            AstWalk walk(reader, {std::move(describe), std::move(constant), std::move(other), std::move(is_docstring)});
-            for (nb::handle root : roots) walk.file(root.ptr(), lines, whole);
-            return results(reader);
+            CodeLines lines(utf8(text.ptr()), true);
+            AstWalk walk(reader, lines, {std::move(describe), std::move(constant), std::move(other), std::move(is_docstring)});
+            SyntaxReader::Damages damaged;
+            for (nb::handle root : roots) {
+                const auto more = walk.file(root.ptr(), whole);
+                damaged.insert(damaged.end(), more.begin(), more.end());
+            }
+            return results(reader, lines, damaged);
         },
-        "roots"_a, "lines"_a, "whole"_a, "anonymous"_a, "describe"_a, "constant"_a.none(), "other"_a, "is_docstring"_a,
-        "Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots, and for each "
-        "unit its first and last line, its qualified name and the lines of its nodes.");
+        "roots"_a, "text"_a, "whole"_a, "anonymous"_a, "describe"_a, "constant"_a.none(), "other"_a, "is_docstring"_a,
+        "Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots; for each "
+        "unit "
+        "its first and last line and its qualified name; the lines of nodes, and for each unit the begin and end of its nodes in "
+        "them and its number of lines with code; the line of each skipped unit and why: 1 it contains a syntax error, 2 a syntax "
+        "error is outside units, 3 too many units are inside each other in it.");
     nb::class_<NodeRules>(m, "NodeRules",
                           "What becomes of the nodes of a language: treatments and labels of the kinds, paths from bound names "
                           "upwards, with (kind, field, position) per step, and a name that is never bound.")
@@ -599,14 +675,23 @@ void bind_syntax(nb::module_ &m) {
         "read_nodes",
         [](nb::object root, nb::bytes source, const NodeRules &rules, bool whole, bool anonymous, bool values, nb::object name_of) {
             const WithoutCollector paused;
+            const std::string_view text(source.c_str(), source.size());
             SyntaxReader reader(anonymous);
-            NodeWalk walk(reader, root.type(), rules, values, std::move(name_of));
-            const auto damaged = walk.file(root.ptr(), std::string_view(source.c_str(), source.size()), whole);
-            return std::make_pair(results(reader), damaged);
+            CodeLines lines(text, false);
+            NodeWalk walk(reader, lines, root.type(), rules, values, std::move(name_of));
+            const auto damaged = walk.file(root.ptr(), text, whole);
+            return results(reader, lines, damaged);
         },
         "root"_a, "source"_a, "rules"_a, "whole"_a, "anonymous"_a, "values"_a, "name_of"_a,
-        "Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the lines of syntax errors: of units, which "
-        "are not stored, and, marked by True, of text outside units.");
+        "Store the units of a tree of tree-sitter nodes, as read_ast does.");
+    nb::class_<Chunks>(
+        m, "Chunks",
+        "Text that tree-sitter reads in pieces. `check` is called with the offset of each piece; if it raises an error, "
+        "or a signal does, the text ends there.")
+        .def(nb::init<nb::bytes, nb::object>(), "text"_a, "check"_a)
+        .def("__call__", &Chunks::read, "offset"_a, "point"_a.none())
+        .def("raise_error", &Chunks::raise, "Raise the error that ended the text, if there is one.");
+    m.attr("MAX_NESTING") = SyntaxReader::max_nesting;
 }
 
 } // namespace treelet::python

@@ -59,15 +59,22 @@ inline void append_escaped(std::string &out, std::string_view text) {
 
 class SyntaxReader {
   public:
-    enum class State { whole, damaged, lost }; // lost: text outside units that the parser could not read
+    // lost: text outside units that the parser could not read; nested: a unit with too many others inside each other in it
+    enum class State { whole, damaged, lost, nested };
     struct Unit {
         std::size_t first, last; // nodes
         std::size_t first_name, last_name;
         std::int64_t line, end_line;
         std::string name;
         State state;
+        std::int64_t first_line = 0; // of all nodes: decorators stand above `line`
+        std::size_t levels = 0;      // of units inside each other in it
     };
-    using Damages = std::vector<std::pair<std::int64_t, bool>>; // line, and whether it is outside units
+    using Damages = std::vector<std::pair<std::int64_t, State>>; // line and state of units that were not stored
+
+    // Units with more levels of units in them are skipped. So a node is part of few units, whose trees are copies if names
+    // are replaced.
+    static constexpr std::size_t max_nesting = 100;
 
     explicit SyntaxReader(bool anonymous) : anonymous_(anonymous) {}
     bool anonymous() const { return anonymous_; }
@@ -93,12 +100,22 @@ class SyntaxReader {
     // Reports a use of a name. The order of the first uses in a unit determines the numbers.
     void use(Id label, bool binds) { uses_.push_back({label, binds}); }
 
-    std::size_t begin_unit(std::size_t node, std::int64_t line, std::int64_t end_line, std::string name,
-                           State state = State::whole) {
-        units_.push_back({node, 0, uses_.size(), 0, line, end_line, std::move(name), state});
+    std::size_t begin_unit(std::size_t node, std::int64_t line, std::int64_t end_line, State state = State::whole) {
+        units_.push_back({node, 0, uses_.size(), 0, line, end_line, "", state});
+        open_.push_back(units_.size() - 1);
         return units_.size() - 1;
     }
-    void end_unit(std::size_t unit) { units_[unit].last = label_.size(), units_[unit].last_name = uses_.size(); }
+    // Ends the unit that was begun last, and returns it if it will be stored, so that it can be named.
+    Unit *end_unit(std::size_t number) {
+        Unit &unit = units_[number];
+        unit.last = label_.size(), unit.last_name = uses_.size();
+        if (unit.levels >= max_nesting && unit.state == State::whole) unit.state = State::nested;
+        open_.pop_back();
+        if (!open_.empty()) units_[open_.back()].levels = std::max(units_[open_.back()].levels, unit.levels + 1);
+        return unit.state == State::whole ? &unit : nullptr;
+    }
+    // Whether a unit has begun and not ended.
+    bool is_in_unit() const { return !open_.empty(); }
 
     // --- after the walk -------------------------------------------------------------------------------------
     // Stores the undamaged units of the file and forgets the others. Returns the places of damages.
@@ -106,12 +123,13 @@ class SyntaxReader {
         Damages damaged;
         for (Unit &unit : units_) {
             if (unit.state != State::whole) {
-                damaged.emplace_back(unit.line, unit.state == State::lost);
+                damaged.emplace_back(unit.line, unit.state);
                 continue;
             }
             store_unit(unit);
             stored_.push_back(std::move(unit));
         }
+        outermost_ = 0;
         label_.clear(), arity_.clear(), line_.clear(), uses_.clear(), units_.clear();
         return damaged;
     }
@@ -119,8 +137,8 @@ class SyntaxReader {
     // The results.
     std::shared_ptr<Store> store = std::make_shared<Store>();
     std::vector<Id> roots;
-    std::vector<std::int32_t> node_lines; // of all nodes of all units, parents before children
-    std::vector<std::int64_t> node_ends;  // per unit, in node_lines
+    std::vector<std::int32_t> node_lines;             // of the nodes of all units, parents before children
+    std::vector<std::int64_t> node_begins, node_ends; // per unit, in node_lines; inner units share the lines of outer ones
     const std::vector<Unit> &units() const { return stored_; }
 
     static constexpr std::size_t root = static_cast<std::size_t>(-1);
@@ -155,7 +173,7 @@ class SyntaxReader {
         }
     }
 
-    void store_unit(const Unit &unit) {
+    void store_unit(Unit &unit) {
         if (anonymous_) number_names(unit);
         stack_.clear();
         for (std::size_t i = unit.last; i-- > unit.first;) { // children come before parents, the last child first
@@ -175,9 +193,15 @@ class SyntaxReader {
             stack_.push_back(node);
         }
         roots.push_back(stack_.back());
-        node_lines.insert(node_lines.end(), line_.begin() + static_cast<std::ptrdiff_t>(unit.first),
-                          line_.begin() + static_cast<std::ptrdiff_t>(unit.last));
-        node_ends.push_back(static_cast<std::int64_t>(node_lines.size()));
+        const auto first = line_.begin() + static_cast<std::ptrdiff_t>(unit.first),
+                   last = line_.begin() + static_cast<std::ptrdiff_t>(unit.last);
+        unit.first_line = std::min<std::int64_t>(unit.line, *std::min_element(first, last));
+        if (unit.last > outermost_) { // not inside a unit that was stored before
+            node_lines.insert(node_lines.end(), first, last);
+            outermost_ = unit.last;
+        }
+        node_ends.push_back(static_cast<std::int64_t>(node_lines.size() - (outermost_ - unit.last)));
+        node_begins.push_back(node_ends.back() - (last - first));
         if (anonymous_)
             for (std::size_t i = unit.first_name; i < unit.last_name; ++i) replaced_[uses_[i].label] = none;
     }
@@ -191,6 +215,8 @@ class SyntaxReader {
     std::vector<std::int32_t> line_;
     std::vector<Use> uses_;
     std::vector<Unit> units_, stored_;
+    std::vector<std::size_t> open_;                      // the units that have not ended, outermost first
+    std::size_t outermost_ = 0;                          // the node after the last outermost unit that was stored
     std::vector<Id> here_, replaced_, numbered_, stack_; // by label: in the store, its number; by number; open nodes
     Pulse pulse_;
 };

@@ -707,9 +707,9 @@ def string_distances(a: Sequence[bytes], b: Sequence[bytes], limit: int | None =
     Levenshtein distances of all pairs of sequences of 32-bit numbers. A distance above the limit is given as limit + 1. A normalized distance is divided by the larger length.
     """
 
-def read_ast(roots: list[Any], lines: int, whole: bool, anonymous: bool, describe: object, constant: object | None, other: object, is_docstring: object) -> tuple[Any, ...]:
+def read_ast(roots: list[Any], text: str, whole: bool, anonymous: bool, describe: object, constant: object | None, other: object, is_docstring: object) -> tuple[Any, ...]:
     """
-    Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots, and for each unit its first and last line, its qualified name and the lines of its nodes.
+    Store the units of trees of ast nodes, or with whole=True the trees themselves. Return the store, the roots; for each unit its first and last line and its qualified name; the lines of nodes, and for each unit the begin and end of its nodes in them and its number of lines with code; the line of each skipped unit and why: 1 it contains a syntax error, 2 a syntax error is outside units, 3 too many units are inside each other in it.
     """
 
 class NodeRules:
@@ -719,10 +719,22 @@ class NodeRules:
 
     def __init__(self, treatments: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], labels: Sequence[str], bindings: Sequence[Sequence[tuple[int, int, int]]], never_bound: str) -> None: ...
 
-def read_nodes(root: object, source: bytes, rules: NodeRules, whole: bool, anonymous: bool, values: bool, name_of: object) -> tuple[tuple[Any, ...], list[tuple[int, bool]]]:
+def read_nodes(root: object, source: bytes, rules: NodeRules, whole: bool, anonymous: bool, values: bool, name_of: object) -> tuple[Any, ...]:
+    """Store the units of a tree of tree-sitter nodes, as read_ast does."""
+
+class Chunks:
     """
-    Store the units of a tree of tree-sitter nodes, as read_ast does. Also return the lines of syntax errors: of units, which are not stored, and, marked by True, of text outside units.
+    Text that tree-sitter reads in pieces. `check` is called with the offset of each piece; if it raises an error, or a signal does, the text ends there.
     """
+
+    def __init__(self, text: bytes, check: object) -> None: ...
+
+    def __call__(self, offset: int, point: object | None) -> bytes: ...
+
+    def raise_error(self) -> None:
+        """Raise the error that ended the text, if there is one."""
+
+MAX_NESTING: int = 100
 
 def checksum(buffer: object) -> int:
     """

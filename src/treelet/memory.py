@@ -23,17 +23,21 @@ THREAD = 16 << 20
 _GROUP = Path("/sys/fs/cgroup")
 
 
-def available() -> int:
+def available(fresh: bool = False) -> int:
     """Return the number of bytes that can be allocated now.
 
     This is the minimum of the free bytes of the machine, the control group and the address space.
-    The values are read at most four times per second.
+    Unless `fresh` is true, the values are read at most four times per second.
     """
-    return _looked_up(int(4 * time.monotonic()))
+    return _looked_up() if fresh else _recent(int(4 * time.monotonic()))
 
 
 @lru_cache(1)
-def _looked_up(quarter_second: int) -> int:
+def _recent(quarter_second: int) -> int:
+    return _looked_up()
+
+
+def _looked_up() -> int:
     limits = [sys.maxsize]
     with suppress(OSError, ValueError, StopIteration), open("/proc/meminfo", encoding="ascii") as lines:
         limits.append(1024 * next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")))

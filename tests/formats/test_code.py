@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 import io
+import json
+import signal
 import sys
+import tokenize
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -18,8 +21,9 @@ import treelet as tl
 from conftest import succeed
 from messages import formats as messages
 from messages.common import wrong_parameter
-from treelet.errors import FileError, FormatError, ParameterError, TreeletError, TreeletWarning
-from treelet.formats import SourcePlace
+from treelet import _core
+from treelet.errors import FileError, FormatError, NotEnoughMemoryError, ParameterError, TreeletError, TreeletWarning
+from treelet.formats import SourcePlace, python_trees
 from treelet.formats.adapters import flatten
 from treelet.formats.languages import LANGUAGES
 from treelet.formats.node_adapters import SyntaxAdapter, nodes_of
@@ -194,7 +198,7 @@ def test_units_and_names(tmp_path: Path) -> None:
     assert str(bank.places[1]) == f"{path}:4 A.m.g"
     assert [place.name for place in tl.read_code(path, each="class").places] == ["A"]
     (whole,) = tl.read_code(path, each="file").places
-    assert whole == SourcePlace(str(path), 1, 9, "")
+    assert whole == SourcePlace(str(path), 1, 8, "")
     assert len(tl.read_code(path, each="return_statement")) == 1
     names = tl.read_code(
         written(
@@ -212,6 +216,58 @@ def test_lines_of_nodes(tmp_path: Path) -> None:
     lines = dict(zip(map(str, _preorder(bank[0])), bank.places.node_lines(0).tolist(), strict=True))
     assert (lines["(number 1)"], lines["(formal_parameters (identifier a))"]) == (5, 3)
     assert lines[next(text for text in lines if text.startswith("(return_statement"))] == 4
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "count"),
+    [
+        ("a.js", "function f(a)\n{\n  if (a)\n  {\n    g(a);\n  }\n  else\n  {\n    h();\n  }\n}\n", 11),
+        ("a.c", "int f(void) /* a\n b */ {\n\n  // c\n  /* d\n\n e */\n  return (\n    1\n  );\n}\n", 6),
+        ("a.js", "x = function () { return `a\n// b\n\nc`; }; /* d\n*/\n", 3),
+        (
+            "a.py",
+            "def f():\n    try:\n        g()\n    except E:\n        h()\n    else:\n        k()\n    finally:\n        m()\n",
+            9,
+        ),
+        ("a.py", "@a\n# b\n@c(\n    1,\n)\ndef f():\n    'd'\n    return (\n        1\n    )\n", 8),
+        ("a.py", "def f(): 'a'\n", 1),
+        ("a.py", 'def f():\n    """a\n    b\n    """\n    return """c\n# d\n\n\\"""\n    e"""\n', 5),
+        ("a.py", "def f():\n    return ('a'  # b\n            # \"\"\"\n            'c\\\n# d')\n", 4),
+        ("a.py", 'def f():\r    a = 1 # """\r\r    # b\r\n    return a', 3),
+        ("a.py", 'def g(:\n    """\n\ndef f():\n    # a\n    return 1\n', 2),
+    ],
+)
+def test_lines_of_code(name: str, text: str, count: int, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(text.encode())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of the damaged function
+        bank = tl.read_code(path)
+    assert bank.places is not None
+    assert bank.places.code_lines().tolist() == [count]
+
+
+def test_lines_of_code_are_those_with_tokens() -> None:
+    layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    for path in [Path(ast.__file__), *sorted(Path(json.__file__).parent.glob("*.py")), Path(tokenize.__file__)]:
+        text = path.read_text("utf-8")
+        docstrings = {
+            (node.body[0].lineno, node.body[0].col_offset)
+            for node in ast.walk(ast.parse(text))
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            if ast.get_docstring(node) is not None
+        }
+        filled = {number for number, line in enumerate(text.splitlines(), 1) if line.strip()}
+        code: set[int] = set()
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type not in layout and not (token.type == tokenize.STRING and token.start in docstrings):
+                code.update(range(token.start[0], token.end[0] + 1))
+        bank = tl.read_code(path)
+        assert bank.places is not None
+        counts = bank.places.code_lines().tolist()
+        for row, place in enumerate(bank.places):
+            first = min(bank.places.node_lines(row))  # of a decorator
+            assert counts[row] == len(filled & code & set(range(first, place.end_line + 1))), place
 
 
 def test_edits_have_lines(tmp_path: Path) -> None:
@@ -284,12 +340,11 @@ def test_python_that_is_hard_to_read(source: str, options: dict[str, Any], tmp_p
 
 @given(st.text(max_size=20))
 def test_values_are_escaped_as_in_python(text: str) -> None:
-    from treelet import _core
     from treelet.formats.node_adapters import native_rules
 
     constant = ast.Constant(text)
     rules = native_rules(ast.AST, constants="values", docstrings=True, ctx=False)
-    store, roots, *_ = _core.read_ast([constant], 1, True, False, *rules)
+    store, roots, *_ = _core.read_ast([constant], "", True, False, *rules)
     leaf = tl.Treebank.from_columns(tl.formats.base.Columns(store, roots))[0]
     assert leaf is not None
     assert leaf.words() == [value_label(text)]
@@ -300,7 +355,7 @@ def test_python_node_types(tmp_path: Path) -> None:
     assert [place.line for place in tl.read_code(path, each="For").places] == [2, 3]
     assert [place.name for place in tl.read_code(path, each="For").places] == ["f", "f"]
     (place,) = tl.read_code(path, each="file").places
-    assert place == SourcePlace(str(path), 1, 4)
+    assert place == SourcePlace(str(path), 1, 3)
     other = written(tmp_path, "a.js", "for (;;);")
     assert [place.file for place in tl.read_code(path, other, each="for_statement").places] == [str(other)]
     with pytest.raises(ParameterError, match=wrong_parameter("each", messages.UNITS_OF_CODE)):
@@ -312,6 +367,51 @@ def test_deep_code_does_not_crash(tmp_path: Path) -> None:
     (tree,) = tl.read_code(written(tmp_path, "a.js", f"function f() {{ return {'[' * deep}{']' * deep}; }}"))
     assert tree is not None
     assert tree.height() > deep
+
+
+def nested(levels: int) -> str:
+    return "f=" + "()=>" * levels + "1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "each"),
+    [
+        ("a.js", nested(300), "function"),
+        ("a.js", "x = " + "class{a=" * 300 + "1" + "}" * 300, "class"),
+        ("a.js", "x = " + "1+" * 300 + "1", "binary_expression"),
+        ("a.py", "x = " + "1+" * 300 + "1", "BinOp"),
+        ("a.py", "x = " + "lambda:" * 300 + "1", "Lambda"),
+    ],
+)
+def test_units_inside_many_others(name: str, text: str, each: str, tmp_path: Path) -> None:
+    path = written(tmp_path, name, "\n" + text)
+    with pytest.warns(TreeletWarning, match=rf"200 of 300 trees were skipped: .*{name}:2: .* 100 or more"):
+        bank = tl.read_code(path, each=each, identifiers="anonymous")
+    assert len(bank) == 100
+    assert bank.places is not None
+    lines = bank.places.arrays()["node_line"]
+    assert len(lines) == max(len(bank.places.node_lines(row)) for row in range(100))  # inner units share them
+    with pytest.raises(FormatError, match="100 or more"):
+        tl.read_code(path, each=each, on_error="raise")
+    if name == "a.py":
+        with pytest.raises(FormatError, match="100 or more"):
+            python_trees(path, each=each)
+
+
+def test_functions_beside_a_deep_one_are_read(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.js", f"function f(a) {{ g(b => a, {nested(101)}) }} function h() {{}}")
+    with pytest.warns(TreeletWarning, match="2 of 104 trees were skipped"):
+        names = [place.name for place in tl.read_code(path).places]
+    assert names[0] == "f.<anonymous>"
+    assert names[-1] == "h"
+    assert len(names) == 102
+
+
+def test_long_names_are_cut(tmp_path: Path) -> None:
+    for name in ("é" * 2000, "C" * 999):
+        (place,) = tl.read_code(written(tmp_path, "a.js", f"class {name} {{ method() {{}} }}")).places
+        assert 1000 < len(place.name.encode()) <= 1003
+        assert place.name.endswith("\u2026")
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------
@@ -424,3 +524,60 @@ def test_types_and_members_keep_their_names(language: str, text: str, kept: list
     tree = str(tl.read_code(io.StringIO(text), language=language, identifiers="anonymous")[0])
     assert all(node in tree for node in kept), tree
     assert "(identifier $1)" in tree
+
+
+# --- limits of the parser ---------------------------------------------------------------------------------------------
+
+
+def test_a_file_that_takes_too_long_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, "a.py", "def f(): pass")
+    path = written(tmp_path, "b.c", "int f(void) { return 1; }")
+    monkeypatch.setenv("TREELET_PARSE_SECONDS", "0")
+    with pytest.raises(FormatError, match=r"b\.c: parsing took longer than 0 seconds"):
+        tl.read_code(path)
+    with pytest.warns(TreeletWarning, match="longer than 0 seconds"):
+        assert [place.name for place in tl.read_code(tmp_path).places] == ["f"]
+    monkeypatch.setenv("TREELET_PARSE_SECONDS", "many")
+    assert len(tl.read_code(tmp_path)) == 2
+
+
+def test_parsing_can_be_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "a.c", "int f(void) { return 1; }\n" * 10_000)
+    calls = []
+
+    def free(fresh: bool = False) -> int:
+        calls.append(fresh)
+        if len(calls) == 2:  # while the file is parsed
+            signal.raise_signal(signal.SIGINT)
+        return 1 << 40
+
+    monkeypatch.setattr("treelet.formats.code.available", free)
+    with pytest.raises(KeyboardInterrupt):
+        tl.read_code(path)
+    assert len(calls) == 2
+
+
+def test_the_parser_reads_pieces() -> None:
+    lines = (f"// {'é' * (number % 7)}\nlet a{number} = '{'日本' * (number % 50)}𝔸';\n" for number in range(100))
+    text = "".join(lines).encode()
+    chunks = _core.Chunks(text, lambda offset: None)
+    parser = tree_sitter.Parser(LANGUAGES["javascript"].grammar)
+    assert str(parser.parse(chunks).root_node) == str(parser.parse(text).root_node)
+    for offset in range(len(text)):
+        assert len(piece := chunks(offset, None)) > 0
+        assert text.startswith(piece, offset)
+    assert chunks(len(text), None) == chunks(len(text) + 5, None) == b""
+
+
+def test_a_file_for_which_memory_is_short_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "a.c", "int f(void) { return 1; }\n" * 4000)
+    written(tmp_path, "b.c", "int g(void) { return 1; }\n")
+    monkeypatch.setattr("treelet.formats.code.available", lambda fresh=False: (64 << 20) + 2_000_000)
+    with pytest.raises(NotEnoughMemoryError, match=r"a\.c: parsing 101\.6 KiB of source code may need 67\.2 MiB"):
+        tl.read_code(path)
+    with pytest.warns(TreeletWarning, match=r"1 of 2 files was skipped: .*a\.c: parsing"):
+        assert [place.name for place in tl.read_code(tmp_path).places] == ["g"]
+    free = iter([1 << 30, 600 << 20, 400 << 20])
+    monkeypatch.setattr("treelet.formats.code.available", lambda fresh=False: next(free))
+    with pytest.raises(NotEnoughMemoryError, match="memory"):  # the parser takes more and more
+        tl.read_code(path)

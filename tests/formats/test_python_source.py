@@ -19,7 +19,14 @@ import treelet as tl
 from conftest import fail, succeed
 from messages import formats as messages
 from messages.common import OWN_DESCENDANT, does_not_exist
-from treelet.errors import FileError, FormatError, InputTypeError, ParameterError
+from treelet.errors import (
+    FileError,
+    FormatError,
+    InputTypeError,
+    NotEnoughMemoryError,
+    ParameterError,
+    TreeletWarning,
+)
 from treelet.formats import Located, Place, python_trees
 from treelet.formats.nodes import value_label
 
@@ -378,3 +385,25 @@ def test_source_code_given_as_a_tree_is_told_its_reader(text: str) -> None:
         tl.Treebank([text])
     with pytest.raises(FormatError, match=messages.GIVE_WHAT_IS_AFTER_THE_TAB):
         tl.Treebank(["good\t(S (A a))"])
+
+
+@pytest.mark.parametrize(
+    ("free", "error", "message"),
+    [(1 << 40, FormatError, "nested too deeply"), (1000, NotEnoughMemoryError, r"a\.py: parsing .* of memory")],
+)
+def test_a_lack_of_memory_is_not_called_nesting(
+    free: int, error: type[Exception], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse(text: str) -> ast.Module:
+        raise MemoryError
+
+    path = tmp_path / "a.py"
+    path.write_text("def f(): pass\n")
+    monkeypatch.setattr(ast, "parse", parse)
+    monkeypatch.setattr("treelet.formats.python_source.available", lambda fresh: free)
+    for read in (tl.read_code, tl.read_trees):
+        with pytest.raises(error, match=message):
+            read(path)
+    (tmp_path / "b.xml").write_text("<a/>")
+    with pytest.warns(TreeletWarning, match=message):
+        assert len(tl.read_trees(tmp_path, on_error="skip")) == 1

@@ -5,6 +5,7 @@
 // The first byte says how to read and what is done, the second how large the pieces are.
 #include "brackets.hpp"
 #include "checksum.hpp"
+#include "code_lines.hpp"
 #include "edit_columns.hpp"
 #include "edit_mapping.hpp"
 #include "fragment_graphs.hpp"
@@ -171,7 +172,7 @@ void read_as_source(const Store &store, const std::vector<Id> &roots) {
         for (const Id root : roots) {
             const auto state = store.arity(root) > 2 ? SyntaxReader::State::damaged : SyntaxReader::State::whole;
             std::vector<std::pair<Id, std::size_t>> stack{{root, SyntaxReader::root}};
-            const std::size_t unit = reader.begin_unit(0, 1, 2, "unit", state);
+            const std::size_t unit = reader.begin_unit(0, 1, 2, state);
             while (!stack.empty()) {
                 const auto [node, parent] = stack.back();
                 stack.pop_back();
@@ -193,6 +194,21 @@ void read_as_source(const Store &store, const std::vector<Id> &roots) {
                 Store both(store);
                 expect(both.absorb(*reader.store, &reader.roots.back(), 1)[0] == root, "another tree");
             }
+        }
+    }
+}
+
+// The lines with code of any text: no more than there are, and those of a part no more than those of the whole.
+void count_lines(std::string_view text) {
+    for (const bool python : {false, true}) {
+        CodeLines lines(text, python);
+        lines.hide(text.size() / 3, text.size() / 2), lines.hide(text.size() / 4, text.size() / 4);
+        const std::int64_t all = lines.between(1, lines.count());
+        expect(0 <= all && all <= lines.count(), "more lines with code than lines");
+        for (const std::size_t byte : {std::size_t{0}, text.size() / 2, text.size()}) {
+            const std::int64_t line = lines.line_of(byte);
+            expect(lines.between(1, line) + lines.between(line + 1, lines.count()) == all, "a line counted twice");
+            expect(lines.byte_at(line, 0) <= byte, "a line that begins after its bytes");
         }
     }
 }
@@ -292,6 +308,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     const std::uint8_t how = data[0];
     const std::size_t piece = 1 + data[1] % 61;
     std::string_view text(reinterpret_cast<const char *>(data) + 2, size - 2);
+    count_lines(text);
     BracketReader reader(BracketOptions{(how & 1) != 0, (how & 2) != 0, (how & 4) != 0 ? "ROOT" : ""});
     try {
         while (!text.empty()) {

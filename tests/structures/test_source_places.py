@@ -76,3 +76,40 @@ def test_places_in_markup(tmp_path: Path) -> None:
     assert isinstance(found[::-1], Places)
     assert found[::-1][0].line == 3
     assert Places.concat([found, found]) == Places.of_file(str(page), [2, 3, 2, 3])
+
+
+def test_lines_of_code_follow_too(bank: tl.Treebank) -> None:
+    assert bank.places is not None
+    assert bank.places.code_lines().tolist() == [2, 2, 3]
+    again = Places.from_arrays(bank.places.arrays(), 3)
+    for places, counts in (
+        (bank[::-1].places, [3, 2, 2]),
+        ((bank + bank[2:]).places, [2, 2, 3, 3]),
+        (again, [2, 2, 3]),
+        (again.with_file_names(str.upper), [2, 2, 3]),
+        (pickle.loads(pickle.dumps(bank[1:])).places, [2, 3]),
+    ):
+        assert places.code_lines().tolist() == counts
+
+
+def test_lines_of_code_in_files_without_them(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def f():\n    try:\n        g()\n    finally:\n        h()\n")
+    places = tl.read_code(tmp_path / "a.py").places
+    arrays = {name: array for name, array in places.arrays().items() if name != "code_lines"}
+    old = Places.from_arrays(arrays, 1)
+    assert (places.code_lines().tolist(), old.code_lines().tolist()) == ([5], [4])
+    assert Places.concat([places, old]).code_lines().tolist() == [5, 4]
+    assert Places.of_file("a.xml", [1]).code_lines() is None
+
+
+def test_lines_of_nested_functions_are_kept_once(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("def f():\n    def g():\n        return 1\n    return g\n\n\ndef h(): pass\n")
+    bank = tl.read_code(tmp_path / "a.py")
+    for places in (bank.places, bank[[2, 1]].places, bank[[1, 0]].places, bank[1:2].places, bank[:0].places):
+        again = pickle.loads(pickle.dumps(places))
+        assert again == places
+        nodes = [places.node_lines(row).tolist() for row in range(len(places))]
+        assert [again.node_lines(row).tolist() for row in range(len(places))] == nodes
+    outer, inner, other = (len(bank.places.node_lines(row)) for row in range(3))
+    assert len(bank.places.arrays()["node_line"]) == outer + other
+    assert len(bank[1:2].places.arrays()["node_line"]) == inner

@@ -107,13 +107,9 @@ def test_exact_and_renamed_clones_are_equal(tmp_path: Path) -> None:
     assert (family.similarity, family.medoid, family.language) == ((1.0, 1.0), 0, "python")
     assert [family.differences(at) for at in range(3)] == [[], [], []]
     assert len(set(family.fingerprints)) == 1
-    assert (family.members[2].line, family.members[2].end_line, family.members[2].lines) == (
-        2,
-        16,
-        12,
-    )  # no node begins in the line of else
-    assert family.saved_lines == report.saved_lines == 24
-    assert (report.files, report.functions, report.lines, report.short_functions) == (3, 4, 45, 0)
+    assert (family.members[2].line, family.members[2].end_line, family.members[2].lines) == (2, 16, 13)
+    assert family.saved_lines == report.saved_lines == 26
+    assert (report.files, report.functions, report.lines, report.short_functions) == (3, 4, 49, 0)
     assert listed(find_clones(tmp_path, similarity=1, identifiers="keep")) == [["a.py:collect", "b.py:collect"]]
 
 
@@ -194,6 +190,15 @@ def test_short_functions(tmp_path: Path) -> None:
 def nested(function: str, name: str, more: str = "") -> str:
     inner = function.replace("\n", "\n    ").rstrip(" ")
     return f"def {name}(a):\n{more}{inner}    return collect\n"
+
+
+def test_lines_with_braces_and_keywords_count(tmp_path: Path) -> None:
+    braces = "function f(a)\n{\n  if (a)\n  {\n    g();\n  }\n  else\n  {\n    h();\n  }\n}\n"
+    keywords = "def f():\n    try:\n        g()\n    except E:\n        h()\n    else:\n        k()\n    finally:\n        m()\n    n()\n"
+    write(tmp_path, a_js=braces, b_js=braces, c=keywords, d=keywords)
+    report = find_clones(tmp_path, min_nodes=10_000)
+    assert listed(report) == [["a.js:f", "b.js:f"], ["c.py:f", "d.py:f"]]
+    assert [family.members[0].lines for family in report.families] == [11, 10]
 
 
 def test_nested_functions_are_reported_once(tmp_path: Path) -> None:
@@ -307,7 +312,7 @@ def test_json(tmp_path: Path) -> None:
         "name": "gather",
     }
     assert (data["files"], data["functions"], data["skipped_files"]) == (2, 2, 0)
-    assert repr(report) == "<CloneReport: 1 family among 2 functions, 12 lines>"
+    assert repr(report) == "<CloneReport: 1 family among 2 functions, 13 lines>"
     assert repr(report.families[0]) == "<CloneFamily: 2 functions, similarity 1.00>"
 
 

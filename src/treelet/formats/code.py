@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import time
 from collections.abc import Collection
+from contextlib import suppress
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -17,13 +21,18 @@ from treelet.formats.located import Located
 from treelet.formats.node_adapters import CONSTANTS, IDENTIFIERS
 from treelet.formats.nodes import Place
 from treelet.formats.paths import File, FoundFiles, find_files
-from treelet.formats.python_source import is_node_type, read_python, syntax_document
-from treelet.formats.reading import read_files, within_limits
+from treelet.formats.python_source import is_node_type, not_enough_memory, read_python, syntax_document
+from treelet.formats.reading import naming_memory, read_files, within_limits
 from treelet.formats.tree_limits import TreeLimits
+from treelet.memory import available
 from treelet.vocabulary import keyword
 
 MAX_BYTES = 1_000_000
 """Default of the size above which `read_code_document` skips files in folders."""
+PARSE_SECONDS = 10.0
+"""Limit of the CPU time to parse a file, per megabyte or part of it. Usual code takes less than a second."""
+SECONDS = "TREELET_PARSE_SECONDS"
+_RESERVE = 64 << 20
 NODES = ("named", "concrete")
 UNITS = ("function", "class", "file")
 ANONYMOUS = "<anonymous>"
@@ -50,23 +59,18 @@ def read_code_file(
         raise FormatError(str(error), source.name) from None
     if each not in UNITS and not rules.has_kind(each):
         raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of {rules.title}", each)
-    root = import_module("tree_sitter").Parser(grammar).parse(text).root_node
+    root = _parsed(text, grammar, source)
     anonymous = identifiers == "anonymous"
-    columns, damaged = _core.read_nodes(
+    columns = _core.read_nodes(
         root,
         text,
         rules.node_rules(each, nodes == "concrete", anonymous),
         each == "file",
         anonymous,
         constants == "values",
-        _name_of,
+        partial(_name_of, text),
     )
-    unit = each.replace("_", " ")
-    for line, outside in damaged:
-        fact = f"a syntax error outside any {unit} may hide one" if outside else f"this {unit} contains a syntax error"
-        with source.item():
-            raise source.error(f"{fact}.", line)
-    return syntax_document(source, columns)
+    return syntax_document(source, each, columns)
 
 
 def _located_trees(source: Source, **options: Any) -> list[Located]:
@@ -125,7 +129,7 @@ def read_code_document(
     options: dict[str, Any] = {"constants": constants, "identifiers": identifiers}
 
     def read(file: File, log: SkipLog) -> Document:
-        with open_source(file, encoding, on_error) as source:
+        with open_source(file, encoding, on_error) as source, naming_memory(source):
             source.log = log
             rules = find_language(only, source.name)
             if rules.name == "python":
@@ -190,7 +194,39 @@ def _decoded(source: Source) -> bytes:
     return data
 
 
-def _name_of(node: Any, parent: Any) -> str:
+def _parsed(text: bytes, grammar: Any, source: Source) -> Any:
+    """Return the root of a source. Give up if it takes too much time or memory: a broken file can take hours or gigabytes."""
+    limit = os.environ.get(SECONDS, "")
+    seconds = float(limit) if re.fullmatch(r"\d+(\.\d*)?", limit, re.ASCII) else PARSE_SECONDS
+    seconds *= max(1, -(-len(text) // 1_000_000))
+    end, calls, free_before = time.thread_time() + seconds, 0, available(fresh=len(text) > 1 << 16)
+
+    def check(offset: int) -> None:
+        nonlocal calls
+        if time.thread_time() > end:
+            raise source.error(
+                f"parsing took longer than {seconds:g} seconds. Leave the file out, or set the environment variable "
+                f"{SECONDS} to more seconds per megabyte."
+            )
+        if calls % 32 == 0:
+            # The parser crashes if it gets no memory. Usual code needs 32 to 100 times its size, hostile text a hundred
+            # times as much. At the end of the text, the parser takes up to 1.2 times what it has so far.
+            free = available(fresh=True) if calls else free_before
+            needed = _RESERVE + 32 * (len(text) - offset) + 3 * max(0, free_before - free) // 2
+            if needed > free:
+                raise not_enough_memory(len(text), needed + free_before - free, free_before)
+        calls += 1
+
+    chunks, tree = _core.Chunks(text, check), None
+    with suppress(ValueError):  # "Parsing failed"
+        tree = import_module("tree_sitter").Parser(grammar).parse(chunks)
+    chunks.raise_error()
+    if tree is None:
+        raise source.error("the parser has failed.")
+    return tree.root_node
+
+
+def _name_of(source: bytes, node: Any, parent: Any) -> str:
     """Return the name of a function, class or namespace: its own, or that of the variable or key that it is assigned to."""
     named = node.child_by_field_name("name")
     inner = None if named is not None else node.child_by_field_name("declarator")
@@ -200,7 +236,9 @@ def _name_of(node: Any, parent: Any) -> str:
     for field in ("name", "left", "key", "property"):
         if named is None and parent is not None and parent.child_by_field_name(field) != node:
             named = parent.child_by_field_name(field)
-    text = "" if named is None else " ".join((named.text or b"").decode("utf-8", "replace").split())
+    text = (
+        "" if named is None else " ".join(source[named.start_byte : named.end_byte].decode("utf-8", "replace").split())
+    )
     return text or ANONYMOUS
 
 

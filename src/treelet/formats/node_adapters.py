@@ -189,9 +189,14 @@ def nodes_of(root: Node) -> Iterator[Node]:
         if id(node) not in seen:
             seen.add(id(node))
             yield node
-            values = [getattr(node, name, None) for name in node._fields]
-            below = [each for value in values for each in (value if isinstance(value, list) else [value])]
-            stack += [each for each in reversed(below) if hasattr(each, "_fields")]
+            stack += reversed(nodes_below(node))
+
+
+def nodes_below(node: Node) -> list[Node]:
+    """Return the nodes that are values of the fields of an ``ast`` node."""
+    values = [getattr(node, name, None) for name in node._fields]
+    below = [each for value in values for each in (value if isinstance(value, list) else [value])]
+    return [each for each in below if hasattr(each, "_fields")]
 
 
 def _numbered(root: Node) -> dict[str, str]:

@@ -59,10 +59,12 @@ class Places(Sequence[SourcePlace]):
         Lines of nodes, parents before children, of all trees. Trees that were selected from a larger
         collection share this array, so selecting is cheap.
     begin, end : array of int, optional
-        Per tree, the range of its nodes in `node_line`.
+        Per tree, the range of its nodes in `node_line`. A tree may be a part of another one.
+    code_lines : array of int, optional
+        Per tree, its number of lines of code. Default: the number of different lines of its nodes.
     """
 
-    __slots__ = ("_begin", "_end", "_end_line", "_file", "_files", "_line", "_names", "_node_line")
+    __slots__ = ("_begin", "_code_lines", "_end", "_end_line", "_file", "_files", "_line", "_names", "_node_line")
 
     def __init__(
         self,
@@ -74,11 +76,13 @@ class Places(Sequence[SourcePlace]):
         node_line: NDArray[Any] | None = None,
         begin: Numbers | None = None,
         end: Numbers | None = None,
+        code_lines: Any = None,
     ) -> None:
         self._files, self._names = tuple(files), list(names)
         self._file, self._line = np.asarray(file, np.int32), np.asarray(line, np.int32)
         self._end_line = np.asarray(end_line, np.int32)
         self._node_line, self._begin, self._end = node_line, begin, end
+        self._code_lines = None if code_lines is None else np.asarray(code_lines, np.int32)
 
     @classmethod
     def of_file(cls, file: str, lines: Sequence[int]) -> Self:
@@ -104,13 +108,14 @@ class Places(Sequence[SourcePlace]):
             self._node_line,
             None if self._begin is None else self._begin[order],
             None if self._end is None else self._end[order],
+            None if self._code_lines is None else self._code_lines[order],
         )
 
     def with_file_names(self, renamed: Callable[[str], str]) -> Self:
         """Return the same places with other names of files."""
         files = list(map(renamed, self._files))
         columns = (self._file, self._line, self._end_line, self._names, self._node_line, self._begin, self._end)
-        return type(self)(files, *columns)
+        return type(self)(files, *columns, self._code_lines)
 
     def __iter__(self) -> Iterator[SourcePlace]:
         return (self[index] for index in range(len(self)))
@@ -126,20 +131,39 @@ class Places(Sequence[SourcePlace]):
             return None
         return self._node_line[self._begin[index] : self._end[index]]
 
+    def code_lines(self) -> NDArray[Any] | None:
+        """Return the number of lines of code of each tree. None if lines of nodes are unknown.
+
+        These are the lines that contain more than white space, comments and docstrings of Python that were not read.
+        """
+        if self._code_lines is None and self._node_line is not None:  # from a file of an earlier version
+            counts = [len(np.unique(self.node_lines(index))) for index in range(len(self))]  # type: ignore[arg-type]
+            self._code_lines = np.array(counts, np.int32)
+        return self._code_lines
+
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._node_line is None or self._begin is None or self._end is None:
-            return type(self), (self._files, self._file, self._line, self._end_line, self._names)
-        needed = [self._node_line[begin:end] for begin, end in zip(self._begin, self._end, strict=True)]
-        node_line = np.concatenate(needed) if needed else self._node_line[:0]
-        end = np.cumsum(self._end - self._begin)
         columns = (self._files, self._file, self._line, self._end_line, self._names)
-        return type(self), (*columns, node_line, end - (self._end - self._begin), end)
+        if self._node_line is None or self._begin is None or self._end is None:
+            return type(self), columns
+        # Lines that no tree needs are left out; lines that several trees share, such as nested functions, are kept once.
+        change = np.zeros(len(self._node_line) + 1, np.int64)
+        np.add.at(change, self._begin, 1)
+        np.add.at(change, self._end, -1)
+        needed = np.cumsum(change[:-1]) > 0
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(needed)])
+        return type(self), (
+            *columns,
+            self._node_line[needed],
+            before[self._begin],
+            before[self._end],
+            self.code_lines(),
+        )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the places as arrays, for a file."""
         files, file, line, end_line, names, *lines = self.__reduce__()[1]
         arrays = {"file": file, "line": line, "end_line": end_line}
-        arrays |= dict(zip(("node_line", "begin", "end"), lines, strict=False))
+        arrays |= dict(zip(("node_line", "begin", "end", "code_lines"), lines, strict=False))
         for kind, texts in (("files", files), ("names", names)):
             encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
             arrays[kind] = np.frombuffer(b"".join(encoded), np.uint8)
@@ -157,8 +181,8 @@ class Places(Sequence[SourcePlace]):
             cuts = [0, *ends.tolist()]
             texts[kind] = [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)]
         file, line, end_line = (arrays[name] for name in ("file", "line", "end_line"))
-        lines = [arrays[name] for name in ("node_line", "begin", "end") if name in arrays]
-        if any(array.shape != (trees,) for array in (file, line, end_line, *lines[1:])) or len(lines) not in (0, 3):
+        lines = [arrays[name] for name in ("node_line", "begin", "end", "code_lines") if name in arrays]
+        if any(array.shape != (trees,) for array in (file, line, end_line, *lines[1:])) or len(lines) not in (0, 3, 4):
             raise ValueError("places and trees do not match")
         if trees and not 0 <= file.min() <= file.max() < len(texts["files"]):
             raise ValueError("a place has no file")
@@ -200,4 +224,4 @@ class Places(Sequence[SourcePlace]):
             offsets = np.cumsum([0, *map(len, node_lines[:-1])]).tolist()
         begin = np.concatenate([part._begin + offset for part, offset in zip(known, offsets, strict=True)])  # type: ignore[operator]
         end = np.concatenate([part._end + offset for part, offset in zip(known, offsets, strict=True)])  # type: ignore[operator]
-        return cls(*columns, shared, begin, end)
+        return cls(*columns, shared, begin, end, np.concatenate([part.code_lines() for part in known]))  # type: ignore[arg-type]

@@ -8,20 +8,22 @@ import re
 import sys
 import tokenize
 import warnings
+from collections.abc import Iterator
 from typing import IO, Any, cast
 
 import numpy as np
 
 from treelet import _core
 from treelet.checks import in_words, wrong
-from treelet.errors import FormatError
+from treelet.errors import FormatError, NotEnoughMemoryError
 from treelet.formats.base import Columns, Document, Format, register
-from treelet.formats.files import PathLike, Source
+from treelet.formats.files import PathLike, Source, text_source
 from treelet.formats.located import Located, located, opened
-from treelet.formats.node_adapters import SyntaxAdapter, native_rules, nodes_of
+from treelet.formats.node_adapters import SyntaxAdapter, native_rules, nodes_below
 from treelet.formats.nodes import Place
 from treelet.formats.places import Places
 from treelet.formats.python_recovery import parse_damaged
+from treelet.memory import available, in_bytes
 from treelet.vocabulary import keyword
 
 Options = dict[str, Any]
@@ -32,6 +34,7 @@ EACH = {
     "class": ast.ClassDef,
     "statement": ast.stmt,
 }
+_PARSER_MEMORY = 1000  # bytes per character of source, at most; 200 to 400 are usual
 
 
 def python_trees(
@@ -117,17 +120,35 @@ def read_python(
     rules = native_rules(units, constants=constants, docstrings=docstrings, ctx=ctx)
     statements = [node for node in module.body if isinstance(node, ast.stmt)]
     roots = statements if each == "statement" else [module]
-    whole, lines = each in ("module", "statement"), text.count("\n") + 1
-    return syntax_document(source, _core.read_ast(roots, lines, whole, identifiers == "anonymous", *rules))
+    whole = each in ("module", "statement")
+    return syntax_document(source, each, _core.read_ast(roots, text, whole, identifiers == "anonymous", *rules))
 
 
-def syntax_document(source: Source, columns: tuple[Any, ...]) -> Document:
-    """Return the trees that the native core read from a source file, with their places."""
-    store, roots, line, end_line, names, node_line, node_end = columns
+def syntax_document(source: Source, each: str, columns: tuple[Any, ...]) -> Document:
+    """Return the trees that the native core read from a source file, with their places. Report skipped units."""
+    store, roots, line, end_line, names, node_line, begin, end, code_lines, skipped = columns
+    for at, why in skipped:
+        with source.item():
+            raise source.error(_WHY[why].format(each.replace("_", " ")), at)
     node_line = node_line.astype(np.min_scalar_type(int(node_line.max(initial=0))))
-    begin = np.concatenate([np.zeros(1, np.int64), node_end[:-1]])[: len(node_end)]
-    places = Places([source.name], np.zeros(len(roots)), line, end_line, names, node_line, begin, node_end)
+    places = Places([source.name], np.zeros(len(roots)), line, end_line, names, node_line, begin, end, code_lines)
     return Document(trees={"tree": Columns(store, roots)}, places=places)
+
+
+_WHY = {
+    1: "this {} contains a syntax error.",
+    2: "a syntax error outside any {} may hide one.",
+    3: f"this {{}} contains {_core.MAX_NESTING} or more others inside each other.",
+}
+"""Why the native core has skipped a unit."""
+
+
+def not_enough_memory(size: int, needed: int, free: int) -> NotEnoughMemoryError:
+    """Return the error for a source of this many bytes whose parser needs more memory than is free."""
+    return NotEnoughMemoryError(
+        f"Parsing {in_bytes(size)} of source code may need {in_bytes(needed)} of memory, but only {in_bytes(free)} are free. "
+        "Leave the file out, or free some memory."
+    )
 
 
 def is_node_type(name: object) -> bool:
@@ -148,6 +169,7 @@ def _given(source: Any, each: str, options: Options, encoding: str = "utf-8") ->
     """Return the nodes that become trees, and the lines of the source if it is available."""
     units = _checked(each, options)
     lines: list[str] = []
+    stream = text_source("")
     if not isinstance(source, ast.AST):
         with opened(source, encoding, SUFFIXES) as stream:
             text = _decoded(stream)
@@ -156,7 +178,32 @@ def _given(source: Any, each: str, options: Options, encoding: str = "utf-8") ->
         return [source], lines
     if each == "statement":
         return [node for node in getattr(source, "body", []) if isinstance(node, units)], lines
-    return [node for node in nodes_of(source) if isinstance(node, units)], lines
+    return list(_units(source, units, each, stream)), lines
+
+
+def _units(root: ast.AST, kind: type[ast.AST], each: str, source: Source) -> Iterator[ast.AST]:
+    """Yield the units that do not contain too many others inside each other, as the native core does."""
+    found, levels = list[ast.AST](), dict[int, int]()
+    parents = list[int]()  # per unit, the index of the unit around it, or -1
+    seen, stack = set[int](), [(root, -1)]
+    while stack:
+        node, around = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, kind):
+            found.append(node)
+            parents.append(around)
+            around = len(found) - 1
+        stack += [(below, around) for below in reversed(nodes_below(node))]
+    for index in reversed(range(len(found))):
+        levels[parents[index]] = max(levels.get(parents[index], 0), levels.get(index, 0) + 1)
+    for index, node in enumerate(found):
+        if levels.get(index, 0) < _core.MAX_NESTING:
+            yield node
+        else:
+            with source.item():
+                raise source.error(_WHY[3].format(each), getattr(node, "lineno", None))
 
 
 def _decoded(source: Source) -> str:
@@ -198,7 +245,11 @@ def _parsed(text: str, source: Source) -> ast.Module:
             return ast.parse(text)
     except SyntaxError as error:
         raise source.error(f"this is not valid {version} ({error.msg}).", error.lineno, error.offset or None) from None
-    except (RecursionError, MemoryError):
+    except (RecursionError, MemoryError) as error:
+        # The parser raises a MemoryError in both cases.
+        needed = _PARSER_MEMORY * len(text)
+        if isinstance(error, MemoryError) and needed > (free := available(fresh=True)):
+            raise not_enough_memory(len(text), needed, free) from None
         raise source.error(f"expressions or blocks are nested too deeply for the parser of {version}.") from None
     except ValueError as error:  # a NUL character
         raise source.error(f"this is not valid {version} ({error}).") from None

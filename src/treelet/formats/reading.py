@@ -9,7 +9,15 @@ from contextlib import contextmanager
 from typing import IO, Any, TypeVar
 
 from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion
-from treelet.errors import FileError, FormatError, ParameterError, TreeletError, TreeletWarning, TreeSizeError
+from treelet.errors import (
+    FileError,
+    FormatError,
+    NotEnoughMemoryError,
+    ParameterError,
+    TreeletError,
+    TreeletWarning,
+    TreeSizeError,
+)
 from treelet.formats.base import FORMATS, Document, Format
 from treelet.formats.detection import choose_format, find_format
 from treelet.formats.files import ON_ERROR, PathLike, SkipLog, Source, open_source
@@ -169,7 +177,7 @@ def _read_each(
         for file in found.files:
             try:
                 documents.append(read(file, log))
-            except (FormatError, FileError) as error:
+            except (FormatError, FileError, NotEnoughMemoryError) as error:
                 if on_error != "skip" or not found.several:
                     raise
                 errors.append(error)
@@ -303,7 +311,7 @@ def _opened(
     log: SkipLog,
 ) -> Iterator[tuple[Source, Format, dict[str, Any]]]:
     """Yield an open file, its format and the reader's options. Errors report how the format was chosen."""
-    with open_source(file, encoding, on_error) as source:
+    with open_source(file, encoding, on_error) as source, naming_memory(source):
         source.log = log
         choice = choose_format(format, source, options)
         written = {name: value for name, value in options.items() if isinstance(value, OptionText)}
@@ -316,6 +324,16 @@ def _opened(
             yield source, choice.format, options
         except FormatError as error:
             raise choice.explained(error, head) from None
+
+
+@contextmanager
+def naming_memory(source: Source) -> Iterator[None]:
+    """Name the file in the error for a lack of memory."""
+    try:
+        yield
+    except MemoryError as error:
+        message = str(error) or "There is not enough memory. Leave the file out, or free some memory."
+        raise NotEnoughMemoryError(f"{source.name}: {message[0].lower()}{message[1:]}") from None
 
 
 def within_limits(limits: TreeLimits | None, document: Document, source: Source, begin: int = 0) -> Document:

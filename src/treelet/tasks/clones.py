@@ -236,9 +236,8 @@ class _Units(NamedTuple):
     def of(cls, bank: Treebank, min_lines: int, min_nodes: int) -> _Units:
         """Return the functions of a bank that are long enough."""
         places = _places(bank)
-        nodes = [_node_lines(places, at) for at in range(len(bank))]
-        lines = np.array([len(np.unique(some)) for some in nodes], np.int64)
-        size = np.array([len(some) for some in nodes], np.int64)
+        size = np.array([len(_node_lines(places, at)) for at in range(len(bank))], np.int64)
+        lines = np.asarray(places.code_lines(), np.int64)
         kept = np.flatnonzero((lines >= min_lines) | (size >= min_nodes))
         bank = bank[kept]
         return cls(bank, lines[kept], _outer(_places(bank)))
