@@ -224,4 +224,4 @@ class Places(Sequence[SourcePlace]):
             offsets = np.cumsum([0, *map(len, node_lines[:-1])]).tolist()
         begin = np.concatenate([part._begin + offset for part, offset in zip(known, offsets, strict=True)])  # type: ignore[operator]
         end = np.concatenate([part._end + offset for part, offset in zip(known, offsets, strict=True)])  # type: ignore[operator]
-        return cls(*columns, shared, begin, end, np.concatenate([part.code_lines() for part in known]))  # type: ignore[arg-type]
+        return cls(*columns, shared, begin, end, np.concatenate([part.code_lines() for part in known]))
