@@ -275,8 +275,8 @@ def test_edits_have_lines(tmp_path: Path) -> None:
     other = written(tmp_path, "other.js", "function f(a, b) {\n  g();\n  h();\n  return a + 2;\n}\n")
     printed = succeed("compare", one, other, "--edits").stdout
     changed = [line.split() for line in printed.splitlines() if line.startswith(("~", "+"))]
-    assert ["~", "1", "4", "2", "4"] in changed
-    assert ["+", "h", "3"] in changed
+    assert ["~", "1", "line", "4", "2", "line", "4"] in changed
+    assert ["+", "h", "line", "3"] in changed
     (tree,) = read_located(str(one))
     (same,) = tl.read_trees(one)
     assert [node.label for node in tree.nodes()] == [node.label for node in same.nodes()]
