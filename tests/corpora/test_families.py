@@ -122,6 +122,16 @@ def test_a_pair_that_does_not_fit_the_memory_is_skipped() -> None:
     assert found(groups) == [(0, [0, 2]), (3, [3, 4])]
 
 
+@pytest.mark.parametrize("memory", [None, 2_000])  # the second in blocks of columns
+def test_pairs_that_need_not_be_compared(memory: int | None) -> None:
+    trees = ["(a b c d)", "(a b c e)", "(a b c f)"]
+    pairs = SimilarPairs(SIMILARITY, tl.Treebank(trees), None, 0.7, [(2, 0)], memory=memory)
+    assert [pairs.are_similar(*pair) for pair in ((0, 1), (1, 2), (0, 2), (2, 0))] == [True, True, False, False]
+    pairs = SimilarPairs(SIMILARITY, tl.Treebank([*trees, trees[0]]), None, 0.7, [(2, 0)], memory=memory)
+    assert pairs.are_similar(2, 3)  # this pair is wanted
+    assert pairs.skipped == []
+
+
 def test_typical_fragments() -> None:
     X = list(flights(60)) + ["(Q (WP what) (VP (V is) (NP (N it))))", "(Q (WP what) (VP (V is) (NP (N that))))"]
     (family,) = (family for family in tl.families(X) if 60 in family.members)

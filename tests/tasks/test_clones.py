@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from messages import tasks as messages
 from messages.common import at_least, wrong_parameter
+from treelet.corpora.families import SimilarPairs
 from treelet.errors import FileError, FormatError, NotEnoughMemoryError, ParameterError, TreeletWarning
 from treelet.tasks import CloneFamily, CloneReport, find_clones
 from treelet.tasks.clone_report import _increasing
@@ -250,6 +251,26 @@ def test_a_large_function_inside_another_needs_no_memory(tmp_path: Path, recwarn
     little, enough = find_clones(tmp_path, memory=20_000), find_clones(tmp_path)
     assert listed(little) == listed(enough) == [["a.py:around", "b.py:around"]]
     assert not recwarn.list
+
+
+def test_deeply_nested_functions_are_compared_with_the_function_around_them_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise the number of pairs grows with the square of the depth."""
+    matched: list[int] = []
+
+    class Counted(SimilarPairs):
+        def __init__(self, *values: Any, **options: Any) -> None:
+            super().__init__(*values, **options)
+            matched.append(len(self._columns) // 2)
+
+    monkeypatch.setattr("treelet.tasks.clones.SimilarPairs", Counted)
+    levels = 40
+    text = "".join(f"{' ' * n}def f{n}():\n{' ' * n} g({n})\n" for n in range(levels))
+    write(tmp_path, a=text)
+    report = find_clones(tmp_path, min_nodes=1, similarity=0.5)
+    assert (report.functions, report.families) == (levels, [])
+    assert 0 < matched[0] < levels
 
 
 def test_large_functions_are_skipped_and_named(tmp_path: Path) -> None:

@@ -188,7 +188,7 @@ def families(
     if not is_number(threshold):
         raise wrong("threshold", "a number", threshold, of="families")
     X = measure.coerce(X)
-    options = {"n_jobs": n_jobs, "memory": memory, "device": device, "device_memory": device_memory}
+    options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "device": device, "device_memory": device_memory}
     pairs = SimilarPairs(measure, X, None, threshold, progress=progress, **options)
     places = X.places if isinstance(X, Treebank) else None
     named = [[f"item {at}{'' if places is None else f' ({places[at]})'}" for at in pair] for pair in pairs.skipped]
@@ -211,6 +211,9 @@ class SimilarPairs:
         Only pairs of an example of X and an example of Y count. Indices of Y continue those of X.
     threshold : float
         Smallest similarity or largest distance.
+    apart : list of (int, int)
+        Pairs of X that need not be compared. Without copies, they are not. Two trees are compared if one of them has more
+        copies than there are such pairs.
     **options
         Options of `treelet.nearest`.
 
@@ -220,16 +223,24 @@ class SimilarPairs:
         Pairs that were not compared because their edit distance needs more memory than the limit, one for all copies.
     """
 
-    def __init__(self, measure: Pairwise, X: Any, Y: Any | None, threshold: float, **options: Any) -> None:
-        skipped: list[tuple[int, int]] = []
-        if isinstance(measure, EditMeasure):
-            measure = measure.skipping(skipped)
+    def __init__(
+        self,
+        measure: Pairwise,
+        X: Any,
+        Y: Any | None,
+        threshold: float,
+        apart: Sequence[tuple[int, int]] = (),
+        **options: Any,
+    ) -> None:
         self._farthest = threshold if measure.is_distance else None
         self._across = Y is not None
         sides = [_Side(measure, side, threshold) for side in ([X] if Y is None else [X, Y])]
         self._own = np.concatenate([side.own for side in sides])
         shift = len(sides[0].own)
         self._number = np.concatenate([side.number + (side.number >= 0) * shift * n for n, side in enumerate(sides)])
+        skipped: list[tuple[int, int]] = []
+        if isinstance(measure, EditMeasure):
+            measure = measure.skipping(skipped, self._all_apart(apart) if apart and not self._across else None)
         rows, columns, values = _joined(measure, sides, threshold, options)
         self._skipped = {_ordered(row, column + self._across * shift) for row, column in skipped}
         first = _Copies(self._number, len(self._own)).first.tolist()
@@ -252,6 +263,15 @@ class SimilarPairs:
         columns = self._columns[self._start[row] : self._start[row + 1]]
         at = np.searchsorted(columns, column)
         return bool(at < len(columns) and columns[at] == column)
+
+    def _all_apart(self, pairs: Sequence[tuple[int, int]]) -> Numbers:
+        """Return the pairs of distinct examples that need not be compared, in both orders."""
+        numbers = np.sort(self._number[np.asarray(pairs, np.int64)], axis=1)
+        distinct, count = np.unique(numbers, axis=0, return_counts=True)
+        copies = np.bincount(self._number[self._number >= 0])
+        distinct = distinct[(count >= copies[distinct].max(axis=1)) & (distinct[:, 0] != distinct[:, 1])]
+        both: Numbers = np.concatenate([distinct, distinct[:, ::-1]])
+        return both[np.lexsort((both[:, 1], both[:, 0]))]
 
     def was_skipped(self, first: int, second: int) -> bool:
         """Return whether two examples were not compared because they are too large."""

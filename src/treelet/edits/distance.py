@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import wrong
@@ -60,12 +61,22 @@ class EditEvaluator(Evaluator):
         threshold = worst if measure._threshold is None else float(measure._threshold)
         similarity, best = not measure.is_distance, measure._best or 0
         tables, skipped = TABLES * self.memory, measure._skipped
-        options = (similarity, threshold, best, tables, available(), skipped is not None)
+        options = (similarity, threshold, best, tables, available(), skipped is not None, self._apart())
         refused = self.native().rows(store, roots, halves, begin, end, out, *options)
         if skipped is not None:
             skipped += [(row, column + self.first_column) for row, column in refused]
         elif refused:
             raise self._too_large(*refused[0])
+
+    def _apart(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
+        """Return the columns that are not compared with each row, in ascending order, and where those of each row start."""
+        pairs = self.kernel._apart
+        if pairs is None:
+            return None
+        rows, columns = pairs[:, 0], pairs[:, 1] - self.first_column
+        kept = (columns >= 0) & (columns < self.n_columns)
+        start = np.searchsorted(rows[kept], np.arange(self.n_rows + 1))
+        return start.astype(np.int32), columns[kept].astype(np.int32)
 
     def _too_large(self, row: int, column: int) -> NotEnoughMemoryError:
         """Return the error for a pair whose tables do not fit the memory."""
@@ -111,6 +122,8 @@ class EditMeasure(Tabled, Pairwise):
     _best: int | None = None
     _skipped: list[tuple[int, int]] | None = None
     """Rows and columns of the pairs that a search has skipped, because they are too large. None: such pairs are errors."""
+    _apart: NDArray[np.int64] | None = None
+    """Rows and columns of pairs that are not compared at all, in ascending order."""
 
     @property
     @abstractmethod
@@ -146,10 +159,14 @@ class EditMeasure(Tabled, Pairwise):
         measure._threshold, measure._best = threshold, best
         return measure
 
-    def skipping(self, skipped: list[tuple[int, int]]) -> Self:
-        """Return the measure for a search that skips pairs whose tables do not fit the memory, and adds them to a list."""
+    def skipping(self, skipped: list[tuple[int, int]], apart: NDArray[np.int64] | None = None) -> Self:
+        """Return the measure for a search with a threshold that skips some pairs, as if they did not reach it.
+
+        Pairs whose tables do not fit the memory are added to the list `skipped`. Pairs of `apart`, in ascending order of
+        rows and columns, are not compared at all.
+        """
         measure = copy.copy(self)
-        measure._skipped = skipped
+        measure._skipped, measure._apart = skipped, apart
         return measure
 
     def _index_key(self) -> Hashable | None:

@@ -8,6 +8,7 @@ import warnings
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -101,7 +102,7 @@ def find_clones(
     -----
     The families are those of `treelet.families`. Nested functions need three further rules:
 
-    - A function that is similar to a function around it, such as the inner function of a decorator, is left out; the
+    - A function that is similar to the function directly around it, such as the inner function of a decorator, is left out; the
       outer one stands for both. If the two are too large for `memory`, the inner one is left out if its share of the
       nodes reaches the similarity.
     - If a family contains a function and another one inside it, the inner one is removed from the family.
@@ -316,7 +317,11 @@ def _families(
     """Return the families of the functions in one language."""
     banks = [unit.bank for unit in sides]
     other = banks[1] if len(banks) > 1 else None
-    pairs = SimilarPairs(EditDistance().similarity(), banks[0], other, similarity, **options)
+    sizes = np.concatenate([tree_sizes(bank)[0] for bank in banks])
+    apart = [
+        (at, around) for at in range(len(banks[0])) for around in _farther_around(at, sides[0].outer, sizes, similarity)
+    ]
+    pairs = SimilarPairs(EditDistance().similarity(), banks[0], other, similarity, apart, **options)
     shift = len(banks[0])
     outer = np.concatenate([unit.outer + (unit.outer >= 0) * shift * n for n, unit in enumerate(sides)])
     lines = np.concatenate([unit.lines for unit in sides])
@@ -327,8 +332,11 @@ def _families(
         (one, two) for one, two in pairs.skipped if one not in _around(two, outer) and two not in _around(one, outer)
     ]
     warn_of_skipped([[str(places[at]) for at in pair] for pair in skipped])
-    sizes = np.concatenate([tree_sizes(bank)[0] for bank in banks])
-    nested = [at for at in np.flatnonzero(outer >= 0).tolist() if _resembles_outer(at, outer, sizes, pairs, similarity)]
+    nested = [
+        at
+        for at in np.flatnonzero(outer >= 0).tolist()
+        if _resembles_outer(at, int(outer[at]), sizes, pairs, similarity)
+    ]
     groups = [_outermost(group, outer) for group in pairs.groups(nested)]
     if other is not None:
         groups = [group for group in groups if 0 < np.count_nonzero(group.members < shift) < len(group.members)]
@@ -350,15 +358,19 @@ def _around(at: int, outer: Numbers) -> Iterator[int]:
         yield at
 
 
-def _resembles_outer(at: int, outer: Numbers, sizes: Vector, pairs: SimilarPairs, similarity: float) -> bool:
-    """Return whether a function is similar to a function around it."""
-    for around in _around(at, outer):
+def _farther_around(at: int, outer: Numbers, sizes: Vector, similarity: float) -> Iterator[int]:
+    """Yield the functions around a function, without the innermost one, that are small enough to be similar to it."""
+    for around in islice(_around(at, outer), 1, None):
         if sizes[at] < (similarity - ROUNDING) * sizes[around]:
-            return False  # all others are even larger
-        # Functions that were skipped differ at least by the nodes around the inner one.
-        if pairs.are_similar(at, around) or pairs.was_skipped(at, around):
-            return True
-    return False
+            return  # all others are even larger
+        yield around
+
+
+def _resembles_outer(at: int, around: int, sizes: Vector, pairs: SimilarPairs, similarity: float) -> bool:
+    """Return whether a function is similar to the function around it."""
+    if pairs.was_skipped(at, around):  # the two differ at least by the nodes outside the inner one
+        return bool(sizes[at] >= (similarity - ROUNDING) * sizes[around])
+    return pairs.are_similar(at, around)
 
 
 def _outermost(group: MedoidGroup, outer: Numbers) -> MedoidGroup:
