@@ -181,7 +181,8 @@ class Places(Sequence[SourcePlace]):
             cuts = [0, *ends.tolist()]
             texts[kind] = [content[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)]
         file, line, end_line = (arrays[name] for name in ("file", "line", "end_line"))
-        lines = [arrays[name] for name in ("node_line", "begin", "end", "code_lines") if name in arrays]
+        lines = [arrays[name] for name in ("node_line", "begin", "end") if name in arrays]
+        lines += [arrays["code_lines"]] if len(lines) == 3 and "code_lines" in arrays else []
         if any(array.shape != (trees,) for array in (file, line, end_line, *lines[1:])) or len(lines) not in (0, 3, 4):
             raise ValueError("places and trees do not match")
         if trees and not 0 <= file.min() <= file.max() < len(texts["files"]):
