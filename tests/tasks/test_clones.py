@@ -273,6 +273,15 @@ def test_deeply_nested_functions_are_compared_with_the_function_around_them_only
     assert 0 < matched[0] < levels
 
 
+def test_long_names_of_nested_functions_are_cut(tmp_path: Path) -> None:
+    """The functions are still known to be inside each other, so none of them are a family."""
+    pytest.importorskip("tree_sitter")
+    levels = 90  # the names of the last ones would have 1,080 characters
+    write(tmp_path, a_js="f = " + "(a) => { var b = a; return " * levels + "1" + "; }" * levels)
+    report = find_clones(tmp_path, min_nodes=10, similarity=0.5)
+    assert (report.functions > 80, report.families) == (True, [])
+
+
 def test_large_functions_are_skipped_and_named(tmp_path: Path) -> None:
     write(tmp_path, a=python(), b=python(), c=OTHER, d=OTHER)
     with pytest.warns(

@@ -102,9 +102,9 @@ def find_clones(
     -----
     The families are those of `treelet.families`. Nested functions need three further rules:
 
-    - A function that is similar to the function directly around it, such as the inner function of a decorator, is left out; the
-      outer one stands for both. If the two are too large for `memory`, the inner one is left out if its share of the
-      nodes reaches the similarity.
+    - A function that is similar to the function directly around it, such as the inner function of a decorator, is left
+      out; the outer one stands for both. If the two are too large for `memory`, the inner one is left out if its share
+      of the nodes reaches the similarity.
     - If a family contains a function and another one inside it, the inner one is removed from the family.
     - A family is left out if its functions lie one by one inside the functions of another family.
 
@@ -293,7 +293,9 @@ def _outer(places: Places) -> Numbers:
 def _contains(outer: SourcePlace, inner: SourcePlace) -> bool:
     # Lines do not tell nested functions from neighbors on one line, but names do.
     in_lines = outer.line <= inner.line and (inner.end_line or inner.line) <= (outer.end_line or outer.line)
-    return outer.file == inner.file and in_lines and inner.name.startswith(f"{outer.name}.")
+    # The name of a deeply nested function is cut, so that it may equal the name of the function around it.
+    in_name = inner.name.startswith(f"{outer.name}.") or (outer.name.endswith("…") and inner.name == outer.name)
+    return outer.file == inner.file and in_lines and in_name
 
 
 def _by_language(places: Places | None, languages: str | Collection[str] | None) -> defaultdict[str, list[int]]:
