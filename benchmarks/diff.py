@@ -26,10 +26,9 @@ import treelet as tl
 from benchmarks.corpora import staged
 from experiments import report
 from treelet import Tree
-from treelet.corpora.fragment_differences import differing_fragments
-from treelet.corpora.two_samples import relabeled
+from treelet.corpora.corpus_diff import _relabeled, differing_fragments
 from treelet.errors import TreeletWarning
-from treelet.learn.fragment_selection import FragmentCounter
+from treelet.learn.fragment_features import FragmentCounter
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 TRIALS = 10  # of each planting in each corpus
@@ -137,7 +136,9 @@ def trial(trees: list[Any], plant: Callable[[Tree], Tree | None], seed: int) -> 
             changed[at] = new
     mixed = tl.Treebank([changed.get(at, tree) for at, tree in enumerate(other)])
     X = tl.Treebank(plain) + mixed  # what `treelet.diff` does for its list of fragments
-    fragments, _ = differing_fragments(SST.normalized(), X, relabeled(len(plain), len(mixed), 0, rng, paired=False), 20)
+    fragments, _ = differing_fragments(
+        SST.normalized(), X, _relabeled(len(plain), len(mixed), 0, rng, paired=False), 20
+    )
     new = {
         production
         for at, tree in changed.items()

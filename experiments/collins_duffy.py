@@ -29,7 +29,7 @@ from experiments.differences import counted, part
 from experiments.flat_features import flat_features
 from experiments.running import Kept, Say
 from treelet.metrics import best_of_group
-from treelet.tasks.rerank_parts import CandidateSplit
+from treelet.tasks.rerank_job import CandidateSplit
 from treelet.tasks.reranking import CandidateParses, Rows
 
 __all__ = ["run"]

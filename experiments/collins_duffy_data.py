@@ -14,7 +14,7 @@ from treelet.errors import ParameterError
 from treelet.formats.files import open_source
 from treelet.formats.reading import read_document
 from treelet.structures import Treebank, read_trees
-from treelet.tasks.rerank_parts import SIZES, CandidateSplit, Words, parts_of_lists, parts_of_treebank, without_twins
+from treelet.tasks.rerank_job import SIZES, CandidateSplit, Words, parts_of_lists, parts_of_treebank, without_twins
 from treelet.tasks.reranking import CandidateParses
 
 PAPER_SIZES = (800, 200, 336)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from treelet.gram import gram
 from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankSVM, VotedPerceptron
-from treelet.learn.contests import VotingModel
 from treelet.learn.model import CompressedModel
+from treelet.learn.perceptron import VotingModel
 from treelet.learn.ranking import signed_sums
 from treelet.structures import Table
 from treelet.tasks.reranking import CandidateParses, Rows, reranking_kernel

@@ -12,7 +12,7 @@ from scipy.stats import t
 from experiments.differences import over_items, value_over_items
 from experiments.forest_parsers import Key, Parser, key_of
 from treelet.cuts import ForestIndex, TreeIndex, all_candidates, candidates, forest_candidates
-from treelet.cuts.heads import PUNCTUATION
+from treelet.cuts.tree_index import PUNCTUATION
 from treelet.structures.instances import RoleInstance
 from treelet.structures.spans import Span
 

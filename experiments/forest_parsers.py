@@ -15,7 +15,7 @@ from treelet.datasets.roles import propbank
 from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
 from treelet.structures.instances import RoleInstance
-from treelet.tasks.rerank_parts import apart_from
+from treelet.tasks.rerank_job import apart_from
 
 PRUNE = 8.0
 BOUND, WITHIN = 5.0, 3.0

@@ -22,7 +22,7 @@ from experiments.running import Say
 from treelet.gram import gram
 from treelet.learn import KernelSVC
 from treelet.metrics import paired_bootstrap, paired_t_test, semeval_scores
-from treelet.tasks.rerank_parts import apart_from
+from treelet.tasks.rerank_job import apart_from
 
 Matrix = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from treelet.parsing import PCFG
 from treelet.structures import Forest, ForestBank, Table, Tree, Treebank
 from treelet.structures.instances import RelationInstance
 from treelet.structures.spans import Span
-from treelet.tasks.rerank_parts import apart_from
+from treelet.tasks.rerank_job import apart_from
 from treelet.tasks.role_kernels import composite
 
 Labels = NDArray[np.str_]

@@ -15,7 +15,7 @@ from experiments.differences import across, part
 from experiments.locality_grid import POSITION, Block, Chooser, Setting, Trial
 from experiments.running import Say
 from treelet.cuts import as_sequencebank
-from treelet.cuts.link_features import FEATURES
+from treelet.cuts.features import FEATURES
 from treelet.kernels import Locality, On
 from treelet.structures import Table
 from treelet.tasks.dependency_ranking import ParseLists

@@ -33,7 +33,7 @@ from experiments.running import Kept, Say
 from treelet.errors import TreeletWarning
 from treelet.learn import KernelSVC
 from treelet.structures import Table
-from treelet.tasks.rerank_parts import apart_from
+from treelet.tasks.rerank_job import apart_from
 
 Rows = NDArray[np.intp]
 PLAIN = "n-grams"

@@ -16,7 +16,7 @@ from treelet.datasets.roles import propbank
 from treelet.formats.reading import read_document
 from treelet.structures import Table, Tree, Treebank
 from treelet.structures.spans import Span
-from treelet.tasks.rerank_parts import apart_from
+from treelet.tasks.rerank_job import apart_from
 
 Rows = NDArray[np.intp]
 PAPER = "Moschitti (2006)"

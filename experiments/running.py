@@ -18,7 +18,7 @@ from experiments.sources import digest
 from treelet.checks import suggestion
 from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
-from treelet.formats.temporary import naming
+from treelet.formats.files import naming
 
 Say = Callable[[str], None]
 

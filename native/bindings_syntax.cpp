@@ -57,7 +57,7 @@ std::string joined_name(const std::vector<std::string> &names) {
 
 // --- nodes of ast ---------------------------------------------------------------------------------------------
 
-// How a field is written, as in treelet.formats.node_adapters.
+// How a field is written, as in treelet.formats.adapters.
 enum Holds { plain, constant, documented, named };
 
 struct Field {

@@ -13,7 +13,7 @@
 namespace treelet {
 
 // Appends a text as a label, without white space and brackets. Different texts have different labels.
-// This is `value_label` of treelet.formats.nodes.
+// This is `value_label` of treelet.formats.adapters.
 inline void append_escaped(std::string &out, std::string_view text) {
     if (text.empty()) {
         out += "\\e";

@@ -95,7 +95,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work speaks at once, and not after ten seconds."""
     from treelet import progress
 
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
 
 
 @pytest.fixture
@@ -213,14 +213,14 @@ def round_trip(model: Any, folder: Path, **options: Any) -> Any:
 
 def check_forgeries(path: Path, predict: Callable[[Any], Any], copies: int = 600) -> None:
     """Damaged copies of a model file, two in three with a checksum that fits: refused, or a model that works or says why not."""
-    from treelet.learn.persist import PREFIX
+    from treelet.learn.persist import _PREFIX
 
     content, expected = path.read_bytes(), predict(tl.load(path))
-    header = PREFIX.size + PREFIX.unpack_from(content)[4]
+    header = _PREFIX.size + _PREFIX.unpack_from(content)[4]
     rng, refusals = np.random.default_rng(0), 0
     for k in range(copies):
         damaged = bytearray(content)
-        first, last = ((8, len(content)), (PREFIX.size, header), (header, len(content) - 32))[k % 3]
+        first, last = ((8, len(content)), (_PREFIX.size, header), (header, len(content) - 32))[k % 3]
         for place in rng.integers(first, last, int(rng.integers(1, 4))):
             damaged[place] ^= 1 << int(rng.integers(8))
         path.write_bytes(signed(bytes(damaged)) if k % 3 else bytes(damaged))

@@ -55,8 +55,8 @@ GRAM = [
     "import treelet.gram",
     "from treelet.gram import gram",
     "from treelet import gram",
-    "import treelet.gram.plan",
-    "from treelet.gram.plan import row_strips",
+    "import treelet.gram.tiles",
+    "from treelet.gram.tiles import row_strips",
     "treelet.SubsetTree()(['(A x)'])",
 ]
 

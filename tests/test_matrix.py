@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 import treelet as tl
 from treelet.learn import CompressedModel
-from treelet.learn.growing import GrowingBlocks, GrowingSum, growing
+from treelet.learn.growing import _GrowingBlocks, _GrowingSum, growing
 from treelet.testing import check_kernel, definition
 from treelet.testing.cases import EXAMPLES, KERNELS, PLAIN, Case, examples
 from treelet.testing.strategies import examples as random_examples
@@ -278,9 +278,9 @@ def test_a_compressed_model(case: Case) -> None:
 def test_a_grown_function_is_a_new_one(case: Case) -> None:
     data = case.kernel.coerce(EXAMPLES[case.kind])
     K, rows = case.kernel(data), np.arange(len(EXAMPLES[case.kind]))
-    ways = [growing(case.kernel, data), GrowingBlocks(case.kernel, data, width=5)]
+    ways = [growing(case.kernel, data), _GrowingBlocks(case.kernel, data, width=5)]
     if case.collapses and case.kind != "vectors" and case is not KERNELS["nothing"] and not of_bags(case):
-        assert isinstance(ways[0], GrowingSum), "it does not grow in place"
+        assert isinstance(ways[0], _GrowingSum), "it does not grow in place"
     for way in ways:
         rng = np.random.default_rng(0)
         weights = np.zeros(len(K))

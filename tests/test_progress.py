@@ -73,7 +73,7 @@ def test_short_work_and_unwanted_progress_say_nothing(
 ) -> None:
     with progress.progress_bar(True, "work", 2) as advance:
         advance(2)
-    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     with progress.progress_bar(False, "work", 2) as advance:
         advance(1)
     assert capsys.readouterr().err == ""

@@ -18,8 +18,7 @@ import treelet as tl
 from conftest import posix
 from treelet import work
 from treelet.cli import interrupted
-from treelet.formats.files import open_target
-from treelet.formats.temporary import own_name, remove_stale
+from treelet.formats.files import open_target, own_name, remove_stale
 
 WORKING = """
 import sys, threading, time

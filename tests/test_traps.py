@@ -129,7 +129,7 @@ def test_a_chart_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_forest_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treelet.parsing.chart.MAX_EDGES", 1000)
+    monkeypatch.setattr("treelet.parsing.chart._MAX_EDGES", 1000)
     grammar = tl.PCFG.from_rules([("S", ("S", "S"), 0.3), ("S", ("a",), 0.7)], start="S")
     with pytest.raises(tl.errors.TreeError, match=messages.forest_too_large(60, 1000)):
         grammar.forest(["a"] * 60)

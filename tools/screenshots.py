@@ -24,7 +24,7 @@ from playwright.sync_api import sync_playwright
 
 from treelet.cli.explore import workspace_of
 from treelet.cli.reading import Reading
-from treelet.explorer import serving
+from treelet.explorer import app
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 COLORS = 128
@@ -49,10 +49,10 @@ def main() -> None:
     given.add_argument("data", nargs="?")
     given.add_argument("-o", "--output", type=Path, default=IMAGES)
     asked = given.parse_args()
-    listening = serving.listen(0)
+    listening = app.listen(0)
     port = listening.getsockname()[1]
     workspace = workspace_of(asked.model, asked.data, None, None, Reading(None, "utf-8", "raise", {}))
-    server = serving.server_of(workspace, listening)
+    server = app.server_of(workspace, listening)
     thread = threading.Thread(target=server.run, args=([listening],))
     thread.start()
     try:

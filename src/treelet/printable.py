@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-WIDTH = 60  # maximal number of characters of a text in a message
-BYTES = "".join(map(chr, range(0xDC80, 0xDD00)))  # how Python writes bytes of a file name that are not text
-JOINERS = "\u200c\u200d"  # some scripts need them between letters
+_WIDTH = 60  # maximal number of characters of a text in a message
+_BYTES = "".join(map(chr, range(0xDC80, 0xDD00)))  # how Python writes bytes of a file name that are not text
+_JOINERS = "\u200c\u200d"  # some scripts need them between letters
 
 
 def printable(text: str, keep: str = "") -> str:
@@ -18,7 +18,7 @@ def printable(text: str, keep: str = "") -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or letter in JOINERS or letter in keep else ascii(letter)[1:-1]
+        letter if letter.isprintable() or letter in _JOINERS or letter in keep else ascii(letter)[1:-1]
         for letter in text
     )
 
@@ -28,13 +28,13 @@ def printable_name(text: str) -> str:
 
     Line breaks would end the line of a pipe; the bytes are passed on to other programs. A terminal escapes them itself.
     """
-    return printable(text, keep=BYTES)
+    return printable(text, keep=_BYTES)
 
 
 def shortened(text: object) -> str:
     """Return a text for a message: quoted, and cut if it is long. Other objects are named by type."""
     if isinstance(text, (str, bytes)):
-        return repr(text) if len(text) <= WIDTH else repr(text[: WIDTH - 3]) + "..."
+        return repr(text) if len(text) <= _WIDTH else repr(text[: _WIDTH - 3]) + "..."
     from treelet.checks import article
 
     return article(type(text).__name__)

@@ -16,13 +16,13 @@ from treelet.memory import THREAD, available
 
 Advance = Callable[[int], None]
 
-LOG = logging.getLogger("treelet")
-LOG.addHandler(logging.NullHandler())  # the application decides what to show
+_LOG = logging.getLogger("treelet")
+_LOG.addHandler(logging.NullHandler())  # the application decides what to show
 
-PATIENCE = 10.0  # seconds before the first line in a log
-LONGEST_SILENCE = 60.0  # maximal number of seconds between two lines in a log
-LEAST_SHARE = 0.05  # of the steps, before the time left is estimated
-BLINK = 0.25  # seconds between two updates in a notebook
+_PATIENCE = 10.0  # seconds before the first line in a log
+_LONGEST_SILENCE = 60.0  # maximal number of seconds between two lines in a log
+_LEAST_SHARE = 0.05  # of the steps, before the time left is estimated
+_BLINK = 0.25  # seconds between two updates in a notebook
 
 
 def tell(text: str) -> None:
@@ -54,7 +54,7 @@ def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
 def log_step(text: str, begin: float, *details: object) -> None:
     """Log a step that began at a `time.monotonic()`: as INFO if it took a second, otherwise as DEBUG."""
     seconds = time.monotonic() - begin
-    LOG.log(logging.INFO if seconds >= 1 else logging.DEBUG, f"{text} in %.2f s", *details, seconds)
+    _LOG.log(logging.INFO if seconds >= 1 else logging.DEBUG, f"{text} in %.2f s", *details, seconds)
 
 
 @contextmanager
@@ -65,11 +65,11 @@ def _display(wanted: bool, what: str, total: int) -> Iterator[Advance]:
     state = _Progress(what, total)
     display: AbstractContextManager[Advance]
     if (in_notebook := _notebook_display()) is not None:
-        display = _repeated(state, _Cell(in_notebook), BLINK, BLINK)
+        display = _repeated(state, _Cell(in_notebook), _BLINK, _BLINK)
     elif sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         display = _bar(state)
     else:
-        display = _repeated(state, lambda state: tell(state.text()), PATIENCE, LONGEST_SILENCE)
+        display = _repeated(state, lambda state: tell(state.text()), _PATIENCE, _LONGEST_SILENCE)
     with display as advance:
         yield advance
 
@@ -86,16 +86,16 @@ class _Progress:
 
     def text(self) -> str:
         done = min(self.done, self.total)
-        text = f"{self.what}: {done:,} of {self.total:,}, {duration(self.elapsed)}"
+        text = f"{self.what}: {done:,} of {self.total:,}, {_duration(self.elapsed)}"
         if done == self.total:
             return text
         # The first steps include preparations, and a few slow ones among them would be taken for all.
-        known = done >= LEAST_SHARE * self.total
-        left = f", about {duration(self.elapsed * (self.total - done) / done)} left" if known else ""
+        known = done >= _LEAST_SHARE * self.total
+        left = f", about {_duration(self.elapsed * (self.total - done) / done)} left" if known else ""
         return f"{text} elapsed{left}"
 
 
-def duration(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     """Return a time in its two largest units.
 
     >>> duration(9.7), duration(70), duration(2 * 3600 + 300), duration(200_000)

@@ -13,9 +13,9 @@ from treelet.errors import ParameterError
 from treelet.vocabulary import current, keyword
 
 DEFAULT_MEMORY = 1 << 30
-DEVICES = ("cpu", "cuda", "emulated")
-DEVICES_IN_WORDS = "'cpu' or 'cuda'"
-GPU_NAMES = ("gpu", "cuda:0", "nvidia", "cupy")
+_DEVICES = ("cpu", "cuda", "emulated")
+_DEVICES_IN_WORDS = "'cpu' or 'cuda'"
+_GPU_NAMES = ("gpu", "cuda:0", "nvidia", "cupy")
 """Other names for a GPU, for suggestions."""
 _UNITS = {"": 1, "b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
@@ -55,9 +55,9 @@ class Resources(NamedTuple):
     ) -> Resources:
         """Validate execution options. Errors name `owner`, the estimator or function that received them."""
         check_boolean("progress", progress, of=owner)
-        if not isinstance(device, str) or device not in DEVICES:
-            hint = " Did you mean 'cuda'?" if isinstance(device, str) and device.lower() in GPU_NAMES else ""
-            raise ParameterError(f"{wrong('device', DEVICES_IN_WORDS, device, owner)}{hint}")
+        if not isinstance(device, str) or device not in _DEVICES:
+            hint = " Did you mean 'cuda'?" if isinstance(device, str) and device.lower() in _GPU_NAMES else ""
+            raise ParameterError(f"{wrong('device', _DEVICES_IN_WORDS, device, owner)}{hint}")
         device_limit = parse_memory(device_memory, "device_memory", of=owner)
         if device == "cpu" and device_limit is not None:
             raise ParameterError(

@@ -23,10 +23,10 @@ from treelet.vocabulary import current, keyword
 
 Item = TypeVar("Item")
 
-LEAST_PART = 256  # minimal number of items for which a thread is worthwhile
-PATIENCE = 0.1  # seconds between two checks for an interrupt
-INTERRUPTED = 130  # exit code
-WAITING = 0.1 if os.name == "nt" else None  # seconds. On Windows, Ctrl-C does not end a wait for threads.
+_LEAST_PART = 256  # minimal number of items for which a thread is worthwhile
+_PATIENCE = 0.1  # seconds between two checks for an interrupt
+_INTERRUPTED = 130  # exit code
+_WAITING = 0.1 if os.name == "nt" else None  # seconds. On Windows, Ctrl-C does not end a wait for threads.
 
 
 def generator(random_state: Any) -> np.random.Generator:
@@ -102,7 +102,7 @@ def _run_in_threads(
             for item in items:  # the context contains the vocabulary of messages
                 waiting.add(pool.submit(copy_context().run, work, item))
             while waiting:
-                done, waiting = wait(waiting, WAITING, return_when=FIRST_COMPLETED)
+                done, waiting = wait(waiting, _WAITING, return_when=FIRST_COMPLETED)
                 for future in done:
                     advance(future.result())
         except BaseException:
@@ -139,12 +139,12 @@ def abandonable(work: Callable[[], Any]) -> Any:
     except RuntimeError:  # a limit on processes (ulimit -u)
         _running.discard(future)
         return work()
-    while not wait([future], PATIENCE).done:
+    while not wait([future], _PATIENCE).done:
         _core.check()  # signals reach only the main thread; the other threads poll a flag
     return future.result()
 
 
-def leave(code: object) -> None:
+def _leave(code: object) -> None:
     """End the process at once with an exit code, if work that was left behind is still running.
 
     Python must not shut down meanwhile: if C++ code returns to Python then, the process crashes.
@@ -161,11 +161,11 @@ def _leave_or_wait() -> None:
     error = getattr(sys, "last_type", None)  # the exception that ends the process, if any
     try:
         while _running and error is None:
-            wait(list(_running), PATIENCE)
+            wait(list(_running), _PATIENCE)
     except KeyboardInterrupt as interrupt:
         error = type(interrupt)
     if _running and error is not None:
-        _end(INTERRUPTED if issubclass(error, KeyboardInterrupt) else 1)
+        _end(_INTERRUPTED if issubclass(error, KeyboardInterrupt) else 1)
 
 
 def _end(code: int) -> NoReturn:
@@ -192,9 +192,9 @@ def in_parts(n: int, part: Callable[[int, int], NDArray[np.float64]], threads: i
 
     Each number of the result must depend on a single item only.
     """
-    if threads == 1 or n < 2 * LEAST_PART:
+    if threads == 1 or n < 2 * _LEAST_PART:
         return part(0, n)
-    out, size = np.empty(n), max(LEAST_PART, -(-n // (8 * threads)))
+    out, size = np.empty(n), max(_LEAST_PART, -(-n // (8 * threads)))
 
     def work(begin: int) -> None:
         out[begin : begin + size] = part(begin, min(begin + size, n))

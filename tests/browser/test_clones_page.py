@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from treelet.report.clones_page import clones_page, write
+from treelet.report.clones_page import _clones_page, write
 
 EVIL = "</script><script>window.hurt=1</script><img src=x onerror=window.hurt=1>"
 LONG = "    # " + "wide " * 200
@@ -142,7 +142,7 @@ def test_only_code_scrolls_sideways(shown: Any, width: int, scheme: str) -> None
 def test_without_scripts_families_are_listed(browser: Any, report: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     plain = context.new_page()
-    plain.set_content(clones_page(report))
+    plain.set_content(_clones_page(report))
     assert "two.py:1 two" in plain.locator(".family").first.inner_text()
     assert "needs JavaScript" in plain.locator("body").inner_text()
     context.close()

@@ -17,8 +17,8 @@ import treelet as tl
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
-from treelet.cli.explore import embedded
-from treelet.explorer import Parsing, Workspace, serving
+from treelet.cli.explore import _embedded
+from treelet.explorer import Parsing, Workspace, app
 from treelet.explorer.workspace import ModelView
 
 HOSTILE = "<img/src=x/onerror=window.hurt=1>"
@@ -41,8 +41,8 @@ pytestmark = pytest.mark.filterwarnings(
 @contextmanager
 def served(workspace: Workspace) -> Iterator[str]:
     """The address of an explorer."""
-    with serving.listen(0) as listening:
-        server = serving.server_of(workspace, listening)
+    with app.listen(0) as listening:
+        server = app.server_of(workspace, listening)
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:
@@ -56,7 +56,7 @@ def served(workspace: Workspace) -> Iterator[str]:
 def explorer() -> Iterator[str]:
     """The address of an explorer with a model of two classes."""
     model = tl.KernelSVC(tl.SubsetTree(lam=0.4).normalized()).fit(QUESTIONS, ["human"] * 4 + ["place"] * 4)
-    with served(Workspace(embedded(), ModelView(model, "questions.treelet"))) as address:
+    with served(Workspace(_embedded(), ModelView(model, "questions.treelet"))) as address:
         yield address
 
 
@@ -182,7 +182,7 @@ def test_two_empty_fields_have_two_messages(page: Any, explorer: str) -> None:
 
 def test_a_page_without_a_model_trains_and_describes_a_ranker(page: Any) -> None:
     """The texts before and after the training, which takes about a second."""
-    parsing, trained = embedded(), threading.Event()
+    parsing, trained = _embedded(), threading.Event()
 
     def ranker() -> ModelView:
         trained.wait(30)
@@ -446,7 +446,7 @@ def test_the_page_opens_on_the_model_when_there_is_one(page: Any, explorer: str)
     page.goto(explorer)
     page.wait_for_selector(".score")
     assert page.inner_text("[data-view][aria-current=page]") == "Explain a model"
-    with served(Workspace(embedded())) as without:
+    with served(Workspace(_embedded())) as without:
         page.goto(without)
         page.wait_for_selector(".treelet-fragment")
         assert page.inner_text("[data-view][aria-current=page]") == "Compare trees"

@@ -13,7 +13,7 @@ from treelet.datasets import flights
 from treelet.draw import web
 from treelet.draw.web.pictures import picture
 from treelet.fragments import shared_fragments
-from treelet.structures.open_node import OpenNode
+from treelet.structures.tree import OpenNode
 
 SCREEN = 700  # pixels
 

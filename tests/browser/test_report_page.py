@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 import treelet as tl
-from treelet.report.model_report import report
-from treelet.report.report_page import report_page
+from treelet.report.report_page import report, report_page
 
 EVIL = "<script>window.hurt=1</script>"
 TREES = [f"(S (W {word}) (V {verb}))" for word in ("who", EVIL, "when") for verb in ("ran", "sat")]

@@ -13,7 +13,7 @@ import pytest
 import treelet as tl
 from treelet.datasets import flights
 from treelet.draw import web
-from treelet.draw.arcs import ArcLayout
+from treelet.draw.arcs import _ArcLayout
 from treelet.draw.layout import MARGIN, ForestGraph, ForestLayout
 from treelet.draw.web.pictures import edited, picture
 
@@ -253,7 +253,7 @@ def test_arcs_are_laid_out_as_in_python(page: Any, draw: Draw) -> None:
     cases = [picture(parse) for parse in parses]
     crossed = 0
     for parse, case, ours in zip(parses, cases, page.evaluate(ARCS, cases), strict=True):
-        layout = ArcLayout(parse, "tags" in case)
+        layout = _ArcLayout(parse, "tags" in case)
         assert [x - MARGIN for x in ours["x"]] == pytest.approx(layout.x)
         arcs = {(left, right, label): numbers for left, right, label, *numbers in ours["arcs"]}
         assert len(arcs) == len(layout.arcs)

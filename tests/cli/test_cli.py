@@ -19,8 +19,8 @@ import treelet as tl
 from conftest import fail, posix, process, run, succeed
 from messages import cli as messages
 from messages.common import cannot_be, does_not_exist
-from treelet.cli.grid import DECAYS, PRICES
 from treelet.cli.options import kernel_from_options
+from treelet.cli.train import _DECAYS, _PRICES
 from treelet.formats.base import FORMATS
 
 TREES = [
@@ -482,10 +482,10 @@ def test_help_lists_the_suffixes_of_formats_and_the_values_of_the_grid() -> None
     assert len(writable) == 6
     assert all(f"{name} ({', '.join(suffixes)})" in text for name, suffixes in writable.items())
     text = " ".join(succeed("train", "--help").stdout.split())
-    values = {name: ",".join(f"{value:g}" for value in DECAYS["pt"][name]) for name in ("lam", "mu")}
-    assert DECAYS["sst"]["lam"] == DECAYS["pt"]["lam"]
-    assert f"lam {values['lam']} (st: {','.join(f'{value:g}' for value in DECAYS['st']['lam'])})" in text
-    assert f"mu {values['mu']}, C {','.join(f'{value:g}' for value in PRICES)}." in text
+    values = {name: ",".join(f"{value:g}" for value in _DECAYS["pt"][name]) for name in ("lam", "mu")}
+    assert _DECAYS["sst"]["lam"] == _DECAYS["pt"]["lam"]
+    assert f"lam {values['lam']} (st: {','.join(f'{value:g}' for value in _DECAYS['st']['lam'])})" in text
+    assert f"mu {values['mu']}, C {','.join(f'{value:g}' for value in _PRICES)}." in text
 
 
 def test_version_and_help() -> None:

@@ -23,7 +23,8 @@ import treelet as tl
 from conftest import fail, run, run_python
 from messages import cli as messages
 from messages.common import cannot_be, does_not_exist
-from treelet.cli import evaluate, grid
+from treelet.cli import evaluate
+from treelet.cli import train as train_module
 from treelet.cli.explain import _text as explain_text
 from treelet.draw.confusion import confusion_svg
 from treelet.learn import matrices
@@ -164,7 +165,7 @@ def test_grid_scores_are_those_of_the_classifier(
     rng = random.Random(0)
     noisy = [(label if rng.random() < 0.8 else "time", tree) for label, tree in generate(60, seed=3)]
     train = write_tsv(tmp_path / "train.tsv", noisy)
-    monkeypatch.setattr(grid, "PRICES", (0.5, 5.0))
+    monkeypatch.setattr(train_module, "_PRICES", (0.5, 5.0))
     computed = []
     gram = matrices.host_matrix
     monkeypatch.setattr(
@@ -172,7 +173,7 @@ def test_grid_scores_are_those_of_the_classifier(
     )
     model = tmp_path / "m.treelet"
     result = report("train", train, "-o", model, "--grid", "--seed", 4, "--multi-class", multi_class, "--jobs", 2)
-    assert len(computed) == len(grid.DECAYS["sst"]["lam"]), "one matrix a kernel"
+    assert len(computed) == len(train_module._DECAYS["sst"]["lam"]), "one matrix a kernel"
 
     X, y = tl.read_examples(train)
     labels = np.array(y)
@@ -208,7 +209,7 @@ def test_grid_passes_over_values_that_do_not_fit(tmp_path: Path, monkeypatch: py
     for _ in range(10):
         tree = f"(A {tree} {tree})"
     train = write_tsv(tmp_path / "train.tsv", [("large", tree), ("small", "(A (N n))")] * 5)
-    monkeypatch.setitem(grid.DECAYS, "sst", {"lam": (0.01, 1.0)})
+    monkeypatch.setitem(train_module._DECAYS, "sst", {"lam": (0.01, 1.0)})
     options = ("train", train, "-o", tmp_path / "m.treelet", "--grid", "--no-normalize")
     result = report(*options)
     assert result["grid"]["overflow"] == [{"lam": 1.0}]
@@ -507,7 +508,7 @@ def test_the_numbers_are_scikit_learns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("right", "n"), [(90, 100), (1, 3), (453, 500), (0, 10), (10, 10)])
 def test_wilson_interval(right: int, n: int) -> None:
     # Its ends are those p from which the share lies 1.96 standard deviations of p away.
-    low, high = predictions.wilson(right, n)
+    low, high = predictions._wilson(right, n)
     assert 0 <= low < high <= 1
     for p in (low, high):
         if 1e-12 < p < 1 - 1e-12:
@@ -539,7 +540,7 @@ def test_picture(train: Path, test: Path, suffix: str, begin: bytes) -> None:
 
 def test_contents_of_the_picture() -> None:
     truth, guessed = ["a"] * 4 + ["b"] * 6, ["a"] * 3 + ["b"] * 7
-    svg = evaluate.picture_of(predictions.class_figures(truth, guessed, ["a", "b"]), ".SVG").decode()
+    svg = evaluate._picture_of(predictions.class_figures(truth, guessed, ["a", "b"]), ".SVG").decode()
     root = ElementTree.fromstring(svg)
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert texts[0] == "Accuracy 90.0 %"

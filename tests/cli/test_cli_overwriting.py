@@ -13,7 +13,7 @@ import pytest
 
 from conftest import all_commands, fail, run
 from messages import cli as messages
-from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, marks
+from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, _marks
 from treelet.cli.wording import shown_name
 from treelet.gram.executors import ThreadExecutor
 
@@ -47,13 +47,13 @@ NO_FILES = {
 
 def test_every_text_is_a_file_or_known_to_be_none() -> None:
     for name, command in COMMANDS.items():
-        marked = marks(command.callback)
+        marked = _marks(command.callback)
         hints = get_type_hints(command.callback)
         for parameter in command.params:
             texts = any(kind in str(hints.get(parameter.name)) for kind in ("str", "Path"))
             if texts and parameter.name not in marked:
                 assert parameter.metavar in NO_FILES, f"treelet {name}: is {parameter.name} a file? Mark it, or list it"
-    found = marks(COMMANDS["gram"].callback)
+    found = _marks(COMMANDS["gram"].callback)
     assert {name: mark for name, mark in found.items() if name != "extend"} == {
         "file": READ,
         "out": WRITTEN,
@@ -62,13 +62,13 @@ def test_every_text_is_a_file_or_known_to_be_none() -> None:
 
 
 def files_of(command: Any, kind: type) -> list[str]:
-    return [name for name, mark in marks(command.callback).items() if isinstance(mark, kind)]
+    return [name for name, mark in _marks(command.callback).items() if isinstance(mark, kind)]
 
 
 def pairs() -> Iterator[tuple[str, str, str]]:
     """Commands, and two of their files of which the second is written."""
     for name, command in COMMANDS.items():
-        written, found = files_of(command, OutputFile), marks(command.callback)
+        written, found = files_of(command, OutputFile), _marks(command.callback)
         for second in written:
             for first in (*files_of(command, InputFile), *written):
                 if first != second and getattr(found[first], "replaced_by", None) != second:
@@ -96,7 +96,7 @@ def test_no_output_is_an_input_or_another_output(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     command = COMMANDS[name]
-    found = marks(command.callback)
+    found = _marks(command.callback)
     names = {parameter: getattr(mark, "names", ()) for parameter, mark in found.items()}
     inside = (*names[first], *names[second], "file")[0].replace("*", "1")
     file, other = tmp_path / inside, tmp_path / "other" / inside

@@ -16,7 +16,7 @@ from messages import cli as messages
 from treelet.datasets import flights
 from treelet.tasks import CandidateParses
 from treelet.tasks.rerank_job import Outcome, Setting, grid, parts_of_treebank, rerank
-from treelet.tasks.rerank_report import html, labels, markdown, settings, text, verdict
+from treelet.tasks.rerank_report import _labels, _settings, _verdict, html, markdown, text
 
 QUICK = ["--k", 10, "--folds", 3, "--epochs", 1, "--lam", "0.3", "--logp", "0.1", "--train-candidates", 8]
 
@@ -142,12 +142,12 @@ def test_a_loss_is_called_a_loss(outcome: Outcome) -> None:
     assert "p = 0.400, not significant" in flat
     for difference in (-0.04, 0.0, 0.04):
         same = replace(outcome, test=replace(outcome.test, difference=difference))
-        assert "makes no difference to the parse score (below 0.05 points)" in verdict(same)
+        assert "makes no difference to the parse score (below 0.05 points)" in _verdict(same)
 
 
 def test_a_best_value_at_the_edge_of_the_grid_is_reported(outcome: Outcome) -> None:
     def shown(tried: list[tuple[Setting, float]]) -> str:
-        return settings(replace(outcome, setting=max(tried, key=lambda item: item[1])[0], tried=tried))
+        return _settings(replace(outcome, setting=max(tried, key=lambda item: item[1])[0], tried=tried))
 
     low, middle, high = Setting(0.2, logp=0.1), Setting(0.4, logp=1), Setting(1, logp=10)
     assert "is the" not in shown([(low, 1.0), (middle, 3.0), (high, 2.0)])
@@ -169,8 +169,8 @@ def test_pages(outcome: Outcome) -> None:
     assert "Improved sentences" in page
     assert "Improved sentences" not in html(outcome, [], "A", "B", "C")
     assert f"| reranked | {outcome.reranked.parse_score:.2f} |" in markdown(outcome, mended, "A", "B", "C")
-    assert "NP is a noun phrase" in labels(mended)
-    assert labels([]) == ""
+    assert "NP is a noun phrase" in _labels(mended)
+    assert _labels([]) == ""
 
 
 # --- errors -------------------------------------------------------------------------------------------------------

@@ -16,8 +16,7 @@ import treelet as tl
 from conftest import fail, run
 from messages import cli as messages
 from messages.common import does_not_exist, more_than_memory, wrong_parameter
-from treelet.cli.grid import ScoredSetting, Search
-from treelet.cli.learning import METRICS
+from treelet.cli.train import _METRICS, _ScoredSetting, _Search
 from treelet.learn import matrices
 from treelet.metrics.predictions import order_figures, value_figures
 
@@ -103,12 +102,12 @@ def test_a_choice_at_the_edge_is_said(classes: Path) -> None:
 
     def edges(scores: dict[float, float], name: str = "lam") -> list[str]:
         rows = [
-            ScoredSetting({name: value, "C": 1.0} if name != "C" else {"C": value}, score, (score,))
+            _ScoredSetting({name: value, "C": 1.0} if name != "C" else {"C": value}, score, (score,))
             for value, score in scores.items()
         ]
         return [
             str(edge).split(" value tried")[0]
-            for edge in Search(rows, "accuracy", METRICS["classify"]["accuracy"]).edges()
+            for edge in _Search(rows, "accuracy", _METRICS["classify"]["accuracy"]).edges()
         ]
 
     assert edges({0.2: 0.5, 0.4: 0.6, 0.8: 0.7}) == ["lam=0.8 is the largest"]

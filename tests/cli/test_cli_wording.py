@@ -19,7 +19,7 @@ from messages import cli as messages
 from treelet.checks import wrong
 from treelet.cli.main import Command
 from treelet.cli.options import kernel_from_options, one_of
-from treelet.cli.wording import OptionVocabulary, options_of
+from treelet.cli.wording import OptionVocabulary, _options_of
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.vocabulary import current, keyword, speaking
 from treelet.work import run as run_threads
@@ -72,7 +72,7 @@ def test_threads_of_a_command_use_its_words_and_other_threads_do_not() -> None:
 
 def test_every_parameter_that_python_knows_has_its_name() -> None:
     for name, command in COMMANDS.items():
-        options = options_of(command)
+        options = _options_of(command)
         known = {"--jobs": "n_jobs", "--seed": "random_state", "--max-depth": "max_depth", "--format": "format"}
         for option, python in known.items():
             if option in options.values():

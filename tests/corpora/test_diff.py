@@ -16,12 +16,11 @@ import treelet as tl
 from conftest import fail, succeed
 from messages import corpora as messages
 from messages.common import at_least, needs_a_kernel, wrong_parameter
-from treelet.corpora import diversity, fragment_differences, vendi_score
-from treelet.corpora.two_samples import discrepancy, p_value, relabeled
+from treelet.corpora import corpus_diff, diversity, vendi_score
+from treelet.corpora.corpus_diff import _discrepancy, _p_value, _pair_sums, _relabeled
 from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.fragments import places
-from treelet.gram.pair_sums import pair_sums
 from treelet.resources import Resources
 from treelet.testing.strategies import banks
 
@@ -50,7 +49,7 @@ def planted(trees: Any, every: int) -> list[Any]:
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few fragments are looked at."""
-    monkeypatch.setattr(fragment_differences, "LOOKED_AT", 200)
+    monkeypatch.setattr(corpus_diff, "_LOOKED_AT", 200)
 
 
 # --- do they differ -----------------------------------------------------------------------------------------------
@@ -62,14 +61,14 @@ def test_mmd_is_as_defined(bank: list[tl.Tree], data: Any) -> None:
     m = data.draw(st.integers(2, len(bank) - 2))
     for kernel in (tl.SubsetTree(), KERNEL):
         K = kernel(bank)
-        labels = relabeled(m, len(bank) - m, 20, np.random.default_rng(m), paired=False)
-        found = discrepancy(kernel, bank, labels)
+        labels = _relabeled(m, len(bank) - m, 20, np.random.default_rng(m), paired=False)
+        found = _discrepancy(kernel, bank, labels)
         wanted = [defined(K, labels[:, column] == 1) for column in range(21)]
         scale = K.mean()
         assert found.mmd2 == pytest.approx(wanted[0][0], rel=1e-9, abs=1e-9 * scale)
         assert found.biased == pytest.approx(wanted[0][1], rel=1e-9, abs=1e-9 * scale)
         drawn = np.array([one[0] for one in wanted])
-        assert found.p_value == p_value(drawn[0], drawn[1:], 1e-9 * scale)
+        assert found.p_value == _p_value(drawn[0], drawn[1:], 1e-9 * scale)
 
 
 def test_permutations_approach_all_of_them() -> None:
@@ -83,12 +82,12 @@ def test_permutations_approach_all_of_them() -> None:
 
 
 def test_labels_are_dealt_out() -> None:
-    labels = relabeled(3, 5, 400, np.random.default_rng(0), paired=False)
+    labels = _relabeled(3, 5, 400, np.random.default_rng(0), paired=False)
     assert labels.shape == (8, 401)
     assert labels[:, 0].tolist() == [1] * 3 + [0] * 5
     assert set(labels.sum(axis=0)) == {3}
     assert labels[:, 1:].mean(axis=1) == pytest.approx(np.full(8, 3 / 8), abs=0.1)
-    pairs = relabeled(4, 4, 400, np.random.default_rng(0), paired=True)
+    pairs = _relabeled(4, 4, 400, np.random.default_rng(0), paired=True)
     assert (pairs[:4] + pairs[4:] == 1).all()
     assert pairs[:4, 1:].mean(axis=1) == pytest.approx(np.full(4, 0.5), abs=0.1)
 
@@ -98,11 +97,11 @@ def test_sums_of_pairs_are_the_same_whatever_the_tiles(memory: str) -> None:
     K = KERNEL(CORPUS)
     np.fill_diagonal(K, 0)
     groups = np.random.default_rng(0).integers(2, size=(len(CORPUS), 30), dtype=np.int8)
-    within, touching, total = pair_sums(KERNEL, CORPUS, groups, Resources.of(memory=memory))
+    within, touching, total = _pair_sums(KERNEL, CORPUS, groups, Resources.of(memory=memory))
     assert within == pytest.approx(np.einsum("ik,ij,jk->k", groups, K, groups, optimize=True))
     assert touching == pytest.approx(groups.T @ K.sum(axis=1))
     assert total == pytest.approx(K.sum())
-    again = pair_sums(KERNEL, CORPUS, groups, Resources.of(3, memory))
+    again = _pair_sums(KERNEL, CORPUS, groups, Resources.of(3, memory))
     assert (again[0] == within).all()
     assert (again[1] == touching).all()
     assert again[2] == total
@@ -190,7 +189,7 @@ def test_a_planted_construction_is_first_and_once() -> None:
     assert str(first.tree) == "(CLEFT (IT it) (BE was))"
     held = [{k for k, tree in enumerate([*A, *other]) if places(one.tree, tree, KERNEL)} for one in found.fragments]
     for one, another in itertools.combinations(held, 2):
-        assert len(one & another) < fragment_differences.SAME * len(one | another)
+        assert len(one & another) < corpus_diff._SAME * len(one | another)
 
 
 @pytest.mark.usefixtures("short")
@@ -241,7 +240,7 @@ def test_vendi_of_the_same_and_of_strangers(monkeypatch: pytest.MonkeyPatch) -> 
     assert vendi_score(KERNEL, ["(A a)"] * 6) == pytest.approx(1)
     assert vendi_score(KERNEL, [f"(A {word})" for word in "abcdef"]) == pytest.approx(6)
     assert vendi_score(KERNEL, A, sample=30) == vendi_score(KERNEL, A, sample=30) != vendi_score(KERNEL, A)
-    monkeypatch.setattr(diversity, "LARGEST", 100)
+    monkeypatch.setattr(diversity, "_LARGEST", 100)
     with pytest.raises(ParameterError, match=messages.GIVE_SAMPLE):
         vendi_score(KERNEL, A)
     with pytest.raises(ParameterError, match=messages.AT_LEAST_ONE):

@@ -31,8 +31,7 @@ from treelet.cuts import (
     role_features,
     voice,
 )
-from treelet.cuts.heads import category
-from treelet.cuts.tree_index import siblings
+from treelet.cuts.tree_index import category, siblings
 from treelet.datasets.roles import AUXILIARIES, propbank
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.metrics.relations import Score, role_scores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from treelet.formats.nodes import safe_label
+from treelet.formats.adapters import safe_label
 from treelet.structures import Dependencies, Tree
 
 

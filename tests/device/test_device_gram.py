@@ -10,8 +10,8 @@ import treelet as tl
 from messages import device as messages
 from messages.common import one_of, wrong_parameter
 from treelet.device import strips
-from treelet.device.launching import Emulated
-from treelet.device.subtree import SubtreeColumns
+from treelet.device.counts import SubtreeColumns
+from treelet.device.launching import _Emulated
 from treelet.errors import KernelOverflowError, NotEnoughMemoryError, ParameterError, TreeletError
 from treelet.testing.cases import KERNELS, examples
 
@@ -60,7 +60,7 @@ def test_what_is_given_is_filled(tmp_path):
 
 def test_halves_in_strips(monkeypatch):
     """Each strip is as wide as its last row. The memory to the right belongs to another row."""
-    monkeypatch.setattr(strips, "CELLS", 150)
+    monkeypatch.setattr(strips, "_CELLS", 150)
     kinds = {"trees": (SST, tl.PartialTree(), tl.Subtree(lam=0.7)), "forests": (tl.ForestKernel(),)}
     kinds |= {"tagged": (tl.Tagging(),), "sequences": (tl.Locality(), tl.Subsequence())}
     for kind, kernels in kinds.items():
@@ -95,7 +95,7 @@ class _Small(SubtreeColumns):
 
 
 def test_where_memory_is_short_strips_become_smaller(monkeypatch):
-    monkeypatch.setattr(sys.modules["treelet.device.subtree"], "SubtreeColumns", _Small)
+    monkeypatch.setattr(sys.modules["treelet.device.counts"], "SubtreeColumns", _Small)
     trees = examples("trees", 20, 7)
     agree(tl.gram(tl.Subtree(), trees, device="emulated"), tl.gram(tl.Subtree(), trees))
     monkeypatch.setattr(_Small, "rows_at_once", 0)
@@ -120,15 +120,15 @@ def test_neighbors_are_the_same():
 
 @pytest.mark.parametrize("equals", [0, 60, 400])
 def test_the_largest_of_a_tile_elsewhere(equals, monkeypatch):
-    from treelet.gram import best
+    from treelet.gram import nearest
 
-    monkeypatch.setattr(best, "MOST", 200)
+    monkeypatch.setattr(nearest, "_MOST", 200)
     rng = np.random.default_rng(0)
     tile = rng.random((12, 700))
     tile[3:9, rng.permutation(700)[:equals]] = 0.99  # more equal values than fit
     for k in (1, 5, 30):
-        found, wanted = best.largest_by_chunks(tile, k, 1e-12), best.largest_by_partition(tile, k, 1e-12)
-        for one, other in zip(best.ranked(*found, 1e-12), best.ranked(*wanted, 1e-12), strict=True):
+        found, wanted = nearest._largest_by_chunks(tile, k, 1e-12), nearest._largest_by_partition(tile, k, 1e-12)
+        for one, other in zip(nearest._ranked(*found, 1e-12), nearest._ranked(*wanted, 1e-12), strict=True):
             np.testing.assert_array_equal(one, other)
 
 
@@ -171,5 +171,5 @@ def test_nothing_and_missing_trees():
 
 
 def test_strips_have_a_row_at_least():
-    device = Emulated(1)
+    device = _Emulated(1)
     assert list(strips.strips(device, np.array([5, 10**12, 3]), 0, 3, None)) == [(0, 1), (1, 2), (2, 3)]

@@ -24,7 +24,7 @@ from conftest import ROOT, fail, run, succeed
 from messages import device as messages
 from messages.common import one_of, wrong_parameter
 from treelet.datasets import flights
-from treelet.device.launching import Cuda, device_named, on_host
+from treelet.device.launching import _Cuda, device_named, on_host
 from treelet.errors import DeviceMemoryError, KernelOverflowError, ParameterError, TreeletError, TreeletWarning
 from treelet.gram import operator, reduce
 from treelet.gram.executors import executor_for
@@ -122,7 +122,7 @@ def test_an_estimator_is_that_of_the_cpu(name: str, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_perceptron_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(growing, "WHOLE", 10)
+    monkeypatch.setattr(growing, "_WHOLE", 10)
     kernel = KERNEL.gaussian(1.0)
     plain = tl.VotedPerceptron(kernel).fit(X, SIZES, QID)
     started = launches(monkeypatch)
@@ -350,7 +350,7 @@ def test_without_cupy_or_a_gpu_one_line_says_what_to_do(monkeypatch: pytest.Monk
 
     monkeypatch.setitem(sys.modules, "cupy", Without)
     with pytest.raises(TreeletError, match=messages.NO_GPU_FOUND):
-        Cuda()
+        _Cuda()
 
 
 @pytest.mark.parametrize("name", ["smoothed", "bag of gaussian", "smoothed and more"])

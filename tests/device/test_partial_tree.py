@@ -11,7 +11,7 @@ import treelet as tl
 from messages import device as messages
 from treelet import _core
 from treelet.device import partial_tree
-from treelet.device.launching import Device, Emulated
+from treelet.device.launching import Device, _Emulated
 from treelet.device.partial_tree import PartialTreeColumns
 from treelet.errors import NotEnoughMemoryError, TreeletError
 from treelet.kernels.store import StoreRows
@@ -23,8 +23,8 @@ SOME = {name: CASES[name] for name in ("pt", "pt no leaves", "pt large terminals
 
 
 @pytest.fixture(scope="module")
-def device() -> Emulated:
-    return Emulated()
+def device() -> _Emulated:
+    return _Emulated()
 
 
 def fill(columns: PartialTreeColumns, rows: StoreRows, begin: int, end: int, width: int, halves: bool = False) -> Any:
@@ -52,7 +52,7 @@ def compare(device: Device, kernel: tl.PartialTree, X: Any, Y: Any = None, rtol:
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("seed", range(3))
-def test_values(device: Emulated, name: str, seed: int) -> None:
+def test_values(device: _Emulated, name: str, seed: int) -> None:
     X, Y = cases.examples("trees", 25, seed), cases.examples("trees", 12, 100 + seed)
     compare(device, CASES[name], X)
     compare(device, CASES[name], X, Y)
@@ -60,7 +60,7 @@ def test_values(device: Emulated, name: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_model(device: Emulated, name: str) -> None:
+def test_a_model(device: _Emulated, name: str) -> None:
     """Columns may be sums of trees with arbitrary weights."""
     kernel, rng = CASES[name], np.random.default_rng(1)
     support, X = (tl.Treebank(cases.examples("trees", n, n)) for n in (20, 15))
@@ -81,9 +81,9 @@ def test_a_model(device: Emulated, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_many_generations_and_little_memory(device: Emulated, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_generations_and_little_memory(device: _Emulated, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(partial_tree, "GENERATION", 7)
-    small = Emulated(free=100_000)
+    small = _Emulated(free=100_000)
     X = cases.examples("trees", 40, 5)
     compare(small, SOME[name], X)
     compare(device, SOME[name], X)
@@ -106,13 +106,13 @@ EDGES = {
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("edge", EDGES)
-def test_edges(device: Emulated, name: str, edge: str) -> None:
+def test_edges(device: _Emulated, name: str, edge: str) -> None:
     compare(device, CASES[name], EDGES[edge])
     compare(device, CASES[name], EDGES[edge], cases.examples("trees", 5))
     compare(device, CASES[name], cases.examples("trees", 5), EDGES[edge])
 
 
-def test_nothing(device: Emulated) -> None:
+def test_nothing(device: _Emulated) -> None:
     for X, Y in ([], None), ([], ["(A x)"]), (["(A x)"], []):
         compare(device, tl.PartialTree(), X, Y)
 
@@ -124,7 +124,7 @@ def wide_tree(rng: np.random.Generator, children: int) -> Tree:
 
 
 @pytest.mark.parametrize("name", SOME)
-def test_wide_nodes(device: Emulated, name: str) -> None:
+def test_wide_nodes(device: _Emulated, name: str) -> None:
     """Both nodes are narrow enough for one thread, one of them, or none; wide nodes are below each other."""
     rng = np.random.default_rng(3)
     X = [wide_tree(rng, children) for children in (31, 32, 33, 40, 70, 3, 5, 1, 100, 65, 34)]
@@ -133,14 +133,14 @@ def test_wide_nodes(device: Emulated, name: str) -> None:
     compare(device, SOME[name], X[::2], X[1::2])
 
 
-def test_very_wide_nodes(device: Emulated) -> None:
+def test_very_wide_nodes(device: _Emulated) -> None:
     X = [Tree("A", ["x"] * 1000), Tree("A", ["x", "y"] * 400), Tree("A", ["z", *(f"w{i}" for i in range(100_000))])]
     compare(device, tl.PartialTree(lam=0.1, mu=0.1), X[:2])
     compare(device, tl.PartialTree(), X[2:], ["(A z w3 w9)", "(B (A w99999 w7))", "(A x)"])
     compare(device, tl.PartialTree(), ["(A z w3 w9)", "(B (A w99999 w7))", "(A x)"], X[2:])
 
 
-def test_deep_chains(device: Emulated) -> None:
+def test_deep_chains(device: _Emulated) -> None:
     short = ["(A (A (A x)))", "(A (B x))", "(B (A (B (A x))))"]
     deep = ["(A " * 100_000 + "x" + ")" * 100_000, "(A (B " * 200 + "x" + "))" * 200]
     compare(device, tl.PartialTree(), deep, short, rtol=1e-11)  # the core adds 100,000 equal numbers one by one
@@ -151,12 +151,12 @@ def test_deep_chains(device: Emulated) -> None:
 def test_what_does_not_fit() -> None:
     X = tl.Treebank(["(A " * 20_000 + "x" + ")" * 20_000])
     rows = StoreRows.of(X)
-    bound = PartialTreeColumns(Emulated(free=1 << 28), *rows[:2], 0.4, 0.4, True, 1.0, None)
+    bound = PartialTreeColumns(_Emulated(free=1 << 28), *rows[:2], 0.4, 0.4, True, 1.0, None)
     with pytest.raises(NotEnoughMemoryError, match=messages.BYTES_OF_VALUES):
         fill(bound, rows, 0, 1, 1)
 
 
-def test_what_is_too_large(device: Emulated) -> None:
+def test_what_is_too_large(device: _Emulated) -> None:
     """A value that does not fit a float64 is reported in the same way as by the core."""
     X = tl.Treebank(["(A x)", Tree("A", [Tree("A", ["x"] * 400)] * 400)])
     rows = StoreRows.of(X)
@@ -166,7 +166,7 @@ def test_what_is_too_large(device: Emulated) -> None:
     assert native.rows(rows.store, rows.weights, None, 0, 2, np.zeros((2, 2))) == (1, 1)
 
 
-def test_similar_words_are_refused(device: Emulated) -> None:
+def test_similar_words_are_refused(device: _Emulated) -> None:
     kernel = cases.PLAIN["smoothed"].kernel
     assert isinstance(kernel, tl.Smoothed)
     rows = StoreRows.of(tl.Treebank(["(A x)", "(A y)"]))

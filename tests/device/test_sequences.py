@@ -12,10 +12,9 @@ from messages import device as messages
 from messages.common import value_of
 from treelet import _core
 from treelet.device import tagging
-from treelet.device.launching import Emulated
-from treelet.device.locality import LocalityColumns
-from treelet.device.subsequence import SubsequenceColumns
-from treelet.device.subtree import SubtreeColumns
+from treelet.device.counts import SubtreeColumns
+from treelet.device.launching import _Emulated
+from treelet.device.locality import LocalityColumns, SubsequenceColumns
 from treelet.device.tagging import TaggingColumns
 from treelet.errors import NotEnoughMemoryError
 from treelet.kernels.store import StoreKernel, StoreRows
@@ -43,16 +42,16 @@ CASES |= {
 
 
 @pytest.fixture(scope="module")
-def device() -> Emulated:
-    return Emulated()
+def device() -> _Emulated:
+    return _Emulated()
 
 
-def bound(device: Emulated, kernel: StoreKernel, columns: StoreRows, rows_store: Any = None) -> Any:
+def bound(device: _Emulated, kernel: StoreKernel, columns: StoreRows, rows_store: Any = None) -> Any:
     parameters = kernel._native_parameters(rows_store or columns.store)
     return ALGORITHMS[type(kernel)](device, *columns[:2], *parameters)
 
 
-def matrix(device: Emulated, kernel: StoreKernel, X: Any, Y: Any = None) -> Any:
+def matrix(device: _Emulated, kernel: StoreKernel, X: Any, Y: Any = None) -> Any:
     X = kernel.coerce(X)
     columns, X = (X, X) if Y is None else kernel.coerce(Y).joined(X)
     rows = StoreRows.of(X)
@@ -64,7 +63,7 @@ def matrix(device: Emulated, kernel: StoreKernel, X: Any, Y: Any = None) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("seed", range(3))
-def test_values(device: Emulated, name: str, seed: int) -> None:
+def test_values(device: _Emulated, name: str, seed: int) -> None:
     kernel: Any = CASES[name].kernel
     X = kernel.coerce(cases.examples(CASES[name].kind, 30, seed))
     Y = kernel.coerce(cases.examples(CASES[name].kind, 17, 100 + seed))
@@ -80,7 +79,7 @@ def test_halves_in_strips(name: str) -> None:
     X = kernel.coerce(cases.examples(CASES[name].kind, 30, 7))
     K, rows = kernel(X), StoreRows.of(X)
     few = 1 << 17 if isinstance(kernel, tl.Subsequence) else 1 << 11  # bytes: for some strips
-    columns = bound(Emulated(few), kernel, rows)
+    columns = bound(_Emulated(few), kernel, rows)
     bound_rows = columns.bind(*rows[:2])
     for begin, end in [(0, 1), (1, 18), (18, 30)]:
         out = np.full((end - begin, end + 3), np.nan)[:, :end]
@@ -93,7 +92,7 @@ def test_halves_in_strips(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_models(device: Emulated, name: str) -> None:
+def test_models(device: _Emulated, name: str) -> None:
     """Columns are sums of examples, some of them with a coefficient of 0."""
     kernel: Any = CASES[name].kernel
     X = kernel.coerce(cases.examples(CASES[name].kind, 12, 5))
@@ -110,14 +109,14 @@ def test_models(device: Emulated, name: str) -> None:
 
 
 @pytest.mark.parametrize("tags", [2, 4])
-def test_kinds_of_other_sizes(device: Emulated, tags: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tagging, "TAGS", tags)
+def test_kinds_of_other_sizes(device: _Emulated, tags: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tagging, "_TAGS", tags)
     X = cases.examples("tagged", 30, 1)
     np.testing.assert_allclose(matrix(device, cases.TAGS, X), cases.TAGS(X), rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["st", "tagging", "locality position", "subsequence"])
-def test_nothing(device: Emulated, name: str) -> None:
+def test_nothing(device: _Emulated, name: str) -> None:
     kernel: Any = CASES[name].kernel
     X = cases.examples(CASES[name].kind, 4)
     for rows, columns in [([], None), (X, []), ([], X), ([None], X), (X, [None, None])]:
@@ -127,7 +126,7 @@ def test_nothing(device: Emulated, name: str) -> None:
     np.testing.assert_allclose(matrix(device, kernel, some), kernel(some), rtol=1e-14)
 
 
-def test_odd_trees(device: Emulated) -> None:
+def test_odd_trees(device: _Emulated) -> None:
     """Words alone, words named like labels, wide nodes, shared subtrees in huge numbers."""
     wide = Tree("A", [Tree("B", [str(i % 7)]) for i in range(20_000)])
     doubled = Tree("x", ["x"])
@@ -141,12 +140,12 @@ def test_odd_trees(device: Emulated) -> None:
             tl.gram(kernel, [doubled] * 9, device="emulated")
 
 
-def test_deep_trees(device: Emulated) -> None:
+def test_deep_trees(device: _Emulated) -> None:
     deep = [f"{'(A ' * (100_000 - i)}x{')' * (100_000 - i)}" for i in range(3)]
     np.testing.assert_allclose(matrix(device, cases.ST, deep), cases.ST(deep), rtol=1e-14)
 
 
-def test_long_sequences(device: Emulated) -> None:
+def test_long_sequences(device: _Emulated) -> None:
     """100,000 positions, of which a few start with the same tags, and windows as long as sequences."""
     tags = [str(i % 50_000) for i in range(100_000)]
     X = [Tagged(["x"] * 100_000, tags), Tagged(["x", "y"], ["1", "2"]), Tagged(["x"] * 5_000, tags[7:5_007])]
@@ -162,7 +161,7 @@ def test_long_sequences(device: Emulated) -> None:
         np.testing.assert_allclose(matrix(device, other, sequences), other(sequences), rtol=1e-13)
 
 
-def test_too_large(device: Emulated) -> None:
+def test_too_large(device: _Emulated) -> None:
     """A value that does not fit a float64 is reported in the same way as by the core."""
     words = ["a"] * 1100
     for kernel, X in [
@@ -181,4 +180,4 @@ def test_too_large(device: Emulated) -> None:
 def test_too_little_memory() -> None:
     X = tl.Subsequence().coerce([list("ab") * 500])
     with pytest.raises(NotEnoughMemoryError, match=messages.takes("0.00763 GiB")):
-        bound(Emulated(1 << 20), tl.Subsequence(length=9), StoreRows.of(X))
+        bound(_Emulated(1 << 20), tl.Subsequence(length=9), StoreRows.of(X))

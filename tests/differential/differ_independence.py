@@ -29,7 +29,7 @@ import treelet as tl
 from definitions import rounding
 from treelet.errors import TreeletWarning
 from treelet.gram.executors import ThreadExecutor
-from treelet.gram.plan import Block
+from treelet.gram.tiles import Block
 
 GROUP = "independence"
 MATRICES = "matrices"

@@ -14,7 +14,7 @@ import pytest
 
 from _frame.contents import pages_in
 from conftest import ROOT, all_commands, shows, succeed
-from treelet.cli.main import FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, TERMINATING
+from treelet.cli.main import _TERMINATING, FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED
 
 PAGE = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
 
@@ -142,7 +142,7 @@ def test_every_command_is_shown() -> None:
 
 def test_every_exit_code_is_told() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, flags=re.MULTILINE)}
-    codes = (FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, *(128 + getattr(signal, name) for name in TERMINATING))
+    codes = (FAILED, INTERNAL, INTERRUPTED, PIPE_CLOSED, *(128 + getattr(signal, name) for name in _TERMINATING))
     assert told == {0, 1, *codes}
 
 

@@ -21,7 +21,7 @@ from messages import draw as messages
 from messages.common import wrong_parameter
 from treelet.draw import dependency_svg, draw, forest_svg, latex, tree_svg
 from treelet.draw.layout import ForestGraph, ForestLayout
-from treelet.draw.tex import SPECIAL
+from treelet.draw.tex import _SPECIAL
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG
 from treelet.report import marked_svg
@@ -284,7 +284,7 @@ def test_without_matplotlib(tmp_path: Path) -> None:
 # --- LaTeX ----------------------------------------------------------------------------------------------------------
 
 
-UNTEX = {escape: letter for letter, escape in SPECIAL.items()}
+UNTEX = {escape: letter for letter, escape in _SPECIAL.items()}
 TOKEN = re.compile(r"\\[A-Za-z]+(?:\{\d*\})?|\\.|\{\}|.", re.DOTALL)
 NASTY = list("$&%#_{}~^\\[],=\"'`<>|-!?;:/@*+") + ["ab", "é", "東", "\\alpha", "''", "``", "---", ",,", "^^M"]
 

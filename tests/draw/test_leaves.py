@@ -10,13 +10,12 @@ import pytest
 
 import treelet as tl
 from treelet.draw import draw, heat_svg, latex
-from treelet.draw.excerpts import excerpt
-from treelet.draw.leaves import DASHES, open_nodes, text_html, text_parts
+from treelet.draw.leaves import DASHES, excerpt, open_nodes, text_html, text_parts
 from treelet.draw.web import style
 from treelet.draw.web.pictures import fragment_text, picture
 from treelet.fragments import shared_fragments
 from treelet.kernels import Kernel
-from treelet.structures.open_node import OpenNode
+from treelet.structures.tree import OpenNode
 
 ROME, OSLO = "(S (NP (NNP Rome)) (VP (VBZ is) (JJ big)))", "(S (NP (NNP Oslo)) (VP (VBZ is) (JJ old)))"
 FRAGMENT = tl.Tree("S", [tl.Tree("NP", [OpenNode("NNP")]), tl.Tree("VP", [tl.Tree("VBZ", ["is"]), OpenNode("JJ")])])

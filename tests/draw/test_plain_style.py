@@ -16,8 +16,7 @@ import treelet as tl
 from messages import draw as messages
 from messages.common import wrong_parameter
 from treelet.draw import latex, tree_svg
-from treelet.draw.layout import ForestGraph, ForestLayout
-from treelet.draw.triangles import collapsed
+from treelet.draw.layout import ForestGraph, ForestLayout, collapsed
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.testing.strategies import trees
 

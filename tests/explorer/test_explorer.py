@@ -25,7 +25,7 @@ from conftest import binary, fail
 from messages import cli as cli_messages
 from messages import explorer as messages
 from treelet import _core
-from treelet.cli.explore import embedded, workspace_of
+from treelet.cli.explore import _embedded, workspace_of
 from treelet.cli.reading import Reading
 from treelet.draw.web.pictures import picture
 from treelet.learn import CompressedModel
@@ -40,7 +40,7 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # which client it would rather have
     from starlette.testclient import TestClient
 
-from treelet.explorer import Parsing, Workspace, application, comparing, limits, model_requests, serving
+from treelet.explorer import Parsing, Workspace, app, application, handlers, limits
 from treelet.explorer.handlers import HANDLERS
 from treelet.explorer.requests import Request, RequestError
 from treelet.explorer.workspace import ModelView
@@ -55,7 +55,7 @@ LABELS = ["s", "s", "s", "t", "t", "u"]
 
 @pytest.fixture(scope="module")
 def workspace() -> Workspace:
-    return Workspace(embedded())
+    return Workspace(_embedded())
 
 
 @pytest.fixture(scope="module")
@@ -215,7 +215,7 @@ def zigzag(levels: int) -> str:
 
 def test_an_edit_distance_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the client no longer waits."""
-    monkeypatch.setattr(comparing, "EDIT_STEPS", 1e15)
+    monkeypatch.setattr(handlers, "_EDIT_STEPS", 1e15)
     tree, stop, ended = zigzag(400), _core.Stop(), list[str]()
 
     def work() -> None:
@@ -292,7 +292,7 @@ def test_a_given_ranker_orders_the_parses() -> None:
 
 def test_a_sentence_outside_the_grammar_is_no_silent_parse() -> None:
     """The demo grammar tags nearly all words of this sentence as numbers."""
-    workspace = Workspace(embedded())
+    workspace = Workspace(_embedded())
     found = answer("sentence", workspace, sentence="The quick brown fox jumps over the lazy dog.")
     assert found["words"][::8] == ["the", "dog"]
     assert found["parses"][0]["tree"].startswith("(FALLBACK ")
@@ -311,7 +311,7 @@ def test_a_sentence_outside_the_grammar_is_no_silent_parse() -> None:
 
 def test_a_typed_sentence_is_adapted_to_the_grammar() -> None:
     """The words of the demo grammar are lower case, and it has no punctuation marks."""
-    workspace = Workspace(embedded())
+    workspace = Workspace(_embedded())
     expected = answer("sentence", workspace, sentence="show me the flights to dallas")
     found = answer("sentence", workspace, sentence="Show me The flights to Dallas.")
     assert found["words"] == expected["words"] == ["show", "me", "the", "flights", "to", "dallas"]
@@ -332,10 +332,10 @@ def test_sentences_that_cannot_be_parsed(workspace: Workspace) -> None:
     assert answer("sentence", sentence="a b")["ranker"] is None
     large = Workspace(Parsing("large", lambda: tl.PCFG.from_treebank(tl.datasets.flights(300), parent="tags")))
     rules = len(large.parsing.grammar().rules)
-    from treelet.explorer import parses
+    from treelet.explorer import handlers
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parses, "STEPS", 10**3 / 6 * rules + 1)
+        patch.setattr(handlers, "_PARSE_STEPS", 10**3 / 6 * rules + 1)
         assert messages.up_to_words(10) in str(refused("sentence", large, sentence="a " * 11))
 
 
@@ -358,7 +358,7 @@ def models() -> list[Any]:
 
 def test_a_model_is_told_as_it_predicts(models: list[Any]) -> None:
     for model in models:
-        workspace = Workspace(embedded(), ModelView(model, "m.treelet"))
+        workspace = Workspace(_embedded(), ModelView(model, "m.treelet"))
         for tree in ("(S (A a) (B b))", "(T (A c) (B b))"):
             found = answer("judge", workspace, tree=tree)
             X = [tree] if found["task"] != "rank" else tl.structures.Table({"tree": [tree]})
@@ -381,7 +381,7 @@ def test_a_model_is_told_as_it_predicts(models: list[Any]) -> None:
 
 def test_a_misspelled_class_gets_a_suggestion() -> None:
     model = tl.KernelSVC(tl.SubsetTree()).fit(TREES[:2], ["human", "place"])
-    workspace = Workspace(embedded(), ModelView(model, "m"))
+    workspace = Workspace(_embedded(), ModelView(model, "m"))
     error = refused("judge", workspace, tree=TREES[0], output="humen")
     assert str(error) == messages.no_class("humen", "human")
 
@@ -399,10 +399,10 @@ def test_a_request_scores_the_tree_once(models: list[Any], monkeypatch: pytest.M
         monkeypatch.setattr(owner, name, counted)
 
     for model in models:
-        workspace = Workspace(embedded(), ModelView(model, "m"))
+        workspace = Workspace(_embedded(), ModelView(model, "m"))
         expected = answer("judge", workspace, tree=TREES[0])  # the nearest trees are indexed now
         count(CompressedModel, "score")
-        count(model_requests, "resolve_output")
+        count(handlers, "resolve_output")
         count(Bank, "__init__")
         assert answer("judge", workspace, tree=TREES[0]) == expected
         assert calls == {"score": 1, "resolve_output": 1, "__init__": 1}
@@ -414,7 +414,7 @@ def test_nearest_trees_are_those_of_the_model_or_of_the_file(models: list[Any]) 
     model, tree = models[0], "(S (A a) (B d))"
     kernel = model.kernel
     cosines = dict(zip(TREES, kernel(TREES, [tree])[:, 0].tolist(), strict=True))
-    support = answer("judge", Workspace(embedded(), ModelView(model, "m")), tree=tree, output="s")["near"]
+    support = answer("judge", Workspace(_embedded(), ModelView(model, "m")), tree=tree, output="s")["near"]
     assert support["from"] == "support"
     found = {one["tree"]: one["value"] for one in support["trees"]}
     assert found
@@ -422,7 +422,7 @@ def test_nearest_trees_are_those_of_the_model_or_of_the_file(models: list[Any]) 
     for one in support["trees"]:  # alpha * K adds up to the score
         assert (one["weight"] > 0) == (LABELS[TREES.index(one["tree"])] == "s")
         assert one["label"] == LABELS[TREES.index(one["tree"])]
-    data = Workspace(embedded(), ModelView(model, "m"), tl.Treebank(TREES), LABELS)
+    data = Workspace(_embedded(), ModelView(model, "m"), tl.Treebank(TREES), LABELS)
     near = answer("judge", data, tree=tree)["near"]
     assert near["from"] == "data"
     assert [one["value"] for one in near["trees"]] == pytest.approx(
@@ -441,12 +441,12 @@ def test_models_that_the_explorer_cannot_show() -> None:
     voted = tl.VotedPerceptron(tl.SubsetTree(), prediction="voted").fit(
         TREES, [3, 2, 1, 3, 2, 1], qid=[0, 0, 0, 1, 1, 1]
     )
-    found = answer("judge", Workspace(embedded(), ModelView(voted, "m")), tree=TREES[0])
+    found = answer("judge", Workspace(_embedded(), ModelView(voted, "m")), tree=TREES[0])
     assert "cannot be explained" in found["unexplained"]
     assert found["scores"]
     assert str(refused("judge", tree=A)) == messages.NO_MODEL
     assert messages.TOO_LARGE in str(
-        refused("judge", Workspace(embedded(), ModelView(voted, "m")), tree="(A " * 2000 + "x" + ")" * 2000)
+        refused("judge", Workspace(_embedded(), ModelView(voted, "m")), tree="(A " * 2000 + "x" + ")" * 2000)
     )
 
 
@@ -598,8 +598,8 @@ async def left() -> bool:
 
 
 def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "GLANCE", 0.02)
-    monkeypatch.setattr(limits, "SHORT_SECONDS", 0.1)
+    monkeypatch.setattr(limits, "_GLANCE", 0.02)
+    monkeypatch.setattr(limits, "_SHORT_SECONDS", 0.1)
 
     async def scenario() -> None:
         # A pause of this process that is shorter than `seconds` does no harm.
@@ -648,8 +648,8 @@ def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_long_requests_give_way_to_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """The smallest waiting request is next. A long one moves to its own slots; if none is free, it starts again later."""
-    monkeypatch.setattr(limits, "GLANCE", 0.02)
-    monkeypatch.setattr(limits, "SHORT_SECONDS", 0.1)
+    monkeypatch.setattr(limits, "_GLANCE", 0.02)
+    monkeypatch.setattr(limits, "_SHORT_SECONDS", 0.1)
 
     async def scenario() -> None:
         workers = limits.WorkerPool(at_once=1, waiting=9, seconds=50)
@@ -682,7 +682,7 @@ def test_long_requests_give_way_to_short_ones(monkeypatch: pytest.MonkeyPatch) -
 def test_a_body_that_dawdles_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     from starlette.requests import Request
 
-    monkeypatch.setattr(limits, "BODY_SECONDS", 0.05)
+    monkeypatch.setattr(limits, "_BODY_SECONDS", 0.05)
 
     async def never() -> Any:
         await asyncio.sleep(60)
@@ -697,18 +697,18 @@ def test_a_body_that_dawdles_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_ports(monkeypatch: pytest.MonkeyPatch) -> None:
-    with serving.listen(0) as taken:
+    with app.listen(0) as taken:
         assert taken.proto == socket.IPPROTO_TCP  # as asyncio wants it, to send small answers at once
         port = taken.getsockname()[1]
         assert taken.getsockname()[0] == "127.0.0.1"
         with pytest.raises(tl.TreeletError, match=messages.port_in_use(port)):
-            serving.listen(port)
-        monkeypatch.setattr(serving, "PORT", port)
-        with serving.listen() as other:
-            assert port < other.getsockname()[1] < port + serving.TRIED
-        monkeypatch.setattr(serving, "TRIED", 1)
+            app.listen(port)
+        monkeypatch.setattr(app, "_PORT", port)
+        with app.listen() as other:
+            assert port < other.getsockname()[1] < port + app._TRIED
+        monkeypatch.setattr(app, "_TRIED", 1)
         with pytest.raises(tl.TreeletError, match=messages.PORTS_IN_USE):
-            serving.listen()
+            app.listen()
 
 
 def test_wrong_usage(tmp_path: Path) -> None:

@@ -27,10 +27,10 @@ from treelet.cli.reading import Reading
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
-from treelet.explorer import Parsing, Workspace, highlights, limits, serving
+from treelet.explorer import Parsing, Workspace, app, handlers, limits
+from treelet.explorer.app import _Connection
 from treelet.explorer.handlers import HANDLERS
 from treelet.explorer.requests import Request, RequestError
-from treelet.explorer.serving import Connection
 from treelet.explorer.workspace import ModelView
 
 TREES = ["(S (A a) (B b))", "(S (A a) (B c))", "(S (B b) (A a))", "(T (A a) (B c))", "(T (B b) (B b))", "(T (A c))"]
@@ -43,9 +43,9 @@ class Server:
     """An explorer in a thread, and what is sent to it."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self.listening = serving.listen(0)
+        self.listening = app.listen(0)
         self.port = self.listening.getsockname()[1]
-        self.server = serving.server_of(workspace, self.listening)
+        self.server = app.server_of(workspace, self.listening)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]})
         self.thread.start()
 
@@ -326,9 +326,9 @@ DAWDLING: dict[str, tuple[str, str]] = {  # what is sent at once, and then again
 @pytest.mark.parametrize("kind", DAWDLING)
 def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # The requests of `is_well` have the same time limit. It must be longer than a pause of this process.
-    monkeypatch.setattr(Connection, "seconds", 1.0)
-    monkeypatch.setattr(Connection, "most", 20)
-    monkeypatch.setattr(limits, "BODY_SECONDS", 0.3)
+    monkeypatch.setattr(_Connection, "seconds", 1.0)
+    monkeypatch.setattr(_Connection, "most", 20)
+    monkeypatch.setattr(limits, "_BODY_SECONDS", 0.3)
     first, more = (text.format(server.port).encode() for text in DAWDLING[kind])
     with ExitStack() as open_ones:
         slow = [open_ones.enter_context(server.connect()) for _ in range(40)]
@@ -350,7 +350,7 @@ def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: py
 
 
 def test_an_answer_that_nobody_takes_is_not_kept(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Connection, "seconds", 1.0)
+    monkeypatch.setattr(_Connection, "seconds", 1.0)
     asked = threading.Event()
     monkeypatch.setitem(HANDLERS, "large", lambda workspace, question: asked.set() or {"large": "x" * 20_000_000})
     with server.connect("POST /ask/large HTTP/1.1", JSON, "Content-Length: 2", body=b"{}") as pipe:
@@ -376,7 +376,7 @@ def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.
         return {}
 
     monkeypatch.setitem(HANDLERS, "long", long)
-    monkeypatch.setattr(limits, "SHORT_SECONDS", 600.0)  # otherwise the other two begin if this process is slow
+    monkeypatch.setattr(limits, "_SHORT_SECONDS", 600.0)  # otherwise the other two begin if this process is slow
     pipes = [server.connect("POST /ask/long HTTP/1.1", JSON, "Content-Length: 2", body=b"{}") for _ in range(4)]
     assert begun.acquire(timeout=60)
     assert begun.acquire(timeout=60)
@@ -520,8 +520,8 @@ def test_a_grammar_that_doubles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_large_questions_are_not_remembered() -> None:
     """Where fragments are is kept while a slider moves; a thousand long words would stay for good."""
-    workspace, kept = Workspace(Parsing("", lambda: tl.PCFG.from_treebank(TREES))), highlights._covered.cache_info
-    highlights._covered.cache_clear()
+    workspace, kept = Workspace(Parsing("", lambda: tl.PCFG.from_treebank(TREES))), handlers._covered.cache_info
+    handlers._covered.cache_clear()
     for word, size in (("x" * 100_000, 0), ("x", 1)):
         found = HANDLERS["compare"](workspace, Request({"a": f"(S {word})", "b": f"(S {word})", "kernel": "st"}))
         assert found["fragments"][0]["places"] == [[0, 1], [0, 1]]

@@ -31,9 +31,9 @@ from fault_places import PLACES, lay_old, lay_other, smaller_files, trial, undis
 
 import treelet as tl
 from treelet import work
-from treelet.cli.overwriting import OutputFile, marks
+from treelet.cli.overwriting import OutputFile, _marks
 from treelet.errors import FileError, NotEnoughMemoryError, TreeletWarning
-from treelet.gram.stored.manifest import Manifest
+from treelet.gram.stored.fingerprint import Manifest
 from treelet.gram.stored.matrix_file import NotOpenedError
 
 FEW = (
@@ -59,7 +59,7 @@ def test_every_output_of_a_command_is_tried(made: Material) -> None:
     written = {
         (name, parameter)
         for name, command in all_commands().items()
-        for parameter, mark in marks(command.callback).items()
+        for parameter, mark in _marks(command.callback).items()
         if isinstance(mark, OutputFile) and parameter in get_type_hints(command.callback)
     }
     assert written == {writer.option for writer in writers(made) if writer.option is not None}

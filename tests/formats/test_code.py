@@ -24,11 +24,9 @@ from messages.common import wrong_parameter
 from treelet import _core
 from treelet.errors import FileError, FormatError, NotEnoughMemoryError, ParameterError, TreeletError, TreeletWarning
 from treelet.formats import SourcePlace, python_trees
-from treelet.formats.adapters import flatten
+from treelet.formats.adapters import SyntaxAdapter, _nodes_of, _value_label, flatten
 from treelet.formats.languages import LANGUAGES
-from treelet.formats.node_adapters import SyntaxAdapter, nodes_of
-from treelet.formats.nodes import value_label
-from treelet.formats.python_source import EACH
+from treelet.formats.python_source import _EACH
 from treelet.formats.reading import read_located
 
 tree_sitter = pytest.importorskip("tree_sitter")
@@ -126,7 +124,7 @@ def test_bound_names_are_those_of_a_query(name: str, tmp_path: Path) -> None:
     root = tree_sitter.Parser(language.grammar).parse(BINDINGS[name].encode()).root_node
     assert not root.has_error
     captures = tree_sitter.QueryCursor(tree_sitter.Query(language.grammar, language.bindings)).captures(root)
-    bound = {value_label(node.text.decode()) for node in captures["bound"]} - {language.never_bound}
+    bound = {_value_label(node.text.decode()) for node in captures["bound"]} - {language.never_bound}
     path = written(tmp_path, f"a{language.suffixes[0]}", BINDINGS[name])
     kept, replaced = (
         [node.label for node in tl.read_trees(path, format="code", identifiers=way)[0].nodes()]
@@ -302,7 +300,7 @@ def old_trees(source: str, each: str, **options: Any) -> tl.Treebank:
     if each == "statement":
         roots = list(module.body)
     elif each != "module":
-        roots = [node for node in nodes_of(module) if isinstance(node, EACH[each])]
+        roots = [node for node in _nodes_of(module) if isinstance(node, _EACH[each])]
     return tl.Treebank.from_columns(flatten(roots, None, lambda root: SyntaxAdapter(**options, root=root)))
 
 
@@ -340,14 +338,14 @@ def test_python_that_is_hard_to_read(source: str, options: dict[str, Any], tmp_p
 
 @given(st.text(max_size=20))
 def test_values_are_escaped_as_in_python(text: str) -> None:
-    from treelet.formats.node_adapters import native_rules
+    from treelet.formats.adapters import native_rules
 
     constant = ast.Constant(text)
     rules = native_rules(ast.AST, constants="values", docstrings=True, ctx=False)
     store, roots, *_ = _core.read_ast([constant], "", True, False, *rules)
     leaf = tl.Treebank.from_columns(tl.formats.base.Columns(store, roots))[0]
     assert leaf is not None
-    assert leaf.words() == [value_label(text)]
+    assert leaf.words() == [_value_label(text)]
 
 
 def test_python_node_types(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from messages import formats as messages
 from messages.common import cannot_be, does_not_exist, item_is, wrong_parameter
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.formats import FORMATS, Document, Format, Source, read_document, register, write_document
-from treelet.formats.nodes import safe_label
+from treelet.formats.adapters import safe_label
 from treelet.structures import Tree, Treebank, read_trees
 
 NAMES = ["brackets", "lines", "tsv", "svmlight_tk", "kelp"]

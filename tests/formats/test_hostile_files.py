@@ -22,7 +22,7 @@ from messages import formats as messages
 from messages import gram, learn
 from messages.common import cannot_be, number_in, wrong_parameter
 from treelet.errors import FileError, FormatError, ParameterError, TreeError, TreeletError
-from treelet.learn.persist import PREFIX, ModelFileError, load_predictor
+from treelet.learn.persist import _PREFIX, ModelFileError, load_predictor
 from treelet.resources import parse_memory
 from treelet.structures import RoleInstance, WordVectors, read_conllu, read_instances
 
@@ -186,14 +186,14 @@ def test_pickled_banks_are_not_believed(what: str, harm: str) -> None:
 
 
 def parts_of(content: bytes) -> tuple[Any, bytes]:
-    length = PREFIX.unpack_from(content)[-1]
-    return json.loads(content[PREFIX.size :][:length]), content[PREFIX.size + length : -32]
+    length = _PREFIX.unpack_from(content)[-1]
+    return json.loads(content[_PREFIX.size :][:length]), content[_PREFIX.size + length : -32]
 
 
 def joined(header: Any, data: bytes) -> bytes:
     text = json.dumps(header).encode()
-    text += b" " * (-(PREFIX.size + len(text)) % 8)
-    body = PREFIX.pack(b"treelet\0", 2, 0, PREFIX.size + len(text) + len(data) + 32, len(text)) + text + data
+    text += b" " * (-(_PREFIX.size + len(text)) % 8)
+    body = _PREFIX.pack(b"treelet\0", 2, 0, _PREFIX.size + len(text) + len(data) + 32, len(text)) + text + data
     return body + hashlib.sha256(body).digest()
 
 

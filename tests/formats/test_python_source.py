@@ -28,7 +28,7 @@ from treelet.errors import (
     TreeletWarning,
 )
 from treelet.formats import Located, Place, python_trees
-from treelet.formats.nodes import value_label
+from treelet.formats.adapters import _value_label
 
 HERE = Path(__file__).parent
 
@@ -58,7 +58,7 @@ def unescaped(label: str) -> str:
 
 @given(st.text() | st.text(" \t\n\r\v\f\0()\\_esxu0129ea-LRB'"))
 def test_values_can_be_read_back_from_their_labels(text: str) -> None:
-    label = value_label(text)
+    label = _value_label(text)
     assert unescaped(label) == text
     assert tl.Tree.parse(f"({label} x)") == tl.Tree(label, ["x"])
 

@@ -26,7 +26,7 @@ from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError
 from treelet.explorer.workspace import ModelView
 from treelet.kernels.fragments import search
-from treelet.kernels.fragments.sequences import VectorFeature
+from treelet.kernels.fragments.windows import VectorFeature
 from treelet.learn.model import CompressedModel
 from treelet.report import report
 from treelet.testing.strategies import banks, trees
@@ -384,7 +384,7 @@ def test_missing_and_strange_trees() -> None:
 
 
 def test_large_trees_are_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MAX_STEPS", 1_000)
+    monkeypatch.setattr(search, "_MAX_STEPS", 1_000)
     bank = flights(30)
     for kernel in (tl.SubsetTree(), tl.PartialTree()):
         model = CompressedModel.of(kernel, bank, [np.linspace(-1, 1, len(bank))])

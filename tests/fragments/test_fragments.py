@@ -154,7 +154,7 @@ def test_a_missing_tree_shares_nothing() -> None:
 
 @each_case
 def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "MAX_STEPS", 30_000)
+    monkeypatch.setattr(search, "_MAX_STEPS", 30_000)
     deep = tl.Tree("w")
     for _ in range(3_000):
         deep = tl.Tree("A", [deep])

@@ -145,16 +145,16 @@ def test_every_kernel_says_what_it_costs(case: Case) -> None:
 def test_very_many_rows_are_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
     trees = tl.datasets.flights(300)
     for kernel in (tl.Subtree(), tl.SubsetTree(), tl.PartialTree()):
-        monkeypatch.setattr(counting, "EXACT", 1 << 30)
+        monkeypatch.setattr(counting, "_EXACT", 1 << 30)
         exact = kernel.row_pairs(trees).sum()
-        monkeypatch.setattr(counting, "EXACT", 0)
+        monkeypatch.setattr(counting, "_EXACT", 0)
         assert kernel.row_pairs(trees).sum() == pytest.approx(exact, rel=0.25)
 
 
 def test_wide_windows_are_estimated_from_above(monkeypatch: pytest.MonkeyPatch) -> None:
     sequences = [["a", "b", "c", "a"] * 5, ["c", "a", "d"] * 4]
     close = tl.Locality(window=7).cost(sequences).pairs
-    monkeypatch.setattr("treelet.kernels.locality.MOST_PLACES", 10)
+    monkeypatch.setattr("treelet.kernels.locality._MOST_PLACES", 10)
     assert close <= tl.Locality(window=7).cost(sequences).pairs <= 49 * close
 
 

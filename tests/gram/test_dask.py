@@ -21,15 +21,14 @@ import treelet as tl
 from conftest import binary, posix
 from messages import gram as messages
 from messages.common import needs_package, value_of, wrong_parameter
-from treelet.gram.executors import ThreadExecutor, shipment
+from treelet.gram.executors import ThreadExecutor
 from treelet.gram.executors import dask as dask_executor
-from treelet.gram.executors.dask import DaskExecutor
-from treelet.gram.executors.shipment import Shipment
-from treelet.gram.plan import Block
-from treelet.gram.sinks import FunctionSink
-from treelet.gram.tiles import Job
+from treelet.gram.executors import dask as dask_module
+from treelet.gram.executors.base import FunctionSink
+from treelet.gram.executors.dask import DaskExecutor, Shipment
+from treelet.gram.tiles import Block, Job
 from treelet.resources import Resources
-from treelet.structures.packed import exact_arrays, exact_store
+from treelet.structures.bank import exact_arrays, exact_store
 from treelet.testing.cases import EXAMPLES, KERNELS, random_tree
 
 
@@ -56,7 +55,7 @@ def bank() -> tl.Treebank:
 
 def kept() -> int:
     """Return the number of shipments whose content a worker still holds."""
-    return sum(one._content is not None or bool(one._evaluators) for one in list(shipment._here.values()))
+    return sum(one._content is not None or bool(one._evaluators) for one in list(dask_module._here.values()))
 
 
 def settled(client: Client) -> None:
@@ -345,7 +344,7 @@ def test_a_tile_that_kills_every_worker_is_given_up(
     client: Client, bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settled(client)
-    monkeypatch.setattr(dask_executor, "MAX_LOSSES", 1)
+    monkeypatch.setattr(dask_executor, "_MAX_LOSSES", 1)
     with pytest.raises(tl.errors.ClusterError, match=messages.WORKERS_DIED):
         tl.gram(Noted(str(tmp_path), deaths=30), bank, client=client, out=tmp_path / "K.npy")
     assert not list(tmp_path.glob("*npy*"))
@@ -400,9 +399,9 @@ def test_a_closed_client(client: Client) -> None:
     ids=["2025", "2024"],
 )
 def test_a_client_that_is_closed_while_it_is_asked(said: Exception) -> None:
-    with pytest.raises(tl.errors.ClusterError, match=messages.CLUSTER_LOST), dask_executor.cluster_errors():
+    with pytest.raises(tl.errors.ClusterError, match=messages.CLUSTER_LOST), dask_executor._cluster_errors():
         raise said
-    with pytest.raises(RuntimeError, match=r"^another$"), dask_executor.cluster_errors():
+    with pytest.raises(RuntimeError, match=r"^another$"), dask_executor._cluster_errors():
         raise RuntimeError("another")
 
 

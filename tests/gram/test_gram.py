@@ -18,7 +18,7 @@ from conftest import binary
 from messages import gram as messages
 from messages.common import cannot_be, more_than_memory_limit, needs_a_kernel, one_of, value_of, wrong_parameter
 from treelet.gram import parse_memory
-from treelet.gram.plan import column_blocks, planned, row_strips
+from treelet.gram.tiles import _planned, _row_strips, column_blocks
 from treelet.testing.cases import random_tree
 
 
@@ -221,7 +221,7 @@ def test_not_a_kernel() -> None:
 
 def test_plans_cover_everything_once() -> None:
     for n, halves, memory, jobs in ((1, True, 1, 1), (100, True, 10**4, 3), (977, False, 10**6, 2), (50, False, 1, 8)):
-        strips = row_strips(n, 200, threads=jobs, memory=memory, cell=16, halves=halves)
+        strips = _row_strips(n, 200, threads=jobs, memory=memory, cell=16, halves=halves)
         assert sorted(row for strip in strips for row in range(strip.begin, strip.end)) == list(range(n))
         if memory >= 10**5:
             assert all((s.end - s.begin) * 200 * 8 * 2 * jobs <= memory for s in strips)
@@ -238,7 +238,7 @@ def test_tiles_cover_a_matrix_once(symmetric: bool, memory: int) -> None:
     """A plan covers each cell once (each cell on or below the diagonal, if symmetric), and progress counts these cells."""
     shape = (90, 90) if symmetric else (90, 50)
     for jobs in (1, 3):
-        plan = planned(shape, symmetric=symmetric, index=20_000, thread=0, cell=16, threads=jobs, memory=memory)
+        plan = _planned(shape, symmetric=symmetric, index=20_000, thread=0, cell=16, threads=jobs, memory=memory)
         assert (len(plan.blocks) > 1) == (memory == 10**4)
         times, cells = np.zeros(shape, int), 0
         for tile in plan.tiles:

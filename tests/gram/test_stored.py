@@ -24,13 +24,13 @@ from messages import gram as messages
 from messages.common import TRUE_OR_FALSE, cannot_be, does_not_exist, needs_package, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
-from treelet.formats.temporary import locked
+from treelet.formats.files import locked
 from treelet.gram.executors import ThreadExecutor
-from treelet.gram.plan import Plan, Span, Tile, planned
 from treelet.gram.stored import resuming
 from treelet.gram.stored.fingerprint import examples_fingerprint, fingerprint
-from treelet.gram.stored.journal import Journal, checksum
 from treelet.gram.stored.matrix_file import NpyFile, RowsInFile
+from treelet.gram.stored.resuming import _checksum, _Journal
+from treelet.gram.tiles import Plan, Span, Tile, _planned
 
 KERNEL = tl.SubsetTree(lam=0.4)
 
@@ -73,7 +73,7 @@ def cut(monkeypatch: pytest.MonkeyPatch, method: str, after: int, *, committed: 
             self.commit()
 
     monkeypatch.setattr(RowsInFile, method, ending)
-    monkeypatch.setattr(Journal, "__exit__", leave)
+    monkeypatch.setattr(_Journal, "__exit__", leave)
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -532,7 +532,7 @@ def test_what_cannot_grow(bank: tl.Treebank, path: Path, manifest: bool) -> None
 
 def test_plans_in_files() -> None:
     for symmetric, index in ((True, 0), (True, 10**6), (False, 10**6)):
-        plan = planned((50, 50), symmetric=symmetric, index=index, thread=0, cell=8, threads=2, memory=10**5, begin=3)
+        plan = _planned((50, 50), symmetric=symmetric, index=index, thread=0, cell=8, threads=2, memory=10**5, begin=3)
         assert Plan.from_json(json.loads(json.dumps(plan.as_json()))) == plan
     for wrong in ({}, {"shape": [1]}, plan.as_json() | {"shape": [50, 20]}, None):
         with pytest.raises((ValueError, TypeError, KeyError)):
@@ -679,9 +679,9 @@ def test_checksums_see_every_value() -> None:
     for place in np.ndindex(3, 5):
         other = values.copy()
         other[place] += 1
-        assert checksum(other, tile, False) != checksum(values, tile, False)
+        assert _checksum(other, tile, False) != _checksum(values, tile, False)
         counts = place[1] + 1 <= place[0] + 2
-        assert (checksum(other.copy(), tile, True) != checksum(values.copy(), tile, True)) == counts
+        assert (_checksum(other.copy(), tile, True) != _checksum(values.copy(), tile, True)) == counts
 
 
 def test_files_that_hold_no_matrix(path: Path) -> None:

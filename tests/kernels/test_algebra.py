@@ -129,7 +129,7 @@ def test_a_large_bag_is_cut_into_pieces(monkeypatch: pytest.MonkeyPatch) -> None
     kernel = tl.Bag(tl.Linear())
     data = [[[i + j / 2, i - j] for j in range(i % 5)] for i in range(12)]
     whole = kernel(data)
-    monkeypatch.setattr("treelet.kernels.bag.CELLS", 40)
+    monkeypatch.setattr("treelet.kernels.bag._CELLS", 40)
     np.testing.assert_array_equal(kernel(data), whole)
     np.testing.assert_allclose(kernel(data, data), whole)
 
@@ -139,7 +139,7 @@ def test_bags_of_trees_do_not_compare_all_members(monkeypatch: pytest.MonkeyPatc
         raise AssertionError("the members were compared one by one")
 
     data = [["(A x)"] * 500, ["(A x)", "(A y)"]]
-    monkeypatch.setattr("treelet.kernels.bag.BagEvaluator.__init__", fail)
+    monkeypatch.setattr("treelet.kernels.bag._BagEvaluator.__init__", fail)
     np.testing.assert_allclose(tl.Bag(tl.SubsetTree(lam=1))(data), [[250000, 500], [500, 2]])
     np.testing.assert_allclose(tl.Bag(tl.SubsetTree(lam=0.5).normalized())(data), [[250000, 500], [500, 2]])
     with pytest.raises(AssertionError, match=messages.NOT_EQUAL_ONE_BY_ONE):

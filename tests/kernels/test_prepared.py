@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 import treelet as tl
 from messages import kernels as messages
 from treelet import _core
-from treelet.edits.distance import EditEvaluator
+from treelet.edits.distance import _EditEvaluator
 from treelet.gram.nearest import Index, Part
 from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.prepared import can_be_prepared, prepared_arrays, restored_bank
@@ -96,18 +96,18 @@ def test_values_are_equal_to_the_bit(folder: Path, trees: list[tl.Tree], queries
 def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the functions for which an index is built, from now on."""
     names: list[str] = []
-    native, new_columns = StoreKernel.native, EditEvaluator._new_columns
+    native, new_columns = StoreKernel.native, _EditEvaluator._new_columns
 
     def new_index(self: StoreKernel, *arguments: Any) -> Any:
         names.append(repr(self))
         return native(self, *arguments)
 
-    def new_edit_columns(self: EditEvaluator) -> Any:
+    def new_edit_columns(self: _EditEvaluator) -> Any:
         names.append(repr(self.kernel))
         return new_columns(self)
 
     monkeypatch.setattr(StoreKernel, "native", new_index)
-    monkeypatch.setattr(EditEvaluator, "_new_columns", new_edit_columns)
+    monkeypatch.setattr(_EditEvaluator, "_new_columns", new_edit_columns)
     return names
 
 

@@ -23,8 +23,8 @@ from messages import learn as messages
 from messages.common import wrong_parameter
 from treelet.datasets import flights
 from treelet.fragments import places
-from treelet.learn import fragment_selection
-from treelet.learn.fragment_selection import FragmentCounter, HashedCounter
+from treelet.learn import fragment_features
+from treelet.learn.fragment_features import FragmentCounter, _HashedCounter
 from treelet.testing import check_estimator
 from treelet.testing.strategies import trees
 
@@ -76,7 +76,7 @@ def test_all_fragments_are_the_kernel(name: str) -> None:
 def test_values_are_decays_times_places(name: str) -> None:
     kernel, bank = KERNELS[name], flights(20)
     features = tl.FragmentFeatures(kernel=kernel, n=60).fit(bank)
-    rows, own = features.transform(bank).toarray(), fragment_selection.decays(kernel, features.fragments_)
+    rows, own = features.transform(bank).toarray(), fragment_features._decays(kernel, features.fragments_)
     for column in range(0, 60, 7):
         fragment = features.fragments_[column]
         counts = [len(places(fragment, tree, kernel, limit=10**5)) for tree in bank]
@@ -88,7 +88,7 @@ def test_values_are_decays_times_places(name: str) -> None:
 
 @each_kernel
 def test_threads_slices_and_stores_make_no_difference(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fragment_selection, "ROWS", 3)
+    monkeypatch.setattr(fragment_features, "_ROWS", 3)
     bank = flights(25)
     features = tl.FragmentFeatures(kernel=KERNELS[name].normalized(), n=80).fit(bank[:10])
     rows = features.transform(bank).toarray()
@@ -107,7 +107,7 @@ def test_deep_and_wide_trees() -> None:
         some = ["(A w)", "(A (A w))", "(S (A w))"]
         counted = FragmentCounter(kernel, tl.Treebank(some)).rows(bank, None).toarray()
         assert counted[0, 0] > 0
-        hashed, crowded = HashedCounter(kernel, 3, None, 2**20).rows(bank, unit=False)
+        hashed, crowded = _HashedCounter(kernel, 3, None, 2**20).rows(bank, unit=False)
         assert hashed.shape == (2, 2**20)
         assert bool(crowded) == isinstance(kernel, tl.SubsetTree | tl.PartialTree)
     chain = tl.Tree("A", [deep])
@@ -233,7 +233,7 @@ def test_hashed_fragments_are_those_of_the_slow_definition(
     name: str, tree: tl.Tree, size: int, depth: int | None
 ) -> None:
     kernel = KERNELS[name]
-    counter = HashedCounter(kernel, size, depth, 2**31 - 1)
+    counter = _HashedCounter(kernel, size, depth, 2**31 - 1)
     rows, crowded = counter.rows(tl.Treebank([tree]), unit=False)
     expected = vector(kernel, tree, size, math.inf if depth is None else depth)
     assert not crowded
@@ -253,7 +253,7 @@ def test_inner_products_of_hashed_rows_are_the_cut_kernel() -> None:
 
 
 def test_crowded_nodes_are_said_and_cut_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fragment_selection, "MOST", 10)
+    monkeypatch.setattr(fragment_features, "_MOST", 10)
     features = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=2**20)
     wide = "(S " + "(A w) " * 8 + ")"
     with pytest.warns(tl.errors.TreeletWarning, match=messages.too_many_fragments(1)):

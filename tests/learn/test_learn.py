@@ -36,8 +36,7 @@ from messages import learn as messages
 from messages.common import one_of, wrong_parameter
 from treelet.kernels.store import StoreKernel
 from treelet.learn import base as base_module
-from treelet.learn.deciding import coupled, sigmoid, sigmoid_parameters
-from treelet.learn.persist import load_predictor
+from treelet.learn.persist import _coupled, _sigmoid, load_predictor, sigmoid_parameters
 from treelet.learn.selection import select
 from treelet.testing import check_estimator
 
@@ -285,13 +284,13 @@ def test_sigmoid_is_the_logistic_regression_of_smoothed_targets() -> None:
     )
     np.testing.assert_allclose([-a, -b], [theirs.coef_[0, 0], theirs.intercept_[0]], atol=1e-3)
     for far in (np.array([1e6]), np.array([-1e6])):
-        assert 0 < sigmoid(far[:, None], np.array([[a, b]]))[0, 0] < 1
+        assert 0 < _sigmoid(far[:, None], np.array([[a, b]]))[0, 0] < 1
 
 
 def test_pairs_of_probabilities_couple() -> None:
     p = np.array([0.5, 0.3, 0.15, 0.05])
     first = np.array([[p[i] / (p[i] + p[j]) for i, j in combinations(range(4), 2)]])
-    np.testing.assert_allclose(coupled(first, 4)[0], p, atol=1e-12)
+    np.testing.assert_allclose(_coupled(first, 4)[0], p, atol=1e-12)
 
 
 # --- KernelSVR ----------------------------------------------------------------------------------------------------
@@ -809,7 +808,7 @@ def test_self_values_of_training_examples_are_computed_once(monkeypatch: pytest.
 
 
 def test_trees_too_large_for_their_kernel_are_said():
-    from treelet.learn.machine import FEWEST_CHECKED
+    from treelet.learn.svm import _FEWEST_CHECKED
 
     rng = np.random.default_rng(0)
 
@@ -817,7 +816,7 @@ def test_trees_too_large_for_their_kernel_are_said():
         words = "".join(f"(A (B {rng.integers(3)}) " for _ in range(60))
         return words + "(C c)" + ")" * 60
 
-    X, y = [large() for _ in range(FEWEST_CHECKED)], ["a", "b"] * (FEWEST_CHECKED // 2)
+    X, y = [large() for _ in range(_FEWEST_CHECKED)], ["a", "b"] * (_FEWEST_CHECKED // 2)
     with pytest.warns(tl.errors.TreeletWarning, match=messages.HARDLY_ANY_SIMILARITY):
         tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X, y)
     with warnings.catch_warnings():

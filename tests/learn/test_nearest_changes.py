@@ -308,12 +308,12 @@ def test_an_interrupt_after_the_new_manifest(tmp_path, monkeypatch, change):
         write(*args)
         raise KeyboardInterrupt
 
-    before, write = opened.ids_.tolist(), index_files.write_collection
-    monkeypatch.setattr(index_files, "write_collection", interrupted)
+    before, write = opened.ids_.tolist(), index_files._write_collection
+    monkeypatch.setattr(index_files, "_write_collection", interrupted)
     with pytest.raises(KeyboardInterrupt):
         work()
     assert opened.ids_.tolist() == before
-    monkeypatch.setattr(index_files, "write_collection", write)
+    monkeypatch.setattr(index_files, "_write_collection", write)
     opened.partial_fit(["(Y y)"])
     opened.close()
     assert len(list(path.glob("*.trees"))) == len(opened._collection.parts), "no file of an earlier change remains"
@@ -345,7 +345,7 @@ def test_saving_in_place_waits_for_other_threads(tmp_path, monkeypatch):
     path = tmp_path / "x.treelet"
     tl.save(tl.Nearest(n_neighbors=1).fit(TREES_OF_TWO_PARTS[:300]).partial_fit(TREES_OF_TWO_PARTS[300:]), path)
     opened = tl.load(path, mode="a")
-    started, write = threading.Event(), index_files.write_collection
+    started, write = threading.Event(), index_files._write_collection
 
     def slow(*args):
         if threading.current_thread() is saving:
@@ -353,7 +353,7 @@ def test_saving_in_place_waits_for_other_threads(tmp_path, monkeypatch):
             threading.Event().wait(0.3)
         return write(*args)
 
-    monkeypatch.setattr(index_files, "write_collection", slow)
+    monkeypatch.setattr(index_files, "_write_collection", slow)
     saving = threading.Thread(target=lambda: tl.save(opened, path))
     saving.start()
     assert started.wait(60)

@@ -16,18 +16,18 @@ import treelet as tl
 from conftest import round_trip
 from messages import learn as messages
 from messages.common import at_least, one_of, wrong_parameter
-from treelet.learn.approximate import SAMPLINGS, Values, by_leverage, pivots
+from treelet.learn.approximate import _SAMPLINGS, _by_leverage, _pivots, _Values
 from treelet.testing import check_estimator
 
 KERNEL = tl.SubsetTree(0.4).normalized()
 TREES = [f"(S ({'AB'[i % 2]} w{i % 5}) (C (D d{i % 3}) (E e{i % 7})))" for i in range(70)]
 
 
-def values_of(K: Any) -> Values:
-    return Values(K.diagonal().copy(), lambda rows, columns: K[np.ix_(rows, columns)])
+def values_of(K: Any) -> _Values:
+    return _Values(K.diagonal().copy(), lambda rows, columns: K[np.ix_(rows, columns)])
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("sampling", _SAMPLINGS)
 def test_landmarks_are_exact_and_the_rest_is_never_too_large(sampling: str) -> None:
     step = tl.Nystroem(KERNEL, 12, sampling=sampling, random_state=0)
     vectors = step.fit_transform(TREES)
@@ -46,7 +46,7 @@ def test_all_examples_as_landmarks_give_the_kernel() -> None:
     np.testing.assert_allclose(vectors @ vectors.T, KERNEL(TREES), atol=1e-8)
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("sampling", _SAMPLINGS)
 def test_equal_examples_make_no_more_directions(sampling: str) -> None:
     trees = [TREES[i % 4] for i in range(40)] + [None]
     step = tl.Nystroem(KERNEL, 10, sampling=sampling, random_state=1)
@@ -78,7 +78,7 @@ def test_pivots_have_the_probabilities_of_one_after_the_other() -> None:
         rng = np.random.default_rng(1)
         found = dict.fromkeys(expected, 0)
         for _ in range(draws):
-            found[tuple(sorted(pivots(values_of(K), 2, rng, at_once).tolist()))] += 1
+            found[tuple(sorted(_pivots(values_of(K), 2, rng, at_once).tolist()))] += 1
         for pair, chance in expected.items():
             assert abs(found[pair] / draws - chance) < 5 * np.sqrt(chance / draws), (at_once, pair)
 
@@ -88,7 +88,7 @@ def test_leverage_finds_what_is_unlike_the_rest() -> None:
     rng = np.random.default_rng(0)
     points = np.vstack([rng.normal(size=(400, 1)) * np.eye(1, 21)[0] + 0.01, 0.8 * np.eye(21)[1:]])
     K = points @ points.T
-    rare = [np.sum(by_leverage(values_of(K), 30, np.random.default_rng(seed)) >= 400) for seed in range(10)]
+    rare = [np.sum(_by_leverage(values_of(K), 30, np.random.default_rng(seed)) >= 400) for seed in range(10)]
     assert np.mean(rare) > 12  # 1.4 of 20 by chance
 
 
@@ -96,7 +96,7 @@ def test_pivots_beat_chance_on_real_trees(wsj: tl.Treebank) -> None:
     bank = wsj[:400]
     K = KERNEL(bank)
     error = {}
-    for sampling in SAMPLINGS:
+    for sampling in _SAMPLINGS:
         vectors = tl.Nystroem(KERNEL, 80, sampling=sampling, random_state=0).fit_transform(bank)
         error[sampling] = np.trace(K - vectors @ vectors.T)
     assert error["kmeans++"] < error["uniform"]
@@ -112,7 +112,7 @@ def test_pivots_beat_chance_on_real_trees(wsj: tl.Treebank) -> None:
     ids=["linear", "gaussian", "columns"],
 )
 def test_any_kernel(kernel: Any, examples: Any) -> None:
-    for sampling in SAMPLINGS:
+    for sampling in _SAMPLINGS:
         step = tl.Nystroem(kernel, 6, sampling=sampling, random_state=0).fit(examples)
         vectors, chosen = step.transform(examples), step.component_indices_
         np.testing.assert_allclose((vectors @ vectors.T)[chosen], kernel(examples)[chosen], rtol=1e-6, atol=1e-6)
@@ -123,17 +123,17 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     expected = step.transform(TREES)
     for found in (step.blocks(iter(TREES), 9), step.blocks(TREES, 8), step.blocks(tl.Treebank(TREES))):
         np.testing.assert_allclose(np.concatenate(list(found)), expected, atol=1e-12)
-    monkeypatch.setattr("treelet.learn.approximate.BLOCK", 30)
+    monkeypatch.setattr("treelet.learn.approximate._BLOCK", 30)
     np.testing.assert_allclose(step.transform(TREES), expected, atol=1e-12)
 
 
 def test_landmarks_of_a_part_where_all_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("treelet.learn.approximate.POOL", 240)
+    monkeypatch.setattr("treelet.learn.approximate._POOL", 240)
     step = tl.Nystroem(KERNEL, 12, sampling="kmeans++", random_state=0).fit(TREES)
     assert tl.Treebank(step.components_) == tl.Treebank([TREES[i] for i in step.component_indices_])
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("sampling", _SAMPLINGS)
 def test_check_estimator(sampling: str) -> None:
     check_estimator(tl.Nystroem(KERNEL, 6, sampling=sampling, random_state=0), TREES[:20])
 

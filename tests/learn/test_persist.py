@@ -23,7 +23,7 @@ from messages import learn as messages
 from messages.common import CUT_SHORT, cannot_be, does_not_exist, wrong_parameter
 from treelet.learn import CompressedModel
 from treelet.learn.encoding import BANKS, register
-from treelet.learn.persist import MAGIC, PREFIX, VERSION
+from treelet.learn.persist import _MAGIC, _PREFIX, _VERSION
 from treelet.learn.terms import node_weights
 
 TREES = [
@@ -39,15 +39,15 @@ KERNEL = tl.SubsetTree(lam=0.4)
 
 
 def parts_of(content: bytes) -> tuple[dict[str, Any], bytes]:
-    length = PREFIX.unpack_from(content)[4]
-    return json.loads(content[PREFIX.size : PREFIX.size + length]), content[PREFIX.size + length : -32]
+    length = _PREFIX.unpack_from(content)[4]
+    return json.loads(content[_PREFIX.size : _PREFIX.size + length]), content[_PREFIX.size + length : -32]
 
 
-def rebuilt(header: Any, data: bytes, version: int = VERSION) -> bytes:
+def rebuilt(header: Any, data: bytes, version: int = _VERSION) -> bytes:
     """A file with a header of ours, formally right."""
     text = header if isinstance(header, bytes) else json.dumps(header).encode()
-    total = PREFIX.size + len(text) + len(data) + 32
-    return signed(PREFIX.pack(MAGIC, version, 0, total, len(text)) + text + data + bytes(32))
+    total = _PREFIX.size + len(text) + len(data) + 32
+    return signed(_PREFIX.pack(_MAGIC, version, 0, total, len(text)) + text + data + bytes(32))
 
 
 @pytest.fixture(scope="module")
@@ -283,8 +283,8 @@ def test_errors_say_what_and_what_to_do(content: bytes, tmp_path: Path) -> None:
     assert messages.ALTERED in refused(bytes(altered), path)
     assert messages.ALTERED in refused(content + b"\n", path)
     header, data = parts_of(content)
-    newer = refused(rebuilt(header, data, version=VERSION + 1), path)
-    assert messages.of_format(VERSION + 1) in newer
+    newer = refused(rebuilt(header, data, version=_VERSION + 1), path)
+    assert messages.of_format(_VERSION + 1) in newer
     assert messages.UPGRADE_TREELET in newer
     with pytest.raises(tl.errors.FileError, match=does_not_exist()):
         tl.load(tmp_path / "nowhere")
@@ -327,7 +327,7 @@ def test_a_file_of_format_1_is_read(fitted: tl.KernelSVC, content: bytes, tmp_pa
         size += len(pieces[-1])
     path = tmp_path / "old.treelet"
     text = json.dumps(header).encode()
-    path.write_bytes(rebuilt(text + b" " * (-(PREFIX.size + len(text)) % 8), b"".join(pieces), version=1))
+    path.write_bytes(rebuilt(text + b" " * (-(_PREFIX.size + len(text)) % 8), b"".join(pieces), version=1))
     assert path.stat().st_size > len(content)
     assert np.array_equal(tl.load(path).predict(NEW), fitted.predict(NEW))
 
@@ -373,10 +373,10 @@ def test_a_thousand_damaged_copies(fitted: tl.KernelSVC, content: bytes, tmp_pat
 def test_a_thousand_forged_copies(content: bytes, where: str, tmp_path: Path) -> None:
     """Damage with a checksum that fits: the documented error, or a model that works (on other numbers) or says why not."""
     rng = np.random.default_rng(len(where))
-    length = PREFIX.unpack_from(content)[4]
+    length = _PREFIX.unpack_from(content)[4]
     first, last = {
-        "header": (PREFIX.size, PREFIX.size + length),
-        "arrays": (PREFIX.size + length, len(content) - 32),
+        "header": (_PREFIX.size, _PREFIX.size + length),
+        "arrays": (_PREFIX.size + length, len(content) - 32),
         "anywhere": (8, len(content) - 32),
     }[where]
     path, loaded, refusals = tmp_path / "m", 0, 0
@@ -597,17 +597,17 @@ def test_files_without_a_card_and_wrong_ones(tmp_path: Path) -> None:
         tl.save(model, file, metrics={"a": float("nan")})
     tl.save(model, file)
     content = file.read_bytes()
-    length = PREFIX.unpack_from(content)[4]
-    header = json.loads(content[PREFIX.size : PREFIX.size + length])
+    length = _PREFIX.unpack_from(content)[4]
+    header = json.loads(content[_PREFIX.size : _PREFIX.size + length])
     for card in (None, 3, {"training": [1], "metrics": "x"}):
         header["card"] = card
         if card is None:
             del header["card"]
         text = json.dumps(header).encode()
-        text += b" " * (length - len(text)) if len(text) <= length else b" " * (-(PREFIX.size + len(text)) % 8)
+        text += b" " * (length - len(text)) if len(text) <= length else b" " * (-(_PREFIX.size + len(text)) % 8)
         total = len(content) - length + len(text)
-        prefix = PREFIX.pack(*PREFIX.unpack_from(content)[:3], total, len(text))
-        file.write_bytes(signed(prefix + text + content[PREFIX.size + length :]))
+        prefix = _PREFIX.pack(*_PREFIX.unpack_from(content)[:3], total, len(text))
+        file.write_bytes(signed(prefix + text + content[_PREFIX.size + length :]))
         assert tl.load(file).predict(CARD_TREES).tolist() == model.predict(CARD_TREES).tolist()
         assert not hasattr(tl.load(file), "training_")
         if not isinstance(card, dict):

@@ -24,13 +24,13 @@ from definitions.learning import perceptron as slow_perceptron
 from messages import learn as messages
 from messages.common import at_least, more_than_memory, one_of, wrong_parameter
 from treelet import _core
-from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, contests, perceptron
+from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron
 from treelet.learn.growing import (
-    GrowingBlocks,
-    GrowingGraph,
-    GrowingMatrix,
-    GrowingSparse,
-    GrowingSum,
+    _GrowingBlocks,
+    _GrowingGraph,
+    _GrowingMatrix,
+    _GrowingSparse,
+    _GrowingSum,
     growing,
 )
 from treelet.learn.ranking import TIE
@@ -181,13 +181,13 @@ class Slow:
 
 def slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let graphs grow, whether or not the native core can."""
-    made = GrowingGraph.__init__
+    made = _GrowingGraph.__init__
 
-    def grow(self: GrowingGraph, kernel: Any, bank: tl.Treebank) -> None:
+    def grow(self: _GrowingGraph, kernel: Any, bank: tl.Treebank) -> None:
         made(self, kernel, bank)
         self.native = Slow(kernel, self.store)
 
-    monkeypatch.setattr(GrowingGraph, "__init__", grow)
+    monkeypatch.setattr(_GrowingGraph, "__init__", grow)
 
 
 @pytest.fixture(params=["chosen", "matrix", "blocks", "graph", "native graph"])
@@ -197,10 +197,10 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 
     def forced(kernel: Any, data: Any, resources: Any) -> Any:
         if name == "matrix":
-            return GrowingMatrix(kernel(data))
+            return _GrowingMatrix(kernel(data))
         if name == "blocks":
-            return GrowingBlocks(kernel, data, resources, 9)
-        made = GrowingSum.of(kernel, data)
+            return _GrowingBlocks(kernel, data, resources, 9)
+        made = _GrowingSum.of(kernel, data)
         assert made is not None
         return made
 
@@ -288,10 +288,10 @@ def test_any_other_kernel(kernel: tl.kernels.Kernel, width: int | None, monkeypa
     slowly(monkeypatch)
     rows, more = table(TREES), table(NEW)
     data = kernel.coerce(rows)
-    assert GrowingSum.of(kernel, data) is None
-    assert isinstance(growing(kernel, data), GrowingMatrix)
+    assert _GrowingSum.of(kernel, data) is None
+    assert isinstance(growing(kernel, data), _GrowingMatrix)
     if width:
-        monkeypatch.setattr(perceptron, "growing", lambda k, X, resources: GrowingBlocks(k, X, resources, width))
+        monkeypatch.setattr(perceptron, "growing", lambda k, X, resources: _GrowingBlocks(k, X, resources, width))
     last, _ = by_matrix(kernel(rows), Y, QID, [list(dict.fromkeys(QID))] * 2)
     ranker = VotedPerceptron(kernel, 2, prediction="last").fit(rows, Y, QID)
     np.testing.assert_allclose(ranker.predict(more), kernel(more, rows) @ last, atol=1e-9)
@@ -299,11 +299,11 @@ def test_any_other_kernel(kernel: tl.kernels.Kernel, width: int | None, monkeypa
 
 def test_ways_are_chosen_by_kernel_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
     bank = tl.Treebank(TREES)
-    monkeypatch.setattr("treelet.learn.growing.WHOLE", 100)
-    assert isinstance(growing(tl.SubsetTree().gaussian(1.0), bank), GrowingBlocks)
+    monkeypatch.setattr("treelet.learn.growing._WHOLE", 100)
+    assert isinstance(growing(tl.SubsetTree().gaussian(1.0), bank), _GrowingBlocks)
     slowly(monkeypatch)
-    assert isinstance(growing(tl.SubsetTree().normalized() + 1, bank), GrowingSum)
-    assert GrowingSum.of(0 * tl.SubsetTree().gaussian(1.0) + tl.SubsetTree(), bank) is not None
+    assert isinstance(growing(tl.SubsetTree().normalized() + 1, bank), _GrowingSum)
+    assert _GrowingSum.of(0 * tl.SubsetTree().gaussian(1.0) + tl.SubsetTree(), bank) is not None
 
 
 @pytest.mark.parametrize("factor", [1.0, 2.5])
@@ -314,10 +314,10 @@ def test_sparse_rows_grow_by_features(factor: float, monkeypatch: pytest.MonkeyP
     y, qid = random.random(60), np.repeat(np.arange(12), 5)
     rows, kernel = scipy.sparse.csr_array(dense.astype(float)), factor * tl.kernels.Linear()
     expected = VotedPerceptron(kernel, 3).fit(rows, y, qid)
-    monkeypatch.setattr("treelet.learn.growing.WHOLE", 100)
+    monkeypatch.setattr("treelet.learn.growing._WHOLE", 100)
     function = growing(kernel, kernel.coerce(rows))
-    assert isinstance(function, GrowingSparse)
-    assert isinstance(growing(kernel, kernel.coerce(dense.astype(float))), GrowingBlocks)
+    assert isinstance(function, _GrowingSparse)
+    assert isinstance(growing(kernel, kernel.coerce(dense.astype(float))), _GrowingBlocks)
     some = np.array([9, 7, 3])
     np.testing.assert_allclose(function.values(some), factor * dense[some] @ dense[some].T)
     function.add(3, 2.0)
@@ -337,7 +337,7 @@ def test_values_too_large_for_a_float64(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(tl.errors.KernelOverflowError):
         VotedPerceptron(tl.SubsetTree(1)).fit(trees, y, qid)
     slowly(monkeypatch)
-    assert GrowingSum.of(tl.SubsetTree(1).normalized(), tl.Treebank(trees)) is None
+    assert _GrowingSum.of(tl.SubsetTree(1).normalized(), tl.Treebank(trees)) is None
     with pytest.raises(tl.errors.KernelOverflowError):
         VotedPerceptron(tl.SubsetTree(1)).fit(trees, y, qid)
 
@@ -441,7 +441,7 @@ def test_threads_and_progress_change_nothing(capsys: pytest.CaptureFixture[str])
 def test_voting_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     ranker = VotedPerceptron(prediction="voted", epochs=3).fit(TREES, Y, QID)
     expected = ranker.predict(NEW, NEW_QID)
-    monkeypatch.setattr(contests, "VOTES", 7)
+    monkeypatch.setattr(perceptron, "_VOTES", 7)
     np.testing.assert_allclose(ranker.predict(NEW, NEW_QID), expected, atol=1e-12)
 
 

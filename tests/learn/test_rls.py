@@ -424,7 +424,7 @@ def test_large_groups_take_strengths_in_parts(monkeypatch: pytest.MonkeyPatch) -
     K, y, qid = problem(3, [5, 1, 4, 2, 8])
     models = [make("precomputed").fit(K, y, qid) for make in (RLS, RankRLS)]
     paths = [model.path(ALPHAS) for model in models]
-    monkeypatch.setattr("treelet.learn.rls_path.AT_ONCE", 100)
+    monkeypatch.setattr("treelet.learn.least_squares._AT_ONCE", 100)
     for model, path in zip(models, paths, strict=True):
         parts = model.path(ALPHAS)
         close(parts.errors, path.errors, 1e-12)

@@ -158,10 +158,10 @@ def test_the_same_as_fitting_each(name: str) -> None:
 
 
 def test_all_folds_and_strengths_come_from_one_decomposition(monkeypatch: pytest.MonkeyPatch) -> None:
-    from treelet.learn import rls_path
+    from treelet.learn import least_squares
 
-    real, done = rls_path.decomposed, []
-    monkeypatch.setattr(rls_path, "decomposed", lambda S: done.append(len(S)) or real(S))
+    real, done = least_squares._decomposed, []
+    monkeypatch.setattr(least_squares, "_decomposed", lambda S: done.append(len(S)) or real(S))
     cv = RepeatedKFold(n_splits=4, n_repeats=2, random_state=0)
     found = select(KERNELS, BANK, SIZES, estimator=RLS(), grid={"alpha": [0.1, 1.0, 10.0]}, cv=cv)
     assert done == [60, 60], "one a kernel"

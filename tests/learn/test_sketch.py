@@ -145,7 +145,7 @@ def test_blocks_threads_and_order_change_nothing(name: str, monkeypatch: pytest.
     trees = TREES * 9
     sketch = tl.TreeSketch(KERNELS[name].normalized(), 256, random_state=3).fit(trees)
     expected = sketch.transform(trees)
-    monkeypatch.setattr("treelet.learn.tree_sketch.ROWS", 5)
+    monkeypatch.setattr("treelet.learn.tree_sketch._ROWS", 5)
     order = np.random.default_rng(0).permutation(len(trees))
     shuffled = [trees[i] for i in order]
     for found in (
@@ -274,7 +274,7 @@ def test_a_unit_vector_depends_only_on_its_tree(queries: bool, monkeypatch: pyte
     trees = [*TREES, None] * 9
     sketch = tl.TreeSketch(NORMALIZED, 255, min_trees=2, random_state=3).fit(trees)
     expected = sketch.unit_vectors(trees, queries=queries)
-    monkeypatch.setattr("treelet.learn.tree_sketch.ROWS", 5)
+    monkeypatch.setattr("treelet.learn.tree_sketch._ROWS", 5)
     order = np.random.default_rng(0).permutation(len(trees))
     for found in (
         clone(sketch).set_params(n_jobs=3).fit(trees).unit_vectors(trees, queries=queries),

@@ -25,8 +25,8 @@ from messages.common import SPLIT_IT, cannot_be, does_not_exist, needs_package, 
 from treelet import Tree
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG, CompiledGrammar, GrammarWarning, Word
-from treelet.parsing.typed import adapted_words, unknown_words
-from treelet.parsing.unknown import signatures
+from treelet.parsing.chart import adapted_words, unknown_words
+from treelet.parsing.unknown import _signatures
 from treelet.testing.strategies import trees
 
 BANK = [
@@ -304,7 +304,7 @@ def test_no_word_is_rare_and_no_single_words() -> None:
 @given(st.text(min_size=1, max_size=8), st.booleans())
 def test_every_word_gets_the_open_tags(word: str, first: bool) -> None:
     found = dict(PCFG.from_treebank(BANK).lexical(word, first))
-    assert signatures(word, first)[0] == ""
+    assert _signatures(word, first)[0] == ""
     if word not in {"the", "red", "cat"}:
         assert {"D", "N", "J", "V"} <= set(found)
     assert all(-50 < logp <= 0 for logp in found.values())

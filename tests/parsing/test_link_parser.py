@@ -23,10 +23,10 @@ from messages.common import SPLIT_IT, wrong_parameter
 from treelet import Dependencies, TreeletError
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import link_library, link_parser, link_program
+from treelet.parsing.link_library import _STATUSES, LinkageCost, Linkages, LinkGrammarError, LinkResults
 from treelet.parsing.link_parser import LinkParser, link_grammar_version
-from treelet.parsing.link_result import STATUSES, LinkageCost, Linkages, LinkGrammarError, LinkResults
 from treelet.structures import DependencyBank
-from treelet.structures.linkage import from_linkage, main_types, split_linkage_word
+from treelet.structures.dependency import _split_linkage_word, from_linkage, main_types
 
 VERSION = link_grammar_version()
 WAYS = [
@@ -115,7 +115,7 @@ def program() -> Iterator[LinkParser]:
     ],
 )
 def test_words(shown: str, word: str, tag: str) -> None:
-    assert split_linkage_word(shown) == (word, tag)
+    assert _split_linkage_word(shown) == (word, tag)
 
 
 def test_a_linkage_becomes_a_parse() -> None:
@@ -355,7 +355,7 @@ def test_a_process_that_was_ended_is_replaced(way: str) -> None:
 def test_a_process_that_hangs_is_ended(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with LinkParser(way=way, panic=False) as parser:
         searches = 6 if way == "program" else 3
-        monkeypatch.setattr(link_parser, "GRACE", 0.001 - searches * parser.settings.max_seconds)
+        monkeypatch.setattr(link_parser, "_GRACE", 0.001 - searches * parser.settings.max_seconds)
         result = parser.parse(SENTENCES[-1] * 5)
         assert (result.status, result.timed_out) == ("timed out", True)
         monkeypatch.undo()
@@ -414,7 +414,7 @@ def test_no_sentence_is_lost(parser: LinkParser, capfd: pytest.CaptureFixture[st
     assert all(len(result) <= 3 for result in results)
     assert results.failed == list(range(1, len(odd) + 3))
     assert sum(results.counts.values()) == len(sentences)
-    assert set(results.counts) <= set(STATUSES)
+    assert set(results.counts) <= set(_STATUSES)
     text = results.summary()
     assert f"{len(sentences)} sentences, 9 linkages" in text
     assert "  ok: 2" in text

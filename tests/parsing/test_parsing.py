@@ -261,7 +261,7 @@ def test_bad_parameters(options):
 
 
 def test_too_large_a_forest_says_so(monkeypatch):
-    monkeypatch.setattr("treelet.parsing.chart.MAX_EDGES", 1000)
+    monkeypatch.setattr("treelet.parsing.chart._MAX_EDGES", 1000)
     long = PCFG.from_rules([("S", ("S", "S", "S"), 0.5), ("S", ("a",), 0.5)], start="S")
     with pytest.raises(TreeError, match=messages.PRUNE_IT):
         long.forest(["a"] * 31)

@@ -15,7 +15,7 @@ from messages.common import wrong_parameter
 from treelet import _core
 from treelet.errors import ParameterError
 from treelet.parsing import PCFG, Word
-from treelet.parsing.sampling import totals
+from treelet.parsing.grammar import _totals
 
 BANK = [
     "(S (NP (D the) (N cat)) (VP (V sees) (NP (D a) (J red) (N cat))))",
@@ -78,7 +78,7 @@ def test_grammars_whose_trees_may_have_no_end() -> None:
 
 def test_total_weights_are_a_fixed_point() -> None:
     # S -> S S (0.3) | a (0.7): the smaller root of z = 0.3 z² + 0.7
-    found = totals(np.array([0, 0]), np.array([0.6, 0.4]), np.array([0, 2, 3]), np.array([0, 0, 1]), 1)
+    found = _totals(np.array([0, 0]), np.array([0.6, 0.4]), np.array([0, 2, 3]), np.array([0, 0, 1]), 1)
     assert found[0] == pytest.approx(2 / 3)
 
 

@@ -15,7 +15,7 @@ from messages.common import wrong_parameter
 from treelet import Tree
 from treelet.errors import ParameterError
 from treelet.parsing import PCFG, UnknownWords
-from treelet.parsing.splits import splits
+from treelet.parsing.estimate import _splits
 
 BEST: dict[str, Any] = {"parent": "tags", "markov": 2, "split": "penn", "smoothing": 1}
 WORDS = ["is", "Had", "did", "but", "&", "%", "Monday", "cat", "to"]
@@ -166,7 +166,7 @@ def test_deep_trees() -> None:
     size = 20_000
     grammar = PCFG.from_treebank(["(NP " * size + "(NN x)" + ")" * size], **BEST)
     assert "NP^NP-U-R" in grammar.labels
-    assert splits([], []) == []
+    assert _splits([], []) == []
 
 
 # --- smoothing --------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from conftest import fail, succeed
 from messages import cli as messages
 from treelet.errors import NotEnoughMemoryError
 from treelet.report import clones_page as module
-from treelet.report.clones_page import SourceExcerpt, clones_page, compared, write
+from treelet.report.clones_page import _clones_page, _compared, _SourceExcerpt, write
 
 EVIL = "</script><script>window.hurt=1</script><img src=x onerror=hurt=1>&\"'-->"
 FIRST = "def area(width, height):\n    size = width * height\n    log(size)\n    return size\n"
@@ -65,7 +65,7 @@ def data_of(page: str) -> list[Any]:
 
 
 def test_the_summary_and_the_settings(pair: Any, tmp_path: Path) -> None:
-    page = clones_page(report(pair, skipped=2, similarity=0.8, min_lines=10, identifiers=EVIL), command=EVIL)
+    page = _clones_page(report(pair, skipped=2, similarity=0.8, min_lines=10, identifiers=EVIL), command=EVIL)
     assert "7 functions with 1,234 lines of code in 2 files, compared in 0.25 seconds" in page
     assert "Skipped because of errors: 2 files and 1 function." in page
     assert (
@@ -81,7 +81,7 @@ def test_the_summary_and_the_settings(pair: Any, tmp_path: Path) -> None:
 
 
 def test_lines_are_aligned_and_marked(pair: Any) -> None:
-    (data,) = data_of(clones_page(report(pair)))
+    (data,) = data_of(_clones_page(report(pair)))
     assert data["sources"] == [
         {"first": 1, "lines": FIRST.split("\n")[:-1], "more": 0},
         {"first": 3, "lines": SECOND.split("\n")[:-1], "more": 0},
@@ -98,15 +98,15 @@ def test_lines_are_aligned_and_marked(pair: Any) -> None:
 
 def test_every_line_is_in_one_block() -> None:
     """Whatever the differences are: overlapping, in any order, or outside of the lines."""
-    medoid = SourceExcerpt(10, ["a = b", "", "if a:", "    f(a)", "    f(a)", "return a"], 0)
-    other = SourceExcerpt(3, ["c = d", "if c:", "    # why", "    f(c)", "", "return g(c)"], 0)
+    medoid = _SourceExcerpt(10, ["a = b", "", "if a:", "    f(a)", "    f(a)", "return a"], 0)
+    other = _SourceExcerpt(3, ["c = d", "if c:", "    # why", "    f(c)", "", "return g(c)"], 0)
     differences = [
         difference("changed", (15, 99), (8, 80)),
         difference("deleted", (14, 14), (6, 6)),
         difference("inserted", (9, 12), (8, 8)),
         difference("changed", (1, 4), (1, 2)),
     ]
-    pair = compared(medoid, other, differences)
+    pair = _compared(medoid, other, differences)
     assert [line for a, b, _, _ in pair["blocks"] for line in range(a, b)] == list(range(6))
     assert [line for _, _, c, d in pair["blocks"] for line in range(c, d)] == list(range(6))
     assert (pair["left"], pair["right"]) == (". ..-~", "...." + " ~")
@@ -117,7 +117,7 @@ def test_hostile_source_is_escaped(tmp_path: Path) -> None:
     text = f"def f{EVIL}():\n\tx = '{nul}{turn}\x1b[2J'\x0c\r\n    # {'long ' * 1000}\n"
     for name in (f"a{turn}.js", f"{EVIL.replace('/', '')}.js"):
         (tmp_path / name).write_bytes(text.encode())
-    page = clones_page(
+    page = _clones_page(
         report(family([member(path, 1, 3, f"f{EVIL}{turn}{nul}") for path in tmp_path.iterdir()], 3), **{EVIL: EVIL})
     )
     assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]", page)
@@ -142,7 +142,7 @@ def test_files_that_vanished_or_changed(tmp_path: Path) -> None:
         member(moved, 1, 6, "volume"),
         member(kept, 1, 1, "<lambda>"),
     ]
-    page = clones_page(report(family(places, 20)))
+    page = _clones_page(report(family(places, 20)))
     assert "3 files cannot be read any more, or have changed since the search." in page
     assert page.count('class="problem"') == 3
     assert "The file does not exist" in page
@@ -150,7 +150,7 @@ def test_files_that_vanished_or_changed(tmp_path: Path) -> None:
     assert "do not contain the name of the function" in page
     (data,) = data_of(page)
     assert [source is not None for source in data["sources"]] == [True, False, True, True, True]
-    gone = clones_page(report(family(places[1:], 20)))
+    gone = _clones_page(report(family(places[1:], 20)))
     assert data_of(gone) == []  # nothing can be compared without the medoid
     assert "<button" not in gone
 
@@ -159,7 +159,7 @@ def test_large_reports_are_shortened(pair: Any, monkeypatch: pytest.MonkeyPatch,
     for name, limit in {"FAMILIES": 3, "MEMBERS": 2, "LINES": 5, "SOURCE": 150}.items():
         monkeypatch.setattr(module, name, limit)
     crowd = family([pair.members[k] for k in (0, 1, 0, 0)], 99, pair.differences(0), medoid=1)
-    page = clones_page(report(*[pair] * 4, crowd))
+    page = _clones_page(report(*[pair] * 4, crowd))
     assert (
         "To stay small, this page leaves out 2 families with 12 lines that could be saved; 2 members of families with "
         "more than 2 members; the source of 4 members. The JSON output is complete." in page
@@ -176,26 +176,26 @@ def test_functions_that_are_too_large_to_compare(pair: Any) -> None:
         raise NotEnoughMemoryError("too large")
 
     pair.differences = differences
-    page = clones_page(report(pair))
+    page = _clones_page(report(pair))
     assert "The functions are too large to find their differences." in page
     assert data_of(page) == []
 
 
 def test_no_family() -> None:
-    page = clones_page(report())
+    page = _clones_page(report())
     assert "No two functions are similar enough" in page
     assert "<script" not in page
 
 
 def test_a_named_encoding(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_bytes("# coding: ascii\ndef f():\n    return 'é'\n".encode("utf-16"))
-    page = clones_page(report(family([member(tmp_path / "a.py", 2, 3, "f")] * 2, 3)), encoding="utf-16")
+    page = _clones_page(report(family([member(tmp_path / "a.py", 2, 3, "f")] * 2, 3)), encoding="utf-16")
     assert data_of(page)[0]["sources"][0]["lines"] == ["def f():", "    return 'é'"]
 
 
 def test_the_sign_of_one_side_holds_for_both() -> None:
-    medoid, other = SourceExcerpt(1, ["f(0)", "", "g(1)"], 0), SourceExcerpt(1, ["f(-0)", "# why", "g(2)"], 0)
-    pair = compared(medoid, other, [difference("inserted", None, (1, 1))])
+    medoid, other = _SourceExcerpt(1, ["f(0)", "", "g(1)"], 0), _SourceExcerpt(1, ["f(-0)", "# why", "g(2)"], 0)
+    pair = _compared(medoid, other, [difference("inserted", None, (1, 1))])
     assert (pair["left"], pair["right"]) == (" ..", "+..")
 
 
@@ -210,14 +210,14 @@ def test_the_sign_of_one_side_holds_for_both() -> None:
 )
 def test_lines_are_those_of_the_parser(tmp_path: Path, name: str, content: bytes, line: str) -> None:
     (tmp_path / name).write_bytes(content)
-    (data,) = data_of(clones_page(report(family([member(tmp_path / name, 2, 3, "f")] * 2, 3))))
+    (data,) = data_of(_clones_page(report(family([member(tmp_path / name, 2, 3, "f")] * 2, 3))))
     assert data["sources"][1]["lines"][1] == line
 
 
 def test_the_file_is_written_whole(pair: Any, tmp_path: Path) -> None:
     target = tmp_path / "page.html"
     write(report(pair), target, command="treelet clones")
-    assert target.read_text(encoding="utf-8") == clones_page(report(pair), command="treelet clones")
+    assert target.read_text(encoding="utf-8") == _clones_page(report(pair), command="treelet clones")
     pair.members.append(None)  # an error while the page is created leaves the old file
     with pytest.raises(AttributeError):
         write(report(pair), target)

@@ -17,9 +17,8 @@ from messages import report as messages
 from messages.common import wrong_parameter
 from treelet.draw import heat_svg, web
 from treelet.fragments.occurrences import places
-from treelet.report.model_report import report
 from treelet.report.page import Html, data_block, page, paragraphs, table
-from treelet.report.report_page import report_page
+from treelet.report.report_page import report, report_page
 from treelet.structures import Table
 
 EVIL = "<script>alert`1`</script>&\"'</style>-->"

@@ -35,7 +35,7 @@ from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
 from treelet.draw import dependency_svg
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletWarning
 from treelet.formats import read_document
-from treelet.formats.dependency_forms import FORMS
+from treelet.formats.dependency_forms import _FORMS
 from treelet.structures import Dependencies, DependencyBank, Link, read_conllu
 
 CAT = Dependencies.from_heads(
@@ -561,7 +561,7 @@ def test_trees_of_odd_parses() -> None:
 
 @given(
     st.lists(headed() | st.none(), max_size=4),
-    st.sampled_from(list(FORMS)),
+    st.sampled_from(list(_FORMS)),
     st.lists(st.booleans(), min_size=4, max_size=4),
 )
 def test_trees_equal_their_definition(parses: list[Dependencies | None], form: str, chosen: list[bool]) -> None:
@@ -573,7 +573,7 @@ def test_trees_equal_their_definition(parses: list[Dependencies | None], form: s
 
 def test_real_trees_equal_their_definition(data_dir: Path) -> None:
     bank = read_conllu(data_dir / "ud_ewt" / "en_ewt-ud-test.conllu.xz", tag="xpos")[:300]
-    for form in FORMS:
+    for form in _FORMS:
         assert list(dependency_trees(bank, form, lemmas=True)) == [definition(p, form, lemmas=True) for p in bank if p]
 
 

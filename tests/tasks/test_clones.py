@@ -18,7 +18,7 @@ from messages.common import at_least, wrong_parameter
 from treelet.corpora.families import SimilarPairs
 from treelet.errors import FileError, FormatError, NotEnoughMemoryError, ParameterError, TreeletWarning
 from treelet.tasks import CloneFamily, CloneReport, find_clones
-from treelet.tasks.clone_report import _increasing
+from treelet.tasks.clones import _increasing
 
 PYTHON = """
 def {name}({values}, limit):

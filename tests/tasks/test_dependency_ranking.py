@@ -15,14 +15,14 @@ from hypothesis.extra.numpy import arrays
 import treelet as tl
 from messages import tasks as messages
 from messages.common import at, wrong_parameter
-from treelet.cuts.link_features import FEATURES
+from treelet.cuts.features import FEATURES
 from treelet.datasets import ParsedSentence, link_parses
 from treelet.learn.matrices import SharedMatrices
 from treelet.metrics import align_words, link_f1
-from treelet.metrics.ranking import leveled
+from treelet.metrics.ranking import _leveled
 from treelet.parsing import link_grammar_version
 from treelet.tasks import ParseLists, ParseRanker
-from treelet.tasks.dependency_ranking import default_kernels, trees, typewise
+from treelet.tasks.dependency_ranking import _default_kernels, _trees, typewise
 
 # --- how good a parse is --------------------------------------------------------------------------------------------
 
@@ -175,11 +175,11 @@ def test_rounding_is_no_order() -> None:
     st.sampled_from([1e-12, 1e-9, 1e-3]),
 )
 def test_levels_are_the_order_of_values(values: np.ndarray, tolerance: float) -> None:
-    found = leveled(values, tolerance)
+    found = _leveled(values, tolerance)
     np.testing.assert_array_equal(
         np.sign(found[:, :, None] - found[:, None]), np.sign(values[:, :, None] - values[:, None])
     )
-    np.testing.assert_array_equal(leveled(values * (1 + tolerance / 3), tolerance), found)
+    np.testing.assert_array_equal(_leveled(values * (1 + tolerance / 3), tolerance), found)
 
 
 def test_lists() -> None:
@@ -196,11 +196,11 @@ def test_lists() -> None:
     whole = tl.On("parse", tl.Locality(3))(table)
     parts: Sequence[np.ndarray] = [tl.On(name, tl.Locality(3))(table) for name in FEATURES]
     np.testing.assert_allclose(sum(parts), whole)
-    assert len(trees(lists.parses, "lct")) == 30
+    assert len(_trees(lists.parses, "lct")) == 30
     both = tl.On("parse", tl.Locality(3).normalized()) + 0.5 * tl.On("main", tl.Locality(3).normalized())
     plain = tl.On("parse", tl.Locality(3))
     kernels = [
-        default_kernels()[5],
+        _default_kernels()[5],
         plain,
         plain.normalized(),
         typewise(tl.Locality(1)),

@@ -17,10 +17,17 @@ from messages.common import at_least, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.learn import RankSVM, VotedPerceptron
-from treelet.parsing.chart import NO_PARSE
+from treelet.parsing.chart import _NO_PARSE
 from treelet.tasks import CandidateParses, Reranker
-from treelet.tasks.rerank_job import Setting, grid, parts_of_lists, parts_of_treebank, rerank
-from treelet.tasks.rerank_parts import part_sizes, without_twins
+from treelet.tasks.rerank_job import (
+    Setting,
+    _part_sizes,
+    grid,
+    parts_of_lists,
+    parts_of_treebank,
+    rerank,
+    without_twins,
+)
 from treelet.tasks.reranking import random_split, reranking_kernel
 
 GOLD = ["(S (A (B x)) (C y))", "(S (B u) (C v))"]
@@ -130,7 +137,7 @@ def test_parsed_are_the_grammars_own(bank: tl.Treebank, found: CandidateParses) 
 def test_log_probabilities_are_relative_to_the_best(small: CandidateParses) -> None:
     assert small.relative_logp().tolist() == [0, -1, -2, 0, 0]
     missing = CandidateParses(small.gold, small.trees, np.array([-math.inf, -2, math.nan, -3, -1]), small.qid)
-    assert missing.relative_logp().tolist() == [NO_PARSE + 2, 0, NO_PARSE + 2, -2, 0]
+    assert missing.relative_logp().tolist() == [_NO_PARSE + 2, 0, _NO_PARSE + 2, -2, 0]
     assert missing.first().tolist() == [1, 4]
     table = small.table()
     assert len(table) == 5
@@ -397,7 +404,7 @@ def test_the_figures_of_an_outcome(learnt: CandidateParses, found: CandidatePars
 @pytest.mark.parametrize("sizes", [(1, 2), (0.5, 0.5, 0.5), (0.5, 3, 1), (8, 1, 2), (0, 1, 1), (0.01, 0.5, 0.4)])
 def test_bad_sizes(sizes: tuple[float, ...]) -> None:
     with pytest.raises(ParameterError):
-        part_sizes(10, sizes)
+        _part_sizes(10, sizes)
 
 
 def test_fixed_weights_are_tried_with_one_ranker(learnt: CandidateParses, found: CandidateParses) -> None:

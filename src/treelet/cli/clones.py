@@ -28,11 +28,11 @@ from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletWarning
 from treelet.printable import printable_name
 
 if TYPE_CHECKING:
-    from treelet.tasks.clone_report import CloneFamily, CloneReport, Lines
+    from treelet.tasks.clones import CloneFamily, CloneReport, Lines
 
-TOO_MANY = 1  # exit code if there are more families than --fail-over allows
-MEMBERS = 10  # members to show of a family
-RANGES = 6  # ranges of lines to show of a member
+_TOO_MANY = 1  # exit code if there are more families than --fail-over allows
+_MEMBERS = 10  # members to show of a family
+_RANGES = 6  # ranges of lines to show of a member
 
 
 def command(
@@ -87,7 +87,7 @@ def command(
     ] = None,
     fail_over: Annotated[
         int | None,
-        typer.Option(metavar="N", help=f"Exit with code {TOO_MANY} if there are more than N families."),
+        typer.Option(metavar="N", help=f"Exit with code {_TOO_MANY} if there are more than N families."),
     ] = None,
     top: Annotated[
         int, typer.Option(metavar="N", help="Number of families to show; --json and --sarif show all.")
@@ -169,7 +169,7 @@ def command(
 
         families = plural(len(report.families), "new family" if baseline is not None else "family")
         print(f"treelet: {families}, more than --fail-over {fail_over} allows", file=sys.stderr)
-        raise typer.Exit(TOO_MANY)
+        raise typer.Exit(_TOO_MANY)
 
 
 def _print(report: CloneReport, top: int, new: bool) -> None:
@@ -194,12 +194,12 @@ def _text(number: int, family: CloneFamily) -> list[str]:
     lines = [f"{number}. {len(family.members):,} functions, similarity {family.similarity_range}, {saved}"]
     lines.append(f"   medoid  {printable_name(str(family.members[family.medoid]))}")
     others = [at for at in range(len(family.members)) if at != family.medoid]
-    for at in others[: MEMBERS - 1]:
+    for at in others[: _MEMBERS - 1]:
         lines.append(f"     {family.members[at].similarity:.2f}  {printable_name(str(family.members[at]))}")
         if differences := _differences(family, at):
             lines.append(f"           {differences}")
-    if len(others) >= MEMBERS:
-        lines.append(f"           and {len(others) - MEMBERS + 1:,} more; --json lists all")
+    if len(others) >= _MEMBERS:
+        lines.append(f"           and {len(others) - _MEMBERS + 1:,} more; --json lists all")
     return lines
 
 
@@ -226,7 +226,7 @@ def _ranges(ranges: list[Lines | None]) -> str:
     ('lines 3, 5-7', 'line 4')
     """
     known = [one for one in ranges if one is not None]
-    texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in known[:RANGES]]
-    more = ", ..." if len(known) > RANGES else ""
+    texts = [f"{first}" if first == last else f"{first}-{last}" for first, last in known[:_RANGES]]
+    more = ", ..." if len(known) > _RANGES else ""
     several = len(known) > 1 or known[0][0] != known[0][1]
     return f"{'lines' if several else 'line'} {', '.join(texts)}{more}"

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from treelet.fragments import SharedFragments
     from treelet.structures import Tree, Treebank
 
-LARGEST_DRAWN = 300  # nodes
-TOP = 20  # fragments
+_LARGEST_DRAWN = 300  # nodes
+_TOP = 20  # fragments
 
 
 @with_option_groups
@@ -72,11 +72,11 @@ def command(
     if edits:
         _check_edit_options(tree_kernel, top, picture)
         source, target = (_with_places(text, name, reading) for text, name in ((first, "TREE1"), (second, "TREE2")))
-        compare_edits(source, target, picture, json)
+        _compare_edits(source, target, picture, json)
         return
     if picture is not None:
         raise ParameterError("--picture draws the result of --edits. Add --edits, or remove --picture.")
-    top = TOP if top is None else top
+    top = _TOP if top is None else top
     if top < 0:
         raise wrong_value("--top", "a whole number of at least 0", top)
     trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
@@ -120,7 +120,7 @@ def _check_edit_options(tree_kernel: Any, top: int | None, picture: str | None) 
         check_kind(Path(picture).suffix, picture)
 
 
-def compare_edits(first: Any, second: Any, picture: str | None, json: bool) -> None:
+def _compare_edits(first: Any, second: Any, picture: str | None, json: bool) -> None:
     """Print the edit script of two trees, and draw it if a file is named."""
     from treelet.edits import edit_script
 
@@ -236,7 +236,7 @@ def raise_unreadable(text: str, error: FileError) -> NoReturn:
 
 def _drawing(tree: Tree) -> str:
     size = sum(1 for _ in tree.nodes())
-    if size > LARGEST_DRAWN:
+    if size > _LARGEST_DRAWN:
         return f"({tree.label}, a tree of {size:,} nodes: too large to draw)"
     return tree.pretty()
 

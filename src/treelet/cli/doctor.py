@@ -16,12 +16,12 @@ from treelet.cli.options import JsonOption
 from treelet.cli.overwriting import READ
 from treelet.printable import printable, readable_number
 
-HINTS = {"Link Grammar": "apt install link-grammar"}
+_HINTS = {"Link Grammar": "apt install link-grammar"}
 
-SHOWN = 30  # classes in a model card
-APPLE = "(NP (D the) (N apple))"
-BANK = "(PP (IN in) (DT the) (NN bank))"
-CAT = "(VP (V brought) (NP (D a) (N cat)))"
+_SHOWN = 30  # classes in a model card
+_APPLE = "(NP (D the) (N apple))"
+_BANK = "(PP (IN in) (DT the) (NN bank))"
+_CAT = "(VP (V brought) (NP (D a) (N cat)))"
 
 
 def command(
@@ -127,22 +127,22 @@ def _data() -> dict[str, Any]:
 def _checks(on_gpu: bool) -> list[dict[str, Any]]:
     """Compare kernel values with values that were counted by hand."""
     known: list[tuple[str, int, Callable[[Any], float]]] = [
-        ("fragments of [NP the apple] (SST)", 6, lambda kernels: _value(kernels.SubsetTree(lam=1), APPLE)),
-        ("fragments of [PP in the bank] (SST)", 11, lambda kernels: _value(kernels.SubsetTree(lam=1), BANK)),
-        ("fragments of [VP brought a cat] (SST)", 17, lambda kernels: _value(kernels.SubsetTree(lam=1), CAT)),
+        ("fragments of [NP the apple] (SST)", 6, lambda kernels: _value(kernels.SubsetTree(lam=1), _APPLE)),
+        ("fragments of [PP in the bank] (SST)", 11, lambda kernels: _value(kernels.SubsetTree(lam=1), _BANK)),
+        ("fragments of [VP brought a cat] (SST)", 17, lambda kernels: _value(kernels.SubsetTree(lam=1), _CAT)),
         (
             "partial trees of [VP brought a cat] rooted at VP (PT)",
             30,
             lambda kernels: _rooted(kernels.PartialTree(lam=1, mu=1)),
         ),
-        ("subtrees of [VP brought a cat] (ST)", 5, lambda kernels: _value(kernels.Subtree(), CAT)),
+        ("subtrees of [VP brought a cat] (ST)", 5, lambda kernels: _value(kernels.Subtree(), _CAT)),
     ]
     if on_gpu:
         known.append(
             (
                 "fragments of [VP brought a cat] (SST), on the GPU",
                 17,
-                lambda kernels: _on_gpu(kernels.SubsetTree(lam=1), CAT),
+                lambda kernels: _on_gpu(kernels.SubsetTree(lam=1), _CAT),
             )
         )
     results: list[dict[str, Any]] = []
@@ -180,7 +180,7 @@ def _rooted(kernel: Any) -> float:
 
     Since no label occurs twice, this is the number for the tree minus the numbers for its children.
     """
-    return _value(kernel, CAT) - _value(kernel, "(V brought)") - _value(kernel, "(NP (D a) (N cat))")
+    return _value(kernel, _CAT) - _value(kernel, "(V brought)") - _value(kernel, "(NP (D a) (N cat))")
 
 
 def _card_text(file: str, card: dict[str, Any]) -> str:
@@ -202,7 +202,7 @@ def _card_text(file: str, card: dict[str, Any]) -> str:
 
 def _named(values: Any, form: str) -> str:
     texts = [form.format(name, _readable(value)) for name, value in values.items()] if isinstance(values, dict) else []
-    return ", ".join(texts[:SHOWN]) + (f", and {len(texts) - SHOWN} more" if len(texts) > SHOWN else "")
+    return ", ".join(texts[:_SHOWN]) + (f", and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else "")
 
 
 def _readable(value: Any) -> Any:
@@ -213,7 +213,7 @@ def _text(report: dict[str, Any]) -> str:
     lines = []
     width = max(map(len, report["versions"])) + 2
     for name, installed in report["versions"].items():
-        hint = f": {HINTS[name]}" if name in HINTS else ""
+        hint = f": {_HINTS[name]}" if name in _HINTS else ""
         lines.append(f"{name:<{width}}{installed or 'not installed' + hint}")
     lines.append("")
     for section in ("machine", "core"):

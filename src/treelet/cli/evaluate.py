@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import examples, learning
+from treelet.cli import examples, train
 from treelet.cli.options import QUERY, JsonOption, ProgressOption, check_device
 from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.predict import class_names, scored
@@ -20,10 +20,10 @@ from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, UnseenLabelWarning
 
 if TYPE_CHECKING:
-    from treelet.learn.deciding import SavedPredictor
+    from treelet.learn.persist import SavedPredictor
 
-PICTURES = (".png", ".pdf", ".svg")
-CONFUSIONS = 20  # number of listed confusions if the table is too wide for the terminal
+_PICTURES = (".png", ".pdf", ".svg")
+_CONFUSIONS = 20  # number of listed confusions if the table is too wide for the terminal
 
 
 @with_option_groups
@@ -76,7 +76,7 @@ def command(
         contents = examples.read(file, reading)
         result = {"model": model, "file": contents.file, "task": predictor.task, **_measured(predictor, contents, qid)}
         if temporary is not None:
-            temporary.write_bytes(picture_of(result, Path(str(picture)).suffix))
+            temporary.write_bytes(_picture_of(result, Path(str(picture)).suffix))
             result["picture"] = picture
     result["seconds"] = time.perf_counter() - begin
     print(json_format.dumps(result) if json else _text(result))
@@ -88,8 +88,8 @@ def _measured(predictor: SavedPredictor, contents: examples.Examples, query: str
         return _classified(predictor, contents)
     from treelet.metrics.predictions import order_figures, value_figures
 
-    truth = learning.values_of(contents)
-    queries = learning.queries_of(contents, query) if predictor.task == "rank" else None
+    truth = train.values_of(contents)
+    queries = train.queries_of(contents, query) if predictor.task == "rank" else None
     values = predictor.predict(examples.for_model(predictor, contents)).tolist()
     return value_figures(truth, values) if queries is None else order_figures(truth, values, queries)
 
@@ -110,7 +110,7 @@ def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[s
     Labels that the classifier does not know cause a warning, or an error if the classifier knows none of the labels.
     """
     from treelet.formats import label_text
-    from treelet.learn.deciding import Unseen
+    from treelet.learn.persist import Unseen
 
     known = [label_text(name) for name in class_names(classifier)]  # +1 and 1 are the same class
     truth = contents.needed_labels()
@@ -130,7 +130,7 @@ def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[s
 def _check_picture(picture: str) -> None:
     from treelet.draw.drawing import check_kind
 
-    if Path(picture).suffix.lower() not in PICTURES:
+    if Path(picture).suffix.lower() not in _PICTURES:
         raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg.")
     check_kind(Path(picture).suffix, picture)
 
@@ -200,15 +200,15 @@ def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
     wrong.sort(key=lambda entry: -entry[0])
     if not wrong:
         return ["no confusions"]
-    lines = [f"{'the most frequent ' if len(wrong) > CONFUSIONS else ''}confusions (true -> predicted)"]
-    lines += [f"{count:>8,}  {true} -> {other}" for count, true, other in wrong[:CONFUSIONS]]
+    lines = [f"{'the most frequent ' if len(wrong) > _CONFUSIONS else ''}confusions (true -> predicted)"]
+    lines += [f"{count:>8,}  {true} -> {other}" for count, true, other in wrong[:_CONFUSIONS]]
     return lines
 
 
 # --- as a picture -------------------------------------------------------------------------------------------------
 
 
-def picture_of(result: dict[str, Any], suffix: str) -> bytes:
+def _picture_of(result: dict[str, Any], suffix: str) -> bytes:
     """Return the picture of the confusion matrix as the content of a file."""
     from treelet.draw.confusion import confusion_svg
 

@@ -14,13 +14,13 @@ from treelet.errors import FormatError, ParameterError, TreeletWarning
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
-    from treelet.learn.deciding import SavedPredictor
+    from treelet.learn.persist import SavedPredictor
     from treelet.structures import Treebank
 
-SHOWN = 5  # features
+_SHOWN = 5  # features
 
 
-ONLY_TREES = ("brackets", "lines", "conllu", "html", "xml", "python", "code")
+_ONLY_TREES = ("brackets", "lines", "conllu", "html", "xml", "python", "code")
 """Formats without a place for labels."""
 
 
@@ -44,7 +44,7 @@ class Examples:
         if not self.n:
             raise ParameterError(f"{self.file}: the file contains no examples.")
         if self.labels is None or not any(self.labels):
-            reason = f", because the format {self.format!r} stores only trees" if self.format in ONLY_TREES else ""
+            reason = f", because the format {self.format!r} stores only trees" if self.format in _ONLY_TREES else ""
             others = (
                 "" if self.format in ("svmlight_tk", "kelp") else ", or use a file in the format svmlight_tk or kelp"
             )
@@ -139,7 +139,7 @@ def _warn_of_new_features(model: SavedPredictor, columns: dict[Any, Any], file: 
         if features and features.keys().isdisjoint(known.names):
             warnings.warn(
                 f"{file}: none of the features in the column {path[0]!r} was seen in training, so the column has no effect. "
-                f"Features in the file: {some_of(features, SHOWN)}. Features in training: {some_of(known.names, SHOWN)}.",
+                f"Features in the file: {some_of(features, _SHOWN)}. Features in training: {some_of(known.names, _SHOWN)}.",
                 TreeletWarning,
                 stacklevel=3,
             )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import examples, learning
+from treelet.cli import examples, train
 from treelet.cli.evaluate import checked_labels
 from treelet.cli.options import QUERY, JsonOrSummaryOption, ProgressOption, check_device, wrong_value
 from treelet.cli.overwriting import READ, WRITTEN
@@ -22,10 +22,10 @@ from treelet.errors import ParameterError, TreeletError
 from treelet.printable import printable
 
 if TYPE_CHECKING:
-    from treelet.learn.deciding import SavedPredictor
-    from treelet.report.model_report import ModelReport
+    from treelet.learn.persist import SavedPredictor
+    from treelet.report.report_page import ModelReport
 
-WIDTH = 100  # maximum number of characters to show of a sentence
+_WIDTH = 100  # maximum number of characters to show of a sentence
 
 
 @with_option_groups
@@ -145,7 +145,7 @@ def _explained(
     """Return the prediction and the most important fragments of each example."""
     from treelet.fragments import explain
     from treelet.progress import progress_bar
-    from treelet.report.model_report import words_of
+    from treelet.report.report_page import words_of
 
     output = _class(predictor, class_name)
     data = predictor.model_.kernel.coerce(examples.for_model(predictor, contents))
@@ -187,7 +187,7 @@ def _class(predictor: Any, name: str | None) -> Any:
 
 
 def _text(explanation: dict[str, Any]) -> str:
-    words = explanation["words"] if len(explanation["words"]) <= WIDTH else f"{explanation['words'][: WIDTH - 4]} ..."
+    words = explanation["words"] if len(explanation["words"]) <= _WIDTH else f"{explanation['words'][: _WIDTH - 4]} ..."
     meaning = f"score of {explanation['output']!r}" if explanation["output"] is not None else "score"
     also = (
         f"; predicted: {explanation['predicted']!r}"
@@ -214,8 +214,7 @@ def _report(
     progress: bool,
 ) -> tuple[ModelReport, str]:
     from treelet.learn.persist import card
-    from treelet.report.model_report import report
-    from treelet.report.report_page import report_page
+    from treelet.report.report_page import report, report_page
 
     contents = _read(file, reading, labels=True)
     data = examples.for_model(predictor, contents)
@@ -225,8 +224,8 @@ def _report(
         if predictor.task == "classify":
             labels = checked_labels(predictor, contents)[0]
         else:
-            labels = learning.values_of(contents)
-            queries = learning.queries_of(contents, query) if predictor.task == "rank" else None
+            labels = train.values_of(contents)
+            queries = train.queries_of(contents, query) if predictor.task == "rank" else None
     model_report = report(predictor, data, labels, queries=queries, top=top, errors=errors, progress=progress)
     about = card(model)
     source = f"{Path(model).name}, evaluated on {len(data):,} examples of {Path(contents.file).name}"

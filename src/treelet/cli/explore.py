@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from treelet.explorer.workspace import ModelView, Parsing, Workspace
     from treelet.parsing import PCFG
 
-TRAINING_SENTENCES = 400  # generated sentences for training the built-in ranker, which takes less than a second
-UTF8 = "utf-8"
-CANDIDATES = 20  # parses per training sentence
+_TRAINING_SENTENCES = 400  # generated sentences for training the built-in ranker, which takes less than a second
+_UTF8 = "utf-8"
+_CANDIDATES = 20  # parses per training sentence
 
 
 @with_option_groups
@@ -89,7 +89,7 @@ def command(
         raise ParameterError("--grammar and --treebank exclude each other. Pass one of the two options.")
     if data is not None and model is None:
         raise ParameterError("--data needs a model: treelet explore MODEL --data FILE.")
-    reading_options = reading.used_options() + ["--encoding"] * (reading.encoding != UTF8)
+    reading_options = reading.used_options() + ["--encoding"] * (reading.encoding != _UTF8)
     if reading_options and data is None and treebank is None:
         raise ParameterError(
             f"{reading_options[0]} applies to --data and --treebank. Pass one of them, or remove the option."
@@ -133,7 +133,7 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
     from treelet.explorer.workspace import Parsing
 
     if grammar is None and treebank is None:
-        return embedded()
+        return _embedded()
     loaded: PCFG
     if grammar is not None:
         loaded = load_grammar(grammar)
@@ -145,7 +145,7 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
     return Parsing(Path(str(grammar or treebank)).name, lambda: loaded)
 
 
-def embedded() -> Parsing:
+def _embedded() -> Parsing:
     """Return the built-in grammar of generated sentences, with a perceptron that ranks the parses."""
     from treelet.explorer.workspace import LazyValue, ModelView, Parsing
 
@@ -159,9 +159,9 @@ def embedded() -> Parsing:
         from treelet.datasets import flights_split
         from treelet.tasks import CandidateParses, Reranker
 
-        parses = CandidateParses.jackknifed(flights_split().train[:TRAINING_SENTENCES], CANDIDATES, folds=5)
+        parses = CandidateParses.jackknifed(flights_split().train[:_TRAINING_SENTENCES], _CANDIDATES, folds=5)
         return ModelView(
-            Reranker().fit(parses).ranker, f"a perceptron trained on {TRAINING_SENTENCES} generated travel questions"
+            Reranker().fit(parses).ranker, f"a perceptron trained on {_TRAINING_SENTENCES} generated travel questions"
         )
 
     return Parsing("generated travel questions", LazyValue(learned), LazyValue(trained))

@@ -31,10 +31,10 @@ from treelet.printable import readable_number
 if TYPE_CHECKING:
     from treelet.kernels.pairwise import Matrix
 
-SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
-BINARY = (".npy", ".zarr")
+_SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
+_BINARY = (".npy", ".zarr")
 """Suffixes of the files that `treelet.gram` writes itself."""
-PRINTED = 20  # maximum number of rows and columns to print without --output
+_PRINTED = 20  # maximum number of rows and columns to print without --output
 
 
 @with_option_groups
@@ -53,7 +53,7 @@ def command(
             "--output",
             "-o",
             metavar="OUT",
-            help=f"Output file, ending in .npy, .zarr, .tsv, .csv or .txt. Use - to print all values in full. A .zarr matrix is a folder and needs treelet[zarr].  [default: print a matrix of at most {PRINTED} x {PRINTED} values, rounded]",
+            help=f"Output file, ending in .npy, .zarr, .tsv, .csv or .txt. Use - to print all values in full. A .zarr matrix is a folder and needs treelet[zarr].  [default: print a matrix of at most {_PRINTED} x {_PRINTED} values, rounded]",
         ),
         WRITTEN,
     ] = None,
@@ -124,7 +124,7 @@ def command(
     from treelet.formats.files import whole_file
     from treelet.gram import gram
     from treelet.gram.executors import executor_for
-    from treelet.gram.sinks import checked_dtype
+    from treelet.gram.executors.base import checked_dtype
     from treelet.gram.stored.matrix_file import NotOpenedError
     from treelet.gram.tiles import Job
     from treelet.resources import Resources
@@ -142,7 +142,7 @@ def command(
         if columns is not None and others is not None:
             warn_if_empty([columns], len(others))
         shape = len(rows), len(rows if others is None else others)
-        if out is None and max(shape) > PRINTED:
+        if out is None and max(shape) > _PRINTED:
             raise ParameterError(
                 f"A matrix of {shape[0]:,} x {shape[1]:,} values is too large to print. Write it to a file, for example with "
                 "--output K.npy, or pass --output - to print it anyway."
@@ -184,20 +184,20 @@ def command(
 
 def _is_binary(output: str | None) -> bool:
     """Whether the file is a binary matrix, .npy or .zarr."""
-    return output is not None and Path(output).suffix.lower() in BINARY
+    return output is not None and Path(output).suffix.lower() in _BINARY
 
 
 def _check_output(output: str | None) -> None:
     """Raise an error if the suffix of the output is unknown, or its folder cannot be written."""
     if output is None:
         return
-    if output != "-" and not _is_binary(output) and Path(output).suffix.lower() not in SEPARATORS:
+    if output != "-" and not _is_binary(output) and Path(output).suffix.lower() not in _SEPARATORS:
         raise ParameterError(
             f"{output}: the name of a matrix must end in .npy, .zarr, .tsv, .csv or .txt. Use - to print the matrix."
         )
     folder = Path(output).parent
     if output != "-" and not os.access(folder, os.W_OK):  # checked first, because the computation may take hours
-        from treelet.formats.temporary import unwritable
+        from treelet.formats.files import unwritable
 
         try:
             if not folder.exists():
@@ -224,7 +224,7 @@ def _write_text(matrix: Matrix, output: str, temporary: Path | None) -> None:
         _write_rows(matrix, sys.stdout, "\t")
         return
     with temporary.open("w", encoding="ascii", newline="\n") as stream:
-        _write_rows(matrix, stream, SEPARATORS[Path(output).suffix.lower()])
+        _write_rows(matrix, stream, _SEPARATORS[Path(output).suffix.lower()])
 
 
 def _write_rows(matrix: Matrix, stream: IO[str], separator: str) -> None:

@@ -313,7 +313,7 @@ def _stored_name(file: str, settings: Any) -> str:
 
 
 def _options(reading: Any) -> dict[str, Any]:
-    from treelet.formats.format_options import OptionText
+    from treelet.formats.base import OptionText
 
     return {name: OptionText(value) for name, value in reading["options"].items()}
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import warnings
 import weakref
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, NoReturn, TextIO
@@ -39,26 +40,132 @@ from treelet.cli import (
     train,
 )
 from treelet.cli.overwriting import check_files
-from treelet.cli.usage import is_usage_error, usage_message
-from treelet.cli.wording import OptionVocabulary, with_remedy
+from treelet.cli.wording import OptionVocabulary, shown_name, with_remedy
 from treelet.errors import TreeletError
 from treelet.printable import printable
 from treelet.vocabulary import speaking
 
+_TYPES = {"integer": "a whole number", "int": "a whole number", "bool": "true or false", "number": "a number"}
+_TYPES |= {"boolean": "true or false", "float": "a number"}
+_EXAMPLES = {
+    "train": "For example: treelet train train.tsv -o model.treelet",
+    "gram": "For example: treelet gram trees.mrg -o K.npy",
+}
+"""Examples of the commands that have a required option, which the usage line does not show."""
+_VALUES = {("train", "--output"): "model.treelet"}
+"""Example values of required options."""
+_LONGEST = 60  # characters of a description in a message
+
+
+def _is_usage_error(error: BaseException) -> bool:
+    """Whether the command was called in a wrong way. A call without arguments prints the help and is not an error."""
+    return hasattr(error, "format_message") and type(error).__name__ != "NoArgsIsHelpError"
+
+
+def _usage_message(error: Any, ctx: Any, args: Sequence[str]) -> str:
+    """Return the message for an error in the arguments of a command: the fact, the value and a remedy."""
+    from treelet.checks import some_of, suggestion
+
+    kind, command = type(error).__name__, ctx.command_path
+    if kind == "NoSuchOption":
+        return _unknown_option(error.option_name, ctx, args)
+    if kind == "MissingParameter" and error.param is not None:
+        name = shown_name(error.param)
+        if error.param.param_type_name == "argument":
+            example = _EXAMPLES.get(ctx.info_name)
+            return f"The argument {name}{_described(error.param)} is missing. {example or _usage(ctx)}"
+        value = _VALUES.get((ctx.info_name, name))
+        remedy = f"Add it, for example {name} {value}." if value else f"Add {name} {error.param.metavar}."
+        return f"The option {name} is missing. {remedy}"
+    if kind == "BadOptionUsage":
+        name = error.option_name
+        if "not take" in error.format_message():
+            return f"{name} does not take a value. Write only {name}."
+        metavars = [parameter.metavar for parameter in ctx.command.params if name in parameter.opts]
+        return f"{name} needs a value. Write {' '.join([name, *filter(None, metavars)])}."
+    if kind == "BadParameter" and error.param is not None:
+        return _wrong_type(error, args)
+    if extra := re.search(r"unexpected extra argument\S* \((.*)\)", error.format_message(), re.DOTALL):
+        unexpected = [argument for argument in args if argument in extra[1]]
+        count = next(n for n in range(len(unexpected) + 1) if " ".join(unexpected[n:]) in extra[1])
+        unexpected = unexpected[count:] or [extra[1]]
+        fact = f"Unexpected argument{'s' if len(unexpected) > 1 else ''} {some_of(unexpected, 3)}."
+        if all(re.fullmatch(r"[\d.]+", argument) for argument in unexpected):
+            return f"{fact} Separate several values of an option with commas, for example --lam 0.2,0.4. {_usage(ctx)}"
+        return f"{fact} Put quotes around a tree or a name that contains spaces. {_usage(ctx)}"
+    if hasattr(ctx.command, "commands") and args:
+        known = suggestion(args[0], ctx.command.commands)
+        return f"{args[0]!r} is not a command of {command}.{known} Run {command} --help for the list of commands."
+    return str(error.format_message())
+
+
+def _unknown_option(name: str, ctx: Any, args: Sequence[str]) -> str:
+    from treelet.checks import suggestion
+
+    if not name.startswith("--"):  # of -lam, only -l is reported
+        name = next((arg.partition("=")[0] for arg in args if arg.startswith(name)), name)
+    known = [option for parameter in ctx.command.params for option in _options(parameter)]
+    fact, root = f"{name!r} is not an option of {ctx.command_path}.", ctx.find_root()
+    if root is not ctx and any(name in _options(parameter) for parameter in root.command.params):
+        return f"{fact} Write {name} before the command: {root.info_name} {name} {ctx.info_name}."
+    return f"{fact}{suggestion(name, known)} Run {ctx.command_path} --help for the list of options."
+
+
+def _options(parameter: Any) -> list[str]:
+    return [name for name in [*parameter.opts, *parameter.secondary_opts] if name.startswith("-")]
+
+
+def _wrong_type(error: Any, args: Sequence[str]) -> str:
+    from treelet.cli.options import wrong_value
+
+    name, message = shown_name(error.param), error.format_message()
+    wanted = next((_TYPES[word] for word in re.findall(r"\w+", error.message) if word in _TYPES), None)
+    value = _value(error.param, args)
+    if wanted is None or value is None:
+        return f"{name}: {message}"
+    return str(wrong_value(name, wanted, value))
+
+
+def _value(parameter: Any, args: Sequence[str]) -> str | None:
+    """Return the last value that the arguments have for an option, as it was written."""
+    value = None
+    for number, arg in enumerate(args):
+        for option in _options(parameter):
+            if arg == option and number + 1 < len(args):
+                value = args[number + 1]
+            elif arg.startswith(f"{option}=") and option.startswith("--"):
+                value = arg.partition("=")[2]
+            elif len(option) == 2 and arg.startswith(option) and arg != option:
+                value = arg[2:].removeprefix("=")
+    return value
+
+
+def _usage(ctx: Any) -> str:
+    """Return the usage line. It ends a message, without a period, so it can be copied."""
+    return " ".join(ctx.get_usage().split())
+
+
+def _described(parameter: Any) -> str:
+    """Return the first sentence of a parameter's help in parentheses, or an empty string if it is long."""
+    sentence = (getattr(parameter, "help", None) or "").split(". ")[0].split("  [")[0].removesuffix(".")
+    sentence = sentence.removesuffix(", in the same form")  # as the argument before it
+    return f" ({sentence[0].lower()}{sentence[1:]})" if 0 < len(sentence) <= _LONGEST else ""
+
+
 FAILED, INTERNAL, PIPE_CLOSED = 2, 3, 141
-TERMINATING = ("SIGTERM", "SIGHUP")  # the latter is sent when a terminal is closed; Windows does not have it
-SUMMARY = """Classify, rank, search and compare trees by the fragments that they share.
+_TERMINATING = ("SIGTERM", "SIGHUP")  # the latter is sent when a terminal is closed; Windows does not have it
+_SUMMARY = """Classify, rank, search and compare trees by the fragments that they share.
 
 Run treelet COMMAND --help for the options of a command.
 
 Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
 """
-UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
-COLORS = re.compile("(\x1b\\[(?:0|1;31|1;32)m)")
+_UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF)
+_COLORS = re.compile("(\x1b\\[(?:0|1;31|1;32)m)")
 """The color sequences that treelet itself prints, in `treelet.report.gold_comparison`."""
 
 
-class ErrorReporting:
+class _ErrorReporting:
     """Reports each error of a command as one line on standard error, with an exit code."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
@@ -100,7 +207,7 @@ class ErrorReporting:
             _stop(f"{name}: {fact} ({how} to see the Python traceback)", INTERNAL, ctx)
 
 
-class Commands(ErrorReporting, TyperGroup):
+class _Commands(_ErrorReporting, TyperGroup):
     """A command with subcommands."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -113,7 +220,7 @@ class Commands(ErrorReporting, TyperGroup):
             raise
 
 
-class Command(ErrorReporting, TyperCommand):
+class Command(_ErrorReporting, TyperCommand):
     """A subcommand, or a standalone command such as ``python -m experiments``."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -129,8 +236,8 @@ class Command(ErrorReporting, TyperCommand):
 
 
 def _stop_if_usage_error(error: Exception, ctx: Any, arguments: list[str]) -> None:
-    if is_usage_error(error) and not ctx.resilient_parsing:  # which completion in a shell sets
-        message = usage_message(error, ctx, arguments)
+    if _is_usage_error(error) and not ctx.resilient_parsing:  # which completion in a shell sets
+        message = _usage_message(error, ctx, arguments)
         _stop(f"{ctx.find_root().info_name}: error: {printable(' '.join(message.split()))}", FAILED)
 
 
@@ -171,7 +278,7 @@ def _one_line(error: BaseException) -> str:
     text = str(error)
     if isinstance(error, OSError) and error.filename is not None and error.strerror:
         text = f"{error.filename}: {error.strerror}"
-    elif isinstance(error, OSError) and error.errno in UNWRITABLE:  # errors of named files contain the name
+    elif isinstance(error, OSError) and error.errno in _UNWRITABLE:  # errors of named files contain the name
         text = f"Standard output cannot be written ({error.strerror})."
     return printable(" ".join(text.split()))
 
@@ -184,8 +291,8 @@ def _version(wanted: bool) -> None:
 
 app = typer.Typer(
     name="treelet",
-    cls=Commands,
-    help=SUMMARY,
+    cls=_Commands,
+    help=_SUMMARY,
     no_args_is_help=True,
     rich_markup_mode=None,  # rich's help takes longer to import than everything else together
     pretty_exceptions_enable=False,
@@ -227,7 +334,7 @@ for module in (
 ):
     app.command(module.__name__.rpartition(".")[2], cls=Command)(module.command)
 
-indexes = typer.Typer(cls=Commands, help=index.HELP, no_args_is_help=True, rich_markup_mode=None)
+indexes = typer.Typer(cls=_Commands, help=index.HELP, no_args_is_help=True, rich_markup_mode=None)
 for function in (index.create, index.add, index.remove, index.search, index.info):
     indexes.command(function.__name__, cls=Command)(function)
 app.add_typer(indexes, name="index")
@@ -251,17 +358,17 @@ class _Stream:
         return getattr(self._stream, name)
 
 
-class Terminal(_Stream):
+class _Terminal(_Stream):
     """Sends text, line ends and treelet's colors to a terminal, but no other control sequences."""
 
     def write(self, text: str) -> int:
         """Write the text, with other control characters escaped."""
-        pieces = COLORS.split(text)
+        pieces = _COLORS.split(text)
         self._stream.write("".join(piece if n % 2 else printable(piece, keep="\n\t") for n, piece in enumerate(pieces)))
         return len(text)
 
 
-class Notes(_Stream):
+class _Notes(_Stream):
     """Standard error. If its disk is full, the messages are lost, but the command goes on."""
 
     def write(self, text: str) -> int:
@@ -296,13 +403,13 @@ def start(app: typer.Typer, name: str) -> None:
                 encoding="utf-8", errors="surrogateescape" if stream is sys.stdout else "backslashreplace"
             )
     if sys.stdout.isatty():
-        sys.stdout = Terminal(sys.stdout)
-    sys.stderr = Notes(sys.stderr)
+        sys.stdout = _Terminal(sys.stdout)
+    sys.stderr = _Notes(sys.stderr)
     os.environ.pop(
         "MPLBACKEND", None
     )  # pictures go to files, and matplotlib cannot be imported with an unknown backend
     main_thread = threading.current_thread() is threading.main_thread()
-    numbers = [getattr(signal, known) for known in TERMINATING if main_thread and hasattr(signal, known)]
+    numbers = [getattr(signal, known) for known in _TERMINATING if main_thread and hasattr(signal, known)]
     handled = [number for number in numbers if signal.getsignal(number) == signal.SIG_DFL]  # nohup ignores SIGHUP
     for number in handled:
         signal.signal(number, _terminated)

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from treelet.kernels import Kernel
     from treelet.structures import Tree, Treebank
 
-WIDTH = 100  # maximum number of characters to show of a sentence
+_WIDTH = 100  # maximum number of characters to show of a sentence
 DEFAULT_K = 5
-LISTED = 200  # shared fragments to compute; the largest of them are shown
+_LISTED = 200  # shared fragments to compute; the largest of them are shown
 FILE_AND_LINE = re.compile(r"([^(].*):(\d{1,9})")
 
 
@@ -177,8 +177,8 @@ def _read_functions(
     """Return the functions of source code, and the function at a line of a file, which is left out of the first."""
     import inspect
 
+    from treelet.formats.base import option_values
     from treelet.formats.code import find_language
-    from treelet.formats.format_options import option_values
     from treelet.structures import read_code
 
     known = inspect.signature(read_code).parameters
@@ -235,7 +235,7 @@ def _results(
             if kernel is None:
                 neighbors.append({"number": row + 1, "value": value, **tree_texts(tree)})
                 continue
-            shared = shared_fragments(query, tree, kernel, LISTED) if top and query and tree else []
+            shared = shared_fragments(query, tree, kernel, _LISTED) if top and query and tree else []
             widest = sorted(shared, key=lambda fragment: -len(fragment.tree.productions()))[:top]
             fragments = [str(fragment.tree) for fragment in widest]
             neighbors.append({"number": row + 1, "value": value, **tree_texts(tree), "shared": fragments})
@@ -261,6 +261,6 @@ def tree_texts(tree: Tree | None) -> dict[str, str]:
 def shown_words(item: dict[str, Any]) -> str:
     """Return the words of a tree, and its place if it is known."""
     words = item["words"] if item["tree"] else "(no tree)"
-    cut = words if len(words) <= WIDTH else f"{words[: WIDTH - 4]} ..."
+    cut = words if len(words) <= _WIDTH else f"{words[: _WIDTH - 4]} ..."
     text = f"{item['place']}{' ' * bool(item['name'])}{item['name']}: {cut}" if "place" in item else cut
     return printable_name(text)  # names of files and words may contain line breaks

@@ -26,13 +26,13 @@ def among(*choices: str) -> Callable[[str], list[str]]:
     return complete
 
 
-LEAST_MEMORY = 1 << 20
+_LEAST_MEMORY = 1 << 20
 """Smaller numbers of bytes without a unit are most likely gigabytes without their unit."""
 
 
 def memory_size(param: typer.CallbackParam, value: str | None) -> str | None:
     """Check the value of a memory limit: a small number without a unit is refused."""
-    if value is not None and value.strip().isdecimal() and 0 < int(value) < LEAST_MEMORY:
+    if value is not None and value.strip().isdecimal() and 0 < int(value) < _LEAST_MEMORY:
         from treelet.checks import plural
 
         number = value.strip()
@@ -43,11 +43,11 @@ def memory_size(param: typer.CallbackParam, value: str | None) -> str | None:
     return value
 
 
-MEASURES = ("kernel", "edit", "edit-distance")
+_MEASURES = ("kernel", "edit", "edit-distance")
 
 
 def _measure(value: str) -> str:
-    return one_of("--measure", value, MEASURES)
+    return one_of("--measure", value, _MEASURES)
 
 
 KERNELS = {
@@ -55,28 +55,28 @@ KERNELS = {
     "sst": ("SubsetTree", ("lam", "max_depth", "leaves")),
     "pt": ("PartialTree", ("lam", "mu", "leaves")),
 }
-OPTION_NAMES = {"lam": "--lam", "mu": "--mu", "max_depth": "--max-depth", "leaves": "--leaves"}
+_OPTION_NAMES = {"lam": "--lam", "mu": "--mu", "max_depth": "--max-depth", "leaves": "--leaves"}
 
-RANGES: dict[str, tuple[str, Callable[[float], bool]]] = {
+_RANGES: dict[str, tuple[str, Callable[[float], bool]]] = {
     "--lam": ("(0, 1]", lambda value: 0 < value <= 1),
     "--mu": ("(0, 1]", lambda value: 0 < value <= 1),
     "--C": ("(0, inf)", lambda value: value > 0),
 }
 """Intervals of options with several numbers, in words and as a test."""
 
-LAM = "Decay in (0, 1]. st, sst: factor per production. pt: factor per skipped child. 1 disables the decay."
-MU = "Decay per node, in (0, 1]; pt only. 1 disables the decay."
+_LAM = "Decay in (0, 1]. st, sst: factor per production. pt: factor per skipped child. 1 disables the decay."
+_MU = "Decay per node, in (0, 1]; pt only. 1 disables the decay."
 MEMORY = "Memory limit of the computation, without the trees themselves, e.g. 512MiB."
 COLUMN = "Name of the tree to use if the rows have several trees, as in KeLP files."
 QUERY = "Column that names the sentence (group) of each candidate (for tsv and csv: --option query_column=NAME)"
-LAM_DEFAULT = "[default: 1 for st, 0.4 for sst and pt]"
+_LAM_DEFAULT = "[default: 1 for st, 0.4 for sst and pt]"
 
 MeasureOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
         callback=_measure,
-        autocompletion=among(*MEASURES),
+        autocompletion=among(*_MEASURES),
         help="How to compare two trees: kernel (shared fragments), edit (edit similarity) or edit-distance. The edit distance is the least number of nodes to insert, delete or rename. The edit similarity is 1 - distance / number of nodes of the larger tree. Options of the kernel apply to kernel only.",
     ),
 ]
@@ -92,18 +92,19 @@ KernelOption = Annotated[
 ]
 LamOption = Annotated[
     float | None,
-    typer.Option(metavar="NUMBER", help=f"{LAM}  {LAM_DEFAULT}"),
+    typer.Option(metavar="NUMBER", help=f"{_LAM}  {_LAM_DEFAULT}"),
 ]
-MuOption = Annotated[float | None, typer.Option(metavar="NUMBER", help=f"{MU}  [default: 0.4]")]
+MuOption = Annotated[float | None, typer.Option(metavar="NUMBER", help=f"{_MU}  [default: 0.4]")]
 LamsOption = Annotated[
-    str | None, typer.Option("--lam", metavar="LIST", help=f"{LAM} Separate several values with commas.  {LAM_DEFAULT}")
+    str | None,
+    typer.Option("--lam", metavar="LIST", help=f"{_LAM} Separate several values with commas.  {_LAM_DEFAULT}"),
 ]
 MusOption = Annotated[
     str | None,
     typer.Option(
         "--mu",
         metavar="LIST",
-        help=f"{MU} Separate several values with commas.  [default: 0.4]",
+        help=f"{_MU} Separate several values with commas.  [default: 0.4]",
     ),
 ]
 MaxDepthOption = Annotated[
@@ -216,7 +217,7 @@ def items(option: str, text: str) -> list[str]:
 
 def numbers(option: str, text: str, *, repeated: bool = False) -> list[float]:
     """Return the numbers of a text that are separated by commas, without duplicates unless `repeated`."""
-    interval, valid = RANGES.get(option, ("", lambda value: True))
+    interval, valid = _RANGES.get(option, ("", lambda value: True))
     wanted = f"a {'number in ' + interval if interval else 'finite number'}, or several separated by commas"
     try:
         values = [float(item) for item in items(option, text)]
@@ -269,7 +270,7 @@ def kernel_from_options(
         if key not in known:
             suitable = " or ".join(other for other, (_, parameter_names) in KERNELS.items() if key in parameter_names)
             raise ParameterError(
-                f"{OPTION_NAMES[key]} does not apply to --kernel {name}. Use --kernel {suitable}, or remove {OPTION_NAMES[key]}."
+                f"{_OPTION_NAMES[key]} does not apply to --kernel {name}. Use --kernel {suitable}, or remove {_OPTION_NAMES[key]}."
             )
     from treelet import kernels
 

@@ -41,7 +41,7 @@ READ, WRITTEN = InputFile(), OutputFile()
 Mark = InputFile | OutputFile
 
 
-def marks(callback: Callable[..., Any]) -> dict[str, Mark]:
+def _marks(callback: Callable[..., Any]) -> dict[str, Mark]:
     """Return the marks of the parameters that name files."""
     marked = {}
     for name, hint in get_type_hints(callback, include_extras=True).items():
@@ -52,7 +52,7 @@ def marks(callback: Callable[..., Any]) -> dict[str, Mark]:
 
 
 @dataclass(frozen=True)
-class NamedFile:
+class _NamedFile:
     """A file name as the user wrote it, and the parameter with that value."""
 
     parameter: str
@@ -61,7 +61,7 @@ class NamedFile:
     names: tuple[str, ...] = ()
     may_be: str | None = None
 
-    def writes(self, other: NamedFile) -> bool:
+    def writes(self, other: _NamedFile) -> bool:
         """Whether writing this file or folder would overwrite the other file."""
         if not self.names:
             return _same(self.path, other.path)
@@ -100,17 +100,17 @@ def naming_output(temporary: Path, output: str) -> Iterator[None]:
         raise FileError(str(error).replace(str(temporary), output)) from error
 
 
-def _files(ctx: Any) -> tuple[list[NamedFile], list[NamedFile]]:
+def _files(ctx: Any) -> tuple[list[_NamedFile], list[_NamedFile]]:
     """Return the input files and the output files of a command."""
     shown = {parameter.name: shown_name(parameter) for parameter in ctx.command.params}
     read, written = [], []
-    for name, mark in marks(ctx.command.callback).items() if ctx.command.callback else ():  # a group may have none
+    for name, mark in _marks(ctx.command.callback).items() if ctx.command.callback else ():  # a group may have none
         for file in _texts(ctx.params.get(name)):
             if isinstance(mark, InputFile):
                 may_be = shown.get(mark.replaced_by)
-                read.append(NamedFile(shown[name], file, Path(file.removeprefix("@")), may_be=may_be))
+                read.append(_NamedFile(shown[name], file, Path(file.removeprefix("@")), may_be=may_be))
             else:
-                written.append(NamedFile(shown[name], file, Path(file), mark.names))
+                written.append(_NamedFile(shown[name], file, Path(file), mark.names))
     return read, written
 
 

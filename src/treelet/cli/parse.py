@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from treelet.parsing.chart import Candidates
     from treelet.structures import ForestBank
 
-OUTPUTS = ("trees", "tsv", "json")
-SUFFIXES = {".tsv": "tsv", ".json": "json", ".jsonl": "json"}
+_OUTPUTS = ("trees", "tsv", "json")
+_SUFFIXES = {".tsv": "tsv", ".json": "json", ".jsonl": "json"}
 PARENTS: dict[str, bool | str] = {"off": False, "phrases": True, "tags": "tags"}
 SPLITS = ("penn",)
-PRUNE = 8.0
-NO_PARSE = 1  # exit code
-WARNED = 3  # sentences outside the grammar that are described; all are counted
+_PRUNE = 8.0
+_NO_PARSE = 1  # exit code
+_WARNED = 3  # sentences outside the grammar that are described; all are counted
 SplitOption = Annotated[
     str | None,
     typer.Option(
@@ -50,7 +50,7 @@ SmoothingOption = Annotated[
 
 
 @dataclass(frozen=True)
-class InputSentence:
+class _InputSentence:
     """The words of a sentence, with its line number."""
 
     line: int
@@ -201,7 +201,7 @@ def command(
             if grammar
             else "treelet parse needs a grammar. Pass --grammar FILE or --treebank FILE."
         )
-    to = None if to is None else one_of("--to", to, OUTPUTS)
+    to = None if to is None else one_of("--to", to, _OUTPUTS)
     _check_options(k, forest, to, prune, picture, save_grammar, output)
     learning = {
         "--markov": markov, "--parent": parent, "--min-count": min_count, "--drop-empty": drop_empty or None,
@@ -226,9 +226,9 @@ def command(
 
     from treelet.checks import plural
     from treelet.formats.files import open_target, whole_file
-    from treelet.parsing.typed import outside_grammar
+    from treelet.parsing.chart import outside_grammar
 
-    threshold = PRUNE if prune is None else None if prune == "none" else float(prune)
+    threshold = _PRUNE if prune is None else None if prune == "none" else float(prune)
     with ExitStack() as stack:
         stream = stack.enter_context(open_target(output)) if parsing else sys.stdout
         drawing = stack.enter_context(whole_file(Path(picture))) if picture is not None else None
@@ -278,7 +278,7 @@ def command(
         stream.writelines(f"{line}\n" for line in lines)
         seconds = time.perf_counter() - begin
     _close(len(items), produced, seconds, len(without), len(pieces))
-    for number in sorted(pieces + without)[:WARNED]:
+    for number in sorted(pieces + without)[:_WARNED]:
         subject = "The sentence" if len(items) == 1 else f"Sentence {number + 1:,}"
         remedy = "Use a grammar of a treebank with similar sentences (--treebank FILE), or trees of another parser."
         print(f"treelet: note: {outside_grammar(chosen, words[number], subject, remedy)}", file=sys.stderr)
@@ -286,7 +286,7 @@ def command(
         which = "" if len(items) == 1 else f", of sentence {drawn + 1} of {len(items):,}"
         print(f"picture: {picture}{which}", file=sys.stderr)
     if without:
-        raise typer.Exit(NO_PARSE)
+        raise typer.Exit(_NO_PARSE)
 
 
 def _check_options(
@@ -351,19 +351,19 @@ def load_grammar(file: str) -> PCFG:
     return grammar
 
 
-def _sentences(texts: list[str], grammar: PCFG) -> list[InputSentence]:
-    from treelet.parsing.typed import adapted_words
+def _sentences(texts: list[str], grammar: PCFG) -> list[_InputSentence]:
+    from treelet.parsing.chart import adapted_words
 
     sentences = []
     for number, text in enumerate(texts, 1):
         if not text.split():
             raise TreeError("--text contains no words. Pass a sentence such as --text 'What time is it ?'.")
         _check_words(text, f"--text {text[:40]!r}")
-        sentences.append(InputSentence(number, adapted_words(text, grammar)))
+        sentences.append(_InputSentence(number, adapted_words(text, grammar)))
     return sentences
 
 
-def _read(file: str, skip_empty: bool, encoding: str) -> list[InputSentence]:
+def _read(file: str, skip_empty: bool, encoding: str) -> list[_InputSentence]:
     from treelet.formats.files import open_source
 
     sentences = []
@@ -372,7 +372,7 @@ def _read(file: str, skip_empty: bool, encoding: str) -> list[InputSentence]:
             words = line.split()
             if words:
                 _check_words(line, f"{source.name}:{number}")
-                sentences.append(InputSentence(number, words))
+                sentences.append(_InputSentence(number, words))
             elif not skip_empty:
                 raise source.error("the line is empty. Remove the line, or pass --skip-empty.", number)
     return sentences
@@ -392,10 +392,10 @@ def _check_words(text: str, where: str) -> None:
 def _suggested(output: str, k: int) -> str:
     from treelet.formats.files import unpacked_name
 
-    return SUFFIXES.get(unpacked_name(output).suffix.lower(), "tsv" if k > 1 else "trees")
+    return _SUFFIXES.get(unpacked_name(output).suffix.lower(), "tsv" if k > 1 else "trees")
 
 
-def _lines(items: list[InputSentence], candidates: Candidates, to: str) -> Iterator[str]:
+def _lines(items: list[_InputSentence], candidates: Candidates, to: str) -> Iterator[str]:
     """Yield the lines of output. A sentence without a parse also has a line."""
     trees, logps, qids = candidates.trees.strings(), candidates.logp.tolist(), candidates.qid.tolist()
     rows: list[list[tuple[float, str]]] = [[] for _ in items]

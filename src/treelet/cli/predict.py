@@ -16,7 +16,7 @@ from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from treelet.learn.deciding import SavedClassifier, SavedPredictor
+    from treelet.learn.persist import SavedClassifier, SavedPredictor
 
 
 @with_option_groups
@@ -84,7 +84,7 @@ def command(
         contents = examples.read(file, reading, labels=False)
         warn_if_empty(file, len(contents))
         data = examples.for_model(predictor, contents)
-        predictions = predicted(predictor, data, "probability" if probability else "scores" if scores else None)
+        predictions = _predicted(predictor, data, "probability" if probability else "scores" if scores else None)
         result: dict[str, Any] = {
             "model": model,
             "file": contents.file,
@@ -104,9 +104,9 @@ def class_names(predictor: Any) -> list[str]:
     return [str(name) for name in predictor.classes_.tolist()]
 
 
-def predicted(predictor: SavedPredictor, data: Any, more: str | None = None) -> dict[str, list[Any]]:
+def _predicted(predictor: SavedPredictor, data: Any, more: str | None = None) -> dict[str, list[Any]]:
     """Return the predictions by name: ``labels`` with optional ``scores`` or ``probabilities``, or ``values``."""
-    from treelet.learn.deciding import SavedClassifier
+    from treelet.learn.persist import SavedClassifier
 
     if not isinstance(predictor, SavedClassifier):
         return {"values": (predictor.predict(data) + 0.0).tolist()}

@@ -69,7 +69,7 @@ OwnOption = Annotated[
         help="Option of the input format, e.g. drop_empty=true or root=TOP. See docs/formats.md for the options of each format. Can be repeated.",
     ),
 ]
-OPTIONS: dict[str, tuple[Any, Any]] = {
+_OPTIONS: dict[str, tuple[Any, Any]] = {
     "format": (FormatOption, None),
     "encoding": (EncodingOption, "utf-8"),
     "skip_bad": (SkipOption, False),
@@ -106,8 +106,8 @@ class Reading:
         """Return the names of the options that the user passed and that apply to files of trees only."""
         named = [("--format", self.format is not None), ("--skip-bad", self.on_error == "skip")]
         named += [("--exclude", bool(self.exclude))]
-        named += [(f"--{name.replace('_', '-')}", True) for name in self.options if name in OPTIONS]
-        named += [("--option", True) for name in self.options if name not in OPTIONS]
+        named += [(f"--{name.replace('_', '-')}", True) for name in self.options if name in _OPTIONS]
+        named += [("--option", True) for name in self.options if name not in _OPTIONS]
         return [name for name, used in named if used]
 
 
@@ -129,17 +129,17 @@ def warn_if_empty(files: Sequence[str], n: int) -> None:
 
 
 def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter of a command that is in `GROUPS` by the options of that group."""
+    """Replace each parameter of a command that is in `_GROUPS` by the options of that group."""
     hints = get_type_hints(command, include_extras=True)
     signature = inspect.signature(command)
     parameters, annotations = [], {}
     for parameter in signature.parameters.values():
         new = {parameter.name: (hints[parameter.name], parameter.default)}
-        options = GROUPS[parameter.name][0] if parameter.name in GROUPS else new
+        options = _GROUPS[parameter.name][0] if parameter.name in _GROUPS else new
         for name, (annotation, default) in options.items():
             parameters.append(parameter.replace(name=name, annotation=annotation, default=default))
             annotations[name] = annotation
-    groups = {name: group for name, group in GROUPS.items() if name in signature.parameters}
+    groups = {name: group for name, group in _GROUPS.items() if name in signature.parameters}
 
     @functools.wraps(command)
     def with_groups(**values: Any) -> None:
@@ -162,7 +162,7 @@ def _reading(
     tree_column: str | None,
     option: list[str] | None,
 ) -> Reading:
-    from treelet.formats.format_options import OptionText
+    from treelet.formats.base import OptionText
 
     options = dict(_own(text) for text in option or ())
     for name, column in (("label_column", label_column), ("tree_column", tree_column)):
@@ -173,7 +173,7 @@ def _reading(
 
 def _own(text: str) -> tuple[str, Any]:
     """Return the name and the value of an option of a format, which is written as NAME=VALUE."""
-    from treelet.formats.format_options import OptionText
+    from treelet.formats.base import OptionText
 
     name, sign, value = text.partition("=")
     name = name.strip().replace("-", "_")
@@ -182,8 +182,8 @@ def _own(text: str) -> tuple[str, Any]:
     return name, OptionText(value)
 
 
-GROUPS: dict[str, tuple[dict[str, tuple[Any, Any]], Callable[..., Any]]] = {
-    "reading": (OPTIONS, _reading),
+_GROUPS: dict[str, tuple[dict[str, tuple[Any, Any]], Callable[..., Any]]] = {
+    "reading": (_OPTIONS, _reading),
     "tree_kernel": (KERNEL_OPTIONS, kernel_from_options),
     "computing": (COMPUTING_OPTIONS, dict),
 }

@@ -32,9 +32,9 @@ from treelet.errors import FileError, FormatError, ParameterError
 if TYPE_CHECKING:
     from treelet.tasks.rerank_job import CandidateSplit, Mended, Outcome
 
-REPORT = "report.html", "report.md", "report.json", "mended-*.svg"
-FLIGHTS = (800, 200, 336)
-GENERATED = (
+_REPORT = "report.html", "report.md", "report.json", "mended-*.svg"
+_FLIGHTS = (800, 200, 336)
+_GENERATED = (
     "The sentences come from a generator (treelet.datasets.flights), not from speakers. Scores on them are not scores on "
     "English."
 )
@@ -150,7 +150,7 @@ def command(
         typer.Option(
             "--output", "-o", metavar="FOLDER", help="Folder for the report: report.html, report.md and report.json."
         ),
-        OutputFile(*REPORT),
+        OutputFile(*_REPORT),
     ] = None,
     save: Annotated[
         str | None, typer.Option(metavar="MODEL", help="Where to save the ranker, e.g. m.treelet."), WRITTEN
@@ -199,7 +199,7 @@ def command(
                 "smoothing": smoothing or 0.0,
             }
             if treebank is None:
-                title, source = "Parse reranking on generated travel questions", GENERATED
+                title, source = "Parse reranking on generated travel questions", _GENERATED
                 tell("No TREEBANK was passed. Generated travel questions are used instead.")
             else:
                 title, source = "Parse reranking", f"The trees were read from {treebank}."
@@ -315,7 +315,7 @@ def _treebank(
     if file is None:
         from treelet.datasets import flights
 
-        return parts_of_treebank(flights(sum(FLIGHTS)), sizes or FLIGHTS, **options)
+        return parts_of_treebank(flights(sum(_FLIGHTS)), sizes or _FLIGHTS, **options)
     from treelet.structures import read_trees
 
     try:

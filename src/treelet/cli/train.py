@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli import examples, learning
-from treelet.cli.learning import METRICS, TASKS
+from treelet.cli import examples
 from treelet.cli.options import (
     COLUMN,
     KERNELS,
@@ -40,11 +39,353 @@ from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from treelet.cli.grid import Search
     from treelet.kernels import Kernel
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from itertools import product
+from typing import TYPE_CHECKING
 
-SHOWN = 20  # maximum number of classes to list
-PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"
+import numpy as np
+
+from treelet.progress import progress_bar
+
+if TYPE_CHECKING:
+    from treelet.kernels import Kernel
+    from treelet.learn.base import KernelLearner
+    from treelet.learn.selection import Trial
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from treelet.cli.examples import Examples
+
+
+@dataclass(frozen=True)
+class _Metric:
+    """A metric for choosing among settings.
+
+    Attributes
+    ----------
+    scoring : callable or None
+        Returns the `scoring` argument of `treelet.learn.selection.select`. None for the score of the estimator itself.
+    head : str
+        Title of the table of results.
+    percent : bool
+        Whether the metric is printed in percent.
+    negated : bool
+        Whether the metric is an error. The score is then the negative error, so larger scores are always better.
+    """
+
+    scoring: Callable[[], Any] | None
+    head: str
+    percent: bool = False
+    negated: bool = False
+
+    def shown(self, score: float) -> float:
+        """Return the number to print for a score: a percentage, or the error itself if the score is negated."""
+        return 100 * score if self.percent else -score if self.negated else score
+
+
+def _macro_f1() -> Any:
+    from sklearn.metrics import f1_score
+
+    return lambda estimator, X, y: f1_score(y, estimator.predict(X), average="macro", zero_division=0)
+
+
+def _correlation() -> Any:
+    from treelet.metrics.predictions import pearson
+
+    return lambda estimator, X, y: pearson(y, estimator.predict(X))
+
+
+_METRICS: dict[str, dict[str, _Metric]] = {
+    "classify": {
+        "accuracy": _Metric(lambda: "accuracy", "accuracy, percent", percent=True),
+        "macro-f1": _Metric(_macro_f1, "macro-averaged F1, percent", percent=True),
+        "balanced-accuracy": _Metric(lambda: "balanced_accuracy", "balanced accuracy, percent", percent=True),
+    },
+    "regress": {
+        "rmse": _Metric(lambda: "neg_root_mean_squared_error", "root mean squared error", negated=True),
+        "correlation": _Metric(_correlation, "Pearson's correlation"),
+        "r2": _Metric(lambda: "r2", "R²"),
+    },
+    "rank": {"tau": _Metric(None, "Kendall's tau, mean over queries")},
+}
+"""The metrics by task and name. The first metric of each task is the default."""
+
+_TASKS = tuple(_METRICS)
+
+
+# --- targets --------------------------------------------------------------------------------------------------------
+
+
+def _classes_of(examples: Examples) -> list[str]:
+    """Return the labels. Raise an error if there are fewer than two classes."""
+    labels = examples.needed_labels()
+    if len(set(labels)) < 2:
+        raise ParameterError(
+            f"{examples.file}: all {len(examples):,} examples have the label {labels[0]!r}. A classifier needs at least two classes."
+        )
+    return labels
+
+
+def values_of(examples: Examples) -> list[float]:
+    """Return the labels as numbers."""
+    values = []
+    for number, label in enumerate(examples.needed_labels(), 1):
+        try:
+            values.append(float(label))
+        except ValueError:
+            values.append(math.nan)
+        if not math.isfinite(values[-1]):
+            raise ParameterError(
+                f"{examples.file}: the label of example {number}, {label!r}, is not a finite number. Use --task classify for labels that are names."
+            )
+    return values
+
+
+def queries_of(examples: Examples, name: str) -> list[str]:
+    """Return the query of each example. Only candidates of the same query are compared with each other."""
+    if name not in examples.strings:
+        from treelet.checks import some_of, suggestion
+
+        available = (
+            f"The file has {some_of(examples.strings)}." if examples.strings else "The file has no such columns."
+        )
+        raise ParameterError(
+            f"{examples.file}: ranking needs a string column {name!r} with the query of each example. {available}"
+            f"{suggestion(name, examples.strings)} Pass --query NAME, or --option query_column=NAME for tsv and csv."
+        )
+    return examples.strings[name]
+
+
+_FOLDS = 5
+_PRICES = (0.1, 1.0, 10.0, 100.0)
+_DECAYS: dict[str, dict[str, Sequence[float]]] = {
+    "st": {"lam": (0.2, 0.4, 0.6, 0.8, 1.0)},
+    "sst": {"lam": (0.1, 0.2, 0.4, 0.6, 0.8)},
+    "pt": {"lam": (0.1, 0.2, 0.4, 0.6, 0.8), "mu": (0.2, 0.4, 0.8)},
+}
+
+
+@dataclass(frozen=True)
+class _ScoredSetting:
+    """A setting with its mean score and its score on the test part of each fold. Larger scores are better."""
+
+    setting: dict[str, float]
+    score: float
+    by_fold: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class _BoundaryValue:
+    """A chosen value at the boundary of the values that were tried. A value beyond the boundary may be better."""
+
+    name: str
+    value: float
+    largest: bool
+
+    def __str__(self) -> str:
+        side, more = ("largest", "larger") if self.largest else ("smallest", "smaller")
+        if self.name == "C":
+            further = [self.value * (10 if self.largest else 0.1), self.value * (100 if self.largest else 0.01)]
+        else:
+            further = [(self.value + 1) / 2, 1.0] if self.largest else [self.value / 2, self.value / 4]
+        values = ",".join(f"{value:g}" for value in (self.value, *further))
+        return f"{self.name}={self.value:g} is the {side} value tried; a {more} one may be better (try --{self.name} {values})"
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The scores of all settings, and the settings whose kernel values overflow a float64."""
+
+    rows: list[_ScoredSetting]
+    metric: str
+    shown: _Metric
+    refused: list[dict[str, float]] = field(default_factory=list)
+    seconds: float = 0.0
+    total: int = 0
+
+    @property
+    def best_row(self) -> _ScoredSetting:
+        """The row with the largest score. Among equal scores, the first row wins, which has the smallest parameters."""
+        return max(self.rows, key=lambda row: round(row.score, 12))
+
+    @property
+    def best(self) -> dict[str, float]:
+        return self.best_row.setting
+
+    @property
+    def complete(self) -> bool:
+        return len(self.rows) + len(self.refused) >= self.total
+
+    def edges(self) -> list[_BoundaryValue]:
+        """Return the parameters whose best value is the largest or smallest one tried, and better than its neighbor."""
+        edges = []
+        for name, value in self.best.items():
+            best_of: dict[float, float] = {}
+            for row in self.rows:
+                best_of[row.setting[name]] = max(row.score, best_of.get(row.setting[name], -np.inf))
+            tried = sorted(best_of)
+            bounded = name != "C" and value == 1
+            for edge, following, largest in ((tried[-1], tried[-2:][0], True), (tried[0], tried[:2][-1], False)):
+                if value == edge != following and best_of[edge] - best_of[following] > 1e-12:
+                    edges += [] if largest and bounded else [_BoundaryValue(name, value, largest)]
+        return edges
+
+    def as_dict(self) -> dict[str, Any]:
+        scale = 0.01 if self.shown.percent else 1
+        rows = [
+            {
+                **row.setting,
+                self.metric: scale * self.shown.shown(row.score),
+                "folds": [scale * self.shown.shown(score) for score in row.by_fold],
+            }
+            for row in self.rows
+        ]
+        return {
+            "metric": self.metric,
+            "folds": len(self.best_row.by_fold),
+            "scores": rows,
+            "overflow": self.refused,
+            "best": self.best,
+            "edges": [str(edge) for edge in self.edges()],
+            "complete": self.complete,
+        }
+
+    def measured(self) -> dict[str, Any]:
+        """Return the score of the chosen setting and how it was measured, for the model card."""
+        row, scale = self.best_row, 0.01 if self.shown.percent else 1
+        where = f"{len(row.by_fold)}-fold cross-validation on the training examples"
+        return {self.metric: round(scale * self.shown.shown(row.score), 12), "measured by": where}
+
+    def figure(self, score: float) -> str:
+        return f"{self.shown.shown(score):.{2 if self.shown.percent else 4}f}"
+
+    def table(self) -> str:
+        """Return the scores as a table with one row per kernel and one column per C. The chosen setting is marked."""
+        names = [name for name in self.best if name != "C"]
+        prices = sorted({row.setting["C"] for row in self.rows})
+        lines = ["".join(f"{name:>6}" for name in names) + "".join(f"{f'C={price:g}':>9}" for price in prices)]
+        cells = {tuple(row.setting.values()): row for row in self.rows}
+        for key in dict.fromkeys(tuple(row.setting[name] for name in names) for row in self.rows):
+            line = "".join(f"{value:>6g}" for value in key)
+            for price in prices:
+                row = cells.get((*key, price))
+                shown = "" if row is None else self.figure(row.score)
+                line += f"{shown:>8}" + ("*" if row is self.best_row else " ")
+            lines.append(line.rstrip())
+        for refused in self.refused:
+            line = "".join(f"{value:>6g}" for value in refused.values())
+            lines += [f"{line}  kernel values overflow float64"]
+        best, scale = self.best_row, 100 if self.shown.percent else 1
+        spread = scale * float(np.std(best.by_fold))
+        chosen = ", ".join(f"{name}={value:g}" for name, value in self.best.items())
+        head, *unit = self.shown.head.split(", percent")
+        title = f"{head} in {len(best.by_fold)}-fold cross-validation on the training examples"
+        digits = 2 if self.shown.percent else 4
+        return "\n".join(
+            [
+                title + (", percent" if unit else ""),
+                *lines,
+                f"chosen: {chosen}, with {self.figure(best.score)} (standard deviation over folds {spread:.{digits}f})",
+                *map(str, self.edges()),
+            ]
+        )
+
+
+class _Stopped(KeyboardInterrupt):
+    """The search was interrupted. `search` has the results so far."""
+
+    def __init__(self, search: _Search) -> None:
+        best = " ".join(f"--{name} {value:g}" for name, value in search.best.items())
+        super().__init__(
+            f"{len(search.rows)} of {search.total} settings were tried. The best so far is {best}. No model was written."
+        )
+        self.search = search
+
+
+def _search_grid(
+    values: Mapping[str, Sequence[float]],
+    *,
+    task: str,
+    metric: str,
+    kernel_of: Callable[..., Kernel],
+    machine: KernelLearner,
+    data: Any,
+    targets: Sequence[Any],
+    queries: Sequence[str] | None,
+    folds: int | None,
+    seed: int,
+    memory: str | None,
+    progress: bool,
+) -> _Search:
+    """Try all settings of a kernel's parameters and of C by cross-validation.
+
+    `kernel_of` returns the kernel of a setting, and `machine` is an estimator with all other parameters. By default there
+    are 5 folds, or fewer if there are fewer examples. Raises `_Stopped` if the search is interrupted after at least one kernel.
+    """
+    from sklearn.base import clone
+
+    from treelet.learn.selection import select
+
+    begin = time.perf_counter()
+    decays = {name: tried for name, tried in values.items() if name != "C"}
+    settings = [dict(zip(decays, chosen, strict=True)) for chosen in product(*decays.values())]
+    kernels = [kernel_of(**setting) for setting in settings]
+    setting_of = {id(kernel): setting for kernel, setting in zip(kernels, settings, strict=True)}
+    chosen = _METRICS[task][metric]
+    rows: list[_ScoredSetting] = []
+    total = len(settings) * len(values["C"])
+
+    def report(trial: Trial) -> None:
+        rows.append(_ScoredSetting(setting_of[id(trial.kernel)] | trial.parameters, trial.score, trial.by_fold))
+
+    def search(refused: Sequence[Any] = ()) -> _Search:
+        # A kernel whose values overflow counts once, not once per value of C.
+        missed = [setting_of[id(kernel)] for kernel in refused]
+        count = total - len(missed) * (len(values["C"]) - 1)
+        return _Search(rows, metric, chosen, missed, time.perf_counter() - begin, count)
+
+    cv = _folds(task, folds, targets, seed)
+    steps = len(settings) * (1 + (cv if isinstance(cv, int) else cv.get_n_splits()))
+    try:
+        with progress_bar(progress, "grid", steps) as advance:
+            selection = select(
+                kernels,
+                data,
+                targets,
+                estimator=clone(machine).set_params(progress=False),
+                grid={"C": list(values["C"])},
+                qid=queries,
+                cv=cv,
+                scoring=None if chosen.scoring is None else chosen.scoring(),
+                memory=memory,
+                report=report,
+                advance=advance,
+            )
+    except KeyboardInterrupt:
+        if rows:
+            raise _Stopped(search()) from None
+        raise KeyboardInterrupt("No setting was finished. No model was written.") from None
+    return search(selection.refused)
+
+
+def _folds(task: str, folds: int | None, targets: Sequence[Any], seed: int) -> Any:
+    """Return the cross-validation splitter: stratified by class, random, or by whole queries."""
+    from sklearn.model_selection import KFold, StratifiedKFold
+
+    if task == "rank":
+        return _FOLDS if folds is None else folds
+    most = max(Counter(targets).values()) if task == "classify" else len(targets)
+    if folds is not None and folds > max(2, most):
+        limit = "the number of examples in the largest class" if task == "classify" else "the number of examples"
+        raise wrong_value("--cv", f"at most {most:,}, {limit}", folds)
+    splitter = StratifiedKFold if task == "classify" else KFold
+    return splitter(max(2, min(folds or _FOLDS, most)), shuffle=True, random_state=seed)
+
+
+_SHOWN = 20  # maximum number of classes to list
+_PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"
 
 
 @with_option_groups
@@ -98,7 +439,7 @@ def command(
         str,
         typer.Option(
             metavar="TASK",
-            autocompletion=among(*TASKS),
+            autocompletion=among(*_TASKS),
             help="Task to learn: classify, regress (labels are numbers) or rank (labels are numbers; candidates of the same sentence are compared).",
         ),
     ] = "classify",
@@ -154,7 +495,7 @@ def command(
         typer.Option(
             "--metric",
             metavar="METRIC",
-            autocompletion=among(*(name for known in METRICS.values() for name in known)),
+            autocompletion=among(*(name for known in _METRICS.values() for name in known)),
             help="Score that decides which values are chosen: accuracy, macro-f1 or balanced-accuracy (classify); rmse, correlation or r2 (regress); tau (rank).  [default: accuracy, rmse or tau, depending on --task]",
         ),
     ] = None,
@@ -184,7 +525,7 @@ def command(
 
     Example: treelet train train.tsv -o m.treelet --lam 0.2,0.4 --C 1,10
     """
-    task = one_of("--task", task, TASKS)
+    task = one_of("--task", task, _TASKS)
     tried = _tried(kernel, lam, mu, C, grid)
     kernel_options: dict[str, Any] = {"max_depth": max_depth, "leaves": leaves, "normalize": normalize}
     for name, value in ((name, value) for name, values in tried.items() if name != "C" for value in values):
@@ -203,8 +544,8 @@ def command(
         check_device(computing)
         opened = time.perf_counter()
         contents = examples.read(file, reading)
-        targets: Any = learning.classes_of(contents) if task == "classify" else learning.values_of(contents)
-        queries = learning.queries_of(contents, qid or "qid") if task == "rank" else None
+        targets: Any = _classes_of(contents) if task == "classify" else values_of(contents)
+        queries = queries_of(contents, qid or "qid") if task == "rank" else None
         trees = _tree_columns(contents, column)
         data, bare = _data(contents, trees, vectors is not None)
         seconds = {"start": opened - begin, "read": time.perf_counter() - opened}
@@ -230,7 +571,7 @@ def command(
             save(machine, temporary, metrics=None if search is None else search.measured())
         size = temporary.stat().st_size
     seconds["total"] = time.perf_counter() - begin
-    report = TrainingReport(
+    report = _TrainingReport(
         task, contents, queries, machine, search, seconds, output, size, _unused(contents, vectors, task)
     )
     print(json_format.dumps(report.as_dict()) if json else report.text())
@@ -251,24 +592,22 @@ def _unused(contents: examples.Examples, vectors: float | None, task: str) -> li
 
 def _tried(kernel: str, lam: str | None, mu: str | None, C: str | None, grid: bool) -> dict[str, list[float]]:
     """Return the values to try for each parameter. With ``--grid``, omitted parameters have the values of the grid."""
-    from treelet.cli.grid import DECAYS, PRICES
-
     name = one_of("--kernel", kernel, tuple(KERNELS))
     options = {"lam": lam, "mu": mu, "C": C}
     tried = {key: numbers(f"--{key}", text) for key, text in options.items() if text is not None}
     if grid:
-        tried = {**{key: list(values) for key, values in DECAYS[name].items()}, "C": list(PRICES), **tried}
+        tried = {**{key: list(values) for key, values in _DECAYS[name].items()}, "C": list(_PRICES), **tried}
     return {**tried, "C": tried.get("C", [1.0])}
 
 
 def _metric(task: str, metric: str | None, searching: bool) -> str:
     if metric is None:
-        return next(iter(METRICS[task]))
+        return next(iter(_METRICS[task]))
     if not searching:
         raise ParameterError(
             "--metric needs cross-validation. Add --grid, --cv, or several values of --lam, --mu or --C."
         )
-    return one_of("--metric", metric, tuple(METRICS[task]))
+    return one_of("--metric", metric, tuple(_METRICS[task]))
 
 
 def _machine_options(
@@ -303,13 +642,11 @@ def _machine_options(
     return {} if epsilon is None else {"epsilon": epsilon}
 
 
-def _searched(tried: dict[str, list[float]], json: bool, **options: Any) -> Search:
+def _searched(tried: dict[str, list[float]], json: bool, **options: Any) -> _Search:
     """Run the grid search. If it is interrupted, print the results so far."""
-    from treelet.cli.grid import Stopped, search_grid
-
     try:
-        return search_grid(tried, **options)
-    except Stopped as stopped:
+        return _search_grid(tried, **options)
+    except _Stopped as stopped:
         print(json_format.dumps({"grid": stopped.search.as_dict()}) if json else stopped.search.table(), flush=True)
         raise
 
@@ -381,14 +718,14 @@ def _combined(
 
 
 @dataclass(frozen=True)
-class TrainingReport:
+class _TrainingReport:
     """The trained model, with its training data and the times of training."""
 
     task: str
     contents: examples.Examples
     queries: list[str] | None
     machine: Any
-    search: Search | None
+    search: _Search | None
     seconds: dict[str, float]
     output: str
     size: int
@@ -408,8 +745,8 @@ class TrainingReport:
         learned = self.learned()
         if "classes" in learned:
             named = [f"{label} {count:,}" for label, count in learned["classes"].items()]
-            more = f", and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
-            return f"classes   {len(named)}: {', '.join(named[:SHOWN])}{more}"
+            more = f", and {len(named) - _SHOWN} more" if len(named) > _SHOWN else ""
+            return f"classes   {len(named)}: {', '.join(named[:_SHOWN])}{more}"
         queries = f", within {learned['queries']:,} queries" if "queries" in learned else ""
         return f"values    from {learned['values']['least']:g} to {learned['values']['most']:g}{queries}"
 
@@ -430,7 +767,7 @@ class TrainingReport:
             "examples": len(self.contents),
             **self.learned(),
             "kernel": repr(self.machine.kernel),
-            **{name: getattr(self.machine, name) for name in PARAMETERS if hasattr(self.machine, name)},
+            **{name: getattr(self.machine, name) for name in _PARAMETERS if hasattr(self.machine, name)},
             "grid": None if self.search is None else self.search.as_dict(),
             "support_examples": stats.support_examples,
             "model": {**asdict(stats), "compression": stats.compression},

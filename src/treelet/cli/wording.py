@@ -25,7 +25,7 @@ def shown_name(parameter: Any) -> str:
     return long[0] if long else str(parameter.metavar or parameter.opts[0])
 
 
-def options_of(command: Any) -> dict[str, str]:
+def _options_of(command: Any) -> dict[str, str]:
     """Return the option of a command for each Python name."""
     options = {}
     for parameter in command.params:
@@ -44,7 +44,7 @@ class OptionVocabulary(Vocabulary):
     random_state = "a whole number of at least 0"
 
     def __init__(self, ctx: Any) -> None:
-        self.ctx, self.options = ctx, options_of(ctx.command)
+        self.ctx, self.options = ctx, _options_of(ctx.command)
 
     @property
     def normalized(self) -> str:  # type: ignore[override]
@@ -103,7 +103,7 @@ def with_remedy(message: str, error: Exception, ctx: Any) -> str:
     files = ["<stdin>", *(str(value) for several in values for value in several)]
     if getattr(error, "source", None) not in files:
         return message
-    return f"{message.removesuffix('.')}. Pass {options_of(ctx.command)['skip_bad']} to skip such items."
+    return f"{message.removesuffix('.')}. Pass {_options_of(ctx.command)['skip_bad']} to skip such items."
 
 
 def _parse_the_sentence(message: str, ctx: Any) -> str | None:

@@ -2,32 +2,197 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from treelet.checks import check_boolean, check_integer, plural
 from treelet.corpora.diversity import vendi_score
-from treelet.corpora.fragment_differences import FragmentDifference, differing_fragments
-from treelet.corpora.two_samples import discrepancy, relabeled
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
+from treelet.fragments.model_fragments import top_fragments
+from treelet.gram.executors import ThreadExecutor
 from treelet.gram.matrix import ordered
 from treelet.gram.stored.fingerprint import fingerprint
+from treelet.gram.tiles import Job, Plan, Tile, check_pairwise, plan_matrix
 from treelet.kernels import Kernel, SubsetTree
-from treelet.learn.fragment_selection import listed_parts
+from treelet.kernels.fragments.weighting import has_fragments
+from treelet.kernels.pairwise import Matrix, Pairwise, Vector
+from treelet.learn.fragment_features import FragmentCounter, listed_parts
+from treelet.learn.linear_output import resolve_output
+from treelet.learn.model import CompressedModel
+from treelet.learn.terms import Roots
 from treelet.printable import printable, shortened
-from treelet.resources import Resources
+from treelet.progress import progress_bar
+from treelet.resources import PLAIN, Resources
 from treelet.shown import Tabled
+from treelet.structures import Tree, Treebank
 from treelet.structures.bank import Bank
 from treelet.structures.table import stacked
-from treelet.work import seed_of
+from treelet.work import one_blas_thread, seed_of
 
-VARIETY = 2_000  # maximal number of examples for the Vendi score
-ALPHA = 0.05
+_PLANNED = 8  # simultaneous tiles for any number of threads, so the sums are equal, bit for bit
+_ROWS = 256  # rows per tile; with fewer rows, converting the groups takes longer than multiplying
+_GROUPINGS = 256  # groupings per multiplication
+
+
+def _pair_sums(
+    kernel: Pairwise,
+    X: Any,
+    groups: NDArray[np.int8],
+    resources: Resources = PLAIN,
+) -> tuple[Vector, Vector, float]:
+    r"""Return sums of kernel values over pairs of two different examples.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Kernel that compares the examples.
+    X : collection
+        n examples.
+    groups : array of int8 of shape (n, groupings)
+        One grouping per column: 1 if an example is in the group, else 0.
+    resources : Resources
+        At most 8 threads are used; the sums do not depend on their number. The groups and 2 KB per
+        example and thread come on top of the memory limit.
+
+    Returns
+    -------
+    within : ndarray of shape (groupings,)
+        :math:`\sum_{i \ne j} z_i z_j K(x_i, x_j)` for each grouping z.
+    touching : ndarray of shape (groupings,)
+        :math:`\sum_{i \ne j} z_i K(x_i, x_j)`.
+    total : float
+        :math:`\sum_{i \ne j} K(x_i, x_j)`.
+
+    Notes
+    -----
+    Each value is computed once and multiplied once per grouping. BLAS does these n²/2 · groupings
+    multiplications.
+
+    Examples
+    --------
+    >>> import numpy as np, treelet as tl
+    >>> trees = ["(D a)", "(D a)", "(D the)"]
+    >>> pair_sums(tl.SubsetTree(lam=1), trees, np.array([[1, 1], [1, 0], [0, 1]], np.int8))
+    (array([2., 0.]), array([2., 1.]), 2.0)
+    """
+    check_pairwise(kernel, "pair_sums")
+    job = Job(kernel, kernel.coerce(X))
+    resources = resources._replace(threads=min(_PLANNED, resources.threads))
+    plan = plan_matrix(job, threads=_PLANNED, memory=resources.memory, buffers=1, strips=-(-len(job.X) // _ROWS))
+    sums = _PairSums(plan, groups)
+    with one_blas_thread():
+        ThreadExecutor(resources).compute_all(job, plan, sums)
+    return 2 * sums.within, groups.T @ sums.rows, float(sums.rows.sum())
+
+
+class _PairSums:
+    """Adds tiles that are computed in parallel, always in the order of the plan."""
+
+    def __init__(self, plan: Plan, groups: NDArray[np.int8]) -> None:
+        self._groups, self.within, self.rows = groups, np.zeros(groups.shape[1]), np.zeros(len(groups))
+        self._order = {tile: number for number, tile in enumerate(plan.tiles)}
+        self._lock, self._next = Lock(), 0
+        self._ready: dict[int, tuple[Tile, Vector, Vector, Vector]] = {}
+
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Matrix]:
+        values = np.empty(tile.shape)
+        yield values
+        self._cut(tile, values)
+        rows, columns = self._groups[tile.rows.slice], self._groups[tile.columns.slice]
+        within = np.empty(self._groups.shape[1])
+        for begin in range(0, len(within), _GROUPINGS):
+            some = slice(begin, begin + _GROUPINGS)
+            product = values @ columns[:, some].astype(np.float64)
+            within[some] = np.einsum("ij,ij->j", product, rows[:, some].astype(np.float64))
+        sums = tile, within, values.sum(axis=1), values.sum(axis=0)
+        with self._lock:
+            self._ready[self._order[tile]] = sums
+            while self._next in self._ready:
+                self._add(*self._ready.pop(self._next))
+                self._next += 1
+
+    @staticmethod
+    def _cut(tile: Tile, values: Matrix) -> None:
+        """Set all pairs to 0 except those below the diagonal, so each pair counts once."""
+        before = tile.rows.begin - tile.columns.begin
+        square = values[:, before:]
+        square[...] = np.tril(square, -1)
+
+    def _add(self, tile: Tile, within: Vector, by_row: Vector, by_column: Vector) -> None:
+        self.within += within
+        self.rows[tile.rows.slice] += by_row
+        self.rows[tile.columns.slice] += by_column
+
+
+_ROUNDING = 1e-11  # smaller differences, relative to the mean value, count as equal
+Labels = NDArray[np.int8]
+
+
+class _Discrepancy(NamedTuple):
+    """The result of `_discrepancy`."""
+
+    mmd2: float
+    biased: float
+    p_value: float
+
+
+def _relabeled(first: int, second: int, times: int, rng: np.random.Generator, *, paired: bool) -> Labels:
+    """Return labels of `first` + `second` examples, one labeling per column: 1 for the first sample.
+
+    Column 0 contains the true labels. The other columns are random permutations. If `paired`, the
+    labels are swapped within random pairs instead.
+    """
+    labels = np.zeros((1 + times, first + second), np.int8)
+    labels[:, :first] = 1
+    if paired:
+        labels[1:, :first] = rng.integers(2, size=(times, first), dtype=np.int8)
+        labels[1:, first:] = 1 - labels[1:, :first]
+    else:
+        rng.permuted(labels[1:], axis=1, out=labels[1:])
+    return np.ascontiguousarray(labels.T)
+
+
+def _discrepancy(kernel: Kernel, X: Any, labels: Labels, resources: Resources = PLAIN) -> _Discrepancy:
+    r"""Return the squared maximum mean discrepancy of two samples, and its p-value.
+
+    See Gretton et al. (2012), equations 3 and 5.
+
+    .. math:: \mathrm{MMD}^2_u = \frac{1}{m(m-1)} \sum_{i \ne j} K(a_i, a_j) + \frac{1}{n(n-1)} \sum_{i \ne j} K(b_i, b_j) - \frac{2}{mn} \sum_{i, j} K(a_i, b_j)
+
+    The biased estimate includes all pairs in the first two sums, with the denominators :math:`m^2`
+    and :math:`n^2`.
+    """
+    within, touching, total = _pair_sums(kernel, X, labels, resources)
+    m = int(labels[:, 0].sum())
+    n = len(labels) - m
+    between = touching - within
+    others = total - touching - between
+    values = within / (m * (m - 1)) + others / (n * (n - 1)) - 2 * between / (m * n)
+    own = kernel.diag(X)
+    first = labels[:, 0] == 1
+    biased = (within[0] + own[first].sum()) / m**2 + (others[0] + own[~first].sum()) / n**2 - 2 * between[0] / (m * n)
+    close = _ROUNDING * float(np.abs(within[0] / m**2) + np.abs(others[0] / n**2) + np.abs(between[0] / (m * n)))
+    return _Discrepancy(float(values[0]), float(biased), _p_value(values[0], values[1:], close))
+
+
+def _p_value(value: float, drawn: Vector, close: float = 0.0) -> float:
+    """Return the p-value of a permutation test: (1 + draws with at least this value) / (1 + draws)."""
+    return (1 + int(np.count_nonzero(drawn >= value - close))) / (1 + len(drawn))
+
+
+_VARIETY = 2_000  # maximal number of examples for the Vendi score
+_ALPHA = 0.05
 LEAST = 2
-LETTERS = 200  # maximal number of characters of a printed fragment
-DRAWS = ("sample", "labels", "variety", "searches")
+_LETTERS = 200  # maximal number of characters of a printed fragment
+_DRAWS = ("sample", "labels", "variety", "searches")
 """Independent streams of random numbers: more draws from one stream do not change the others."""
 
 
@@ -90,11 +255,11 @@ class CorpusDifference(Tabled):
         """Return the main results as lines of text."""
         sampled = self.compared != self.sizes
         of = f", {self.compared[0]:,} and {self.compared[1]:,} sampled trees" if sampled else ""
-        result = "significant" if self.p_value < ALPHA else "not significant"
+        result = "significant" if self.p_value < _ALPHA else "not significant"
         a, b = self.vendi
         return [
             f"A: {self.sizes[0]:,} trees, B: {self.sizes[1]:,}{', paired' if self.paired else ''}; {self.kernel!r}",
-            f"MMD² {self.mmd2:.4g}, p {self.p_value:.4f} ({self.permutations:,} permutations{of}): {result} at level {ALPHA}",
+            f"MMD² {self.mmd2:.4g}, p {self.p_value:.4f} ({self.permutations:,} permutations{of}): {result} at level {_ALPHA}",
             f"Vendi scores {a:.1f} and {b:.1f}, from {self.vendi_size:,} trees each",
         ]
 
@@ -146,7 +311,7 @@ class CorpusDifference(Tabled):
 
 def _line(text: str) -> str:
     text = printable(text)
-    return text if len(text) <= LETTERS else f"{text[: LETTERS - 4]} ..."
+    return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 4]} ..."
 
 
 def diff(
@@ -228,7 +393,7 @@ def diff(
     construction therefore takes one line, instead of one line per part.
 
     Between two halves of one corpus, the largest of so many z is often above 3. Use `searches` to
-    test the significance of a fragment. Its `p_value` refers to the largest z of a whole search, so
+    test the significance of a fragment. Its `_p_value` refers to the largest z of a whole search, so
     it is valid for all fragments together.
 
     References
@@ -263,7 +428,7 @@ def diff(
     A, B = kernel.coerce(A), kernel.coerce(B)
     _check(A, B, paired)
     seed = seed_of(random_state)
-    rngs = {name: np.random.default_rng([seed, number]) for number, name in enumerate(DRAWS)}
+    rngs = {name: np.random.default_rng([seed, number]) for number, name in enumerate(_DRAWS)}
     # The corpora have a canonical order, so swapping A and B only changes signs.
     turned = fingerprint(B) < fingerprint(A)
     first, second = (B, A) if turned else (A, B)
@@ -272,13 +437,13 @@ def diff(
     _warn_of_empty(own, sizes, turned)
 
     rows = _drawn(sizes, most, rngs["sample"], paired)
-    labels = relabeled(len(rows[0]), len(rows[1]), permutations, rngs["labels"], paired=paired)
+    labels = _relabeled(len(rows[0]), len(rows[1]), permutations, rngs["labels"], paired=paired)
     some = X if (len(rows[0]), len(rows[1])) == sizes else X[np.concatenate(rows)]
-    result = discrepancy(kernel, some, labels, resources)
+    result = _discrepancy(kernel, some, labels, resources)
     fragments: list[FragmentDifference] = []
     looked_at = 0
     if n and listed_parts(kernel):
-        dealt = relabeled(*sizes, searches, rngs["searches"], paired=paired)
+        dealt = _relabeled(*sizes, searches, rngs["searches"], paired=paired)
         fragments, looked_at = differing_fragments(kernel, X, dealt, n, paired=paired, progress=progress)
     vendi, vendi_size = _variety(kernel, X, own, sizes, rngs["variety"], n_jobs)
     return CorpusDifference(
@@ -339,7 +504,7 @@ def _variety(
 ) -> tuple[tuple[float, float], int]:
     """Return the Vendi scores of both corpora, from the same number of examples."""
     rows_seen = np.flatnonzero(own[: sizes[0]] > 0), sizes[0] + np.flatnonzero(own[sizes[0] :] > 0)
-    size = min(VARIETY, *map(len, rows_seen))
+    size = min(_VARIETY, *map(len, rows_seen))
     if not size:
         return (float("nan"), float("nan")), 0
     first, second = (vendi_score(kernel, X[rows], sample=size, random_state=rng, n_jobs=n_jobs) for rows in rows_seen)
@@ -354,3 +519,170 @@ def _turned(fragment: FragmentDifference) -> FragmentDifference:
     return fragment._replace(
         z=-fragment.z, weight=-fragment.weight, counts=fragment.counts[::-1], per_thousand=fragment.per_thousand[::-1]
     )
+
+
+_LOOKED_AT = 2_000  # number of the heaviest fragments, which are then sorted
+_SAME = 0.8  # two fragments are similar if this share of the trees with either contains both
+_NEARLY = 0.9  # of similar fragments, the largest with this share of the best z is listed
+_DIGITS = 9  # digits of a z-value that are not rounding errors
+
+
+class FragmentDifference(NamedTuple):
+    """A fragment that is more frequent in one of two corpora.
+
+    Attributes
+    ----------
+    tree : Tree
+        The fragment. A node without children is a word or a node that the fragment does not expand.
+    z : float
+        Weight divided by its standard deviation under random permutations of the trees. Positive if
+        the fragment is more frequent in A.
+    weight : float
+        Entry of the fragment in the mean vector of A minus that of B; see `treelet.diff`.
+    counts : (int, int)
+        Number of trees of A and of B that contain the fragment.
+    per_thousand : (float, float)
+        Number of such trees per thousand trees of A and of B.
+    p_value : float or None
+        Probability that a search in randomly permuted corpora finds any fragment with so large a z.
+        None unless ``searches`` is at least 1.
+    kernel : Kernel
+        Term of the kernel that the fragment belongs to.
+    column : str, int, tuple or None
+        Column of the fragment; None if the examples have no columns.
+    """
+
+    tree: Tree
+    z: float
+    weight: float
+    counts: tuple[int, int]
+    per_thousand: tuple[float, float]
+    p_value: float | None
+    kernel: Kernel
+    column: Any = None
+
+
+def differing_fragments(
+    kernel: Kernel,
+    X: Any,
+    labels: Labels,
+    n: int,
+    *,
+    paired: bool = False,
+    only_first: bool = False,
+    progress: bool = False,
+) -> tuple[list[FragmentDifference], int]:
+    """Return the fragments by which the first sample differs from the second, and how many were examined.
+
+    `labels` come from `_relabeled`. The search is repeated with each further column, for p-values. If `only_first`,
+    only fragments that are more frequent in the first sample are returned.
+    """
+    sizes = labels.sum(axis=0, dtype=np.int64)
+    signs = np.where(labels == 1, 1 / sizes, -1 / (len(labels) - sizes)).T
+    model = CompressedModel.of(kernel, X, signs)
+    witness = _Witness(model, X, paired, only_first)
+    result, largest = witness.of(0, signs[0], n), []
+    with progress_bar(progress, "searches", len(signs) - 1) as advance:
+        for output in range(1, len(signs)):
+            largest.append(max((abs(fragment.z) for fragment in witness.of(output, signs[output], 1)[0]), default=0.0))
+            advance(1)
+    drawn = np.array(largest)
+    if len(drawn):
+        result = [fragment._replace(p_value=_p_value(abs(fragment.z), drawn)) for fragment in result[0]], result[1]
+    return result
+
+
+class _Witness:
+    """A model of witness functions, and its examples."""
+
+    def __init__(self, model: CompressedModel, X: Any, paired: bool, only_first: bool) -> None:
+        self.model, self.X, self.paired, self.only_first, self.roots = model, X, paired, only_first, Roots(X)
+
+    def of(self, output: int, signs: Vector, n: int) -> tuple[list[FragmentDifference], int]:
+        """Return the fragments of one witness function, and how many were examined."""
+        linear = resolve_output(self.model, output)
+        heaviest = top_fragments(self.model, _LOOKED_AT, output)
+        differences, columns = [], []
+        sizes = int((signs > 0).sum()), int((signs < 0).sum())
+        for term in linear.listed:
+            summand = term.kernel_term.inner
+            # Fragments of sequences and forests are found, but cannot be counted in examples.
+            if not has_fragments(summand.kernel):
+                continue
+            fragments = [
+                entry for entry in heaviest if entry.kernel is summand.kernel and entry.column == summand.column
+            ]
+            counter = FragmentCounter(summand.kernel, Treebank([entry.tree for entry in fragments]))
+            values = sp.csr_array(counter.rows(summand.data(self.X), None))
+            logs = self.roots.logs(term.kernel_term.roots)
+            z = self._standardized(values if logs is None else sp.diags_array(_inverse(logs)) @ values, signs)
+            held = sp.csc_array(values > 0)
+            holders = [(held.T @ (sign * signs > 0).astype(np.int64)).tolist() for sign in (1, -1)]
+            for at, entry in enumerate(fragments):
+                if self.only_first and z[at] <= 0:
+                    continue
+                counts = int(holders[0][at]), int(holders[1][at])
+                rates = 1000 * counts[0] / sizes[0], 1000 * counts[1] / sizes[1]
+                differences.append(
+                    FragmentDifference(
+                        entry.tree, float(z[at]), entry.weight, counts, rates, None, entry.kernel, entry.column
+                    )
+                )
+                columns.append(held.indices[held.indptr[at] : held.indptr[at + 1]])
+        return _without_repeats(differences, columns, n, len(signs)), len(heaviest)
+
+    def _standardized(self, values: sp.csr_array, signs: Vector) -> Vector:
+        """Return the entries of the witness divided by their standard deviations under random labels."""
+        if self.paired:
+            half = len(signs) // 2
+            apart = np.sign(signs[:half])[:, None] * (sp.csr_array(values)[:half] - sp.csr_array(values)[half:])
+            return _ratio(apart.sum(axis=0), np.sqrt((apart * apart).sum(axis=0)))
+        n = len(signs)
+        means = values.sum(axis=0) / n
+        variance = (values * values).sum(axis=0) / n - means**2
+        spread = np.sqrt(np.maximum(variance, 0) * n / (n - 1) * n / ((signs > 0).sum() * (signs < 0).sum()))
+        return _ratio(values.T @ signs, spread)
+
+
+def _inverse(logs: Vector) -> Vector:
+    factors: Vector = np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
+    return factors
+
+
+def _ratio(values: Any, spread: Any) -> Vector:
+    values, spread = np.asarray(values).ravel(), np.asarray(spread).ravel()
+    ratios: Vector = np.divide(values, spread, out=np.zeros(len(values)), where=spread > 0)
+    return ratios
+
+
+def _without_repeats(
+    differences: list[FragmentDifference], held: list[Any], n: int, size: int
+) -> list[FragmentDifference]:
+    """Return the n most significant fragments, with one fragment per group that occurs in nearly the same trees.
+
+    This is the largest fragment whose z is close to the best z of the group.
+    """
+    extent = [sum(1 for _ in difference.tree.nodes()) for difference in differences]
+
+    def by_extent(at: int) -> tuple[Any, ...]:
+        return (
+            -extent[at],
+            -round(abs(differences[at].z), _DIGITS),
+            -abs(differences[at].weight),
+            str(differences[at].tree),
+        )
+
+    left = sorted(range(len(differences)), key=lambda at: (-round(abs(differences[at].z), _DIGITS), *by_extent(at)))
+    left = [at for at in left if round(abs(differences[at].z), _DIGITS) > 0]
+    kept: list[FragmentDifference] = []
+    while left and len(kept) < n:
+        mask = np.zeros(size, bool)
+        mask[held[left[0]]] = True
+        both = [int(mask[held[at]].sum()) for at in left]
+        whole = len(held[left[0]])
+        same = [shared >= _SAME * (whole + len(held[at]) - shared) for at, shared in zip(left, both, strict=True)]
+        least = _NEARLY * abs(differences[left[0]].z)
+        group = [at for at, is_same in zip(left, same, strict=True) if is_same and abs(differences[at].z) >= least]
+        kept.append(differences[min(group, key=by_extent)])
+        left = [at for at, is_same in zip(left, same, strict=True) if not is_same]
+    return sorted(kept, key=lambda difference: -round(abs(difference.z), _DIGITS))

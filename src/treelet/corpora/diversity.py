@@ -14,7 +14,7 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.wrapped import Normalized
 from treelet.work import generator, one_blas_thread
 
-LARGEST = 5_000  # maximal number of examples without `sample`; the eigenvalues take half a minute
+_LARGEST = 5_000  # maximal number of examples without `sample`; the eigenvalues take half a minute
 
 
 def vendi_score(
@@ -76,9 +76,9 @@ def vendi_score(
         raise ParameterError("X is empty: vendi_score needs at least one example.")
     if sample is not None and sample < len(X):
         X = X[np.sort(generator(random_state).permutation(len(X))[:sample])]
-    elif sample is None and len(X) > LARGEST:
+    elif sample is None and len(X) > _LARGEST:
         raise ParameterError(
-            f"X has {len(X):,} examples, too many for an eigendecomposition. Pass sample={LARGEST} to score a random sample, "
+            f"X has {len(X):,} examples, too many for an eigendecomposition. Pass sample={_LARGEST} to score a random sample, "
             "whose score is lower than that of all examples."
         )
     empty = np.flatnonzero(kernel.diag(X) == 0)

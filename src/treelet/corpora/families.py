@@ -12,15 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_integer, is_number, plural, wrong
-from treelet.corpora.fragment_differences import FragmentDifference, differing_fragments
+from treelet.corpora.corpus_diff import FragmentDifference, differing_fragments
 from treelet.edits import EditDistance
 from treelet.edits.distance import EditMeasure
 from treelet.errors import TreeletWarning
-from treelet.gram.best import ROUNDING, reached
-from treelet.gram.nearest import nearest
+from treelet.gram.nearest import ROUNDING, nearest, reached
 from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.pairwise import Pairwise, Vector
-from treelet.learn.fragment_selection import listed_parts
+from treelet.learn.fragment_features import listed_parts
 from treelet.printable import printable
 from treelet.structures.bank import Bank
 from treelet.structures.treebank import Treebank

@@ -5,11 +5,21 @@ all trees of the forest. The probability of a cut is the sum of the probabilitie
 comes from. The trees are never enumerated.
 """
 
-from treelet.cuts.candidates import Candidate, all_candidates, candidates, forest_candidates
+from treelet.cuts.copying import containing_forest, span_forest, sub_forest
 from treelet.cuts.dependency_forms import dependency_tree, dependency_trees
-from treelet.cuts.features import entity_features, indicators, role_features, voice
+from treelet.cuts.features import (
+    Candidate,
+    all_candidates,
+    as_sequencebank,
+    candidates,
+    entity_features,
+    feature_sequences,
+    forest_candidates,
+    indicators,
+    role_features,
+    voice,
+)
 from treelet.cuts.forest_index import ForestIndex
-from treelet.cuts.link_features import as_sequencebank, feature_sequences
 from treelet.cuts.marks import mark_tree, marked_forest
 from treelet.cuts.relations import enclosed_forest, minimal_complete_tree, path_enclosed_tree
 from treelet.cuts.roles import (
@@ -20,7 +30,6 @@ from treelet.cuts.roles import (
     path_forest,
     path_tree,
 )
-from treelet.cuts.subforest import containing_forest, span_forest, sub_forest
 from treelet.cuts.tree_index import SpanNode, TreeIndex, covering_span
 
 __all__ = [

@@ -9,8 +9,7 @@ from treelet.checks import article
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.conllu import Heads
 from treelet.formats.dependency_forms import check_form, form_columns
-from treelet.structures.dependency import Dependencies
-from treelet.structures.dependency_bank import DependencyBank
+from treelet.structures.dependency import Dependencies, DependencyBank
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
 

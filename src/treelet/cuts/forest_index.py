@@ -124,7 +124,7 @@ class ForestIndex:
     def word_at(self, place: int) -> int:
         """Return the position of a word as an int. Other values raise ParameterError."""
         low, high = self.root_span
-        if not is_int(place) or not low <= int(place) < high:
+        if not _is_int(place) or not low <= int(place) < high:
             raise ParameterError(
                 f"The position of a word must be an int from {low} to {high - 1}. Got {place!r:.60} instead."
             )
@@ -144,7 +144,7 @@ class ForestIndex:
             The number of a node, a span, or a label and a span. A fourth item is ignored, so a
             `Candidate` is accepted, too.
         """
-        if is_int(node):
+        if _is_int(node):
             number = int(node)  # type: ignore[arg-type]  # is_int
             if not 0 <= number < len(self.labels) or not self.inner[number]:
                 raise ParameterError(
@@ -221,6 +221,6 @@ def as_forest_index(forest: Forest | ForestIndex) -> ForestIndex:
     return forest if isinstance(forest, ForestIndex) else ForestIndex(forest)
 
 
-def is_int(value: object) -> bool:
+def _is_int(value: object) -> bool:
     """Return whether a value is an int or a NumPy integer, but not a bool."""
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

@@ -15,7 +15,7 @@ from treelet.cuts.copying import Copy, Variants, choices
 from treelet.cuts.forest_index import ForestIndex, as_forest_index
 from treelet.cuts.tree_index import Group, TreeIndex, siblings
 from treelet.structures import Forest, Tree
-from treelet.structures.draft import Draft, Ways
+from treelet.structures.forest import Draft, Ways
 from treelet.structures.spans import Span
 from treelet.structures.tree import check_label
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from treelet.cuts.copying import Copy, RootCollector
+from treelet.cuts.copying import Copy, RootCollector, sub_forest
 from treelet.cuts.forest_index import ForestIndex, NodeLike, as_forest_index
-from treelet.cuts.subforest import sub_forest
 from treelet.cuts.tree_index import AnyTree, TreeIndex, as_tree_index
 from treelet.errors import TreeError
 from treelet.structures import Forest, Tree
-from treelet.structures.draft import Ways
+from treelet.structures.forest import Ways
 from treelet.structures.spans import Span
 
 ARGUMENT, PREDICATE = "-ARG", "-P"

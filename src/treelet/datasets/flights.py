@@ -10,22 +10,246 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from treelet.checks import check_integer
-from treelet.datasets.flights_words import (
-    BEFORE,
-    BOTH,
-    DOES,
-    FAMILIES,
-    FORMS,
-    MODIFIERS,
-    NOUNS,
-    PAIRED,
-    PARTICIPLES,
-    SENTENCES,
-    SLOTS,
-    VERBS,
-)
 from treelet.structures import Treebank
 from treelet.work import seed_of
+
+# Slots <...> are filled in from left to right. A name stands for one of its alternatives in SLOTS. <NP flight fare>
+# stands for a noun and <VB show list> for a verb; the first of the list is the most frequent. Both may get modifiers.
+# <+2> adds at least two modifiers, each at the phrase where it belongs. After <.>, earlier phrases get no more
+# modifiers. The verbs <V *> are those of the last noun in DOES.
+SENTENCES = (
+    "(S <please> <VB show book list give reserve find buy cancel change rent> <+2>)",
+    "(S (NP (PRP <i>)) <VBP want+to need+to plan+to> <+2>)",
+    "(S (NP (PRP <i>)) <VBP need want prefer> <+2>)",
+    "(SBARQ <WH flight airline plane hotel fare> <+0> <.> (SQ <V *> <+1>))",
+    "(SBARQ (WHNP (WP what)) (SQ (VBZ is) <NP1 fare price flight schedule airline> <+1>))",
+    "(S <VB tell+me> <+2>)",
+    "(S <VB ask tell> <+2>)",
+    "(SQ (MD can) (NP (PRP i)) <do> <+2>)",
+    "<VBZ/SQ is+there> <+1>",
+    "(S (NP (PRP <i>)) <VBP want+someone need+someone> <+2>)",
+    "(S (NP (PRP <i>)) (VP (MD would) <VB like+to> <+2>))",
+    "(FRAG <thing> <+2>)",
+    "(S (SBAR (IN <if>) (S (NP (PRP <i>)) <VBP leave fly arrive return go> <+0>)) <.> (NP (PRP <i>)) <VBP need "
+    "want prefer> <+1>)",
+    "(SQ (MD can) (NP (PRP you)) <VB tell+me> <+2>)",
+    "(SQ (VBZ does) <NP1 flight airline ticket hotel plane> <+0> <.> <VB *> <+1>)",
+    "(SBARQ <WH2 flight meal fare hotel> <.> (SQ (VBP do) (NP (PRP you)) <VB have+gap offer+gap> <+2>))",
+    "(S (SBAR (IN <if>) (S (NP (PRP <i>)) <VBP leave fly arrive return go> <+0>)) <.> <VB show book list give "
+    "reserve> <+1>)",
+    "(SQ (VBP are) <NP2 seat flight hotel car ticket> <+0> <.> <JJ/ADJP available cheap> <+1>)",
+    "<VBP/SQ are+there> <+1>",
+    "(SBARQ <when> (SQ (VBZ does) <NP1 flight plane> <+0> <.> <VB *> <+1>))",
+    "(SBARQ (WHADJP (WRB how) (JJ much)) (SQ (VBZ is) <NP1 fare ticket seat> <+1>))",
+    "(S (NP (PRP i)) (VP (VBP want) (S (VP (TO to) (VP <do> <+0> <.> (CC and) <do> <+0>)))))",
+)
+# Modifiers of each noun, the most frequent first.
+NOUNS = {
+    "flight": "relative route gerund chosen on_day at_hour from_city to_city with_thing part carrier between days",
+    "fare": "relative on_board chosen for_class route",
+    "ticket": "relative to_city chosen for_day in_class",
+    "seat": "chosen on_board in_class by_thing",
+    "hotel": "relative in_city chosen near with_thing",
+    "meal": "on_board chosen carrier",
+    "airline": "relative with_flights",
+    "car": "chosen at_airport in_city with_thing",
+    "price": "of_thing for_class",
+    "plane": "relative to_city gerund",
+    "reservation": "for_day at_hotel",
+    "connection": "in_city between",
+    "airport": "in_city",
+    "schedule": "of_thing",
+    "agent": "at_airport",
+}
+# Complements and modifiers of each verb. A suffix after a plus sign distinguishes verbs of the same form.
+VERBS = {
+    "show": ("(NP (PRP me)) <thing>", "on_day for_person if_clause"),
+    "give": ("(NP (PRP me)) <thing>", "on_day if_clause"),
+    "list": ("<thing>", "on_day for_person if_clause"),
+    "find": ("<me> <thing>", "for_person on_day when_clause"),
+    "book": ("<me> <thing>", "for_person with_card on_day when_clause by_phone through_agent"),
+    "reserve": ("<thing>", "for_person with_card on_day through_agent"),
+    "buy": ("<thing>", "with_card for_person on_day through_agent"),
+    "cancel": ("<thing>", "by_phone on_day through_agent when_clause"),
+    "change": ("<thing>", "with_card by_phone on_day through_agent"),
+    "rent": ("<NP car plane>", "with_card for_person on_day"),
+    "see": ("<thing>", "on_day when_clause"),
+    "need": ("<thing>", "on_day for_person if_clause"),
+    "want": ("<thing>", "for_person on_day if_clause"),
+    "prefer": ("<thing>", "for_person if_clause"),
+    "need+to": ("(S (VP (TO to) <do>))", "if_clause"),
+    "want+to": ("(S (VP (TO to) <do>))", "if_clause"),
+    "plan+to": ("(S (VP (TO to) <do>))", "if_clause"),
+    "like+to": ("(S (VP (TO to) <do>))", "if_clause"),
+    "need+someone": ("(S <someone> (VP (TO to) <do>))", "if_clause"),
+    "want+someone": ("(S <someone> (VP (TO to) <do>))", "if_clause"),
+    "ask": ("<someone> (S (VP (TO to) <do>))", "by_phone if_clause when_clause"),
+    "tell": ("<someone> (S (VP (TO to) <do>))", "by_phone if_clause when_clause"),
+    "tell+me": ("(NP (PRP me)) <question>", "by_phone if_clause when_clause"),
+    "need+chosen": ("", "on_day for_person if_clause"),
+    "want+chosen": ("", "for_person on_day if_clause"),
+    "like+chosen": ("", "if_clause on_day"),
+    "prefer+chosen": ("", "for_person if_clause"),
+    "have+gap": ("", "route on_day at_hour to_city on_board in_city"),
+    "offer+gap": ("", "on_day route on_board to_city"),
+    "fly": ("", "route on_day to_city carrier with_person at_hour in_class from_city days part when_clause"),
+    "go": ("", "to_city on_day with_person route at_hour part"),
+    "travel": ("", "route with_person in_class to_city on_day carrier"),
+    "leave": ("<left>", "on_day at_hour for_city part"),
+    "depart": ("", "from_city at_hour on_day part"),
+    "arrive": ("", "in_city at_hour on_day at_airport part"),
+    "return": ("", "to_city on_day from_city at_hour"),
+    "stop": ("", "in_city at_airport"),
+    "stay": ("", "in_city at_hotel days with_person"),
+    "serve": ("(NP <food>)", "on_board part on_day"),
+    "offer": ("(NP <extra>)", "on_board on_day"),
+    "have": ("(NP <extra>)", "on_day in_city"),
+    "cost": ("(NP <dollars> (NNS dollars))", "for_person on_day"),
+    "include": ("(NP <extra>)", "for_person"),
+    "is+there": ("(NP (EX there)) <AN1 flight hotel meal seat car connection>", "on_day for_person"),
+    "are+there": ("(NP (EX there)) <AN2 flight hotel meal seat car connection>", "on_day for_person"),
+    "available": ("", "on_day for_person in_city"),
+    "cheap": ("", "for_person on_day"),
+}
+DOES = {
+    "flight": "leave arrive serve stop depart go",
+    "fare": "include cost",
+    "ticket": "include cost",
+    "hotel": "offer have cost",
+    "airline": "serve fly offer",
+    "plane": "leave stop arrive",
+}
+FORMS = {"fly": "flies", "go": "goes", "have": "has", "is": "is"}  # irregular third persons
+PARTICIPLES = {"stop": "stopping"}  # irregular present participles
+MODIFIERS = {
+    "route": "(PP (PP (IN from) <place>) (PP (TO to) <places>))",
+    "from_city": "(PP (IN from) <place>)",
+    "to_city": "(PP (TO to) <places>)",
+    "for_city": "(PP (IN for) (NP <city>))",
+    "between": "(PP (IN between) (NP <city> (CC and) <city>))",
+    "in_city": "(PP (IN in) <place>)",
+    "on_day": "<when_day>",
+    "for_day": "(PP (IN for) (NP <day>))",
+    "days": "(PP (PP (IN from) (NP <day>)) (PP (TO to) (NP <day>)))",
+    "at_hour": "(PP <at> <time>)",
+    "part": "(PP (IN in) (NP (DT the) <part>))",
+    "carrier": "(PP <on_with> (NP <carrier>))",
+    "on_board": "(PP (IN on) <NP flight plane>)",
+    "with_flights": "(PP (IN with) <AN2 flight>)",
+    "of_thing": "(PP (IN of) <NP flight ticket seat>)",
+    "in_class": "(PP (IN in) (NP <class>))",
+    "for_class": "(PP <for_in> (NP <class>))",
+    "by_thing": "(PP (IN by) (NP (DT the) <spot>))",
+    "near": "(PP (IN near) <NP1 airport>)",
+    "at_airport": "(PP (IN at) <NP1 airport>)",
+    "at_hotel": "(PP (IN at) <NP1 hotel>)",
+    "with_thing": "(PP <with> (NP <extra>))",
+    "with_card": "(PP (IN with) (NP <card>))",
+    "with_person": "(PP <with> (NP <person>))",
+    "for_person": "(PP (IN for) (NP <person>))",
+    "by_phone": "(PP (IN by) (NP <phone>))",
+    "through_agent": "(PP <through> <NP1 agent>)",
+    "when_clause": "(SBAR <before> (S (NP (PRP <i>)) <VBP leave fly arrive return go travel>))",
+    "if_clause": "(SBAR <because> (S (NP (PRP <i>)) <VBP leave fly arrive return go travel>))",
+    "relative": "(SBAR (WHNP (WDT that)) (S <V *>))",
+    "gerund": "<VBG *>",
+    "chosen": "(SBAR (S (NP (PRP <i>)) <VBP need+chosen want+chosen like+chosen prefer+chosen>))",
+}
+# A clause has at most one modifier of each family.
+FAMILIES = (
+    "on_day for_day days",
+    "at_hour part",
+    "route from_city between",
+    "in_city near at_airport at_hotel",
+    "in_class for_class",
+    "on_board with_flights of_thing",
+    "when_clause if_clause",
+)
+# Alternatives, the most frequent first. A tag before a colon applies to each of their words.
+SLOTS = {
+    "i": "i;we",
+    "if": "if;because;before;after;since;when",
+    "please": ";;(INTJ (UH please))",
+    "me": ";(NP (PRP me))",
+    "do": "<VB fly book go reserve travel leave buy return change arrive cancel stay rent see>",
+    "thing": "<NP flight fare ticket seat hotel meal airline car price plane reservation connection schedule>;"
+    "<pair>;<NP flight fare ticket seat hotel meal>",
+    "someone": "(NP (DT the) (NN agent));(NP (DT the) (NN airline));(NP (PRP$ my) (NN wife));(NP (DT an) (NN agent))",
+    "question": "(SBAR <if_whether> (S <NP flight airline ticket hotel plane> <.> <V *>));"
+    "(SBAR <WH flight airline hotel fare> (S <V *>))",
+    "when": "(WHADVP (WRB when));(WHNP (WDT what) (NN time))",
+    "left": "(NP <city>);",
+    "place": "(NP <city>);(NP <city>);(NP <town>)",
+    "places": "<place>;(NP <city> (CC and) <city>)",
+    "town": "(NP (NNP boston)) (NP (NNP massachusetts));(NP (NNP denver)) (NP (NNP colorado));"
+    "(NP (NNP dallas)) (NP (NNP texas));"
+    "(NP (NNP oakland)) (NP (NNP california));(NP (NNP miami)) (NP (NNP florida));"
+    "(NP (NNP phoenix)) (NP (NNP arizona))",
+    "when_day": "(PP (IN on) (NP (NP (DT the) <ordinal>) (PP (IN of) (NP <month>))));(PP (IN on) (NP <day>));"
+    "(NP <day> <part>);"
+    "(PP (IN on) (NP <day> <part>));(NP (NN tomorrow));(NP (JJ next) (NN week))",
+    "time": "(NP <hour>);(NP (NP <hour>) (PP (IN in) (NP (DT the) <part>)));(NP (NN noon));(NP <hour> (RB am));"
+    "(NP <hour> (RB pm));(NP (NN midnight))",
+    "at": "IN: at;before;after;around;by",
+    "with": "IN: with;without",
+    "on_with": "IN: on;with",
+    "for_in": "IN: for;in",
+    "through": "IN: through;from",
+    "before": "IN: before;after;while",
+    "because": "IN: because;if;since",
+    "if_whether": "IN: if;whether",
+    "day": "NNP: monday;friday;sunday;tuesday;saturday;wednesday;thursday",
+    "part": "NN: morning;evening;afternoon",
+    "ordinal": "JJ: first;fifth;second;tenth;third;twelfth;ninth;sixth;fourth;eighth;seventh;eleventh;twentieth",
+    "month": "NNP: may;june;august;july;april;december;october;march;september;november;january;february",
+    "hour": "CD: six;eight;five;ten;seven;nine;three;four;two;eleven;twelve",
+    "class": "(JJ first) (NN class);(NN coach);(NN economy);(NN business) (NN class)",
+    "spot": "NN: window;aisle;exit;wing;galley;door",
+    "phone": "NN: phone;mail;email;fax;telephone",
+    "dollars": "CD: 300;200;500;90;400;1000;150;120;250;700;99;350",
+    "food": "(NN dinner);(NNS meals);(NN breakfast);(DT a) (NN snack);(NN lunch);(DT a) (JJ hot) (NN meal);"
+    "(NN wine);(NN coffee);(NN tea)",
+    "extra": "(NN breakfast);(DT a) (NN meal);(DT a) (NN movie);(NN wifi);(CD two) (NNS drinks);(DT a) (NN view);"
+    "(NN baggage);"
+    "(NNS newspapers);(DT a) (NN pool);(NNS blankets);(NN music);(DT a) (NN shower)",
+    "card": "(DT a) (NN card);(NN cash);(PRP$ my) (NNS miles);(DT a) (NN coupon);(DT a) (NN credit) (NN card);"
+    "(DT this) (NN voucher);"
+    "(DT a) (NN check);(PRP$ my) (NNS points)",
+    "person": "(PRP me);(PRP$ my) (NN wife);(CD two) (NNS adults);(PRP$ my) (NN family);(CD two) (NNS children);"
+    "(PRP$ my) (NN boss);"
+    "(PRP us);(PRP$ my) (NN daughter);(PRP$ my) (NN son);(CD three) (NNS students);(PRP$ my) (NN mother);"
+    "(PRP$ my) (NN nephew)",
+    "carrier": "NNP: united;delta;american;continental;northwest;air canada;lufthansa;alaska;frontier;icelandair",
+    "city": "NNP: boston;denver;chicago;atlanta;dallas;new york;seattle;san francisco;pittsburgh;baltimore;"
+    "oakland;phoenix;miami;"
+    "houston;los angeles;orlando;detroit;newark;memphis;cleveland;las vegas;tampa;charlotte;nashville;san diego;"
+    "portland;"
+    "toronto;montreal;minneapolis;kansas city;austin;tucson;columbus;salt lake city;cincinnati;milwaukee;buffalo;"
+    "omaha;"
+    "sacramento;san jose;burbank;richmond;raleigh;albany;hartford;tulsa;reno;boise;spokane;el paso;anchorage;"
+    "honolulu;"
+    "savannah;fresno;dayton;akron;toledo;providence;norfolk;knoxville;lexington;wichita;madison;lincoln;eugene;fargo",
+}
+# Words before a noun: compounds are phrases, a list of modifiers is not.
+BEFORE = {
+    "flight": "(NML (JJ early) (NN morning));(JJ direct) (NN morning);(JJ nonstop);(NML (NN round) (NN trip));"
+    "(JJ cheap);(JJ direct);"
+    "(JJ last) (NN evening);(NML (JJ late) (NN night));(NN evening);(JJ cheap) (NN evening);(CD two) (NN morning);"
+    "(JJ first) (NN evening)",
+    "fare": "(NML (NN round) (NN trip));(NML (JJ first) (NN class));(JJ cheap) (NN coach);(NML (CD one) (NN way));"
+    "(JJ low) (NN coach);"
+    "(JJ cheap);(NN weekend);(JJ low) (NN weekend);(CD two) (NN coach)",
+    "ticket": "(NML (NN round) (NN trip));(NML (CD one) (NN way));(JJ cheap) (NN coach);"
+    "(NML (JJ first) (NN class));(JJ cheap);(CD two) (NN coach)",
+    "seat": "(NN window);(NML (JJ first) (NN class));(JJ good) (NN window);(NN aisle);(CD two) (NN coach);(JJ good)",
+    "hotel": "(JJ cheap);(JJ cheap) (NN airport);(NML (CD five) (NN star));(JJ quiet);(JJ quiet) (NN beach);"
+    "(CD two) (NN beach)",
+    "meal": "(JJ hot);(JJ hot) (NN evening);(JJ free);(NML (JJ low) (NN calorie))",
+    "car": "(JJ cheap);(JJ small) (NN rental);(NML (CD two) (NN door));(NN rental)",
+}
+PAIRED = "flight hotel fare meal ticket car airline seat"
+BOTH = ("cheap", "good")  # adjectives that apply to both nouns of a pair
+
 
 SIZES = (800, 200, 336)  # as in Collins & Duffy (2001)
 LENGTHS = (5, 18)  # minimum and maximum number of words

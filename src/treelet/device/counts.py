@@ -6,17 +6,17 @@ half precision if all counts are small integers. The contributions of other keys
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet.device.launching import Array, Device
-from treelet.device.strips import starts
+from treelet.device.strips import DeviceColumns, Entries, starts
 
-OFTEN = 128  # a key is dense if it occurs in more than one of this many columns
-MOST_DENSE = 1 << 14  # maximum number of dense keys
-THREADS = 64
+_OFTEN = 128  # a key is dense if it occurs in more than one of this many columns
+_MOST_DENSE = 1 << 14  # maximum number of dense keys
+_THREADS = 64
 
 
 class Counts(NamedTuple):
@@ -72,9 +72,9 @@ class CountProduct:
         self.device, xp = device, device.xp
         self.columns, self.small, self.most = len(counts.start) - 1, counts.small, counts.most
         often = xp.diff(starts(device, counts.key, keys))
-        dense = xp.flatnonzero(often > self.columns // OFTEN + 4)
-        if len(dense) > MOST_DENSE:
-            dense = xp.sort(dense[xp.argsort(-often[dense])[:MOST_DENSE]])
+        dense = xp.flatnonzero(often > self.columns // _OFTEN + 4)
+        if len(dense) > _MOST_DENSE:
+            dense = xp.sort(dense[xp.argsort(-often[dense])[:_MOST_DENSE]])
         self.dense = len(dense)
         # Index per key, -1 if the key is rare. The last entry stands for all keys that occur in no column.
         self.dense_index = xp.full(keys + 1, -1, np.int32)
@@ -138,4 +138,36 @@ class CountProduct:
         own = slice(int(rows.rare_start[begin]), int(rows.rare_start[end]))
         keys = rows.rare_row[own], rows.rare_key[own], rows.rare_weight[own]
         columns = self.start, self.column, self.weight
-        self.device.launch("rare_keys", own.stop - own.start, THREADS, *keys, *columns, out, step, first, halves, scale)
+        self.device.launch(
+            "rare_keys", own.stop - own.start, _THREADS, *keys, *columns, out, step, first, halves, scale
+        )
+
+
+class SubtreeColumns(DeviceColumns):
+    """The subtree kernel. Keys are nodes with a production, and the decay is part of the rows' counts.
+
+    Parameters
+    ----------
+    lam : float
+    """
+
+    def __init__(self, device: Device, store: Any, weights: Any, lam: float) -> None:
+        super().__init__(device, store, weights)
+        self.lam = lam
+        self.nodes = CountProduct(device, self._counts(store, weights, 1.0), len(store))
+
+    def _counts(self, store: Any, weights: Any, lam: float) -> Counts:
+        """Count the nodes of the examples, times `lam` to the power of the number of productions below each node."""
+        entries = Entries.of(self.device, weights)
+        below = self.device.array(store.productions_below)[entries.part]
+        inner = below > 0
+        weight = entries.weight[inner]
+        if lam != 1:
+            weight = weight * self.xp.power(lam, below[inner])
+        return Counts.of(self.device, entries.example[inner], entries.part[inner], weight, len(entries.start) - 1)
+
+    def bind(self, store: Any, weights: Any) -> RowCounts:
+        return self.nodes.of_rows(self._counts(store, weights, self.lam))
+
+    def fill(self, rows: RowCounts, begin: int, end: int, out: Array, limit: int | None) -> None:
+        self.nodes.add(rows, begin, end, out, begin, 1.0, limit is not None)

@@ -1,6 +1,6 @@
 """Devices: where arrays are stored, and how device code is launched. All launches go through this module.
 
-The device code (``cuda/*.cu``) is CUDA without library headers. `Cuda` compiles the code for a GPU with CuPy. `Emulated`
+The device code (``cuda/*.cu``) is CUDA without library headers. `_Cuda` compiles the code for a GPU with CuPy. `_Emulated`
 uses a CPU build of the same source, which runs the threads one after the other, so tests need no GPU. Python code that
 prepares the work is written once, with the functions that NumPy and CuPy share (`Device.xp`).
 """
@@ -25,9 +25,9 @@ from treelet import _core
 from treelet.errors import DeviceMemoryError, TreeletError
 from treelet.vocabulary import keyword
 
-SOURCES = Path(__file__).parent / "cuda"
-PIECE = 1 << 26  # bytes that are copied to the host at once
-PIECES = 6  # copies in progress at the same time
+_SOURCES = Path(__file__).parent / "cuda"
+_PIECE = 1 << 26  # bytes that are copied to the host at once
+_PIECES = 6  # copies in progress at the same time
 _LETTERS = {"int32": "I", "int64": "L", "float32": "F", "float64": "D"}
 Array = Any
 """An array of the device."""
@@ -101,7 +101,7 @@ class Device(ABC):
         return self.xp.asarray(np.ascontiguousarray(values, dtype))
 
 
-class Emulated(Device):
+class _Emulated(Device):
     """The CPU build of the device code, for tests."""
 
     name = "emulated"
@@ -146,7 +146,7 @@ class Emulated(Device):
             self._free = before
 
 
-class Cuda(Device):
+class _Cuda(Device):
     """An NVIDIA GPU, used through CuPy."""
 
     name = "cuda"
@@ -188,8 +188,8 @@ class Cuda(Device):
         from cupy_backends.cuda.libs import cublas
 
         self._driver, self._cublas = driver, cublas
-        for source in sorted(SOURCES.glob("*.cu")):
-            module = cupy.RawModule(code=source.read_text(), options=("--std=c++17", f"-I{SOURCES}"))
+        for source in sorted(_SOURCES.glob("*.cu")):
+            module = cupy.RawModule(code=source.read_text(), options=("--std=c++17", f"-I{_SOURCES}"))
             self._modules.append(module)
             for kernel in _kernels_in(source):
                 self._kernels[kernel] = module.get_function(kernel).kernel.ptr
@@ -232,28 +232,28 @@ class Cuda(Device):
         Large arrays are copied in pieces to pinned memory, while threads move finished pieces to `out`.
         """
         values = self.xp.ascontiguousarray(values)
-        if values.nbytes < PIECE or not len(out):
+        if values.nbytes < _PIECE or not len(out):
             out[...] = self.to_host(values)
             return
-        rows = max(1, PIECE // (values.nbytes // len(out)))
+        rows = max(1, _PIECE // (values.nbytes // len(out)))
         pieces = [slice(begin, min(begin + rows, len(out))) for begin in range(0, len(out), rows)]
         shape = rows, *values.shape[1:]
         with self._copying:
             self._copy_pieces(values, out, pieces, shape)
 
     def _copy_pieces(self, values: Array, out: NDArray[Any], pieces: list[slice], shape: tuple[int, ...]) -> None:
-        buffers = [self._pinned(number, shape, values.dtype) for number in range(PIECES)]
+        buffers = [self._pinned(number, shape, values.dtype) for number in range(_PIECES)]
         stream = self.xp.cuda.Stream(non_blocking=True)
         self.xp.cuda.get_current_stream().synchronize()
-        with ThreadPoolExecutor(PIECES, "treelet-copy") as pool:
-            waiting: list[Any] = [None] * PIECES
+        with ThreadPoolExecutor(_PIECES, "treelet-copy") as pool:
+            waiting: list[Any] = [None] * _PIECES
 
             def written(event: Any, buffer: NDArray[Any], piece: slice) -> None:
                 event.synchronize()
                 np.copyto(out[piece], buffer)
 
             for number, piece in enumerate(pieces):
-                slot = number % PIECES
+                slot = number % _PIECES
                 if waiting[slot] is not None:
                     waiting[slot].result()
                 target = buffers[slot][: piece.stop - piece.start]
@@ -307,7 +307,7 @@ def _kernels_in(source: Path) -> list[str]:
 @cache
 def device_named(name: str) -> Device:
     """Return the device with this name, with its code compiled."""
-    return Cuda() if name == "cuda" else Emulated()
+    return _Cuda() if name == "cuda" else _Emulated()
 
 
 def functions_of(array: Array) -> Any:

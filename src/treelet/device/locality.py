@@ -20,22 +20,25 @@ from treelet.device.strips import (
     DeviceColumns,
     Entries,
     Postings,
+    Strip,
     owners,
     starts,
     strip,
     strips,
     up_to,
 )
+from treelet.errors import NotEnoughMemoryError
+from treelet.vocabulary import keyword
 
 POSITION, EXACT, COUNT = range(3)
-CHEAPER = 256  # multiplications of a dense product that take as long as one addition to scattered memory
+_CHEAPER = 256  # multiplications of a dense product that take as long as one addition to scattered memory
 FREQUENT, FREQUENT_BYTES = 1 << 12, 1 << 31
 """Maximum number of windows in a dense product, and maximum number of bytes of the matrix."""
 Types = list[tuple[int, int, float]]
 """Per type: label, reach to each side of the middle, factor."""
 
 
-def is_sequence(device: Device, start: Array, child: Array) -> Array:
+def _is_sequence(device: Device, start: Array, child: Array) -> Array:
     """Return whether each node of a store is a sequence, that is, directly above leaves.
 
     The first child decides, so stores of other trees do not cause an error.
@@ -46,7 +49,7 @@ def is_sequence(device: Device, start: Array, child: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class SequencePositions:
+class _SequencePositions:
     """All positions in the sequences of a store, one sequence after the other. A position is a child of any node."""
 
     feature: Array
@@ -58,7 +61,7 @@ class SequencePositions:
     entries: tuple[Array, Array, Array]  # example, position, weight
 
     @staticmethod
-    def of(device: Device, store: Any, weights: Any, types: Types) -> SequencePositions:
+    def of(device: Device, store: Any, weights: Any, types: Types) -> _SequencePositions:
         xp = device.xp
         label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
         number = np.full(
@@ -66,7 +69,7 @@ class SequencePositions:
         )
         for i, (own, _, factor) in enumerate(types):
             number[own] = i if factor else -1
-        type_of = xp.where(is_sequence(device, start, child), device.array(number)[label], -1)
+        type_of = xp.where(_is_sequence(device, start, child), device.array(number)[label], -1)
         node = owners(device, start)
         position = xp.arange(len(child), dtype=np.int64)
         own = type_of[node]
@@ -75,7 +78,7 @@ class SequencePositions:
         right = xp.minimum(start[node + 1] - 1 - position, reach).astype(np.int32)
         entries = Entries.of(device, weights)
         entries = entries.where(device, (type_of[entries.part] >= 0) & (entries.weight != 0))
-        return SequencePositions(label[child], node, own, left, right, reach, entries.spread(device, start))
+        return _SequencePositions(label[child], node, own, left, right, reach, entries.spread(device, start))
 
     def used(self, device: Device) -> Array:
         out = device.xp.zeros(len(self.feature), bool)
@@ -84,7 +87,7 @@ class SequencePositions:
 
 
 @dataclass(frozen=True)
-class Windows:
+class _Windows:
     """The distinct windows at some positions, each represented by the first position where it occurs."""
 
     position: Array
@@ -92,7 +95,7 @@ class Windows:
     """Per position: the window there, -1 for none."""
 
     @staticmethod
-    def of(device: Device, places: SequencePositions, kind: Array, chosen: Array) -> Windows:
+    def of(device: Device, places: _SequencePositions, kind: Array, chosen: Array) -> _Windows:
         """Return the windows at the chosen positions, ordered by kind and position."""
         xp = device.xp
         at = xp.flatnonzero(chosen)
@@ -105,9 +108,9 @@ class Windows:
         of_number[rank] = xp.arange(count, dtype=np.int32)
         which = xp.full(len(places.feature), -1, np.int32)
         which[at] = of_number[number]
-        return Windows(first[rank], which)
+        return _Windows(first[rank], which)
 
-    def held(self, device: Device, places: SequencePositions, factor: Array | None, examples: int) -> Counts:
+    def held(self, device: Device, places: _SequencePositions, factor: Array | None, examples: int) -> Counts:
         """Count the windows in each example, times the factors of their types."""
         example, position, weight = places.entries
         has_window = self.at[position] >= 0
@@ -116,14 +119,14 @@ class Windows:
             weight = weight * factor[places.type[position]]
         return Counts.of(device, example, self.at[position], weight, examples)
 
-    def arrays(self, places: SequencePositions) -> tuple[Array, Array, Array, Array]:
+    def arrays(self, places: _SequencePositions) -> tuple[Array, Array, Array, Array]:
         return places.feature, self.position, places.left[self.position], places.right[self.position]
 
-    def longest(self, places: SequencePositions) -> int:
+    def longest(self, places: _SequencePositions) -> int:
         return int((places.left[self.position] + places.right[self.position]).max()) + 1 if len(self.position) else 1
 
 
-def _numbered(device: Device, places: SequencePositions, kind: Array, at: Array) -> Array:
+def _numbered(device: Device, places: _SequencePositions, kind: Array, at: Array) -> Array:
     """Return numbers for the windows at some positions. Equal windows have equal numbers.
 
     Runs of 1, 2, 4, ... features are numbered in turn. A window is covered by two runs, which may overlap.
@@ -145,7 +148,7 @@ def _numbered(device: Device, places: SequencePositions, kind: Array, at: Array)
 
 
 @dataclass(frozen=True)
-class Group:
+class _Group:
     """Some of the windows of the columns, ordered by kind."""
 
     windows: tuple[Array, Array, Array, Array]
@@ -163,14 +166,14 @@ class Group:
     @staticmethod
     def of(
         device: Device,
-        places: SequencePositions,
-        windows: Windows,
+        places: _SequencePositions,
+        windows: _Windows,
         kind: Array,
         held: Counts,
         chosen: Array,
         kinds: int,
         columns: int,
-    ) -> Group:
+    ) -> _Group:
         """Build a group from the chosen windows. `held` contains the windows of all columns."""
         xp = device.xp
         position = windows.position[chosen]
@@ -179,8 +182,8 @@ class Group:
         own = chosen[held.key]
         held = held._replace(example=held.example[own], key=number[held.key[own]], weight=held.weight[own])
         start = starts(device, kind[position], kinds)
-        return Group(
-            Windows(position, windows.at).arrays(places),
+        return _Group(
+            _Windows(position, windows.at).arrays(places),
             places.node[position],
             start,
             start[:-1].astype(np.int32),
@@ -189,7 +192,7 @@ class Group:
             held,
         )
 
-    def gathered(self, device: Device) -> Group:
+    def gathered(self, device: Device) -> _Group:
         """Return the group with a matrix, for windows that occur in many columns."""
         xp, count = device.xp, len(self.node)
         matrix = xp.zeros((len(self.held.start) - 1, count))
@@ -199,7 +202,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class LocalityRows:
+class _LocalityRows:
     """The rows of the matrix, prepared once for all strips."""
 
     windows: tuple[Array, Array, Array, Array]
@@ -223,7 +226,7 @@ class LocalityColumns(DeviceColumns):
         super().__init__(device, store, weights)
         self.types, self.match, self.theta = types, match, theta
         self.alone = 2.0 if match == POSITION else 1.0
-        places = SequencePositions.of(device, store, weights, types)
+        places = _SequencePositions.of(device, store, weights, types)
         used = places.used(device)
         keys = pairs(device, places.type, places.feature)
         self.known = Numbers.of(device, keys[used])
@@ -232,13 +235,13 @@ class LocalityColumns(DeviceColumns):
         example, position, weight = places.entries
         counts = Counts.of(device, example, kind[position], weight * factor[places.type[position]], self.n_columns)
         self.middles = CountProduct(device, counts, len(self.known))
-        windows = Windows.of(device, places, kind, used & (places.reach > 0))
+        windows = _Windows.of(device, places, kind, used & (places.reach > 0))
         self.longest = windows.longest(places)
         held = windows.held(device, places, factor, self.n_columns)
         frequent = self._frequent(held, kind[windows.position])
         self.groups = [
-            Group.of(device, places, windows, kind, held, ~frequent, len(self.known), self.n_columns),
-            Group.of(device, places, windows, kind, held, frequent, len(self.known), self.n_columns).gathered(device),
+            _Group.of(device, places, windows, kind, held, ~frequent, len(self.known), self.n_columns),
+            _Group.of(device, places, windows, kind, held, frequent, len(self.known), self.n_columns).gathered(device),
         ]
 
     def _frequent(self, held: Counts, kind: Array) -> Array:
@@ -246,7 +249,7 @@ class LocalityColumns(DeviceColumns):
         device, xp = self.device, self.xp
         often = xp.diff(starts(device, held.key, len(kind)))
         adds = often * xp.diff(starts(device, kind[held.key], len(self.known)))[kind]
-        frequent = adds > self.n_columns**2 // CHEAPER
+        frequent = adds > self.n_columns**2 // _CHEAPER
         most = min(FREQUENT, FREQUENT_BYTES // (8 * max(1, self.n_columns)))
         if int(frequent.sum()) > most:
             frequent[xp.argsort(-adds)[most:]] = False
@@ -267,18 +270,18 @@ class LocalityColumns(DeviceColumns):
         rounding = 2.0**-54 / (self.longest * longest)  # all pairs below this bound together vanish in rounding
         return np.concatenate([[1.0], near[near > rounding]])
 
-    def bind(self, store: Any, weights: Any) -> LocalityRows:
+    def bind(self, store: Any, weights: Any) -> _LocalityRows:
         xp, device = self.xp, self.device
-        places = SequencePositions.of(device, store, weights, self.types)
+        places = _SequencePositions.of(device, store, weights, self.types)
         kind = self.known.find(pairs(device, places.type, places.feature))
-        windows = Windows.of(device, places, kind, places.used(device) & (kind >= 0) & (places.reach > 0))
+        windows = _Windows.of(device, places, kind, places.used(device) & (kind >= 0) & (places.reach > 0))
         example, position, weight = places.entries
         has_kind = kind[position] >= 0
         middles = Counts.of(device, example[has_kind], kind[position[has_kind]], weight[has_kind], len(weights))
         held = windows.held(device, places, None, len(weights))
         entries = Entries(held.example, held.key, held.weight, held.start)
         kind = kind[windows.position]
-        return LocalityRows(
+        return _LocalityRows(
             windows.arrays(places),
             kind,
             xp.zeros_like(kind),
@@ -289,7 +292,7 @@ class LocalityColumns(DeviceColumns):
             [entries.totals(device, group.size[kind[entries.part]]) for group in self.groups],
         )
 
-    def fill(self, rows: LocalityRows, begin: int, end: int, out: Array, limit: int | None) -> None:
+    def fill(self, rows: _LocalityRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         self.middles.add(rows.middles, begin, end, out, begin, self.alone, halves)
         for group, cells in zip(self.groups, rows.cells, strict=True):
@@ -306,8 +309,8 @@ class LocalityColumns(DeviceColumns):
 
     def _compare(
         self,
-        rows: LocalityRows,
-        group: Group,
+        rows: _LocalityRows,
+        group: _Group,
         cells: NDArray[np.int64],
         begin: int,
         end: int,
@@ -330,3 +333,108 @@ class LocalityColumns(DeviceColumns):
                 *(work.kind, *rows.windows, group.first, work.limit, *group.windows, rows.near, len(rows.near)),
                 *(self.match == POSITION, self.alone, *work.held.arrays, *post.arrays, *where),
             )
+
+
+BLOCKS, WORKING = 1 << 13, 1 << 30
+"""Maximum number of thread blocks per launch, and bytes of their working memory, which later launches reuse.
+
+A single block may need more.
+"""
+
+
+@dataclass(frozen=True)
+class _SequenceFeatures:
+    """The nodes of a store, and the features of those nodes that are sequences of at least the needed length."""
+
+    feature: Array  # per child
+    start: Array  # per node
+    type: Array  # per node, -1 if it is not such a sequence
+
+    @staticmethod
+    def of(device: Device, store: Any, length: int) -> _SequenceFeatures:
+        label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
+        is_long = _is_sequence(device, start, child) & (start[1:] - start[:-1] >= length)
+        return _SequenceFeatures(label[child], start, device.xp.where(is_long, label, -1))
+
+
+@dataclass(frozen=True)
+class _SubsequenceRows:
+    """The rows of the matrix, prepared once for all strips."""
+
+    sequences: _SequenceFeatures
+    kind: Array  # per node
+    level: Array
+    entries: Entries
+    local: Array
+    cells: NDArray[np.int64]
+
+
+class SubsequenceColumns(DeviceColumns):
+    """The gap-weighted subsequence kernel."""
+
+    def __init__(self, device: Device, store: Any, weights: Any, lam: float, length: int) -> None:
+        super().__init__(device, store, weights)
+        xp = self.xp
+        self.lam, self.length = lam, length
+        self.sequences = _SequenceFeatures.of(device, store, length)
+        entries = Entries.of(device, weights)
+        entries = entries.where(device, (self.sequences.type[entries.part] >= 0) & (entries.weight != 0))
+        node = xp.unique(entries.part) if len(entries.part) else entries.part
+        self.known = Numbers.of(device, self.sequences.type[node])
+        kind = self.known.find(self.sequences.type)
+        self.node = node[xp.argsort(pairs(device, kind[node], node))]
+        self.start = starts(device, kind[self.node], len(self.known))
+        self.first = self.start[:-1].astype(np.int32)
+        self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
+        column_of = xp.zeros(len(kind), np.int32)
+        column_of[self.node] = xp.arange(len(node), dtype=np.int32)
+        self.post = Postings.of(
+            device, entries.example, column_of[entries.part], entries.weight, len(node), self.n_columns
+        )
+        start = self.sequences.start
+        self.longest = int((start[self.node + 1] - start[self.node]).max()) if len(node) else 0
+        self.working = THREADS * (length - 1) * self.longest  # numbers per block
+        self._check_room()
+        self.blocks = min(BLOCKS, max(1, WORKING // (8 * max(1, self.working))))
+
+    def _check_room(self) -> None:
+        room, least = self.device.free_bytes() // 2, 8 * self.working
+        if room < least:
+            raise NotEnoughMemoryError(
+                f"Subsequences of {self.length:,} features in sequences of up to {self.longest:,} features take "
+                f"{least / 2**30:.3g} GiB of working memory, but {keyword('device', self.device.name)} has only "
+                f"{room / 2**30:.3g} GiB for them. Use {keyword('device', 'cpu')}."
+            )
+
+    def bind(self, store: Any, weights: Any) -> _SubsequenceRows:
+        device = self.device
+        sequences, entries = _SequenceFeatures.of(device, store, self.length), Entries.of(device, weights)
+        kind = self.known.find(sequences.type)
+        entries = entries.where(device, kind[entries.part] >= 0)
+        cells = entries.totals(device, self.size[kind[entries.part]])
+        none = device.xp.zeros_like(kind)
+        return _SubsequenceRows(sequences, kind, none, entries, device.xp.zeros_like(kind), cells)
+
+    def fill(self, rows: _SubsequenceRows, begin: int, end: int, out: Array, limit: int | None) -> None:
+        halves = limit is not None
+        sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
+        for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
+            entries = rows.entries.within(first, last)
+            work = strip(
+                self.device, entries.example, entries.part, entries.weight, rows.kind, rows.level, sizes, rows.local
+            )
+            if work is not None:
+                self._compare(rows, work, begin, out, halves)
+
+    def _compare(self, rows: _SubsequenceRows, work: Strip, begin: int, out: Array, halves: bool) -> None:
+        total = int(work.chunk_of_level[-1])
+        blocks = min(total, self.blocks)
+        scratch = self.xp.empty(blocks * self.working + 1)
+        own, columns = rows.sequences, self.sequences
+        start = self.device.series(
+            *("subsequences", THREADS, work.chunk, len(work.part), work.part, work.kind, own.feature, own.start),
+            *(self.first, work.limit, columns.feature, columns.start, self.node, scratch, self.longest, self.length),
+            *(self.lam, *work.held.arrays, *self.post.arrays, out, out.strides[0] // out.itemsize, begin, halves),
+        )
+        for first in range(0, total, max(1, blocks)):
+            start(min(blocks, total - first), first)

@@ -19,7 +19,7 @@ from treelet.device.strips import THREADS, DeviceColumns, Entries, Strip, owners
 from treelet.errors import TreeletError
 from treelet.vocabulary import keyword
 
-FEW = 32  # must equal `few` of the device code
+_FEW = 32  # must equal `few` of the device code
 RUN, BLOCKS = 16, 4096
 """Maximum number of chunks per block of threads, and the number of blocks that must remain."""
 GENERATION, GENERATIONS = 1 << 14, 16
@@ -27,19 +27,19 @@ GENERATION, GENERATIONS = 1 << 14, 16
 
 If only half of the matrix is needed, whole generations of columns are left out.
 """
-SUMS_BYTES = 1 << 26
+_SUMS_BYTES = 1 << 26
 """Maximum number of bytes for sums over the parts of rows. The next step reads them from the cache of the device."""
-TOGETHER = 4
+_TOGETHER = 4
 """Rows per thread; must equal `together` of the device code."""
-PIECE = 256
+_PIECE = 256
 """Maximum number of parts of a column that one thread adds up."""
-WIDE_BYTES = 1 << 26
+_WIDE_BYTES = 1 << 26
 """Maximum number of bytes of working memory for pairs of wide nodes, except for a single block."""
-NO_LIMIT = 2**31 - 1
+_NO_LIMIT = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class PartialTreeNodes:
+class _PartialTreeNodes:
     """The nodes of a tree store, on a device."""
 
     label: Array
@@ -49,11 +49,11 @@ class PartialTreeNodes:
     height: Array
 
     @staticmethod
-    def of(device: Device, store: Any) -> PartialTreeNodes:
+    def of(device: Device, store: Any) -> _PartialTreeNodes:
         start = device.array(store.child_start, np.int64)
         arity = (start[1:] - start[:-1]).astype(np.int32)
         label, child, height = (device.array(each, np.int32) for each in (store.label, store.child, store.height))
-        return PartialTreeNodes(label, start, child, arity, height)
+        return _PartialTreeNodes(label, start, child, arity, height)
 
     def counts(self, device: Device, entries: Entries, which: str) -> Counts:
         """Count the labels in each example: of ``"words"``, of ``"inner"`` nodes, or of ``"all"`` nodes."""
@@ -64,10 +64,10 @@ class PartialTreeNodes:
 
 
 @dataclass(frozen=True)
-class PartialTreeRows:
+class _PartialTreeRows:
     """The rows of the matrix, prepared once for all strips."""
 
-    nodes: PartialTreeNodes
+    nodes: _PartialTreeNodes
     entries: Entries  # of nodes with matching columns, ordered by example and kind
     entry_kind: Array
     kind: Array  # per node
@@ -99,7 +99,7 @@ class PartialTreeColumns(DeviceColumns):
         xp = self.xp
         constant = mu * lam * lam
         self.numbers = lam, mu, constant, constant * terminal
-        nodes, entries = PartialTreeNodes.of(device, store), Entries.of(device, weights)
+        nodes, entries = _PartialTreeNodes.of(device, store), Entries.of(device, weights)
         self._count(nodes, entries, leaves, terminal)
         held = xp.zeros(len(nodes.label), bool)
         held[entries.part] = True
@@ -118,7 +118,7 @@ class PartialTreeColumns(DeviceColumns):
         self.kind = self.kind_of[nodes.label[column]]
         self._in_pieces(entries, column_of[entries.part])
 
-    def _count(self, nodes: PartialTreeNodes, entries: Entries, leaves: bool, terminal: float) -> None:
+    def _count(self, nodes: _PartialTreeNodes, entries: Entries, leaves: bool, terminal: float) -> None:
         """Set `products`, the part of the kernel that does not depend on children, as products of counts.
 
         Each product has the nodes of rows that are counted, the counts of columns, and a factor.
@@ -135,7 +135,7 @@ class PartialTreeColumns(DeviceColumns):
             for mine, theirs, scale in pairs
         ]
 
-    def _in_groups(self, nodes: PartialTreeNodes, column: Array, kind: Array, production: Array) -> Array:
+    def _in_groups(self, nodes: _PartialTreeNodes, column: Array, kind: Array, production: Array) -> Array:
         """Return the columns ordered by label, generation and production.
 
         Columns that agree in all three form a group. Similar productions are adjacent.
@@ -166,7 +166,7 @@ class PartialTreeColumns(DeviceColumns):
         self.first[1:] = xp.cumsum(self.size)[:-1]
         return column[order]
 
-    def _index_children(self, nodes: PartialTreeNodes, column: Array, column_of: Array) -> None:
+    def _index_children(self, nodes: _PartialTreeNodes, column: Array, column_of: Array) -> None:
         """Index the children of the columns: all first children of a group, then all second children, and so on.
 
         The labels of the children are stored once per group.
@@ -197,7 +197,7 @@ class PartialTreeColumns(DeviceColumns):
         self.kid[self.kid_at[owner] + position * self.group_size[self.group[owner]]] = xp.where(
             nodes.arity[child] > 0, column_of[child] - self.first[self.kind_of[nodes.label[child]]], -1
         )
-        wide = xp.flatnonzero(nodes.arity[column] > FEW)
+        wide = xp.flatnonzero(nodes.arity[column] > _FEW)
         self.wide = wide.astype(np.int64)
         self.wide_start = starts(device, self.kind_of[nodes.label[column[wide]]], self.kinds)
 
@@ -211,16 +211,16 @@ class PartialTreeColumns(DeviceColumns):
         self.part, self.weight = part[has_column], entries.weight[has_column]
         start = starts(device, entries.example[has_column], self.n_columns)
         first = xp.zeros(self.n_columns + 1, np.int64)
-        first[1:] = xp.cumsum(-(-(start[1:] - start[:-1]) // PIECE))
+        first[1:] = xp.cumsum(-(-(start[1:] - start[:-1]) // _PIECE))
         self.piece_column = owners(device, first)
         self.piece_start = xp.zeros(len(self.piece_column) + 1, np.int64)
         number = xp.arange(len(self.piece_column), dtype=np.int64) - first[self.piece_column]
-        self.piece_start[:-1] = start[self.piece_column] + number * PIECE
+        self.piece_start[:-1] = start[self.piece_column] + number * _PIECE
         self.piece_start[-1] = len(self.part)
 
-    def bind(self, store: Any, weights: Any) -> PartialTreeRows:
+    def bind(self, store: Any, weights: Any) -> _PartialTreeRows:
         xp, device = self.xp, self.device
-        nodes, entries = PartialTreeNodes.of(device, store), Entries.of(device, weights)
+        nodes, entries = _PartialTreeNodes.of(device, store), Entries.of(device, weights)
         kind = xp.where(nodes.arity > 0, self.kind_of[xp.minimum(nodes.label, self.bound)], -1).astype(np.int32)
         counts = [product.of_rows(nodes.counts(device, entries, which)) for which, product, _ in self.products]
         with_kind = xp.flatnonzero(kind[entries.part] >= 0)
@@ -236,11 +236,11 @@ class PartialTreeColumns(DeviceColumns):
         full = np.diff(entries.start) > 0  # nodes of a row ascend
         highest[full] = device.to_host(entries.part[xp.asarray(entries.start[1:][full] - 1)])
         local = xp.zeros(len(nodes.label), np.int32)
-        return PartialTreeRows(
+        return _PartialTreeRows(
             nodes, parts, kind[parts.part], kind, counts, local, cells, np.maximum.accumulate(highest)
         )
 
-    def fill(self, rows: PartialTreeRows, begin: int, end: int, out: Array, limit: int | None) -> None:
+    def fill(self, rows: _PartialTreeRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         for counts, (_, product, scale) in zip(rows.counts, self.products, strict=True):
             product.add(counts, begin, end, out, begin, scale, halves)
@@ -253,10 +253,10 @@ class PartialTreeColumns(DeviceColumns):
                 self.device, entries.example, entries.part, entries.weight, rows.kind, level, sizes, rows.local
             )
             if work is not None:
-                values = self._compare(rows, work, int(rows.highest[last - 1]) if halves else NO_LIMIT)
+                values = self._compare(rows, work, int(rows.highest[last - 1]) if halves else _NO_LIMIT)
                 self._add_up(rows, work, values, first, last, out[first - begin : last - begin], halves)
 
-    def _runs(self, rows: PartialTreeRows, begin: int, end: int, halves: bool) -> Iterator[tuple[int, int, int]]:
+    def _runs(self, rows: _PartialTreeRows, begin: int, end: int, halves: bool) -> Iterator[tuple[int, int, int]]:
         """Yield ranges of rows whose values fit into memory, and the number of generations of columns that they need."""
         ages = np.full(end - begin, len(self.cuts))
         if halves:
@@ -267,7 +267,7 @@ class PartialTreeColumns(DeviceColumns):
             for begin_of_strip, end_of_strip in strips(self.device, rows.cells, begin + first, begin + last, total):
                 yield begin_of_strip, end_of_strip, int(ages[first])
 
-    def _compare(self, rows: PartialTreeRows, work: Strip, last_node: int) -> Array:
+    def _compare(self, rows: _PartialTreeRows, work: Strip, last_node: int) -> Array:
         """Return the values of the parts of a strip."""
         if 8 * work.cells > self.device.free_bytes():
             raise MemoryError(f"the values take {8 * work.cells:,} bytes")
@@ -290,7 +290,7 @@ class PartialTreeColumns(DeviceColumns):
         return values
 
     def _add_up(
-        self, rows: PartialTreeRows, work: Strip, values: Array, first: int, last: int, out: Array, halves: bool
+        self, rows: _PartialTreeRows, work: Strip, values: Array, first: int, last: int, out: Array, halves: bool
     ) -> None:
         """Add the sums over the parts of rows and columns to the rows `first .. last`."""
         xp, count = self.xp, len(self.node)
@@ -298,7 +298,7 @@ class PartialTreeColumns(DeviceColumns):
         own = slice(int(start[0]), int(start[-1]))
         at = work.at[work.local[rows.entries.part[own]]]
         mine = xp.asarray(start - start[0]), rows.entry_kind[own], at, rows.entries.weight[own]
-        each = min(last - first, max(1, SUMS_BYTES // (8 * TOGETHER * count)) * TOGETHER)
+        each = min(last - first, max(1, _SUMS_BYTES // (8 * _TOGETHER * count)) * _TOGETHER)
         sums = xp.empty(each * count)
         pieces, blocks = len(self.piece_column), -(-count // THREADS)
         columns = self.kind, self.first, self.node, values, sums
@@ -307,16 +307,16 @@ class PartialTreeColumns(DeviceColumns):
         over_columns = self.device.series("partial_trees_columns", THREADS, pieces, *held, out, step, halves)
         for row in range(0, last - first, each):
             some = min(each, last - first - row)
-            over_rows(some * blocks, row, int(rows.highest[first + row + some - 1]) if halves else NO_LIMIT)
-            over_columns(-(-some // TOGETHER) * -(-pieces // THREADS), some, row, first + row)
+            over_rows(some * blocks, row, int(rows.highest[first + row + some - 1]) if halves else _NO_LIMIT)
+            over_columns(-(-some // _TOGETHER) * -(-pieces // THREADS), some, row, first + row)
 
-    def _wide_pairs(self, nodes: PartialTreeNodes, work: Strip) -> WidePairs | None:
+    def _wide_pairs(self, nodes: _PartialTreeNodes, work: Strip) -> _WidePairs | None:
         """Return the pairs of wide nodes of a strip, or None if there are none."""
         xp = self.xp
         if not len(self.wide):
             return None
         arity = nodes.arity[work.part]
-        wide_part = xp.flatnonzero(arity > FEW)
+        wide_part = xp.flatnonzero(arity > _FEW)
         if not len(wide_part):
             return None
         kind = work.kind[wide_part]
@@ -326,13 +326,13 @@ class PartialTreeColumns(DeviceColumns):
         known = self.device.to_host(xp.concatenate([level, pair[level], arity.max()[None]])).astype(np.int64)
         half = len(known) // 2
         most = int(known[-1])
-        blocks = max(1, min(1 << 12, int(np.diff(known[half:-1]).max()), WIDE_BYTES // (8 * most)))
-        return WidePairs(wide_part, pair, known[:half], known[half:-1], xp.empty(blocks * most), most, blocks)
+        blocks = max(1, min(1 << 12, int(np.diff(known[half:-1]).max()), _WIDE_BYTES // (8 * most)))
+        return _WidePairs(wide_part, pair, known[:half], known[half:-1], xp.empty(blocks * most), most, blocks)
 
 
 @dataclass(frozen=True)
-class WidePairs:
-    """Pairs of nodes that both have more than `FEW` children."""
+class _WidePairs:
+    """Pairs of nodes that both have more than `_FEW` children."""
 
     part: Array
     """Index of each wide node of the rows in the strip."""

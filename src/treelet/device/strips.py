@@ -20,9 +20,9 @@ from treelet.device.launching import Array, Device, out_of_memory
 
 THREADS = 128
 COLUMNS_PER_THREAD = 4  # must equal `columns_a_thread` of the device code
-CELLS = 1 << 28
+_CELLS = 1 << 28
 """Maximum number of matrix cells that are computed at once."""
-VALUES = 1 << 33
+_VALUES = 1 << 33
 """Maximum number of bytes for the values of a strip."""
 
 
@@ -183,7 +183,7 @@ class DeviceColumns(ABC):
     def _fill_rows(self, bound: Any, limit: Any, begin: int, end: int, out: Array) -> tuple[int, int] | None:
         target = out if out.dtype == np.float64 else self.xp.empty(out.shape, np.float64)
         target[...] = 0
-        height = max(1, CELLS // max(1, out.shape[1]))
+        height = max(1, _CELLS // max(1, out.shape[1]))
         at = begin
         while at < end:
             stop = min(end, at + height)
@@ -261,7 +261,7 @@ def strips(
     `cells` is the maximum number of values per row. If only the half of the matrix up to the diagonal is needed, `halves`
     is the total number of columns, and a row counts in proportion to its columns.
     """
-    most = max(1, min(VALUES, device.free_bytes() // 4) // 8)
+    most = max(1, min(_VALUES, device.free_bytes() // 4) // 8)
     first, total = begin, 0
     for row in range(begin, end):
         own = int(cells[row]) if halves is None else int(cells[row]) * (row + 1) // halves

@@ -1,6 +1,6 @@
 """The tagging kernel; see ``cuda/tagging.cu``.
 
-Parts are suffixes of sequences. Suffixes that start with the same `TAGS` tags are of one kind.
+Parts are suffixes of sequences. Suffixes that start with the same `_TAGS` tags are of one kind.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ from treelet.device.strips import (
     up_to,
 )
 
-TAGS = 3
+_TAGS = 3
 """Number of tags that define a kind. Shorter pieces are counted."""
 
 
 @dataclass(frozen=True)
-class Chains:
+class _Chains:
     """The nodes of a store as positions of tagged sequences. -1 stands for a missing tag, word or next position."""
 
     tag: Array
     words: list[Array]
-    """The words of each position, of the next position, and so on up to `TAGS`."""
+    """The words of each position, of the next position, and so on up to `_TAGS`."""
     next: Array
     height: Array
 
     @staticmethod
-    def of(device: Device, store: Any) -> Chains:
+    def of(device: Device, store: Any) -> _Chains:
         xp = device.xp
         label, start = device.array(store.label), device.array(store.child_start)
         child = xp.concatenate([device.array(store.child), xp.zeros(2, np.int32)])
@@ -51,9 +51,9 @@ class Chains:
         second = child[first + 1]
         after = xp.where((arity > 1) & (arity[second] > 0), second, -1)
         words = [xp.where(inner, label[child[first]], -1)]
-        for _ in range(1, TAGS):
+        for _ in range(1, _TAGS):
             words.append(xp.where(after >= 0, words[-1][after], -1))
-        return Chains(xp.where(inner, label, -1), words, after, device.array(store.height))
+        return _Chains(xp.where(inner, label, -1), words, after, device.array(store.height))
 
     def ahead(self, device: Device, numbers: Array) -> Array:
         """Return the number of the next position, for each position."""
@@ -61,7 +61,7 @@ class Chains:
 
 
 @dataclass(frozen=True)
-class TaggingRows:
+class _TaggingRows:
     """The rows of the matrix, prepared once for all strips."""
 
     words: Array  # the first word of every node, then the second word of every node, and so on
@@ -86,7 +86,7 @@ class TaggingColumns(DeviceColumns):
         super().__init__(device, store, weights)
         xp = self.xp
         self.lam = lam
-        chains, entries = Chains.of(device, store), Entries.of(device, weights)
+        chains, entries = _Chains.of(device, store), Entries.of(device, weights)
         used = xp.zeros(len(chains.tag), bool)
         used[entries.part] = True
         self.known: list[Numbers] = []
@@ -115,7 +115,7 @@ class TaggingColumns(DeviceColumns):
             self.n_columns,
         )
 
-    def _pieces(self, chains: Chains, used: Array | None) -> tuple[list[list[Array]], Array]:
+    def _pieces(self, chains: _Chains, used: Array | None) -> tuple[list[list[Array]], Array]:
         """Return the numbers of the pieces of 1, 2, ... tags that start at each node, and the kind of each node.
 
         A piece of several tags has one number per choice of tags that include their word. For columns, `used` marks their
@@ -131,10 +131,10 @@ class TaggingColumns(DeviceColumns):
         none = device.xp.zeros_like(chains.tag)
         single = numbered([pairs(device, chains.tag, none), pairs(device, chains.tag, chains.words[0] + 1)], 1)
         pieces = [single]
-        for length in range(2, TAGS):
+        for length in range(2, _TAGS):
             rest = [chains.ahead(device, piece) for piece in pieces[-1]]
             pieces.append(numbered([pairs(device, first, piece) for first in single for piece in rest], length))
-        (kind,) = numbered([pairs(device, single[0], chains.ahead(device, pieces[-1][0]))], TAGS)
+        (kind,) = numbered([pairs(device, single[0], chains.ahead(device, pieces[-1][0]))], _TAGS)
         return pieces, kind
 
     def _counts(self, pieces: list[Array], entries: Entries) -> Counts:
@@ -144,12 +144,12 @@ class TaggingColumns(DeviceColumns):
         counted = (piece >= 0) & (weight != 0)
         return Counts.of(self.device, example[counted], piece[counted], weight[counted], len(entries.start) - 1)
 
-    def bind(self, store: Any, weights: Any) -> TaggingRows:
+    def bind(self, store: Any, weights: Any) -> _TaggingRows:
         xp, device = self.xp, self.device
-        chains, entries = Chains.of(device, store), Entries.of(device, weights)
+        chains, entries = _Chains.of(device, store), Entries.of(device, weights)
         pieces, kind = self._pieces(chains, None)
         parts = entries.where(device, kind[entries.part] >= 0)
-        return TaggingRows(
+        return _TaggingRows(
             xp.concatenate(chains.words).astype(np.int32),
             xp.where(chains.ahead(device, kind) >= 0, chains.next, -1).astype(np.int32),
             kind,
@@ -160,7 +160,7 @@ class TaggingColumns(DeviceColumns):
             parts.totals(device, self.size[kind[parts.part]]),
         )
 
-    def fill(self, rows: TaggingRows, begin: int, end: int, out: Array, limit: int | None) -> None:
+    def fill(self, rows: _TaggingRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
         for length, (columns, own) in enumerate(zip(self.pieces, rows.pieces, strict=True), 1):
             columns.add(own, begin, end, out, begin, self.lam**length, halves)
@@ -172,13 +172,13 @@ class TaggingColumns(DeviceColumns):
             if work is not None:
                 self._compare(rows, work, begin, out, halves)
 
-    def _compare(self, rows: TaggingRows, work: Strip, begin: int, out: Array, halves: bool) -> None:
+    def _compare(self, rows: _TaggingRows, work: Strip, begin: int, out: Array, halves: bool) -> None:
         values = self.xp.empty(work.cells + 1)
         where = out, out.strides[0] // out.itemsize, begin, halves
         start = self.device.series(
             *("tags_level", THREADS, work.chunk, work.part, rows.next, work.local, work.kind, work.at),
             *(rows.words, len(rows.next), self.first, self.size, work.limit, self.next, self.words, len(self.next)),
-            *(TAGS, values, *work.held.arrays, *self.post.arrays, *where, self.lam),
+            *(_TAGS, values, *work.held.arrays, *self.post.arrays, *where, self.lam),
         )
         for first, end, blocks in work.levels():
             start(blocks, first, end)

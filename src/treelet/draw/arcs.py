@@ -14,7 +14,7 @@ from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies
 from treelet.vocabulary import keyword
 
-LIMIT = 200  # words
+_LIMIT = 200  # words
 WORD, SMALL = 15.0, 11.0  # font sizes of words, and of tags and labels
 LEVEL, STEP, CORNER = 25.0, 9.0, 6.0  # space between arcs and between ends at a word; radius of a corner
 MARGIN, GAP, PAD = 16.0, 16.0, 16.0  # space around the picture, between words and beside a label
@@ -51,7 +51,7 @@ class _Arc:
         return width_of(self.label, SMALL)
 
 
-class ArcLayout:
+class _ArcLayout:
     """The positions of words, arcs and labels: short arcs under long ones, words as far apart as the labels need.
 
     The tree view for browsers computes the same layout in ``web/layouts.js``; a browser test compares the two.
@@ -171,7 +171,7 @@ def _check(parse: object, limit: int) -> Dependencies:
 
 
 def dependency_svg(
-    parse: Dependencies, *, style: str = "color", tags: bool = True, caption: str = "", limit: int = LIMIT
+    parse: Dependencies, *, style: str = "color", tags: bool = True, caption: str = "", limit: int = _LIMIT
 ) -> Drawing:
     """Draw a dependency parse as labeled arcs over the words.
 
@@ -204,7 +204,7 @@ def dependency_svg(
     check_style(style)
     parse = _check(parse, limit)
     tags = tags and any(tag != "_" for tag in parse.tags)
-    layout = ArcLayout(parse, tags)
+    layout = _ArcLayout(parse, tags)
     floor = MARGIN + LEVEL * layout.height + (6 if layout.height else 0)
     below = Caption(caption, layout.width)
     width = max(layout.width + 2 * MARGIN, below.width)

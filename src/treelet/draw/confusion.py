@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treelet.draw.drawing import Drawing
-from treelet.draw.excerpts import shortened
 from treelet.draw.layout import MARGIN, width_of
+from treelet.draw.leaves import shortened
 from treelet.draw.svg import escaped, svg_document
 
-CELL = 60.0
-FONT = 13.0
-LONGEST = 24  # characters of a class name
-STEPS = 20  # of the color bar
-COLORS = ((247, 251, 255), (107, 174, 214), (8, 48, 107))
-DARK = 0.55  # share above which the count is white
+_CELL = 60.0
+_FONT = 13.0
+_LONGEST = 24  # characters of a class name
+_STEPS = 20  # of the color bar
+_COLORS = ((247, 251, 255), (107, 174, 214), (8, 48, 107))
+_DARK = 0.55  # share above which the count is white
 INK, MUTED, LINE = "#1a1a1a", "#444444", "#dde6f0"
 
 
@@ -29,9 +29,9 @@ def confusion_svg(
     <Drawing: 334 x 227>
     """
     n = len(labels)
-    names = [shortened(label, LONGEST) for label in labels]
-    cell = CELL if n <= 12 else max(29.0, 12 * CELL / n)
-    size = FONT if n <= 12 else max(9.0, 12 * FONT / n)
+    names = [shortened(label, _LONGEST) for label in labels]
+    cell = _CELL if n <= 12 else max(29.0, 12 * _CELL / n)
+    size = _FONT if n <= 12 else max(9.0, 12 * _FONT / n)
     totals = [sum(row) for row in matrix]
     row_names = [f"{name}  ({total:,})" for name, total in zip(names, totals, strict=True)]
     longest = max(width_of(name, size) for name in names)
@@ -61,20 +61,20 @@ def confusion_svg(
             )
             if count:
                 weight = ' font-weight="bold"' if i == j else ""
-                ink = "#ffffff" if share > DARK else INK
+                ink = "#ffffff" if share > _DARK else INK
                 lines.append(text(left + (j + 0.5) * cell, y + cell / 2 + 0.35 * size, f"{count:,}", size, ink, weight))
         lines.append(text(left - 8, y + cell / 2 + 0.35 * size, row_names[i], size, more=' text-anchor="end"'))
     for j, name in enumerate(names):
         x, y = left + (j + 0.5) * cell, bottom + size + 6
         turned = f' text-anchor="end" transform="rotate(-50 {x:.1f} {y:.1f})"' if tilted else ""
         lines.append(text(x, y, name, size, more=turned))
-    lines.append(text(middle, below, "predicted class", FONT, MUTED))
+    lines.append(text(middle, below, "predicted class", _FONT, MUTED))
     x, y = MARGIN + 6, top + side / 2
-    lines.append(text(x, y, "true class (examples)", FONT, MUTED, f' transform="rotate(-90 {x:.1f} {y:.1f})"'))
-    for step in range(STEPS):
+    lines.append(text(x, y, "true class (examples)", _FONT, MUTED, f' transform="rotate(-90 {x:.1f} {y:.1f})"'))
+    for step in range(_STEPS):
         lines.append(
-            f'<rect x="{bar:.1f}" y="{top + bar_height * step / STEPS:.1f}" width="12" '
-            f'height="{bar_height / STEPS + 0.5:.1f}" fill="{_color(1 - (step + 0.5) / STEPS)}"/>'
+            f'<rect x="{bar:.1f}" y="{top + bar_height * step / _STEPS:.1f}" width="12" '
+            f'height="{bar_height / _STEPS + 0.5:.1f}" fill="{_color(1 - (step + 0.5) / _STEPS)}"/>'
         )
     for percent in (0, 50, 100):
         y = top + bar_height * (1 - percent / 100) + 4
@@ -87,6 +87,6 @@ def confusion_svg(
 
 def _color(share: float) -> str:
     """Return a color from nearly white (0) to dark blue (1)."""
-    low, high = COLORS[:2] if share < 0.5 else COLORS[1:]
+    low, high = _COLORS[:2] if share < 0.5 else _COLORS[1:]
     at = 2 * share - (share >= 0.5)
     return "#" + "".join(f"{round(a + (b - a) * at):02x}" for a, b in zip(low, high, strict=True))

@@ -13,29 +13,29 @@ from typing import NamedTuple
 from treelet.checks import article, check_integer, plural
 from treelet.cuts import TreeIndex
 from treelet.draw.drawing import Drawing
-from treelet.draw.excerpts import LEAVES, LEVELS, MORE, shortened
 from treelet.draw.layout import FONT, HEIGHT, MARGIN, shown, width_of
+from treelet.draw.leaves import LEAVES, LEVELS, MORE, shortened
 from treelet.draw.shaded import Shade, ShadedPicture
 from treelet.draw.svg import LIMIT, PAGE, Caption, escaped, svg_document
 from treelet.edits import EditOperation, EditScript
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Tree
 
-SIGNS = {"delete": "\u2212", "insert": "+", "rename": "~"}
-NAMES = {"delete": "deleted", "insert": "inserted", "rename": "renamed"}
-LOOKS = {
+_SIGNS = {"delete": "\u2212", "insert": "+", "rename": "~"}
+_NAMES = {"delete": "deleted", "insert": "inserted", "rename": "renamed"}
+_LOOKS = {
     "delete": Shade("#fde3cd", "#b34700", mark="delete"),
     "insert": Shade("#d5e8f7", "#00629b", 3.0, mark="insert"),
     "rename": Shade("#f4e0ec", "#97397a", mark="rename"),
 }
-KEPT = Shade("#ffffff", "#7a838c")
-RADIUS = 6.5  # of the circle around a sign
-TITLES = ("First tree", "Second tree")
-TITLE = 12.0  # font size
-FOLDED = 4  # nodes of an unchanged subtree that is drawn completely even if the trees are large
+_KEPT = Shade("#ffffff", "#7a838c")
+_RADIUS = 6.5  # of the circle around a sign
+_TITLES = ("First tree", "Second tree")
+_TITLE = 12.0  # font size
+_FOLDED = 4  # nodes of an unchanged subtree that is drawn completely even if the trees are large
 
 
-class EditedTree(NamedTuple):
+class _EditedTree(NamedTuple):
     """A tree of a script as it is drawn, and the operation of each node in pre-order; None for the leaf below a folded node."""
 
     tree: Tree
@@ -79,20 +79,20 @@ def edit_svg(
         raise InputTypeError(f"edit_svg draws an EditScript. Got {article(type(script).__name__)} instead.")
     check_integer("limit", limit)
     sides = edited_trees(script, folded)
-    for title, side in zip(TITLES, sides, strict=True):
+    for title, side in zip(_TITLES, sides, strict=True):
         if len(side.operations) > limit:
             raise TreeError(
                 f"The {title.lower()} has {plural(len(side.operations), 'node')} to draw, but the limit is {limit:,}. "
                 "Compare smaller subtrees, or print the script."
             )
-    pictures = [EditPicture(side, number) for number, side in enumerate(sides)]
+    pictures = [_EditPicture(side, number) for number, side in enumerate(sides)]
     layouts = [picture.layout for picture in pictures]
     beside = sum(layout.width for layout in layouts) <= PAGE
     width = sum(layout.width for layout in layouts) if beside else max(layout.width for layout in layouts)
-    size = TITLE * max(1.0, width / PAGE)
+    size = _TITLE * max(1.0, width / PAGE)
     right = down = 0.0
     lines: list[str] = []
-    for picture, layout, title in zip(pictures, layouts, TITLES, strict=True):
+    for picture, layout, title in zip(pictures, layouts, _TITLES, strict=True):
         layout.move(right, down + size + 8)
         lines += [_title(title, right + MARGIN, down + MARGIN + size, size), *picture.elements()]
         right, down = (right + layout.width, 0.0) if beside else (0.0, down + size + 8 + layout.height + MARGIN)
@@ -100,7 +100,7 @@ def edit_svg(
     if beside:
         middle = layouts[0].width
         lines.insert(0, f'<path d="M{middle:.1f} {MARGIN:g}V{height - 4:.1f}" stroke="#dfe3e8" stroke-width="1"/>')
-    legend = Legend(script, sides, width, caption)
+    legend = _Legend(script, sides, width, caption)
     width = max(width, legend.width)
     title = (
         f"Edit script of cost {script.cost:g}: {' '.join(script.source.words())} | {' '.join(script.target.words())}"
@@ -108,10 +108,10 @@ def edit_svg(
     return Drawing(svg_document(width, height + legend.height, title, [*lines, *legend.lines(height)]), of=script)
 
 
-class EditPicture(ShadedPicture):
+class _EditPicture(ShadedPicture):
     """The picture of the first (0) or second (1) tree of an edit script."""
 
-    def __init__(self, side: EditedTree, number: int) -> None:
+    def __init__(self, side: _EditedTree, number: int) -> None:
         shades = [
             None if operation is None else _shade(operation, number, leaf=not node.children)
             for node, operation in zip(side.tree.nodes(), side.operations, strict=True)
@@ -120,8 +120,8 @@ class EditPicture(ShadedPicture):
 
     def _node(self, node: int) -> list[str]:
         lines, label = super()._node(node), self.graph.nodes[node].label
-        shade = self.shades.get(node, KEPT)
-        about = f"{NAMES[shade.mark]}: {shortened(label)} {shade.text}" if shade.mark else shortened(label)
+        shade = self.shades.get(node, _KEPT)
+        about = f"{_NAMES[shade.mark]}: {shortened(label)} {shade.text}" if shade.mark else shortened(label)
         lines[1] = f"<title>{escaped(about.strip())}</title>"
         if not shade.mark:
             return lines
@@ -130,23 +130,23 @@ class EditPicture(ShadedPicture):
             half = 0.45 * width_of(shown(label), FONT) + 2  # the estimate is rather too large
             line = f'stroke="{shade.line}" stroke-width="1.4"'
             lines.insert(-1, f'<path d="M{x - half:.1f} {y + HEIGHT / 2 + 0.5:.1f}h{2 * half:.1f}" {line}/>')
-        lines[-1:-1] = sign(shade.mark, x - self.layout.box[node] / 2, y)
+        lines[-1:-1] = _sign(shade.mark, x - self.layout.box[node] / 2, y)
         return lines
 
 
-def sign(kind: str, x: float, y: float) -> list[str]:
+def _sign(kind: str, x: float, y: float) -> list[str]:
     """Return the sign of an operation in a circle."""
     return [
-        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{RADIUS:g}" fill="{LOOKS[kind].line}" stroke="#ffffff" stroke-width="1"/>',
-        f'<text x="{x:.1f}" y="{y + 4:.1f}" font-size="12" font-weight="bold" fill="#ffffff">{SIGNS[kind]}</text>',
+        f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{_RADIUS:g}" fill="{_LOOKS[kind].line}" stroke="#ffffff" stroke-width="1"/>',
+        f'<text x="{x:.1f}" y="{y + 4:.1f}" font-size="12" font-weight="bold" fill="#ffffff">{_SIGNS[kind]}</text>',
     ]
 
 
-class Legend:
+class _Legend:
     """The meaning of the signs that occur, and the cost. Like a caption, it is larger below a wide picture."""
 
-    def __init__(self, script: EditScript, sides: Collection[EditedTree], beside: float, caption: bool) -> None:
-        self.kinds = [kind for kind in SIGNS if any(operation.kind == kind for operation in script)]
+    def __init__(self, script: EditScript, sides: Collection[_EditedTree], beside: float, caption: bool) -> None:
+        self.kinds = [kind for kind in _SIGNS if any(operation.kind == kind for operation in script)]
         notes = [script.summary()] if caption else []
         if any(operation is None for side in sides for operation in side.operations):
             notes.append(f"{MORE} stands for unchanged nodes")
@@ -154,7 +154,7 @@ class Legend:
         self.caption = Caption(text[:1].upper() + text[1:], beside)
         self.size = Caption(" ", beside).size
         room = self.size / Caption("", 0).size
-        starts = [0.0, *itertools.accumulate(width_of(NAMES[kind], self.size) + 26 * room for kind in self.kinds)]
+        starts = [0.0, *itertools.accumulate(width_of(_NAMES[kind], self.size) + 26 * room for kind in self.kinds)]
         self.starts, self.room = starts, room
         self.width = max(self.caption.width, starts[-1] + 2 * MARGIN if self.kinds else 0.0)
         self.height = (self.size + 12 if self.kinds else 0.0) + self.caption.height
@@ -163,11 +163,11 @@ class Legend:
         return [*self._signs(top), *self.caption.lines(top + self.height)]
 
     def _signs(self, top: float) -> Iterator[str]:
-        y = top + RADIUS + 4
+        y = top + _RADIUS + 4
         for kind, start in zip(self.kinds, self.starts, strict=False):
-            yield from sign(kind, MARGIN + RADIUS + start, y)
+            yield from _sign(kind, MARGIN + _RADIUS + start, y)
             style = f'text-anchor="start" font-size="{self.size:.3g}" fill="#3d464e"'
-            yield f'<text x="{MARGIN + 2 * RADIUS + 5 + start:.1f}" y="{y + 0.35 * self.size:.1f}" {style}>{NAMES[kind]}</text>'
+            yield f'<text x="{MARGIN + 2 * _RADIUS + 5 + start:.1f}" y="{y + 0.35 * self.size:.1f}" {style}>{_NAMES[kind]}</text>'
 
 
 def _title(text: str, x: float, y: float, size: float) -> str:
@@ -177,8 +177,8 @@ def _title(text: str, x: float, y: float, size: float) -> str:
 
 def _shade(operation: EditOperation, number: int, *, leaf: bool) -> Shade | None:
     if operation.kind == "keep":
-        return None if leaf else KEPT
-    return LOOKS[operation.kind]._replace(text=other_label(operation, number))
+        return None if leaf else _KEPT
+    return _LOOKS[operation.kind]._replace(text=other_label(operation, number))
 
 
 def other_label(operation: EditOperation, number: int) -> str:
@@ -189,12 +189,12 @@ def other_label(operation: EditOperation, number: int) -> str:
     return f"was {source}" if number else f"\u2192 {target}"
 
 
-def edited_trees(script: EditScript, folded: bool | None = None) -> list[EditedTree]:
+def edited_trees(script: EditScript, folded: bool | None = None) -> list[_EditedTree]:
     """Return both trees as they are drawn, with large unchanged subtrees folded; see `edit_svg`."""
     trees = script.source, script.target
     if folded is None:
         folded = any(len(tree.words()) > LEAVES or tree.height() > LEVELS for tree in trees)
-    unchanged = [subtree for subtree in script.unchanged() if subtree[2] > FOLDED] if folded else []
+    unchanged = [subtree for subtree in script.unchanged() if subtree[2] > _FOLDED] if folded else []
     sides = []
     for number, tree in enumerate(trees):
         own = [o for o in script if (o.source, o.target)[number] is not None]
@@ -202,7 +202,7 @@ def edited_trees(script: EditScript, folded: bool | None = None) -> list[EditedT
     return sides
 
 
-def _folded(tree: Tree, operations: list[EditOperation], roots: Collection[int]) -> EditedTree:
+def _folded(tree: Tree, operations: list[EditOperation], roots: Collection[int]) -> _EditedTree:
     """Return a copy in which every node is an object of its own. The children of the given nodes become one leaf."""
     index = TreeIndex(tree)
     drawn: list[EditOperation | None] = []
@@ -217,4 +217,4 @@ def _folded(tree: Tree, operations: list[EditOperation], roots: Collection[int])
         children = [Tree(MORE)] if number in roots else below.pop(number, [])[::-1]
         copy = Tree._trusted(index.label(number), tuple(children))
         below.setdefault(index.parent[number], []).append(copy)
-    return EditedTree(below[-1][0], drawn)
+    return _EditedTree(below[-1][0], drawn)

@@ -10,23 +10,110 @@ import itertools
 import json
 import math
 import unicodedata
-from collections.abc import Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from treelet.draw.excerpts import shortened
-from treelet.structures import Forest
+from treelet.checks import article, is_integer, plural, suggestion, wrong
+from treelet.draw.leaves import shortened
+from treelet.errors import ParameterError, TreeletWarning
+from treelet.structures import Forest, Tree
+
+
+class _WordsUnderTriangle(Tree):
+    """The words of a collapsed constituent as one leaf. The label may contain spaces."""
+
+    __slots__ = ()
+
+
+def is_collapsed(node: Tree) -> bool:
+    """Return whether a leaf stands for the words of a collapsed constituent."""
+    return isinstance(node, _WordsUnderTriangle)
+
+
+def collapsed(tree: Tree, triangles: Iterable[str | int] | str | int = ()) -> Tree:
+    """Return the tree with each chosen constituent reduced to its label over its words.
+
+    Parameters
+    ----------
+    tree : Tree
+        Any tree.
+    triangles : str, int or collection of them, default ()
+        Labels of constituents, or numbers of nodes in pre-order. A constituent inside a chosen one is
+        collapsed with it. For labels that no constituent has, `TreeletWarning` is issued.
+
+    >>> tree = Tree.parse("(S (NP (D the) (N cat)) (VP (V sat)))")
+    >>> collapsed(tree, "NP").children[0]
+    Tree.parse('(NP the cat)')
+    >>> [child.label for child in collapsed(tree, "NP").children[0].children]
+    ['the cat']
+    """
+    chosen = occurring_triangles(tree, triangles)
+    if not chosen:
+        return tree
+    nodes = list(tree.nodes())
+    sizes = [1] * len(nodes)
+    copies: list[Tree] = nodes.copy()
+    for number in range(len(nodes) - 1, -1, -1):  # children come after their parents in pre-order
+        node, children, child = nodes[number], [], number + 1
+        for _ in node.children:
+            children.append(copies[child])
+            child += sizes[child]
+        sizes[number] = child - number
+        if children and (number in chosen or node.label in chosen):
+            children = [_WordsUnderTriangle._trusted(" ".join(node.words()), ())]
+        copies[number] = Tree._trusted(node.label, tuple(children)) if children else node
+    return copies[0]
+
+
+def occurring_triangles(tree: Tree, triangles: Iterable[str | int] | str | int) -> Set[str | int]:
+    """Return the triangles that the tree has. Warn of labels that it does not have; other numbers raise ParameterError."""
+    chosen = checked_triangles(triangles)
+    if not chosen:
+        return chosen
+    nodes = list(tree.nodes())
+    labels = {node.label for node in nodes if node.children}
+    for item in sorted(chosen, key=str):
+        if isinstance(item, str):
+            if item not in labels:
+                fact = "Only words have" if any(node.label == item for node in nodes) else "No node has"
+                hint = suggestion(item, sorted(labels))
+                # The stack level is that of a caller of draw.
+                warnings.warn(
+                    f"{fact} the label {item!r}, so no triangle was drawn for it.{hint}", TreeletWarning, stacklevel=4
+                )
+        elif item >= len(nodes) or not nodes[item].children:
+            problem = "is a word" if item < len(nodes) else f"does not exist: the tree has {plural(len(nodes), 'node')}"
+            raise ParameterError(f"Node {item} cannot be drawn as a triangle, because it {problem}.")
+    return {item for item in chosen if isinstance(item, int) or item in labels}
+
+
+def checked_triangles(triangles: Iterable[str | int] | str | int) -> Set[str | int]:
+    """Return the labels and numbers as a set. Raise ParameterError for anything else."""
+    wanted = "labels of constituents or numbers of nodes, such as ['NP', 4]"
+    if isinstance(triangles, str) or is_integer(triangles):
+        triangles = [triangles]  # type: ignore[list-item]
+    try:
+        chosen = list(triangles)  # type: ignore[arg-type]
+    except TypeError:
+        raise wrong("triangles", wanted, triangles, got=article(type(triangles).__name__)) from None
+    for item in chosen:
+        if not isinstance(item, str) and not is_integer(item, 0):
+            raise wrong("triangles", wanted, item)
+    return {item if isinstance(item, str) else int(item) for item in chosen}
+
 
 FONT = 13.0
 HEIGHT, PAD, GAP = 30.0, 9.0, 14.0  # height of a node, space inside it and beside it
 DROP, CHANNEL = 21.0, 42.0  # from a node to its dots, from the dots to the next layer
-CLOSE = 30.0  # between layers without dots
-STEP = 42.0  # from one alternative's dot to the next
-TRUNK = 8.0  # room for a line that passes a layer
+_CLOSE = 30.0  # between layers without dots
+_STEP = 42.0  # from one alternative's dot to the next
+_TRUNK = 8.0  # room for a line that passes a layer
 MARGIN = 16.0
-LONGEST = 32  # characters of a label that are shown
+_LONGEST = 32  # characters of a label that are shown
 
 
 class DrawnEdge(NamedTuple):
@@ -96,7 +183,7 @@ def width_of(text: str, size: float) -> float:
 
 
 def shown(label: str) -> str:
-    return shortened(label, LONGEST)
+    return shortened(label, _LONGEST)
 
 
 @dataclass
@@ -111,7 +198,7 @@ class _LayerItem:
     x: float = 0.0
 
 
-def spread(items: list[_LayerItem], wanted: dict[int, float]) -> None:
+def _spread(items: list[_LayerItem], wanted: dict[int, float]) -> None:
     """Place items in order and without overlap, as near to the wanted positions as possible (least squares)."""
     blocks: list[list[float]] = []  # sum and number of the wanted positions of a block's first item
     offset, offsets = 0.0, []
@@ -145,7 +232,7 @@ class ForestLayout:
             for layer in range(graph.layer[node], highest[node] + 1):
                 passing = layer > graph.layer[node]
                 choices = len(graph.own.get(node, ()))
-                room = TRUNK if passing else max(self.box[node], (STEP * choices + 16) * (choices > 1))
+                room = _TRUNK if passing else max(self.box[node], (_STEP * choices + 16) * (choices > 1))
                 item = _LayerItem(node, room, begin, end, passing)
                 self.layers[layer].append(item)
                 self.at[node, layer] = item
@@ -158,7 +245,7 @@ class ForestLayout:
         self.band = [HEIGHT + DROP * (layer in dotted) for layer in range(len(self.layers))]
         self.top = [MARGIN] * len(self.layers)
         for layer in range(len(self.layers) - 1, 0, -1):
-            self.top[layer - 1] = self.top[layer] + self.band[layer] + (CHANNEL if layer in dotted else CLOSE)
+            self.top[layer - 1] = self.top[layer] + self.band[layer] + (CHANNEL if layer in dotted else _CLOSE)
         self.height = self.top[0] + HEIGHT
         self.dots: dict[int, list[tuple[DrawnEdge, float, float, int]]] = {}  # with the rank among its alternatives
         for head, edges in graph.own.items():
@@ -166,7 +253,7 @@ class ForestLayout:
             ranks = sorted(edges, key=lambda edge: -edge.chance)
             x, y = self.at[head, graph.layer[head]].x, self.top[graph.layer[head]] + self.band[graph.layer[head]]
             self.dots[head] = [
-                (edge, x + (position - (len(here) - 1) / 2) * STEP, y, ranks.index(edge))
+                (edge, x + (position - (len(here) - 1) / 2) * _STEP, y, ranks.index(edge))
                 for position, edge in enumerate(here)
             ]
 
@@ -200,7 +287,7 @@ class ForestLayout:
                 layer.sort(key=lambda item: item.begin)
             else:
                 layer.sort(key=lambda item: (wanted[id(item)], item.begin + item.end, item.end - item.begin))
-            spread(layer, wanted)
+            _spread(layer, wanted)
 
     def _slots(self) -> dict[int, float]:
         """Return the position of each gap between words, such that the nodes over some words fit over them."""

@@ -8,16 +8,15 @@ from typing import NamedTuple
 from treelet.checks import plural
 from treelet.cuts import TreeIndex
 from treelet.draw.drawing import Drawing
-from treelet.draw.excerpts import excerpt
 from treelet.draw.layout import HEIGHT, ForestGraph, width_of
-from treelet.draw.leaves import DASHES
+from treelet.draw.leaves import DASHES, excerpt
 from treelet.draw.svg import SMALL, Picture, captioned_svg, escaped, open_leaves
 from treelet.errors import ParameterError
 from treelet.structures import Forest, Tree
 
 PLUS, MINUS = (0x00, 0x72, 0xB2), (0xE0, 0x7B, 0x00)  # blue and orange, which most color-blind readers can distinguish
 FAINT, STRONG = 0.06, 0.62
-SEEN = 0.02  # fraction of the largest value below which a node has no number
+_SEEN = 0.02  # fraction of the largest value below which a node has no number
 
 
 class Shade(NamedTuple):
@@ -116,7 +115,7 @@ def heat_svg(tree: Tree, heat: Sequence[float], *, caption: str = "", scale: flo
 
 def _shade(value: float, most: float, *, leaf: bool) -> Shade | None:
     strength = abs(value) / most if most else 0.0
-    if strength < SEEN:
+    if strength < _SEEN:
         return None if leaf else Shade("#ffffff", "#7a838c")
     return Shade(tint(strength if value > 0 else -strength), "none" if leaf else "#1b1b1b", 1.4, signed(value))
 

@@ -9,19 +9,29 @@ from html import escape
 
 from treelet.checks import article, check_integer, plural
 from treelet.draw.drawing import Drawing, check_style
-from treelet.draw.excerpts import shortened
-from treelet.draw.layout import FONT, HEIGHT, MARGIN, DrawnEdge, ForestGraph, ForestLayout, shown, width_of
-from treelet.draw.leaves import DASHES, is_open
-from treelet.draw.triangles import collapsed, is_collapsed, occurring_triangles
+from treelet.draw.layout import (
+    FONT,
+    HEIGHT,
+    MARGIN,
+    DrawnEdge,
+    ForestGraph,
+    ForestLayout,
+    collapsed,
+    is_collapsed,
+    occurring_triangles,
+    shown,
+    width_of,
+)
+from treelet.draw.leaves import DASHES, is_open, shortened
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Forest, Tree
 
 LIMIT = 400  # nodes and edges of a readable picture
 SMALL, CAPTION = 9.5, 11.0  # font sizes
 PAGE = 900.0  # wider pictures are usually displayed smaller
-BEST = "#1b1b1b"
-ONLY = "#9aa3ad"
-ALTERNATIVES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56a0d9", "#7a4fb5")
+_BEST = "#1b1b1b"
+_ONLY = "#9aa3ad"
+_ALTERNATIVES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56a0d9", "#7a4fb5")
 
 _UNPRINTABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -126,7 +136,7 @@ def tree_svg(
     graph = ForestGraph(Forest.from_tree(small), hanging=style == "plain")
     words = _leaves_where(is_collapsed, small, graph)
     room = {number: width_of(graph.nodes[number].label, FONT + 1) for number in words}
-    picture = (PlainPicture if style == "plain" else Picture)(graph, "", room, open_leaves(small, graph), words)
+    picture = (_PlainPicture if style == "plain" else Picture)(graph, "", room, open_leaves(small, graph), words)
     return Drawing(picture.svg(), of=tree, options={"style": style, "triangles": occurring})
 
 
@@ -194,8 +204,8 @@ class Picture:
 
     def _color(self, edge: DrawnEdge, rank: int) -> str:
         if edge.best:
-            return BEST
-        return ALTERNATIVES[rank % len(ALTERNATIVES)] if len(self.graph.own[edge.head]) > 1 else ONLY
+            return _BEST
+        return _ALTERNATIVES[rank % len(_ALTERNATIVES)] if len(self.graph.own[edge.head]) > 1 else _ONLY
 
     def _edge(self, edge: DrawnEdge, x: float, y: float, rank: int) -> list[str]:
         layout, layer = self.layout, self.graph.layer
@@ -254,7 +264,7 @@ class Picture:
         number = _number(chance)
         description = f"{shortened(label) or 'hidden root'} over words {begin} to {end}, probability {chance:.4g}"
         lines = ["<g>", f"<title>{escaped(description)}</title>"]
-        line = f'stroke="{BEST if best else ONLY}" stroke-width="{1.8 if best else 1:g}"'
+        line = f'stroke="{_BEST if best else _ONLY}" stroke-width="{1.8 if best else 1:g}"'
         if not label:
             lines.append(f'<circle cx="{x:.1f}" cy="{y + HEIGHT / 2:.1f}" r="6" fill="#ffffff" {line}/>')
         elif node not in self.graph.own and node not in self.open_leaves:
@@ -279,7 +289,7 @@ class Picture:
         return [*lines, "</g>"]
 
 
-class PlainPicture(Picture):
+class _PlainPicture(Picture):
     """A tree in the style of linguistic papers: labels and straight lines. If there are open categories, words are in italics."""
 
     def _edge(self, edge: DrawnEdge, x: float, y: float, rank: int) -> list[str]:

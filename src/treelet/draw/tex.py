@@ -10,13 +10,13 @@ from typing import NamedTuple
 from treelet.checks import article
 from treelet.draw.drawing import check_style
 from treelet.draw.edits import edited_trees
+from treelet.draw.layout import collapsed, is_collapsed
 from treelet.draw.leaves import is_open, open_nodes
-from treelet.draw.triangles import collapsed, is_collapsed
 from treelet.edits import EditScript
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies, Forest, Tree
 
-SPECIAL = {
+_SPECIAL = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -27,12 +27,12 @@ SPECIAL = {
     "`": r"\textasciigrave{}",
     **{letter: f"\\{letter}" for letter in "$&%#_{}"},
 }
-SYNTAX = re.compile(r"[\[\],=!;()/@:']|--|''")  # has a meaning in the syntax or in the options of forest
-DEEPEST = 500  # levels, because TeX recurses
-OPEN = ", draw, dashed"  # options of an open category
-TRIANGLE = ", roof"  # option of the words below a triangle, defined by the library linguistics
-LINE = 100  # characters of a subtree on one line
-EDITS = {
+_SYNTAX = re.compile(r"[\[\],=!;()/@:']|--|''")  # has a meaning in the syntax or in the options of forest
+_DEEPEST = 500  # levels, because TeX recurses
+_OPEN = ", draw, dashed"  # options of an open category
+_TRIANGLE = ", roof"  # option of the words below a triangle, defined by the library linguistics
+_LINE = 100  # characters of a subtree on one line
+_EDITS = {
     "delete": ("$-$ {}", ", draw, fill=orange!25"),
     "insert": ("$+$ {}", ", draw, very thick, fill=blue!15"),
     "rename": (r"{} $\to$ {}", ", draw, fill=magenta!15"),
@@ -87,17 +87,17 @@ def latex(thing: object, *, style: str = "color", triangles: Iterable[str | int]
     )
 
 
-def escaped(text: str) -> str:
+def _escaped(text: str) -> str:
     r"""Escape a label so that LaTeX prints it unchanged.
 
     >>> print(escaped("a_b{}"), escaped("--"), escaped("[x,y]"))
     a\_b\{\} {-{}-} {[x,y]}
     """
-    out = "".join(SPECIAL.get(letter, letter) for letter in text)
+    out = "".join(_SPECIAL.get(letter, letter) for letter in text)
     for letter in "-',":  # prevents ligatures
         while letter * 2 in out:
             out = out.replace(letter * 2, f"{letter}{{}}{letter}")
-    return f"{{{out}}}" if SYNTAX.search(text) else out
+    return f"{{{out}}}" if _SYNTAX.search(text) else out
 
 
 def _tree(tree: Tree, style: str, triangles: Iterable[str | int] | str | int) -> str:
@@ -105,14 +105,16 @@ def _tree(tree: Tree, style: str, triangles: Iterable[str | int] | str | int) ->
     tree, plain = collapsed(tree, triangles), style == "plain"
     library = "[linguistics]" if plain or any(map(is_collapsed, tree.nodes())) else ""
     preamble = "sn edges" if plain else "where n children=0{tier=word}{}"
-    formats = NodeFormats(OPEN, "{}") if not plain else NodeFormats("", r"\textit{{{}}}" if open_nodes(tree) else "{}")
+    formats = (
+        _NodeFormats(_OPEN, "{}") if not plain else _NodeFormats("", r"\textit{{{}}}" if open_nodes(tree) else "{}")
+    )
     lines = [rf"% \usepackage{library}{{forest}}", r"\begin{forest}", f"  {preamble}"]
     return "\n".join([*lines, *_bracketed(tree, formats), r"\end{forest}"])
 
 
 def _check_depth(tree: Tree) -> None:
-    if tree.height() > DEEPEST:
-        raise TreeError(f"The tree is {tree.height():,} levels deep, but LaTeX can draw at most {DEEPEST:,} levels.")
+    if tree.height() > _DEEPEST:
+        raise TreeError(f"The tree is {tree.height():,} levels deep, but LaTeX can draw at most {_DEEPEST:,} levels.")
 
 
 def _script(script: EditScript) -> str:
@@ -123,10 +125,10 @@ def _script(script: EditScript) -> str:
         edits = {}
         for node, operation in zip(side.tree.nodes(), side.operations, strict=True):
             if operation is not None and operation.kind != "keep":
-                text, options = EDITS[operation.kind]
-                labels = [escaped(x) for x in (operation.source_label, operation.target_label) if x is not None]
+                text, options = _EDITS[operation.kind]
+                labels = [_escaped(x) for x in (operation.source_label, operation.target_label) if x is not None]
                 edits[id(node)] = text.format(*labels) + options
-        formats = NodeFormats(OPEN, "{}", edits)
+        formats = _NodeFormats(_OPEN, "{}", edits)
         lines += [
             r"\begin{forest}",
             "  where n children=0{tier=word}{}",
@@ -136,7 +138,7 @@ def _script(script: EditScript) -> str:
     return "\n".join(lines)
 
 
-class NodeFormats(NamedTuple):
+class _NodeFormats(NamedTuple):
     """Options of an open category, the format of words, and the texts of the changed nodes of an edit script by their ids."""
 
     open_category: str
@@ -147,15 +149,15 @@ class NodeFormats(NamedTuple):
         """Return the label of a node with its options."""
         if id(node) in self.edits:
             return self.edits[id(node)]
-        label = escaped(node.label)
+        label = _escaped(node.label)
         if node.children:
             return label
         if is_open(node):
             return f"{label}{self.open_category}"
-        return self.word.format(label) + (TRIANGLE if is_collapsed(node) else "")
+        return self.word.format(label) + (_TRIANGLE if is_collapsed(node) else "")
 
 
-def _bracketed(tree: Tree, formats: NodeFormats) -> list[str]:
+def _bracketed(tree: Tree, formats: _NodeFormats) -> list[str]:
     """Return the lines of a subtree: a single line if it is short, otherwise its label followed by its children."""
     lines: list[str] = []
     stack: list[tuple[Tree | None, int]] = [(tree, 1)]
@@ -163,7 +165,7 @@ def _bracketed(tree: Tree, formats: NodeFormats) -> list[str]:
         node, depth = stack.pop()
         if node is None:
             lines.append("  " * depth + "]")
-        elif (line := _line(node, LINE - 2 * depth, formats)) is not None:
+        elif (line := _line(node, _LINE - 2 * depth, formats)) is not None:
             lines.append("  " * depth + line)
         else:
             lines.append("  " * depth + f"[{formats.node(node)}")
@@ -172,7 +174,7 @@ def _bracketed(tree: Tree, formats: NodeFormats) -> list[str]:
     return lines
 
 
-def _line(tree: Tree, most: int, formats: NodeFormats) -> str | None:
+def _line(tree: Tree, most: int, formats: _NodeFormats) -> str | None:
     """Return a subtree on one line, or None if it is too long."""
     texts: list[str] = []
     length = 0
@@ -194,18 +196,18 @@ def _dependencies(parse: Dependencies) -> str:
     rows = [parse.words, parse.tags] if any(tag != "_" for tag in parse.tags) else [parse.words]
     lines = [r"% \usepackage{tikz-dependency}", r"\begin{dependency}", r"  \begin{deptext}[column sep=1em]"]
     for row in rows:  # \& separates columns, so an ampersand needs another form
-        words = [escaped(word).replace(r"\&", r"\symbol{38}") for word in row]
+        words = [_escaped(word).replace(r"\&", r"\symbol{38}") for word in row]
         lines.append("    " + r" \& ".join(words) + r" \\")
     lines.append(r"  \end{deptext}")
     if parse.heads is not None and parse.relations is not None:
         for number, (head, kind) in enumerate(zip(parse.heads, parse.relations, strict=True), 1):
             lines.append(
-                f"  \\depedge{{{head}}}{{{number}}}{{{escaped(kind)}}}"
+                f"  \\depedge{{{head}}}{{{number}}}{{{_escaped(kind)}}}"
                 if head
-                else f"  \\deproot{{{number}}}{{{escaped(kind)}}}"
+                else f"  \\deproot{{{number}}}{{{_escaped(kind)}}}"
             )
     else:
         lines += [
-            f"  \\depedge[-]{{{left + 1}}}{{{right + 1}}}{{{escaped(kind)}}}" for left, right, kind in parse.links
+            f"  \\depedge[-]{{{left + 1}}}{{{right + 1}}}{{{_escaped(kind)}}}" for left, right, kind in parse.links
         ]
     return "\n".join([*lines, r"\end{dependency}"])

@@ -4,31 +4,191 @@ from __future__ import annotations
 
 import copy
 import math
+import os
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from threading import Lock
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import wrong
-from treelet.edits.costs import Costs, CostTable, Rename, check_costs, check_rename, is_cost
-from treelet.errors import NotEnoughMemoryError
+from treelet.checks import MOST, is_number, wrong
+from treelet.errors import InputTypeError, NotEnoughMemoryError, ParameterError
 from treelet.kernels.pairwise import CachedIndex, Evaluator, Matrix, Needs, Pairwise, Vector
 from treelet.memory import available, check_memory
 from treelet.shown import Tabled
 from treelet.structures.treebank import Treebank
-from treelet.structures.word_vectors import ReadsVectors
+from treelet.structures.word_vectors import ReadsVectors, WordVectors
 
-NODE = 128
+Costs = float | Mapping[str, float]
+Rename = float | Callable[[str, str], float] | Any
+_OTHER = 1.0
+"""Cost of labels that a mapping does not contain, and of renaming words without vectors."""
+_INTERVAL = f"[0, {MOST:g}]"
+"""Costs up to this limit cannot overflow when they are added."""
+_CALLS = 1 << 10  # number of calls between two checks for Ctrl-C
+NO_COSTS, NO_LABELS, NO_TABLE = np.zeros(0), np.zeros(0, np.int32), np.zeros((0, 0))
+
+
+def _is_cost(value: Any) -> bool:
+    """Return whether the value is a cost: a number from 0 to `MOST`."""
+    return is_number(value, 0) and float(value) <= MOST  # a float32 cannot be compared with MOST
+
+
+def _check_costs(owner: Any, name: str) -> None:
+    """Raise `ParameterError` if a parameter is neither a cost nor a mapping from labels to costs."""
+    costs = getattr(owner, name)
+    if isinstance(costs, Mapping):
+        for label, cost in costs.items():
+            if not isinstance(label, str) or not _is_cost(cost):
+                entry = f"{{{label!r}: {cost!r}}}"
+                raise wrong(name, f"a mapping from labels to numbers in {_INTERVAL}", costs, of=owner, got=entry)
+    elif not _is_cost(costs):
+        raise wrong(name, f"a number in {_INTERVAL}, or a mapping from labels to such numbers", costs, of=owner)
+
+
+def _check_rename(owner: Any) -> None:
+    """Raise `ParameterError` if `rename` is neither a cost, nor a function, nor word vectors.
+
+    A file of word vectors is read by the first computation.
+    """
+    if isinstance(owner.rename, (str, os.PathLike)):
+        return
+    try:
+        owner._costs()
+    except InputTypeError as error:
+        expected = f"a number in {_INTERVAL}, a function of two labels, or word vectors"
+        raise wrong("rename", expected, owner.rename, of=owner) from error
+
+
+class _CostTable:
+    """Converts the costs of an `EditDistance` for trees of one store.
+
+    Costs by label are looked up once per label, and costs of renaming once per pair of labels of the rows and the
+    columns.
+    """
+
+    def __init__(self, insert: Costs, delete: Costs, rename: Rename) -> None:
+        self.insert, self.delete = insert, delete
+        self.constant = float(cast("float", rename)) if _is_cost(rename) else None
+        self.rename: Any = rename
+
+    @property
+    def by_label(self) -> bool:
+        """Whether a cost depends on labels."""
+        return any(isinstance(cost, Mapping) for cost in (self.insert, self.delete)) or self.constant is None
+
+    def single(self, source: str | None, target: str | None) -> float:
+        """Return the cost of one operation; None stands for no node."""
+        if source == target:
+            return 0.0
+        if source is None or target is None:
+            cost, label = (self.insert, target) if source is None else (self.delete, source)
+            return float(cost.get(str(label), _OTHER) if isinstance(cost, Mapping) else cost)
+        return float(self._renames([source], [target])[0, 0]) if self.constant is None else self.constant
+
+    @property
+    def cell(self) -> int:
+        """Bytes per pair of nodes of two trees, in two tables. Integer costs that do not depend on labels need half."""
+        return 8 if not self.by_label and self._constants().integral else 16
+
+    def _constants(self) -> _core.EditCosts:
+        insert, delete, rename = float(self.insert), float(self.delete), self.constant or 0.0  # type: ignore[arg-type]
+        return _core.EditCosts.of(insert, delete, rename, NO_COSTS, NO_COSTS, NO_LABELS, NO_LABELS, NO_TABLE)
+
+    def table_bytes(self, labels: int) -> int:
+        """Return the size of a table of the costs of renaming between so many labels."""
+        return 8 * labels**2 if self.constant is None else 0
+
+    def native(self, rows: Treebank, columns: Treebank) -> _core.EditCosts:
+        """Return the costs for two banks that share a store, or whose store of rows extends the store of columns."""
+        store = rows.columns.store
+        insert, inserts = _by_label(self.insert, store)
+        delete, deletes = _by_label(self.delete, store)
+        if self.constant is not None:
+            return _core.EditCosts.of(insert, delete, self.constant, inserts, deletes, NO_LABELS, NO_LABELS, NO_TABLE)
+        numbers, labels = [], []
+        for bank in (rows, columns):
+            used = _used_labels(bank)
+            number = np.full(len(store.labels), -1, np.int32)
+            number[used] = np.arange(len(used), dtype=np.int32)
+            numbers.append(number)
+            labels.append([store.labels[label] for label in used])
+        return _core.EditCosts.of(
+            insert, delete, _OTHER, inserts, deletes, numbers[0], numbers[1], self._renames(*labels)
+        )
+
+    def table(self, rows: Treebank, columns: Treebank) -> tuple[list[str], list[str], NDArray[np.float64]]:
+        """Return the labels of two banks in alphabetical order, and the costs of renaming between them."""
+        first, second = (
+            sorted(bank.columns.store.labels[label] for label in _used_labels(bank)) for bank in (rows, columns)
+        )
+        return first, second, self._renames(first, second)
+
+    def _renames(self, rows: list[str], columns: list[str]) -> NDArray[np.float64]:
+        """Return the costs of renaming each label of the rows to each label of the columns."""
+        check_memory(
+            8 * len(rows) * len(columns),
+            f"the table of the costs of renaming {len(rows):,} labels to {len(columns):,} labels",
+            "use fewer labels, or a constant cost",
+        )
+        if isinstance(self.rename, WordVectors):
+            return _from_vectors(self.rename, rows, columns)
+        costs = np.zeros((len(rows), len(columns)))
+        calls = 0
+        for number, row in enumerate(rows):
+            for other, column in enumerate(columns):
+                if row == column:
+                    continue
+                cost = self.rename(row, column)
+                if not _is_cost(cost):
+                    raise ParameterError(
+                        f"rename({row!r}, {column!r}) must return a number in {_INTERVAL}. Got {cost!r:.60} instead."
+                    )
+                costs[number, other] = cost
+                calls += 1
+                if calls % _CALLS == 0:
+                    _core.check()
+        return costs
+
+
+def _used_labels(bank: Treebank) -> NDArray[np.int64]:
+    """Return the numbers of the labels that occur in the trees of a bank."""
+    return np.unique(bank.columns.store.label[bank.weights().node])
+
+
+def _by_label(cost: Costs, store: Any) -> tuple[float, NDArray[np.float64]]:
+    """Return the cost of labels without their own, and the costs of all labels if they differ."""
+    if not isinstance(cost, Mapping):
+        return float(cost), NO_COSTS
+    return _OTHER, np.array([float(cost.get(label, _OTHER)) for label in store.labels])
+
+
+def _from_vectors(vectors: WordVectors, rows: list[str], columns: list[str]) -> NDArray[np.float64]:
+    """Return 1 minus the cosine, from 0 to 1; 1 if a label has no vector."""
+    costs = np.full((len(rows), len(columns)), _OTHER)
+    known = [
+        np.array([number for number, label in enumerate(labels) if label in vectors], np.int64)
+        for labels in (rows, columns)
+    ]
+    units = [
+        vectors.unit[[vectors.index[labels[number]] for number in numbers]]
+        for labels, numbers in zip((rows, columns), known, strict=True)
+    ]
+    if all(len(numbers) for numbers in known):
+        costs[np.ix_(*known)] = 1 - np.clip(units[0] @ units[1].T, 0, 1)
+    return costs
+
+
+_NODE = 128
 """Bytes per node of two trees, besides those per pair of nodes."""
-TABLES = 0.75
+_TABLES = 0.75
 """Share of the memory limit for the tables of all threads. The rest is for the index and the values."""
 
 
-class EditEvaluator(Evaluator):
+class _EditEvaluator(Evaluator):
     """An edit distance or similarity bound to rows and columns."""
 
     def __init__(self, measure: EditMeasure, rows: Treebank, columns: Treebank, kept: Treebank | None) -> None:
@@ -36,7 +196,7 @@ class EditEvaluator(Evaluator):
         self.n_rows, self.n_columns = len(rows), len(columns)
         self._native, self._making = None, Lock()
         if not measure.searches:  # a search compares few pairs, so it checks each of them
-            check_pair(rows, columns, measure.edit_distance._costs().cell)
+            _check_pair(rows, columns, measure.edit_distance._costs().cell)
 
     def native(self) -> Any:
         """Return the columns as the native core needs them. The first call prepares them."""
@@ -60,7 +220,7 @@ class EditEvaluator(Evaluator):
         worst = math.inf if measure.is_distance else -math.inf
         threshold = worst if measure._threshold is None else float(measure._threshold)
         similarity, best = not measure.is_distance, measure._best or 0
-        tables, skipped = TABLES * self.memory, measure._skipped
+        tables, skipped = _TABLES * self.memory, measure._skipped
         options = (similarity, threshold, best, tables, available(), skipped is not None, self._apart())
         refused = self.native().rows(store, roots, halves, begin, end, out, *options)
         if skipped is not None:
@@ -90,7 +250,7 @@ def check_sizes(
     first: float,
     second: float,
     cell: int = 16,
-    node: int = NODE,
+    node: int = _NODE,
     names: Sequence[str] = (),
     limit: float = math.inf,
 ) -> None:
@@ -146,13 +306,13 @@ class EditMeasure(Tabled, Pairwise):
     def with_cached_index(self, X: Any) -> Treebank:
         return self.coerce(X).with_cached_index()
 
-    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> EditEvaluator:
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> _EditEvaluator:
         self.validate()
         rows = self.coerce(X)
         if Y is None:
-            return EditEvaluator(self, rows, rows, rows)
+            return _EditEvaluator(self, rows, rows, rows)
         columns, rows = self.coerce(Y).joined(rows)
-        return EditEvaluator(self, rows, columns, columns)
+        return _EditEvaluator(self, rows, columns, columns)
 
     def for_search(self, threshold: float | None, best: int | None) -> Pairwise:
         measure = copy.copy(self)
@@ -183,7 +343,7 @@ class EditMeasure(Tabled, Pairwise):
         index = 256 * len(bank) + 16 * bank.weights().entries + costs.table_bytes(labels)
         # A search computes few distances, and checks the memory for each of them. Smaller tiles would not save any.
         table = 0.0 if self.searches else costs.cell * largest**2
-        return Needs(index, int(min(table + NODE * largest, 2.0**62)))
+        return Needs(index, int(min(table + _NODE * largest, 2.0**62)))
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         """Estimate the number of subproblems of the dynamic program per row."""
@@ -210,7 +370,7 @@ def tree_sizes(bank: Treebank) -> tuple[Vector, Vector, Vector]:
     return nodes, left, right
 
 
-def check_pair(rows: Treebank, columns: Treebank, cell: int) -> None:
+def _check_pair(rows: Treebank, columns: Treebank, cell: int) -> None:
     """Raise `NotEnoughMemoryError` if the largest pair of different trees needs too much memory.
 
     Both banks share a store, or the store of the rows extends the store of the columns. Equal trees need no memory.
@@ -303,9 +463,9 @@ class EditDistance(ReadsVectors, EditMeasure):
         self.validate()
 
     def validate(self) -> None:
-        check_costs(self, "insert")
-        check_costs(self, "delete")
-        check_rename(self)
+        _check_costs(self, "insert")
+        _check_costs(self, "delete")
+        _check_rename(self)
 
     @property
     def edit_distance(self) -> EditDistance:
@@ -359,12 +519,12 @@ class EditDistance(ReadsVectors, EditMeasure):
         """
         return self._costs().single(source, target)
 
-    def _costs(self) -> CostTable:
+    def _costs(self) -> _CostTable:
         """Return the costs as they are now, with the vectors of a file that is read only once."""
-        return CostTable(self.insert, self.delete, self._word_vectors() if self._has_vectors() else self.rename)
+        return _CostTable(self.insert, self.delete, self._word_vectors() if self._has_vectors() else self.rename)
 
     def _has_vectors(self) -> bool:
-        return not is_cost(self.rename) and not callable(self.rename)
+        return not _is_cost(self.rename) and not callable(self.rename)
 
     def _given_vectors(self) -> Any:
         return self.rename if self._has_vectors() else None

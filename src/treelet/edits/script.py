@@ -20,9 +20,9 @@ from treelet.shown import Drawn
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
 
-OPERATION = 400
+_OPERATION = 400
 """Bytes per node for an operation and the labels of the node."""
-SIGNS = {"keep": " ", "rename": "~", "insert": "+", "delete": "-"}
+_SIGNS = {"keep": " ", "rename": "~", "insert": "+", "delete": "-"}
 """Signs of the operations in text."""
 LINES, LEVELS, WIDTH = 300, 60, 72  # limits of a script that is drawn as text; WIDTH is that of a column
 
@@ -58,12 +58,12 @@ class EditOperation:
 
     def __str__(self) -> str:
         labels = [printable(label) for label in (self.source_label, self.target_label) if label is not None]
-        places = [line_and_column(place) for place in (self.source_place, self.target_place) if place is not None]
+        places = [_line_and_column(place) for place in (self.source_place, self.target_place) if place is not None]
         at = f" at {' -> '.join(places)}" if places else ""
         return f"{self.kind} {' -> '.join(labels if self.kind == 'rename' else labels[:1])}{at}"
 
 
-def line_and_column(place: Any) -> str:
+def _line_and_column(place: Any) -> str:
     """Return the begin of a place as text, such as ``3:5``, or ``line 3`` if the column is unknown."""
     first, second = place[:2]
     return f"line {first}" if second is None else f"{first}:{second}"
@@ -186,7 +186,7 @@ class EditScript(Drawn, Sequence[EditOperation]):
                 _cell(index, node, place, size > 1)
                 for index, node, place in zip(indexes, (source, target), places, strict=True)
             )
-            rows.append((SIGNS[operation.kind], left, right))
+            rows.append((_SIGNS[operation.kind], left, right))
         width = max(len(left) for _, left, _ in rows)
         return "\n".join(f"{sign} {left:{width}}   {right}".rstrip() for sign, left, right in rows)
 
@@ -260,10 +260,10 @@ def edit_script(a: Any, b: Any, distance: EditDistance | None = None) -> EditScr
     size, other_size = (float(tree_sizes(bank)[0][0]) for bank in (rows, columns))
     (store, (root,)), (_, (other,)) = rows.columns, columns.columns
     if root == other:
-        check_sizes(size, other_size, 0, OPERATION)
+        check_sizes(size, other_size, 0, _OPERATION)
         mapping = {position: position for position in range(int(size))}
     else:
-        check_sizes(size, other_size, chosen._costs().cell, OPERATION)
+        check_sizes(size, other_size, chosen._costs().cell, _OPERATION)
         mapped = _core.edit_mapping(store, int(root), int(other), chosen._costs().native(rows, columns))
         mapping = dict(zip(*(positions.tolist() for positions in mapped), strict=True))
     trees = [cast("Tree", bank[0]) for bank in pair]
@@ -277,7 +277,7 @@ def _cell(index: TreeIndex, node: int | None, place: Any, whole: bool) -> str:
     """Return a node or its whole subtree as text, indented by its depth; nothing if the tree does not have the node."""
     if node is None:
         return ""
-    indent, at = "  " * index.depth[node], "" if place is None else f" {line_and_column(place)}"
+    indent, at = "  " * index.depth[node], "" if place is None else f" {_line_and_column(place)}"
     text = printable(str(index.nodes[node]) if whole else index.label(node))
     room = max(WIDTH - len(indent) - len(at), 12)
     return f"{indent}{text if len(text) <= room else text[: room - 1] + '…'}{at}"

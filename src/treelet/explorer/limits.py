@@ -23,17 +23,17 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from treelet import _core
 from treelet.errors import TreeletError
 
-BODY = 256 * 1024  # bytes of a request
-BODY_SECONDS = 5.0  # time limit for the arrival of a request
-ANSWER_SECONDS = 20.0  # time limit for waiting, and for the work
-AT_ONCE = 2  # short requests that are handled at the same time, and as many long ones
-SHORT_SECONDS = 0.25  # work after which a request is a long one
-WAITING = 64  # requests in the queue
-GLANCE = 0.05  # seconds between two checks that the client is still connected
+_BODY = 256 * 1024  # bytes of a request
+_BODY_SECONDS = 5.0  # time limit for the arrival of a request
+_ANSWER_SECONDS = 20.0  # time limit for waiting, and for the work
+_AT_ONCE = 2  # short requests that are handled at the same time, and as many long ones
+_SHORT_SECONDS = 0.25  # work after which a request is a long one
+_WAITING = 64  # requests in the queue
+_GLANCE = 0.05  # seconds between two checks that the client is still connected
 
 Done = TypeVar("Done")
 
-HEADERS = {
+_HEADERS = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -75,7 +75,7 @@ class Guard:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                MutableHeaders(scope=message).update(_HEADERS)
             await send(message)
 
         problem = self._problem(Headers(scope=scope), scope["method"])
@@ -102,15 +102,15 @@ async def body_of(request: Request) -> bytes:
     length = request.headers.get("content-length", "0")
     body = bytearray()
     try:
-        async with asyncio.timeout(BODY_SECONDS):
-            if not length.isdecimal() or int(length) > BODY:
+        async with asyncio.timeout(_BODY_SECONDS):
+            if not length.isdecimal() or int(length) > _BODY:
                 raise RefusedError(413, _too_large())
             async for chunk in request.stream():
                 body += chunk
-                if len(body) > BODY:
+                if len(body) > _BODY:
                     raise RefusedError(413, _too_large())
     except TimeoutError:
-        raise RefusedError(408, f"The request did not arrive within {BODY_SECONDS:g} seconds.") from None
+        raise RefusedError(408, f"The request did not arrive within {_BODY_SECONDS:g} seconds.") from None
     except ClientDisconnect:
         raise _nobody() from None
     return bytes(body)
@@ -121,10 +121,10 @@ def _nobody() -> RefusedError:
 
 
 def _too_large() -> str:
-    return f"The request is larger than {BODY // 1024} KiB. Enter smaller trees, or use the command line."
+    return f"The request is larger than {_BODY // 1024} KiB. Enter smaller trees, or use the command line."
 
 
-class Slots:
+class _Slots:
     """A number of slots. The smallest waiting request gets the next free one."""
 
     def __init__(self, free: int) -> None:
@@ -153,12 +153,12 @@ class Slots:
 
 
 @dataclass
-class Run:
+class _Run:
     """Work that a thread does, and the slots of which it has one."""
 
     done: asyncio.Future[Any]
     stop: _core.Stop
-    slots: Slots
+    slots: _Slots
 
 
 class WorkerPool:
@@ -168,9 +168,9 @@ class WorkerPool:
     moves to a slot for long requests. If none is free, the work is stopped, and starts again when there is one.
     """
 
-    def __init__(self, at_once: int = AT_ONCE, waiting: int = WAITING, seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(self, at_once: int = _AT_ONCE, waiting: int = _WAITING, seconds: float = _ANSWER_SECONDS) -> None:
         self._threads = ThreadPoolExecutor(2 * at_once, "treelet-explorer")
-        self._short, self._long = Slots(at_once), Slots(at_once)
+        self._short, self._long = _Slots(at_once), _Slots(at_once)
         self._room, self._seconds = waiting, seconds
         self._closed = False
 
@@ -185,7 +185,7 @@ class WorkerPool:
         """
         run = await self._start(work, gone, size, self._short)
         try:
-            if not await self._attended(run.done, gone, SHORT_SECONDS):
+            if not await self._attended(run.done, gone, _SHORT_SECONDS):
                 if self._long.free:
                     self._long.free -= 1
                     run.slots.give_back()
@@ -205,8 +205,8 @@ class WorkerPool:
         return result
 
     async def _start(
-        self, work: Callable[[], Any], gone: Callable[[], Awaitable[bool]], size: int, slots: Slots
-    ) -> Run:
+        self, work: Callable[[], Any], gone: Callable[[], Awaitable[bool]], size: int, slots: _Slots
+    ) -> _Run:
         """Wait for a slot and start the work."""
         if self._room <= 0:
             raise RefusedError(503, "Too many requests are waiting. Try again in a moment.")
@@ -223,7 +223,7 @@ class WorkerPool:
         finally:
             self._room += 1
         stop = _core.Stop()
-        run = Run(asyncio.get_running_loop().run_in_executor(self._threads, _watched, work, stop), stop, slots)
+        run = _Run(asyncio.get_running_loop().run_in_executor(self._threads, _watched, work, stop), stop, slots)
         run.done.add_done_callback(lambda done: self._finished(run))
         return run
 
@@ -232,7 +232,7 @@ class WorkerPool:
         try:
             async with asyncio.timeout(seconds):
                 await self._look(gone)
-                while not (await asyncio.wait({future}, timeout=GLANCE))[0]:
+                while not (await asyncio.wait({future}, timeout=_GLANCE))[0]:
                     await self._look(gone)
         except TimeoutError:
             return future.done()
@@ -244,7 +244,7 @@ class WorkerPool:
         if await gone():
             raise _nobody()
 
-    def _finished(self, run: Run) -> None:
+    def _finished(self, run: _Run) -> None:
         run.slots.give_back()
         if not run.done.cancelled():
             run.done.exception()  # marks the exception as retrieved: a waiting client has received it already

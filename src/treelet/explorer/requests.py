@@ -14,7 +14,7 @@ from treelet.structures import Tree
 
 NODES = 5_000  # number of nodes of a tree
 LETTERS = 200_000  # number of characters of a text
-KERNELS: dict[str, type[TreeKernel]] = {"st": Subtree, "sst": SubsetTree, "pt": PartialTree}
+_KERNELS: dict[str, type[TreeKernel]] = {"st": Subtree, "sst": SubsetTree, "pt": PartialTree}
 
 
 class RequestError(TreeletError, ValueError):
@@ -98,9 +98,9 @@ class Request:
         Fields for parameters that the kernel does not have are ignored.
         """
         name = self.fields.get("kernel", "sst")
-        if not isinstance(name, str) or name not in KERNELS:
-            raise _wrong_field("kernel", in_words(map(repr, KERNELS)), name)
-        chosen = KERNELS[name]
+        if not isinstance(name, str) or name not in _KERNELS:
+            raise _wrong_field("kernel", in_words(map(repr, _KERNELS)), name)
+        chosen = _KERNELS[name]
         names = {"lam": "lam", "mu": "mu", "max_depth": "depth", "leaves": "leaves"}
         known = chosen().get_params()
         parameters = {

@@ -15,9 +15,8 @@ from treelet.checks import article
 from treelet.errors import InputTypeError
 from treelet.kernels.tree import TreeKernel
 from treelet.learn import Nearest
-from treelet.learn.deciding import task_of
 from treelet.learn.linear_output import final_estimator
-from treelet.learn.persist import fitted_kernel
+from treelet.learn.persist import fitted_kernel, task_of
 from treelet.learn.terms import GraphTerm, linear_parts
 from treelet.parsing import PCFG
 from treelet.structures import Table, Tree, Treebank
@@ -113,7 +112,7 @@ class ModelView:
 
 
 @dataclass(frozen=True)
-class NearestTrees:
+class _NearestTrees:
     """Trees to search for the nearest ones, with their labels where known."""
 
     trees: Treebank
@@ -163,7 +162,7 @@ class Workspace:
     model_view: ModelView | None = None
     trees: Treebank | None = None
     labels: list[str] | None = None
-    _cache: dict[str, LazyValue[NearestTrees]] = field(default_factory=dict, repr=False)
+    _cache: dict[str, LazyValue[_NearestTrees]] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def model(self) -> ModelView | None:
@@ -178,16 +177,16 @@ class Workspace:
             return self.model_view
         return None if self.parsing.ranker is None else self.parsing.ranker()
 
-    def nearest_trees(self, term: GraphTerm) -> NearestTrees:
+    def nearest_trees(self, term: GraphTerm) -> _NearestTrees:
         """Return the training trees or, without these, the support trees of the model."""
         with self._lock:
             nearest = self._cache.setdefault("nearest", LazyValue(lambda: self._nearest_trees(term)))
         return nearest()
 
-    def _nearest_trees(self, term: GraphTerm) -> NearestTrees:
+    def _nearest_trees(self, term: GraphTerm) -> _NearestTrees:
         kernel = term.kernel_term.inner.kernel
         assert isinstance(kernel, TreeKernel)
         if self.trees is not None:
-            return NearestTrees(self.trees, kernel, self.labels)
+            return _NearestTrees(self.trees, kernel, self.labels)
         assert isinstance(term.graph, Treebank)
-        return NearestTrees(term.graph, kernel)
+        return _NearestTrees(term.graph, kernel)

@@ -17,10 +17,10 @@ from treelet.checks import plural
 from treelet.errors import FileError
 from treelet.formats.files import Source, open_source, unreadable
 
-REAL = "biuf"  # kinds of types that are real numbers
+_REAL = "biuf"  # kinds of types that are real numbers
 
 
-class Header(NamedTuple):
+class _Header(NamedTuple):
     """Shape, layout and type in the header of a ``.npy`` file, and the offset at which the values begin."""
 
     shape: tuple[int, ...]
@@ -29,7 +29,7 @@ class Header(NamedTuple):
     begin: int
 
 
-def read_header(stream: IO[bytes]) -> Header:
+def read_header(stream: IO[bytes]) -> _Header:
     """Read the header of an open file of real numbers. Raise ValueError if the header or the size of the file is wrong."""
     try:
         version = np.lib.format.read_magic(stream)
@@ -41,7 +41,7 @@ def read_header(stream: IO[bytes]) -> Header:
             raise ValueError(f"unsupported .npy version {'.'.join(map(str, version))}")
     except Exception as error:  # NumPy lets through what tokenize, ast and its own C code raise
         raise ValueError(" ".join(str(error).split())[:200] or type(error).__name__) from error
-    if dtype.kind not in REAL or dtype.hasobject or dtype.shape:
+    if dtype.kind not in _REAL or dtype.hasobject or dtype.shape:
         raise ValueError(f"it contains {dtype} values, but real numbers are needed")
     begin = stream.tell()
     if any(type(size) is not int or size < 0 for size in shape):
@@ -50,10 +50,10 @@ def read_header(stream: IO[bytes]) -> Header:
     if present != needed:
         wrong = "was cut short" if present < needed else "goes on after its end"
         raise ValueError(f"it {wrong}: the header announces {needed:,} bytes, but there are {present:,}")
-    return Header(shape, by_columns, dtype, begin)
+    return _Header(shape, by_columns, dtype, begin)
 
 
-def read_array(path: Path) -> NDArray[Any]:
+def _read_array(path: Path) -> NDArray[Any]:
     """Read a file of real numbers as an array. Raise `FileError` if it is not a valid file."""
     try:
         with path.open("rb") as stream:
@@ -97,7 +97,7 @@ def read_vectors_text(source: Source) -> Vectors:
 
 def read_vectors_npy(path: Path) -> Vectors:
     """Read a ``.npy`` file, and its words, one per line, from a ``.txt`` or ``.vocab`` file of the same name."""
-    matrix = read_array(path)
+    matrix = _read_array(path)
     for suffix in (".txt", ".vocab"):
         words = path.with_suffix(suffix)
         if words.exists():

@@ -7,17 +7,95 @@ shared subtrees, plus labels and feature vectors if the format has them. Each ro
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import in_words
-from treelet.errors import FormatError
+from treelet.checks import check_integer, in_words, plural
+from treelet.errors import FormatError, ParameterError
 from treelet.formats.places import Places
+
+
+class OptionText(str):
+    """The text of an option's value. It is converted to the type of the option once the format is known."""
+
+    __slots__ = ()
+
+
+def split_options(name: str) -> tuple[str, dict[str, str]]:
+    """Split the text of a format into its name and its options.
+
+    >>> split_options("tsv"), split_options("python:each=function,ctx=true")
+    (('tsv', {}), ('python', {'each': 'function', 'ctx': 'true'}))
+    """
+    if not isinstance(name, str) or ":" not in name:
+        return name, {}
+    name, _, rest = name.partition(":")
+    options: dict[str, str] = {}
+    for assignment in rest.split(","):
+        option, equals, value = assignment.partition("=")
+        if not (option and equals and value):
+            raise ParameterError(
+                f"Options of a format are written as {name}:option=value,option=value. Got {assignment!r} instead."
+            )
+        options[option.strip().replace("-", "_")] = value
+    return name, options
+
+
+def option_values(given: Mapping[str, str], known: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
+    """Convert the texts of options to booleans, ints, lists of names (joined by ``+``), None or strings."""
+    return {name: _value(text, known[name]) if name in known else text for name, text in given.items()}
+
+
+def _value(text: str, parameter: inspect.Parameter) -> Any:
+    kinds = str(parameter.annotation)
+    if "bool" in kinds and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    if "None" in kinds and text.lower() == "none":
+        return None
+    if "int" in kinds and text.lstrip("+-").isdecimal():
+        return int(text)
+    return text.split("+") if "Collection" in kinds else text
+
+
+class TreeLimits(NamedTuple):
+    """Limits on the nodes and on the depth of each tree. None means no limit."""
+
+    max_nodes: int | None
+    max_depth: int | None
+
+    @classmethod
+    def of(cls, max_nodes: Any, max_depth: Any, owner: object = None) -> Self | None:
+        """Return validated limits, or None if there are none. A command passes numbers as text."""
+        limits = cls(*(int(n) if isinstance(n, OptionText) and n.isdecimal() else n for n in (max_nodes, max_depth)))
+        for name, value in limits._asdict().items():
+            check_integer(name, value, of=owner, optional=True)
+        return None if limits == (None, None) else limits
+
+    def problems(
+        self, store: Any, roots: NDArray[np.int32], weights: _core.NodeWeights | None = None
+    ) -> Iterator[tuple[int, str]]:
+        """Yield the row of each tree beyond a limit, and a sentence about the tree without its subject.
+
+        A tree beyond both limits is yielded twice.
+
+        Words count as nodes. The depth is the number of edges from the root to the deepest word.
+        """
+        if self.max_nodes is not None:
+            counts = _core.NodeWeights.count(store, roots) if weights is None else weights
+            rows = np.repeat(np.arange(len(roots)), np.diff(counts.start))
+            nodes = np.bincount(rows, weights=counts.weight, minlength=len(roots))
+            for row in np.flatnonzero(nodes > self.max_nodes).tolist():
+                yield row, f"has {plural(int(nodes[row]), 'node')}, more than max_nodes={self.max_nodes} allows."
+        if self.max_depth is not None and len(store):
+            depth = np.where(roots >= 0, store.height[roots], 0)
+            for row in np.flatnonzero(depth > self.max_depth).tolist():
+                yield row, f"has a depth of {depth[row]:,}, more than max_depth={self.max_depth} allows."
+
 
 PARTS = ("labels", "vectors", "strings", "trees")
 

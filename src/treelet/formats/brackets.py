@@ -13,8 +13,8 @@ from treelet import _core
 from treelet.checks import article, check_boolean, in_words, wrong
 from treelet.errors import FormatError, TreeError
 from treelet.formats.base import Columns, Document, Format, register
+from treelet.formats.detection import end_of_tree, is_tree, opening_lines
 from treelet.formats.files import CHUNK, Source, not_text
-from treelet.formats.looks import end_of_tree, is_tree, opening_lines
 from treelet.vocabulary import keyword
 
 MOST_NODES = 50_000_000  # of a tree that is written or listed; a tree with shared subtrees may have many more
@@ -91,7 +91,7 @@ class Reader:
         if source.on_error != "raise":
             self._feed_what_is_right(source)
             self._doubt_lines(source)
-            yield from in_blocks(self.result(), size)
+            yield from _in_blocks(self.result(), size)
             return
         first = True
         for chunk in source.chunks():
@@ -171,7 +171,7 @@ class Reader:
         return FormatError(message, self._source, line, column)
 
 
-def in_blocks(columns: Columns, size: int | None) -> Iterator[Columns]:
+def _in_blocks(columns: Columns, size: int | None) -> Iterator[Columns]:
     """Yield columns of at most `size` trees each: at least one, which may be empty."""
     n = len(columns.roots)
     for begin in range(0, max(n, 1), size or max(n, 1)):
@@ -250,7 +250,7 @@ def _steps(codes: NDArray[np.uint8]) -> NDArray[np.int8]:
     return steps
 
 
-def read_brackets(
+def _read_brackets(
     source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
 ) -> Document:
     """Read trees in brackets. A tree may span lines, and a line may contain several trees.
@@ -272,8 +272,8 @@ def _bracket_blocks(source: Source, size: int | None, **options: Any) -> Iterato
         yield Document(trees={"tree": columns})
 
 
-@wraps(read_brackets, assigned=())
-def read_lines(source: Source, **options: Any) -> Document:
+@wraps(_read_brackets, assigned=())
+def _read_lines(source: Source, **options: Any) -> Document:
     """Read one tree per line. Blank lines are ignored."""
     return next(_line_blocks(source, None, **options))
 
@@ -351,7 +351,7 @@ def bracketed(columns: Columns) -> Iterator[str]:
         yield "".join(parts).lstrip()
 
 
-def write_brackets(document: Document, stream: IO[str]) -> None:
+def _write_brackets(document: Document, stream: IO[str]) -> None:
     """Write the first column of trees, one tree per line."""
     for columns in document.trees.values():
         refuse_missing(columns)
@@ -372,14 +372,14 @@ def refuse_missing(columns: Columns) -> None:
 
 # A file may match both formats. Brackets are tried first, because they include lines.
 register(
-    Format("lines", "one tree per line", read_lines, write_brackets, (".txt",), _looks_like_lines, (), _line_blocks)
+    Format("lines", "one tree per line", _read_lines, _write_brackets, (".txt",), _looks_like_lines, (), _line_blocks)
 )
 register(
     Format(
         "brackets",
         "Penn Treebank brackets, any white space",
-        read_brackets,
-        write_brackets,
+        _read_brackets,
+        _write_brackets,
         (".mrg", ".ptb", ".trees", ".brackets"),
         _looks_like_brackets,
         (),

@@ -14,31 +14,29 @@ from typing import Any
 from treelet import _core
 from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
 from treelet.errors import FormatError, ParameterError, TreeletError
-from treelet.formats.base import Document, Format, register
+from treelet.formats.adapters import CONSTANTS, IDENTIFIERS, Place
+from treelet.formats.base import Document, Format, TreeLimits, register
 from treelet.formats.files import ON_ERROR, SkipLog, Source, not_text, open_source, unpacked_name
 from treelet.formats.languages import BY_SUFFIX, LANGUAGES, Language
 from treelet.formats.located import Located
-from treelet.formats.node_adapters import CONSTANTS, IDENTIFIERS
-from treelet.formats.nodes import Place
 from treelet.formats.paths import File, FoundFiles, find_files
 from treelet.formats.python_source import is_node_type, not_enough_memory, read_python, syntax_document
 from treelet.formats.reading import naming_memory, read_files, within_limits
-from treelet.formats.tree_limits import TreeLimits
 from treelet.memory import available
 from treelet.vocabulary import keyword
 
 MAX_BYTES = 1_000_000
 """Default of the size above which `read_code_document` skips files in folders."""
-PARSE_SECONDS = 10.0
+_PARSE_SECONDS = 10.0
 """Limit of the CPU time to parse a file, per megabyte or part of it. Usual code takes less than a second."""
-SECONDS = "TREELET_PARSE_SECONDS"
+_SECONDS = "TREELET_PARSE_SECONDS"
 _RESERVE = 64 << 20
-NODES = ("named", "concrete")
-UNITS = ("function", "class", "file")
-ANONYMOUS = "<anonymous>"
+_NODES = ("named", "concrete")
+_UNITS = ("function", "class", "file")
+_ANONYMOUS = "<anonymous>"
 
 
-def read_code_file(
+def _read_code_file(
     source: Source,
     *,
     each: str = "file",
@@ -50,15 +48,15 @@ def read_code_file(
     """Read source code with tree-sitter. The options are those of `treelet.read_code`."""
     check_one_of("constants", constants, CONSTANTS)
     check_one_of("identifiers", identifiers, IDENTIFIERS)
-    check_one_of("nodes", nodes, NODES)
+    check_one_of("nodes", nodes, _NODES)
     rules = find_language(language, source.name)
     text = _decoded(source)
     try:
         grammar = rules.grammar
     except TreeletError as error:
         raise FormatError(str(error), source.name) from None
-    if each not in UNITS and not rules.has_kind(each):
-        raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of {rules.title}", each)
+    if each not in _UNITS and not rules.has_kind(each):
+        raise wrong("each", f"{in_words(map(repr, _UNITS))}, or a node type of {rules.title}", each)
     root = _parsed(text, grammar, source)
     anonymous = identifiers == "anonymous"
     columns = _core.read_nodes(
@@ -74,8 +72,8 @@ def read_code_file(
 
 
 def _located_trees(source: Source, **options: Any) -> list[Located]:
-    """Read source code as trees whose nodes know their lines. The options are those of `read_code_file`."""
-    document = read_code_file(source, **options)
+    """Read source code as trees whose nodes know their lines. The options are those of `_read_code_file`."""
+    document = _read_code_file(source, **options)
     (store, roots), places = document.trees["tree"], document.places
     labels, label, child, start = store.labels, store.label, store.child, store.child_start
     trees = []
@@ -123,7 +121,7 @@ def read_code_document(
     only = named[0].name if len(named) == 1 else None
     suffixes = {suffix for one in named for suffix in one.suffixes} or BY_SUFFIX
     found = find_files(files, suffixes, exclude, max_bytes, encoding)
-    if each not in UNITS:
+    if each not in _UNITS:
         found = _with_node_type(found, each, only)
     size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
     options: dict[str, Any] = {"constants": constants, "identifiers": identifiers}
@@ -136,7 +134,7 @@ def read_code_document(
                 units = "module" if each == "file" else each
                 document = read_python(source, each=units, docstrings=docstrings, **options)
             else:
-                document = read_code_file(source, each=each, language=rules.name, nodes=nodes, **options)
+                document = _read_code_file(source, each=each, language=rules.name, nodes=nodes, **options)
             return within_limits(size_limits, document, source)
 
     return read_files(found, read, on_error, log, progress)
@@ -159,7 +157,7 @@ def _with_node_type(found: FoundFiles, each: str, language: str | None) -> Found
 
     files = [file for file in found.files if may_have(file)]
     if not files:
-        raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of a language that is read", each)
+        raise wrong("each", f"{in_words(map(repr, _UNITS))}, or a node type of a language that is read", each)
     return found._replace(files=files)
 
 
@@ -196,8 +194,8 @@ def _decoded(source: Source) -> bytes:
 
 def _parsed(text: bytes, grammar: Any, source: Source) -> Any:
     """Return the root of a source. Give up if it takes too much time or memory: a broken file can take hours or gigabytes."""
-    limit = os.environ.get(SECONDS, "")
-    seconds = float(limit) if re.fullmatch(r"\d+(\.\d*)?", limit, re.ASCII) else PARSE_SECONDS
+    limit = os.environ.get(_SECONDS, "")
+    seconds = float(limit) if re.fullmatch(r"\d+(\.\d*)?", limit, re.ASCII) else _PARSE_SECONDS
     seconds *= max(1, -(-len(text) // 1_000_000))
     end, calls, free_before = time.thread_time() + seconds, 0, available(fresh=len(text) > 1 << 16)
 
@@ -206,7 +204,7 @@ def _parsed(text: bytes, grammar: Any, source: Source) -> Any:
         if time.thread_time() > end:
             raise source.error(
                 f"parsing took longer than {seconds:g} seconds. Leave the file out, or set the environment variable "
-                f"{SECONDS} to more seconds per megabyte."
+                f"{_SECONDS} to more seconds per megabyte."
             )
         if calls % 32 == 0:
             # The parser crashes if it gets no memory. Usual code needs 32 to 100 times its size, hostile text a hundred
@@ -239,14 +237,14 @@ def _name_of(source: bytes, node: Any, parent: Any) -> str:
     text = (
         "" if named is None else " ".join(source[named.start_byte : named.end_byte].decode("utf-8", "replace").split())
     )
-    return text or ANONYMOUS
+    return text or _ANONYMOUS
 
 
 register(
     Format(
         "code",
         f"Source code in {plural(len(LANGUAGES), 'language')}, by tree-sitter, one tree per file, function or class",
-        read_code_file,
+        _read_code_file,
         None,
         tuple(suffix for suffix in BY_SUFFIX if suffix != ".py"),
         located=_located_trees,

@@ -18,11 +18,11 @@ from treelet.vocabulary import keyword
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 UNKNOWN = "_"
-TAGS = ("upos", "xpos")
+_TAGS = ("upos", "xpos")
 _BESIDE = re.compile(r"[0-9]+-[0-9]+|[0-9]+\.[0-9]+")  # multiword tokens and empty nodes
 
 
-class ConlluWord(NamedTuple):
+class _ConlluWord(NamedTuple):
     """A syntactic word, and the number of its line."""
 
     line: int
@@ -44,26 +44,26 @@ class Heads(NamedTuple):
     lemmas: Sequence[str] | None
 
 
-class ConlluSentence(NamedTuple):
+class _ConlluSentence(NamedTuple):
     """A sentence: its words, and all its lines as in the file, without the empty line after them."""
 
-    rows: tuple[ConlluWord, ...]
+    rows: tuple[_ConlluWord, ...]
     lines: tuple[str, ...]
 
 
 def check_tag(tag: object) -> None:
     """Raise an error unless `tag` names one of the two tag columns of CoNLL-U."""
-    check_one_of("tag", tag, TAGS)
+    check_one_of("tag", tag, _TAGS)
 
 
-def read_sentences(source: Source) -> Iterator[ConlluSentence]:
+def read_sentences(source: Source) -> Iterator[_ConlluSentence]:
     """Yield the sentences of a file. Errors name the line.
 
     Multiword tokens (``3-4``) and empty nodes (``3.1``) are not syntactic words. They are kept in `lines` only.
     """
     for group in source.groups():
         with source.item():
-            rows: list[ConlluWord] = []
+            rows: list[_ConlluWord] = []
             lines: list[str] = []
             for number, raw in group:
                 line = source.text(raw, number)
@@ -73,7 +73,7 @@ def read_sentences(source: Source) -> Iterator[ConlluSentence]:
             yield _sentence(source, group[-1][0] + 1, rows, lines)
 
 
-def _row(source: Source, number: int, line: str, expected: int) -> ConlluWord | None:
+def _row(source: Source, number: int, line: str, expected: int) -> _ConlluWord | None:
     cells = line.split("\t")
     if len(cells) != len(COLUMNS):
         spaces = len(cells) == 1 and len(line.split()) >= len(COLUMNS)
@@ -96,10 +96,10 @@ def _row(source: Source, number: int, line: str, expected: int) -> ConlluWord | 
             f"the head of a word must be the number of another word, or 0 for a root. Got {cells[6][:40]!r} instead.",
             number,
         )
-    return ConlluWord(number, cells[1], cells[2], cells[3], cells[4], int(cells[6]), cells[7])
+    return _ConlluWord(number, cells[1], cells[2], cells[3], cells[4], int(cells[6]), cells[7])
 
 
-def _sentence(source: Source, after: int, rows: list[ConlluWord], lines: list[str]) -> ConlluSentence:
+def _sentence(source: Source, after: int, rows: list[_ConlluWord], lines: list[str]) -> _ConlluSentence:
     if not rows:
         raise source.error(
             "this sentence has no words. If these lines are comments, remove the empty line after them.", after
@@ -116,10 +116,10 @@ def _sentence(source: Source, after: int, rows: list[ConlluWord], lines: list[st
         separator = " " if reason.startswith("this word ") else ": "
         reason = reason.removeprefix("this word ")
         raise source.error(f"word {index + 1}{separator}{reason}", rows[index].line)
-    return ConlluSentence(tuple(rows), tuple(lines))
+    return _ConlluSentence(tuple(rows), tuple(lines))
 
 
-CYCLE = "this word is part of a cycle of heads. Give one word of the cycle another head, or 0 for the root."
+_CYCLE = "this word is part of a cycle of heads. Give one word of the cycle another head, or 0 for the root."
 
 
 def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
@@ -139,7 +139,7 @@ def heads_problem(heads: Sequence[object]) -> tuple[int, str] | None:
             seen[here] = start
             here = cast("int", heads[here - 1])
         if here and seen[here] == start:
-            return here - 1, CYCLE
+            return here - 1, _CYCLE
     return None
 
 
@@ -156,7 +156,7 @@ def warn_of_no_tags(name: str, tags: Iterable[Sequence[str]], tag: str) -> None:
         )
 
 
-def sentence_heads(sentence: ConlluSentence, tag: str) -> Heads:
+def sentence_heads(sentence: _ConlluSentence, tag: str) -> Heads:
     """Return the parse of a sentence. If all lemmas are unknown, its lemmas are None."""
     _, words, lemmas, upos, xpos, heads, relations = zip(*sentence.rows, strict=True)
     known = None if all(lemma == UNKNOWN for lemma in lemmas) else lemmas
@@ -194,7 +194,7 @@ def reader_of(item: Any) -> Callable[[Any, str], Heads] | None:
     return None
 
 
-def not_parsed(subject: str, remedy: str) -> TreeError:
+def _not_parsed(subject: str, remedy: str) -> TreeError:
     """Return the error for an object that has words but no heads."""
     return TreeError(f"{subject} has not been parsed: its words have no heads. {remedy}")
 
@@ -206,7 +206,7 @@ def spacy_heads(tokens: Iterable[Any], tag: str) -> Heads:
         all_tokens = list(tokens)
         # Before a parser has run, spaCy makes every word its own head, with an empty relation.
         if all_tokens and all(token.head.i == token.i and not token.dep_ for token in all_tokens):
-            raise not_parsed("This Doc or Span", "Use a pipeline with a parser, such as spacy.load('en_core_web_sm').")
+            raise _not_parsed("This Doc or Span", "Use a pipeline with a parser, such as spacy.load('en_core_web_sm').")
         words = [token for token in all_tokens if not getattr(token, "is_space", False)]
         number_of = {token.i: number for number, token in enumerate(words, 1)}
         heads = []
@@ -234,7 +234,7 @@ def stanza_heads(sentence: Any, tag: str) -> Heads:
     try:
         words = list(sentence.words)
         if words and all(word.head is None for word in words):
-            raise not_parsed("This sentence", "Add the processor 'depparse' to the stanza Pipeline.")
+            raise _not_parsed("This sentence", "Add the processor 'depparse' to the stanza Pipeline.")
         return Heads(
             [word.text for word in words],
             [(word.upos if tag == "upos" else word.xpos) or UNKNOWN for word in words],
@@ -255,7 +255,7 @@ def conllu_heads(tokens: Iterable[Mapping[str, Any]], tag: str) -> Heads:
     try:
         words = [token for token in tokens if isinstance(token["id"], int)]
         if words and all(token["head"] is None for token in words):
-            raise not_parsed("This sentence", "Fill its column HEAD, for example with a parser.")
+            raise _not_parsed("This sentence", "Fill its column HEAD, for example with a parser.")
         if headless := [token["id"] for token in words if token["head"] is None]:
             raise TreeError(f"Word {headless[0]} has no head. Write 0 for a root.")
         return Heads(

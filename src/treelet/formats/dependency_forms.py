@@ -17,19 +17,19 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import check_boolean, check_one_of
+from treelet.formats.adapters import safe_label
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.conllu import COLUMNS, UNKNOWN, Heads, check_tag, read_sentences, sentence_heads, warn_of_no_tags
+from treelet.formats.detection import opening_lines
 from treelet.formats.files import Source
-from treelet.formats.looks import opening_lines
-from treelet.formats.nodes import safe_label
 
-MARKS = {"relation": "SYNT##", "tag": "POS##", "word": "LEX##"}
-TOP = "ROOT"
+_MARKS = {"relation": "SYNT##", "tag": "POS##", "word": "LEX##"}
+_TOP = "ROOT"
 
 Numbers = NDArray[np.int64]
 
 
-class Form(NamedTuple):
+class _Form(NamedTuple):
     """The nodes of a word: their kinds, and the parents of all but the first. Dependents hang on the first node."""
 
     kinds: tuple[str, ...]
@@ -42,17 +42,17 @@ class Form(NamedTuple):
         return len(self.kinds) * place + kind if self.neighbors else words * kind + place
 
 
-FORMS = {
-    "grct": Form(("relation", "tag", "word"), (0, 1), neighbors=True),
-    "lct": Form(("word", "tag", "relation"), (0, 0)),
-    "loct": Form(("word",)),
-    "pct": Form(("tag", "word", "relation"), (0, 0)),
+_FORMS = {
+    "grct": _Form(("relation", "tag", "word"), (0, 1), neighbors=True),
+    "lct": _Form(("word", "tag", "relation"), (0, 0)),
+    "loct": _Form(("word",)),
+    "pct": _Form(("tag", "word", "relation"), (0, 0)),
 }
 
 
 def check_form(form: object) -> None:
     """Raise an error unless `form` is one of the four forms."""
-    check_one_of("form", form, FORMS)
+    check_one_of("form", form, _FORMS)
 
 
 def form_columns(
@@ -67,7 +67,7 @@ def form_columns(
     """Return the trees of parses; None becomes a missing tree. See `treelet.cuts.dependency_tree` for the options."""
     check_form(form)
     present = [parse for parse in parses if parse is not None]
-    nodes = _FormNodes(FORMS[form], [parse.heads for parse in present])
+    nodes = _FormNodes(_FORMS[form], [parse.heads for parse in present])
     texts = {
         "relation": (parse.relations for parse in present),
         "tag": (parse.tags for parse in present),
@@ -76,8 +76,8 @@ def form_columns(
     numbers: dict[str, int] = {}
     label = np.empty(len(nodes.parent), np.int32)
     for kind, at in nodes.at.items():
-        label[at] = _labels(chain.from_iterable(texts[kind]), MARKS[kind] if prefixes else "", numbers)
-    label[nodes.tops] = _labels([TOP], MARKS["relation"] if prefixes else "", numbers)
+        label[at] = _labels(chain.from_iterable(texts[kind]), _MARKS[kind] if prefixes else "", numbers)
+    label[nodes.tops] = _labels([_TOP], _MARKS["relation"] if prefixes else "", numbers)
     order, arity = _core.post_order(nodes.parent, nodes.ends)
     store, present_roots = _core.build(list(numbers), label[order], arity, nodes.ends)
     roots = np.full(len(parses), -1, np.int32)
@@ -88,7 +88,7 @@ def form_columns(
 class _FormNodes:
     """The nodes of all trees of a form: the parent of each node, and the positions of the nodes of each kind."""
 
-    def __init__(self, form: Form, heads: list[Sequence[int]]) -> None:
+    def __init__(self, form: _Form, heads: list[Sequence[int]]) -> None:
         words = np.array([len(each) for each in heads], np.int64)
         head = np.fromiter(chain.from_iterable(heads), np.int64, int(words.sum()))
         tree = np.repeat(np.arange(len(heads)), words)
@@ -130,7 +130,7 @@ def _lexical(parse: Heads, lemmas: bool, lowercase: bool, letters: bool) -> Sequ
 # --- CoNLL-U as trees -------------------------------------------------------------------------------------------
 
 
-def read_conllu_trees(
+def _read_conllu_trees(
     source: Source,
     *,
     form: str = "grct",
@@ -174,7 +174,7 @@ register(
     Format(
         "conllu",
         "CoNLL-U, dependency parses as trees",
-        read_conllu_trees,
+        _read_conllu_trees,
         None,
         (".conllu", ".conll"),
         looks_like_conllu,

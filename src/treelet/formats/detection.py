@@ -3,19 +3,62 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from treelet.checks import in_words, suggestion, wrong
 from treelet.errors import FormatError, ParameterError, TreeSizeError
-from treelet.formats.base import FORMATS, Format
-from treelet.formats.files import NOT_TEXT, Source, unpacked_name
-from treelet.formats.format_options import option_values, split_options
+from treelet.formats.base import FORMATS, Format, option_values, split_options
+from treelet.formats.files import HEAD, NOT_TEXT, Source, unpacked_name
 from treelet.printable import shortened
 from treelet.vocabulary import keyword
 
-ALIASES = {
+_BRACKET = re.compile(r"[()]")
+
+
+def opening_lines(head: bytes, comment: str | None = None) -> list[str]:
+    r"""Return the lines of a file's first bytes without blank lines and comments. The last line may be cut short.
+
+    >>> opening_lines(b"# a file\n\n1 |BT| (S x) |ET|\r\n", comment="#")
+    ['1 |BT| (S x) |ET|']
+    """
+    lines = (line.rstrip("\r") for line in head.decode("utf-8", "replace").split("\n"))
+    return [line for line in lines if line.strip() and not (comment and line.lstrip().startswith(comment))]
+
+
+def end_of_tree(text: str) -> int | None:
+    """Return the offset at which the brackets at the beginning of a text are closed.
+
+    The offset is 0 if the text does not begin with a bracket, and None if the bracket is never closed.
+
+
+    >>> end_of_tree("(S (A a)) x"), end_of_tree("x"), end_of_tree("(S (A a)")
+    (9, 0, None)
+    """
+    if not text.startswith("("):
+        return 0
+    depth = 0
+    for bracket in _BRACKET.finditer(text):
+        depth += 1 if bracket[0] == "(" else -1
+        if depth == 0:
+            return bracket.end()
+    return None
+
+
+def is_tree(text: str) -> bool:
+    """Return whether a text is exactly one bracketed tree, or the beginning of one that is cut off.
+
+    >>> is_tree(" (S (A a)) "), is_tree("(S (A"), is_tree("(A a) (B b)"), is_tree("")
+    (True, False, False, False)
+    """
+    stripped = text.strip()
+    end = end_of_tree(stripped)
+    return stripped != "" and end == len(stripped) if end is not None else len(text) >= HEAD // 2
+
+
+_ALIASES = {
     "penn": "brackets",
     "penn treebank": "brackets",
     "bracket": "brackets",
@@ -38,7 +81,7 @@ def find_format(name: str | None, file: object = None) -> Format:
                 (candidate.name for candidate in FORMATS.values() if f".{name}".lower() in candidate.suffixes), None
             )
             hint = f" Files with this suffix have the format {by_suffix!r}." if by_suffix else ""
-            meant = ALIASES.get(str(name).lower())
+            meant = _ALIASES.get(str(name).lower())
             hint = hint or (f" Did you mean {meant!r}?" if meant else suggestion(str(name), FORMATS))
             raise ParameterError(f"{error}{hint}") if hint else error
         return known
@@ -62,7 +105,7 @@ def _by_content(head: bytes, options: Collection[str] = (), but: Format | None =
     return None
 
 
-class FormatChoice(NamedTuple):
+class _FormatChoice(NamedTuple):
     """A format, the reason for choosing it (None if the choice is certain), and the options after its name."""
 
     format: Format
@@ -116,7 +159,7 @@ def _names() -> str:
     return ", ".join(FORMATS)
 
 
-def choose_format(name: str | None, source: Source, options: Collection[str] = ()) -> FormatChoice:
+def choose_format(name: str | None, source: Source, options: Collection[str] = ()) -> _FormatChoice:
     """Return the format to read a source with.
 
     An explicit `name` wins. Otherwise the suffix of the file decides, unless the content clearly has
@@ -126,17 +169,17 @@ def choose_format(name: str | None, source: Source, options: Collection[str] = (
     if name is not None:
         name, texts = split_options(name)
         chosen = find_format(name)
-        return FormatChoice(chosen, given=option_values(texts, chosen.options()))
+        return _FormatChoice(chosen, given=option_values(texts, chosen.options()))
     head = source.head()
     named, seen = _by_suffix(source), _by_content(head, options)
     if named is not None:
         sure = named.looks is None or named.looks(head) is not None or not head.strip()
         if seen is None or (sure and named.takes(options)):
             why = None if sure else f"its name ends in {unpacked_name(source.name).suffix}"
-            return FormatChoice(named, why, by_name=True)
+            return _FormatChoice(named, why, by_name=True)
     if seen is not None:
-        return FormatChoice(*seen)
-    return FormatChoice(FORMATS["brackets"], "it does not look like any other format" if head.strip() else None)
+        return _FormatChoice(*seen)
+    return _FormatChoice(FORMATS["brackets"], "it does not look like any other format" if head.strip() else None)
 
 
 def find_target(name: str | None, file: object = None) -> Format:

@@ -11,9 +11,13 @@ from __future__ import annotations
 import bz2
 import codecs
 import gzip
+import hashlib
 import io
 import lzma
 import os
+import platform
+import re
+import secrets
 import shutil
 import sys
 import tempfile
@@ -21,25 +25,172 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, cast
 
 from treelet.checks import article, check_one_of, wrong
 from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
-from treelet.formats.temporary import naming, own_name, remove_stale
 from treelet.printable import shortened
 from treelet.vocabulary import keyword
+
+_LONGEST = 200  # maximum number of bytes of the target's name within a temporary name
+_NAME = re.compile(r"([0-9a-f]{6})-([0-9]{1,10})-[0-9a-f]{8}\.tmp")
+_mine: set[str] = set()  # names of the files that this process is writing
+
+
+@contextmanager
+def own_name(target: Path, folder: Path | None = None) -> Iterator[Path]:
+    """Yield a unique name beside the target, ``.K.npy.HERE-PROCESS-RANDOM.tmp``. No file is created."""
+    name = f"{_stem(target)}{_here()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
+    _mine.add(name)
+    try:
+        yield (folder or target.parent) / name
+    finally:
+        _mine.discard(name)
+
+
+def remove_stale(target: Path, folder: Path | None = None) -> None:
+    """Remove temporary files of the same target that killed runs left behind. Files of live processes stay."""
+    stem = _stem(target)
+    with suppress(OSError):
+        for name in os.listdir(folder or target.parent):
+            if name.startswith(stem) and (match := _NAME.fullmatch(name, len(stem))) and _is_dead(name, match):
+                path = (folder or target.parent) / name
+                if path.is_dir() and not path.is_symlink():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    with suppress(OSError):
+                        path.unlink()
+
+
+def unwritable(file: object, error: OSError, *places: Path) -> FileError:
+    """Return the error for a file that cannot be written. `places` are the file and its temporary names."""
+    if isinstance(error, FileNotFoundError):
+        for place in places:
+            if not os.path.exists(place.parent):
+                return FileError(
+                    f"{file}: cannot be written, because the folder {place.parent} does not exist. Create the folder first."
+                )
+    return FileError(f"{file}: cannot be written ({error.strerror or error}).")
+
+
+@contextmanager
+def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
+    """Convert the system's errors about these places, or about no place, to errors that name the file."""
+    try:
+        yield
+    except OSError as error:
+        known = isinstance(error, FileError) or error.errno is None  # not raised by the system
+        if known or not str(error.filename).startswith(("None", *map(str, places))):
+            raise  # the error is about another file
+        raise unwritable(file, error, *places) from error
+    except RuntimeError as error:  # raised by pathlib for a link that leads to itself
+        if not str(error).startswith("Symlink loop"):
+            raise
+        raise FileError(f"{file}: cannot be written ({error}).") from error
+
+
+@contextmanager
+def locked(target: Path, shown: str | os.PathLike[str] | None = None) -> Iterator[None]:
+    """Hold the right to write a file. Raise `FileError` if another process or thread holds it.
+
+    The lock is on an empty file beside the target, ``.K.npy.treelet-lock``. If the process is killed,
+    that file remains, but the lock is released. Nothing is locked if the system or the file system does
+    not support locks. Error messages call the target `shown`.
+    """
+    name, path = target if shown is None else shown, target.with_name(f"{_stem(target)}treelet-lock")
+    lock, owner = _lock(path, name), os.getpid()
+    try:
+        yield
+    finally:
+        if lock is not None:
+            if owner == os.getpid():  # a forked child must not remove the file of its parent
+                _remove_lock(lock, path)
+            os.close(lock)
+
+
+def _remove_lock(lock: int, path: Path) -> None:
+    """Remove the file of an open lock, unless another file has its name now or it contains anything."""
+    with suppress(OSError):  # another user's file, in a folder where only owners may remove theirs
+        opened = os.fstat(lock)
+        if opened.st_size == 0 and os.path.samestat(opened, path.stat()):
+            path.unlink()
+
+
+def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
+    """Return the descriptor of the open and locked file, or None if locks are not supported."""
+    try:
+        import fcntl
+    except ImportError:  # a system without such locks
+        return None
+    while True:
+        try:
+            lock = os.open(path, os.O_CREAT | os.O_RDONLY, 0o666)
+        except OSError as error:
+            raise FileError(f"{name}: cannot be written ({path.name}: {error.strerror or error}).") from error
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if path.exists() and os.path.samestat(os.fstat(lock), path.stat()):
+                return lock
+        except FileNotFoundError:  # the last holder has just removed the file
+            pass
+        except BlockingIOError:
+            os.close(lock)
+            message = (
+                "another process or thread is writing this file. Wait until it has finished, or choose another name."
+            )
+            raise FileError(f"{name}: {message}") from None
+        except OSError:  # a file system without such locks
+            _remove_lock(lock, path)
+            os.close(lock)
+            return None
+        except BaseException:
+            os.close(lock)
+            raise
+        os.close(lock)
+
+
+def _stem(target: Path) -> str:
+    name = os.fsencode(target.name)
+    return f".{target.name}." if len(name) <= _LONGEST else f".{hashlib.sha256(name).hexdigest()[:16]}."
+
+
+@lru_cache(maxsize=1)
+def _here() -> str:
+    """Return a key of the machine and, on Linux, of the container, within which process numbers are unique."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        space = ""
+    return hashlib.sha256(f"{platform.node()} {space}".encode("utf-8", "surrogatepass")).hexdigest()[:6]
+
+
+def _is_dead(name: str, match: re.Match[str]) -> bool:
+    if match[1] != _here() or os.name == "nt":  # on Windows, os.kill would end the process
+        return False
+    process = int(match[2])
+    if process == os.getpid():
+        return name not in _mine  # left by an earlier process with the same number
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except (OSError, OverflowError):  # another user's
+        return False
+    return False
+
 
 PathLike = str | os.PathLike[str]
 BINARY: int = getattr(os, "O_BINARY", 0)  # for os.open: without this flag, Windows converts line ends
 CHUNK = 1 << 20
 HEAD = 1 << 16
 ON_ERROR = ("raise", "skip")
-MOST_UNPACKED = 1 << 28  # bytes that any packed file may unpack to
-MOST_GROWTH = 200  # maximum growth factor of a larger file; texts of trees grow by 5 to 30
-UNPACKED = "TREELET_UNPACKED"
-SHOWN = 3  # number of skipped items whose errors are shown
-MAGIC = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
+_MOST_UNPACKED = 1 << 28  # bytes that any packed file may unpack to
+_MOST_GROWTH = 200  # maximum growth factor of a larger file; texts of trees grow by 5 to 30
+_UNPACKED = "TREELET_UNPACKED"
+_SHOWN = 3  # number of skipped items whose errors are shown
+_MAGIC = {".gz": b"\x1f\x8b\x08", ".xz": b"\xfd7zXZ\x00", ".bz2": b"BZh"}
 PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".xz": lzma.open, ".bz2": bz2.open}
 
 
@@ -106,7 +257,7 @@ class SkipLog:
     def add(self, error: FormatError) -> None:
         """Count a skipped item."""
         self.left_out += 1
-        if len(self._wrong) < SHOWN:
+        if len(self._wrong) < _SHOWN:
             self._wrong.append(error)
 
     def doubt(self, message: str) -> None:
@@ -120,7 +271,7 @@ class SkipLog:
         message = " ".join(
             _skipped(count, count + read, noun, reasons)
             for count, read, noun, reasons in (
-                (len(self.files), files, "files", self.files[:SHOWN]),
+                (len(self.files), files, "files", self.files[:_SHOWN]),
                 (self.left_out, kept, what, [str(error) for error in self._wrong]),
             )
             if count
@@ -135,7 +286,7 @@ def _skipped(count: int, total: int, what: str, reasons: list[str]) -> str:
     return f"{count:,} of {total:,} {what} {'was' if count == 1 else 'were'} skipped: {places}{more}"
 
 
-class ItemGuard:
+class _ItemGuard:
     """Context manager around the reading of one item; see `Source.item`.
 
     A class rather than a generator, because a file may have millions of items.
@@ -170,7 +321,7 @@ class Source:
         check_one_of("on_error", on_error, ON_ERROR)
         self.stream, self.name, self.on_error = stream, name, on_error
         self.log = SkipLog()
-        self._item = ItemGuard(self)
+        self._item = _ItemGuard(self)
         try:
             "".encode(encoding)  # rejects unknown encodings, and codecs that are not for text
             self.encoding = codecs.lookup(encoding).name
@@ -244,7 +395,7 @@ class Source:
         if group:
             yield group
 
-    def item(self) -> ItemGuard:
+    def item(self) -> _ItemGuard:
         """Return the context manager for reading one item. It raises errors, or skips the item."""
         return self._item
 
@@ -267,14 +418,14 @@ class Source:
 
     def _check_growth(self, taken: int) -> None:
         """Reject a file that unpacks to far more than its own size, before it fills the memory (a "zip bomb")."""
-        if self.packed is None or taken <= MOST_UNPACKED or taken <= MOST_GROWTH * (packed := self.packed()):
+        if self.packed is None or taken <= _MOST_UNPACKED or taken <= _MOST_GROWTH * (packed := self.packed()):
             return
-        limit = os.environ.get(UNPACKED, "")
+        limit = os.environ.get(_UNPACKED, "")
         if not (limit.isascii() and limit.isdigit() and taken <= int(limit[:18])):
             raise FileError(
                 f"{self.name}: {packed:,} packed bytes expand to more than {taken:,} bytes, a factor of over "
-                f"{MOST_GROWTH:,}. If the file is trustworthy, unpack it yourself, or set the environment variable "
-                f"{UNPACKED} to its unpacked size in bytes."
+                f"{_MOST_GROWTH:,}. If the file is trustworthy, unpack it yourself, or set the environment variable "
+                f"{_UNPACKED} to its unpacked size in bytes."
             )
 
     def _raw_chunks(self) -> Iterator[bytes]:
@@ -331,7 +482,7 @@ def open_source(
     if file == "-":
         if sys.stdin is None:
             raise FileError("<stdin>: cannot be read (standard input is closed).")
-        counted = Counted(sys.stdin.buffer)
+        counted = _Counted(sys.stdin.buffer)
         unpacked = _unpacked(sys.stdin.buffer, counted)
         source = Source(unpacked, "<stdin>", encoding, on_error)
         if unpacked is not sys.stdin.buffer:
@@ -363,7 +514,7 @@ def open_source(
         yield source
 
 
-class Counted:
+class _Counted:
     """A stream that counts the bytes that were taken from it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
@@ -376,7 +527,7 @@ class Counted:
         return data
 
 
-def _unpacked(stream: IO[bytes], packed: IO[bytes] | Counted) -> IO[bytes]:
+def _unpacked(stream: IO[bytes], packed: IO[bytes] | _Counted) -> IO[bytes]:
     """Return a stream of unpacked bytes, if the first bytes show that the stream is packed; `packed` is then unpacked."""
     head = b""
     if isinstance(stream, io.BufferedReader):
@@ -385,7 +536,7 @@ def _unpacked(stream: IO[bytes], packed: IO[bytes] | Counted) -> IO[bytes]:
         begin = stream.tell()
         head = stream.read(8)
         stream.seek(begin)
-    suffix = next((suffix for suffix, magic in MAGIC.items() if head.startswith(magic)), None)
+    suffix = next((suffix for suffix, magic in _MAGIC.items() if head.startswith(magic)), None)
     return cast("IO[bytes]", PACKED[suffix](packed, "rb")) if suffix else stream
 
 

@@ -22,7 +22,7 @@ from treelet.formats.files import Source
 Ints = NDArray[np.int32]
 Edge = tuple[int, Sequence[int], float]
 SUFFIXES = (".json", ".jsonl")  # of the files that are read in a folder
-LAYOUT = '{"nodes": [[label, begin, end], ...], "edges": [[head, [tail, ...], log probability], ...], "root": number}'
+_LAYOUT = '{"nodes": [[label, begin, end], ...], "edges": [[head, [tail, ...], log probability], ...], "root": number}'
 
 
 class ForestColumns(NamedTuple):
@@ -163,7 +163,7 @@ def from_json(text: str | Mapping[str, Any]) -> ForestColumns:
         edges = [(edge[0], edge[1], float(edge[2])) for edge in data["edges"]]
         nodes = [(node[0], node[1], node[2]) for node in data["nodes"]]
     except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
-        raise FormatError(f"this is not a forest in JSON ({error}). Write {LAYOUT}.") from None
+        raise FormatError(f"this is not a forest in JSON ({error}). Write {_LAYOUT}.") from None
     if root is None and nodes:
         raise TreeError("The root of a forest must be the number of a node. Got None instead.")
     return checked_columns(nodes, edges if nodes else [], root)

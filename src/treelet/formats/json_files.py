@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from treelet.checks import article, suggestion
+from treelet.formats.detection import opening_lines
 from treelet.formats.files import Source
-from treelet.formats.looks import opening_lines
 
 # --- n-best lists ----------------------------------------------------------------------------------------------------
 
 
-class NBest(NamedTuple):
+class _NBest(NamedTuple):
     """A sentence: its line, its parses as (brackets, log probability), and all fields of the line."""
 
     line: int
@@ -38,7 +38,7 @@ def looks_like_nbest(head: bytes) -> bool:
     return first.lstrip().startswith("{") and '"nbest"' in first
 
 
-def read_nbest(source: Source, *, gold: bool = False) -> Iterator[NBest]:
+def read_nbest(source: Source, *, gold: bool = False) -> Iterator[_NBest]:
     """Yield the nonempty lines of a file. With `gold`, each line must contain the gold tree."""
     for number, line in source.text_lines():
         if not line.strip():
@@ -55,7 +55,7 @@ def read_nbest(source: Source, *, gold: bool = False) -> Iterator[NBest]:
                     f'this line is not an n-best list ({error}). Write {{{gold_field}"nbest": [[log probability, tree], ...]}}.',
                     number,
                 ) from None
-            yield NBest(number, parses, fields)
+            yield _NBest(number, parses, fields)
 
 
 # --- instances -------------------------------------------------------------------------------------------------------
@@ -64,10 +64,10 @@ FIELDS = {
     "roles": ("words", "predicate", "arguments", "tree", "nbest", "roleset", "doc", "sent"),
     "relations": ("words", "e1", "e2", "label", "types", "tree", "nbest", "doc", "sent"),
 }
-NEEDED = {"roles": ("predicate",), "relations": ("e1", "e2")}
+_NEEDED = {"roles": ("predicate",), "relations": ("e1", "e2")}
 
 
-class Record(NamedTuple):
+class _Record(NamedTuple):
     """A line: its number, its kind (``"roles"`` or ``"relations"``) and its fields."""
 
     line: int
@@ -75,21 +75,21 @@ class Record(NamedTuple):
     fields: dict[str, Any]
 
 
-def read_records(source: Source, kind: str | None = None) -> Iterator[Record]:
+def read_records(source: Source, kind: str | None = None) -> Iterator[_Record]:
     """Yield the nonempty lines of a file. By default all lines have the kind of the first."""
     for number, line in source.text_lines():
         if line.strip():
             with source.item():
-                fields = json_object(source, number, line)
+                fields = _json_object(source, number, line)
                 kind = kind or ("roles" if "predicate" in fields else "relations")
                 _check_fields(source, number, kind, fields)
-                yield Record(number, kind, fields)
+                yield _Record(number, kind, fields)
 
 
 def _check_fields(source: Source, number: int, kind: str, fields: dict[str, Any]) -> None:
-    missing = [name for name in NEEDED[kind] if name not in fields]
+    missing = [name for name in _NEEDED[kind] if name not in fields]
     if missing:
-        names, needed = (" and ".join(map(repr, some)) for some in (missing, NEEDED[kind]))
+        names, needed = (" and ".join(map(repr, some)) for some in (missing, _NEEDED[kind]))
         verb = "field {} is" if len(missing) == 1 else "fields {} are"
         raise source.error(f"the {verb.format(names)} missing. Each line of {kind} needs {needed}.", number)
     unknown = [name for name in fields if name not in FIELDS[kind]]
@@ -101,7 +101,7 @@ def _check_fields(source: Source, number: int, kind: str, fields: dict[str, Any]
         )
 
 
-def json_object(source: Source, number: int, line: str) -> dict[str, Any]:
+def _json_object(source: Source, number: int, line: str) -> dict[str, Any]:
     """Return the JSON object in a line. Raise an error with the place if the line is not one."""
     try:
         fields = json.loads(line)

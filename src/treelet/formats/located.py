@@ -9,9 +9,8 @@ from typing import Any
 
 from treelet.checks import article
 from treelet.errors import InputTypeError, TreeError
-from treelet.formats.adapters import walk
+from treelet.formats.adapters import Adapter, Node, Place, walk
 from treelet.formats.files import Source, open_source, text_source, unpacked_name
-from treelet.formats.nodes import Adapter, Node, Place
 
 
 class Located:

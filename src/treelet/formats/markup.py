@@ -10,13 +10,11 @@ from typing import IO, Any
 
 from treelet.checks import suggestion, wrong
 from treelet.errors import FormatError, TreeletError
-from treelet.formats.adapters import adapter_for, flatten
+from treelet.formats.adapters import MarkupAdapter, Place, adapter_for, flatten
 from treelet.formats.base import Document, Format, register
+from treelet.formats.detection import opening_lines
 from treelet.formats.files import PathLike, Source
 from treelet.formats.located import Located, located, opened
-from treelet.formats.looks import opening_lines
-from treelet.formats.node_adapters import MarkupAdapter
-from treelet.formats.nodes import Place
 from treelet.formats.places import Places
 from treelet.vocabulary import keyword
 
@@ -114,7 +112,7 @@ def html_trees(
     return _located(_html, source, each, encoding, attributes=attributes, text=text, drop=drop)
 
 
-def read_xml(
+def _read_xml(
     source: Source,
     *,
     each: str | None = None,
@@ -126,8 +124,8 @@ def read_xml(
     return _document(_xml, source, each, attributes=attributes, text=text, drop=drop)
 
 
-@wraps(read_xml, assigned=())
-def read_html(source: Source, **options: Any) -> Document:
+@wraps(_read_xml, assigned=())
+def _read_html(source: Source, **options: Any) -> Document:
     """Read HTML. The options are those of `xml_trees`."""
     return _document(_html, source, **options)
 
@@ -319,5 +317,5 @@ def _opening(head: bytes) -> str:
 
 
 # A file that looks like both formats is XML, unless its name decides: the format registered last is tried first.
-register(Format("html", "HTML pages, by lxml", read_html, None, HTML, _looks_like_html, located=html_trees))
-register(Format("xml", "XML, one tree per file or element", read_xml, None, XML, _looks_like_xml, located=xml_trees))
+register(Format("html", "HTML pages, by lxml", _read_html, None, HTML, _looks_like_html, located=html_trees))
+register(Format("xml", "XML, one tree per file or element", _read_xml, None, XML, _looks_like_xml, located=xml_trees))

@@ -22,8 +22,8 @@ from treelet.formats.files import PACKED, PathLike, unpacked_name, unreadable
 from treelet.vocabulary import keyword
 
 File = PathLike | IO[bytes] | IO[str]
-INSPECTED = 8192  # bytes in which a binary file shows a NUL
-OF_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX")
+_INSPECTED = 8192  # bytes in which a binary file shows a NUL
+_OF_REPOSITORY = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX")
 
 
 class FoundFiles(NamedTuple):
@@ -150,7 +150,7 @@ def _problem(path: Path, max_bytes: int | None, encoding: str) -> str:
         if path.suffix.lower() in PACKED or encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
             return ""
         with path.open("rb") as stream:
-            return "a binary file, because it contains a NUL byte" if b"\0" in stream.read(INSPECTED) else ""
+            return "a binary file, because it contains a NUL byte" if b"\0" in stream.read(_INSPECTED) else ""
     except OSError as error:
         return f"cannot be read ({error.strerror or error})"
 
@@ -203,7 +203,7 @@ def _listed_by_git(folder: Path) -> list[str] | None:
         # core.fsmonitor could name a program, which must not run just because a folder is read.
         command = [program, "-C", str(folder), "-c", "core.fsmonitor=false", *listing]
         # Git sets GIT_DIR and others for its hooks. They would apply to this repository instead of that of the folder.
-        environment = {name: value for name, value in os.environ.items() if name not in OF_REPOSITORY}
+        environment = {name: value for name, value in os.environ.items() if name not in _OF_REPOSITORY}
         result = subprocess.run(
             command, capture_output=True, check=False, env=environment | {"GIT_OPTIONAL_LOCKS": "0"}
         )

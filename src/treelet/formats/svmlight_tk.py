@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import IO
+from typing import IO, NamedTuple
 
 import numpy as np
 
@@ -19,28 +19,28 @@ from treelet.checks import plural
 from treelet.errors import FormatError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.brackets import Reader, bracketed
+from treelet.formats.detection import is_tree, opening_lines
 from treelet.formats.files import Source
-from treelet.formats.looks import is_tree, opening_lines
 
 Vector = dict[str | int, float]
-SPACE = " \t\n\v\f\r"  # separates labels in brackets; any other white space is part of a label
-MARK = "\ufeff"  # byte order mark: at the beginning of a file it is not part of the text
-TOKEN = re.compile(f"[^{SPACE}]+")
-GAP = re.compile(f"[{SPACE}]*")
-LARGEST_INDEX = 2**63 - 1
+_SPACE = " \t\n\v\f\r"  # separates labels in brackets; any other white space is part of a label
+_MARK = "\ufeff"  # byte order mark: at the beginning of a file it is not part of the text
+_TOKEN = re.compile(f"[^{_SPACE}]+")
+_GAP = re.compile(f"[{_SPACE}]*")
+_LARGEST_INDEX = 2**63 - 1
 
 _MARKER = re.compile(r"\|(BT|ET|BV|EV|STD)\|")
-_ANY_MARKER = re.compile(rf"\|[^|{SPACE}()]*\|")
-_TARGET = re.compile(rf"(?:(?!{_MARKER.pattern})[^{SPACE}])+")
+_ANY_MARKER = re.compile(rf"\|[^|{_SPACE}()]*\|")
+_TARGET = re.compile(rf"(?:(?!{_MARKER.pattern})[^{_SPACE}])+")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_QUERY = re.compile(rf"qid:([0-9]+)(?=[{SPACE}|]|$)")
+_QUERY = re.compile(rf"qid:([0-9]+)(?=[{_SPACE}|]|$)")
 _FEATURE = re.compile(rf"[0-9]+:{_NUMBER.pattern}")
 
 
 # --- shared with KeLP -------------------------------------------------------------------------------------------
 
 
-class TreeColumn:
+class _TreeColumn:
     """A column of trees, some of which may be missing."""
 
     def __init__(self, source: str, *, drop_empty: bool, drop_function_tags: bool, root: str | None) -> None:
@@ -49,7 +49,7 @@ class TreeColumn:
 
     def add(self, row: int, text: str, line: int, column: int) -> None:
         """Add the tree of a row, which stands at a line and column. Only white space means a missing tree."""
-        tree = text.lstrip(SPACE)
+        tree = text.lstrip(_SPACE)
         if tree:
             self._reader.feed_one(tree.encode(), line, column + len(text) - len(tree))
             self._rows.append(row)
@@ -68,13 +68,13 @@ class TreeColumn:
         return Columns(store, roots)
 
 
-def cancel(columns: Iterable[TreeColumn], row: int) -> None:
+def _cancel(columns: Iterable[_TreeColumn], row: int) -> None:
     """Remove all trees of a row, because one of them is malformed."""
     for column in columns:
         column.cancel(row)
 
 
-def parse_number(text: str, source: Source, line: int, column: int) -> float:
+def _parse_number(text: str, source: Source, line: int, column: int) -> float:
     """Return a finite decimal number. Raise an error at that place if the text is not one."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
     if math.isfinite(value):
@@ -86,7 +86,7 @@ def parse_number(text: str, source: Source, line: int, column: int) -> float:
     raise source.error(f"{text!r} is not a number. Write numbers as 2, -0.5 or 1e-3.", line, column)
 
 
-def number_text(value: float, place: str) -> str:
+def _number_text(value: float, place: str) -> str:
     """Return the text of a number, from which the same float is read back."""
     value = float(value)
     if not math.isfinite(value):
@@ -94,15 +94,15 @@ def number_text(value: float, place: str) -> str:
     return repr(value)
 
 
-def end_of_gap(text: str, at: int) -> int:
+def _end_of_gap(text: str, at: int) -> int:
     """Return the first position from `at` on that is not white space."""
-    gap = GAP.match(text, at)
+    gap = _GAP.match(text, at)
     return gap.end() if gap else at
 
 
-def write_line(line: str, stream: IO[str], place: str) -> None:
+def _write_line(line: str, stream: IO[str], place: str) -> None:
     """Write a line. Raise an error if it is not valid Unicode text."""
-    if line.startswith(MARK):
+    if line.startswith(_MARK):
         raise FormatError(
             "the label begins with a byte order mark, which cannot be written. Remove this character.", place
         )
@@ -116,7 +116,7 @@ def write_line(line: str, stream: IO[str], place: str) -> None:
     stream.write(line + "\n")
 
 
-def check_length(name: str, values: int, rows: int) -> None:
+def _check_length(name: str, values: int, rows: int) -> None:
     """Raise an error unless a column has as many rows as its document."""
     if values != rows:
         raise FormatError(
@@ -142,7 +142,7 @@ class _Line:
         return _MARKER.search(self.text, self.at)
 
     def skip_space(self) -> None:
-        self.at = end_of_gap(self.text, self.at)
+        self.at = _end_of_gap(self.text, self.at)
 
     def at_end(self) -> bool:
         """Return whether only a comment is left."""
@@ -245,7 +245,7 @@ class _Line:
                 return
 
     def _feature(self, vector: Vector) -> None:
-        token = TOKEN.match(self.text, self.at)
+        token = _TOKEN.match(self.text, self.at)
         assert token is not None  # `at_end` has skipped all white space
         text = re.split(rf"#|{_MARKER.pattern}", token[0], maxsplit=1)[0]
         if unknown := _ANY_MARKER.match(text):
@@ -253,12 +253,12 @@ class _Line:
         name, colon, value = text.partition(":")
         if not colon:
             raise self.error(f"{text!r} is not a feature. Write features as index:value.")
-        if not re.fullmatch("[0-9]{1,19}", name) or not 1 <= int(name) <= LARGEST_INDEX:
+        if not re.fullmatch("[0-9]{1,19}", name) or not 1 <= int(name) <= _LARGEST_INDEX:
             raise self.error(f"the index {name!r} is not a whole number of at least 1. Number features from 1.")
         if int(name) in vector:
             raise self.error(f"the index {int(name)} occurs twice in this vector. Remove one of the two features.")
         column = self.at + len(name) + 2
-        vector[int(name)] = parse_number(value, self.source, self.number, column)
+        vector[int(name)] = _parse_number(value, self.source, self.number, column)
         self.at += len(text)
 
 
@@ -266,7 +266,7 @@ def _numbered(name: str, count: int) -> list[str]:
     return [name] if count == 1 else [f"{name}{k}" for k in range(1, count + 1)]
 
 
-def read_svmlight_tk(
+def _read_svmlight_tk(
     source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
 ) -> Document:
     """Read examples of the form ``target |BT| (tree) |BT| (tree) |ET| 1:0.5 3:2 |BV| 4:1 |EV|  # comment``.
@@ -283,9 +283,9 @@ def read_svmlight_tk(
         See `read_brackets`.
     """
     new_column = partial(
-        TreeColumn, source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root
+        _TreeColumn, source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root
     )
-    trees: list[TreeColumn] = []
+    trees: list[_TreeColumn] = []
     vectors: list[list[Vector]] = []
     labels: list[str] = []
     queries: list[str] = []
@@ -307,7 +307,7 @@ def read_svmlight_tk(
                 for tree_column, (tree, column) in zip(columns, parts, strict=False):
                     tree_column.add(row, tree, number, column)
             except FormatError:
-                cancel(columns, row)
+                _cancel(columns, row)
                 raise
             trees = columns
             vectors += [[] for _ in range(len(features) - len(vectors))]
@@ -352,16 +352,16 @@ def _tree_text(text: str, place: str) -> str:
 
 def _vector_text(vector: Vector, place: str) -> str:
     for index in vector:
-        if isinstance(index, str) or not 1 <= index <= LARGEST_INDEX:
+        if isinstance(index, str) or not 1 <= index <= _LARGEST_INDEX:
             raise FormatError(
                 f"the feature {index!r} cannot be written: SVM-Light features are numbered from 1. Number the features, or "
                 "choose kelp, which supports names.",
                 place,
             )
-    return " ".join(f"{int(index)}:{number_text(value, place)}" for index, value in sorted(vector.items()))
+    return " ".join(f"{int(index)}:{_number_text(value, place)}" for index, value in sorted(vector.items()))
 
 
-def write_svmlight_tk(document: Document, stream: IO[str]) -> None:
+def _write_svmlight_tk(document: Document, stream: IO[str]) -> None:
     """Write one example per line. Without labels, the target is 0.
 
     The names of columns are not stored, and the only text column that is stored is ``qid``, if it contains
@@ -371,9 +371,9 @@ def write_svmlight_tk(document: Document, stream: IO[str]) -> None:
     rows = len(document)
     labels = ["0"] * rows if document.labels is None else document.labels
     for name, columns in document.trees.items():
-        check_length(name, len(columns.roots), rows)
+        _check_length(name, len(columns.roots), rows)
     for name, values in document.vectors.items():
-        check_length(name, len(values), rows)
+        _check_length(name, len(values), rows)
     texts = [bracketed(columns) for columns in document.trees.values()]
     vectors, queries = list(document.vectors.values()), document.strings.get("qid")
     plain = not texts and len(vectors) == 1 and any(vectors[0])
@@ -390,7 +390,7 @@ def write_svmlight_tk(document: Document, stream: IO[str]) -> None:
             parts += ["|BV|"] * (k > 0) + [_vector_text(values[row], where)]
         if vectors and not plain:
             parts.append("|EV|")
-        write_line(" ".join(text for text in parts if text), stream, where)
+        _write_line(" ".join(text for text in parts if text), stream, where)
 
 
 def _query_text(query: str, place: str) -> str:
@@ -419,10 +419,288 @@ register(
     Format(
         "svmlight_tk",
         "SVM-Light-TK: target |BT| tree |ET| features |EV|; plain SVM-Light",
-        read_svmlight_tk,
-        write_svmlight_tk,
+        _read_svmlight_tk,
+        _write_svmlight_tk,
         (".dat", ".svm", ".svmlight"),
         _looks_like_svmlight_tk,
         ("labels", "vectors", "trees", "qid"),
+    )
+)
+
+
+_CLOSING = {"BT": "|ET|", "BV": "|EV|", "BDV": "|EDV|", "BS": "|ES|"}
+_OPENING = re.compile(r"\|(BT|BV|BDV|BS):([^|\n]+)\|")
+_INDEX = re.compile(r"[1-9][0-9]{0,17}")
+_NUMBER_IN_LIST = re.compile(f"[^,{_SPACE}]+")
+
+
+class _MarkedField(NamedTuple):
+    """A named field of a line, between its opening and closing markers."""
+
+    kind: str
+    name: str
+    text: str
+    at: int  # where the text starts in the line, from 0
+    marker_at: int
+
+
+# --- reading ----------------------------------------------------------------------------------------------------
+
+
+def _taken_apart(source: Source, number: int, text: str) -> tuple[str, list[_MarkedField]]:
+    """Return the labels of a line, and its parts."""
+    first = text.find("|")
+    head = text if first < 0 else text[:first]
+    if head.lstrip(_SPACE).startswith("("):
+        raise source.error("this tree has no marker. Write |BT:name| before the tree and |ET| after it.", number, 1)
+    return " ".join(_TOKEN.findall(head)), list(_parts(source, number, text, len(head)))
+
+
+def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_MarkedField]:
+    """Yield the fields between markers, from position `at` on."""
+    seen: set[tuple[str, str]] = set()
+    while True:
+        at = _end_of_gap(text, at)
+        if at == len(text):
+            return
+        opening = _OPENING.match(text, at)
+        if opening is None:
+            raise source.error(
+                f"unexpected {text[at : at + 20]!r}. Begin each part with |BT:name|, |BV:name|, |BDV:name| or |BS:name|.",
+                number,
+                at + 1,
+            )
+        kind, name = opening[1], opening[2]
+        closing = _CLOSING[kind]
+        end = text.find(closing, opening.end())
+        if end < 0:
+            raise source.error(f"{opening[0]} is not closed on this line. Write {closing} at its end.", number, at + 1)
+        family = "BV" if kind == "BDV" else kind
+        if (family, name) in seen:
+            raise source.error(
+                f"{opening[0]} occurs twice on this line. Give the two parts different names.", number, at + 1
+            )
+        seen.add((family, name))
+        yield _MarkedField(kind, name, text[opening.end() : end], opening.end(), at)
+        at = end + len(closing)
+
+
+def _read_tree(column: _TreeColumn, row: int, part: _MarkedField, source: Source, number: int) -> None:
+    try:
+        column.add(row, part.text, number, part.at + 1)
+    except FormatError:
+        if not _OPENING.search(part.text):
+            raise
+        # The closing marker most likely belongs to a later part.
+        raise source.error(
+            f"|BT:{part.name}| is not closed before the next part. Write |ET| after its tree.",
+            number,
+            part.marker_at + 1,
+        ) from None
+
+
+def _read_vector(part: _MarkedField, source: Source, number: int) -> Vector:
+    return (_read_sparse if part.kind == "BV" else _read_dense)(part, source, number)
+
+
+def _read_sparse(part: _MarkedField, source: Source, number: int) -> Vector:
+    vector: Vector = {}
+    for token in _TOKEN.finditer(part.text):
+        column = part.at + token.start() + 1
+        name, colon, value = token[0].rpartition(":")
+        if not colon or not name:
+            raise source.error(f"{token[0]!r} is not a feature. Write features as name:value.", number, column)
+        # A number is the same feature in KeLP and in SVM-Light-TK.
+        feature = int(name) if _INDEX.fullmatch(name) else name
+        if feature in vector:
+            raise source.error(
+                f"the feature {name!r} occurs twice in this vector. Remove one of the two features.", number, column
+            )
+        vector[feature] = _parse_number(value, source, number, column + len(name) + 1)
+    return vector
+
+
+def _read_dense(part: _MarkedField, source: Source, number: int) -> Vector:
+    return {
+        index: _parse_number(token[0], source, number, part.at + token.start() + 1)
+        for index, token in enumerate(_NUMBER_IN_LIST.finditer(part.text), 1)
+    }
+
+
+def _read_kelp(
+    source: Source, *, drop_empty: bool = False, drop_function_tags: bool = False, root: str | None = None
+) -> Document:
+    """Read labels, trees, vectors and texts, one example per line.
+
+    A line has the form ``labels |BT:name| (tree) |ET| |BV:name| word:1 |EV| |BDV:name| 0.1,0.2 |EDV|
+    |BS:name| text |ES|``. Several labels are kept as one string, separated by spaces. Features of sparse
+    vectors have names, but whole numbers from 1 become ints, as in SVM-Light-TK. Dense vectors are
+    numbered from 1. If a name is absent on some lines, the tree is missing there, or the vector or text
+    is empty. One space at each end of a text belongs to the markers.
+
+    Parameters
+    ----------
+    drop_empty, drop_function_tags, root
+        See `read_brackets`.
+    """
+    new_column = partial(
+        _TreeColumn, source.name, drop_empty=drop_empty, drop_function_tags=drop_function_tags, root=root
+    )
+    trees: dict[str, _TreeColumn] = {}
+    vectors: dict[str, list[Vector]] = {}
+    strings: dict[str, list[str]] = {}
+    labels: list[str] = []
+    for number, text in source.text_lines():
+        if not text.strip(_SPACE):
+            continue
+        row = len(labels)
+        with source.item():
+            label, parts = _taken_apart(source, number, text)
+            row_vectors = {
+                field.name: _read_vector(field, source, number) for field in parts if field.kind in ("BV", "BDV")
+            }
+            texts = {
+                field.name: field.text.removeprefix(" ").removesuffix(" ") for field in parts if field.kind == "BS"
+            }
+            bracketed = [field for field in parts if field.kind == "BT"]
+            columns = {field.name: trees.get(field.name) or new_column() for field in bracketed}
+            try:
+                for field in bracketed:
+                    _read_tree(columns[field.name], row, field, source, number)
+            except FormatError:
+                _cancel(columns.values(), row)
+                raise
+            trees.update(columns)
+            for name, vector in row_vectors.items():
+                values = vectors.setdefault(name, [])
+                values.extend({} for _ in range(row - len(values)))
+                values.append(vector)
+            for name, line in texts.items():
+                lines = strings.setdefault(name, [])
+                lines.extend([""] * (row - len(lines)))
+                lines.append(line)
+            labels.append(label)
+    rows = len(labels)
+    if rows == 0:  # an empty file has a column without trees, rather than no column
+        trees["tree"] = new_column()
+    return Document(
+        trees={name: column.result(rows) for name, column in trees.items()},
+        labels=labels,
+        vectors={name: values + [{} for _ in range(rows - len(values))] for name, values in vectors.items()},
+        strings={name: texts + [""] * (rows - len(texts)) for name, texts in strings.items()},
+    )
+
+
+# --- writing ----------------------------------------------------------------------------------------------------
+
+
+def _label_text(label: str, place: str) -> str:
+    if " ".join(_TOKEN.findall(label)) != label or "|" in label or label.startswith("("):
+        raise FormatError(
+            f"the label {label!r} cannot be written. A label consists of words separated by single spaces. It must not "
+            "contain '|' or start with '('.",
+            place,
+        )
+    return label
+
+
+def _enclosed(kind: str, name: str, text: str, place: str) -> str:
+    closing = _CLOSING[kind]
+    opening = f"|{kind}:{name}|"
+    if not _OPENING.fullmatch(opening):
+        raise FormatError(
+            f"the column name {name!r} cannot be written. A name must not be empty or contain '|' or a line end.", place
+        )
+    whole = f"{opening} {text} {closing}"
+    if "\n" in text or whole.find(closing) != len(whole) - len(closing):
+        raise FormatError(
+            f"{opening} contains a line end or {closing}, which cannot be written. Replace this text.", place
+        )
+    return whole
+
+
+def _is_dense(vectors: list[Vector]) -> bool:
+    """Return whether all nonempty rows have the same number of features, numbered from 1."""
+    full = [vector for vector in vectors if vector]
+    return bool(full) and all(
+        len(vector) == len(full[0]) and all(index in vector for index in range(1, len(vector) + 1)) for vector in full
+    )
+
+
+def _dense_text(vector: Vector, place: str) -> str:
+    return ",".join(_number_text(vector[index], place) for index in range(1, len(vector) + 1))
+
+
+def _sparse_text(vector: Vector, place: str) -> str:
+    parts = {}
+    for index, value in vector.items():
+        name = str(index)
+        if not _TOKEN.fullmatch(name) or name in parts:
+            raise FormatError(
+                f"the feature {index!r} cannot be written. The name of a feature must be one word that occurs once.",
+                place,
+            )
+        parts[name] = f"{name}:{_number_text(value, place)}"
+    return " ".join(parts.values())
+
+
+def _empty_part(document: Document, place: str) -> str:
+    for kind, names in (("BT", document.trees), ("BV", document.vectors), ("BS", document.strings)):
+        for name in names:
+            return _enclosed(kind, name, "", place)
+    raise FormatError("this row is empty, so it cannot be written. Give it a label, or remove the row.", place)
+
+
+def _write_kelp(document: Document, stream: IO[str]) -> None:
+    """Write one example per line, with the names of all columns.
+
+    Vectors that are numbered from 1 to the same length in all rows are written as dense vectors, others as
+    sparse vectors. Missing trees, empty vectors and empty texts are omitted, so a column without any other
+    values is lost. A row without any other values is written with one empty part. A tree or a text that
+    contains its own closing marker (``|ET|``, ``|ES|``) raises an error.
+    """
+    rows = len(document)
+    labels = [""] * rows if document.labels is None else document.labels
+    for name, columns in document.trees.items():
+        _check_length(name, len(columns.roots), rows)
+    for name, values in document.vectors.items():
+        _check_length(name, len(values), rows)
+    for name, lines in document.strings.items():
+        _check_length(name, len(lines), rows)
+    texts = [(name, bracketed(columns)) for name, columns in document.trees.items()]
+    vectors = [(name, values, _is_dense(values)) for name, values in document.vectors.items()]
+    for row in range(rows):
+        where = f"row {row}"
+        parts = [_label_text(labels[row], where)] if labels[row] else []
+        for name, trees in texts:
+            if tree := next(trees):
+                parts.append(_enclosed("BT", name, tree, where))
+        for name, numbers, dense in vectors:
+            if numbers[row] and dense:
+                parts.append(_enclosed("BDV", name, _dense_text(numbers[row], where), where))
+            elif numbers[row]:
+                parts.append(_enclosed("BV", name, _sparse_text(numbers[row], where), where))
+        for name, strings in document.strings.items():
+            if strings[row]:
+                parts.append(_enclosed("BS", name, strings[row], where))
+        if not parts:  # a blank line would not be read back
+            parts.append(_empty_part(document, where))
+        _write_line(" ".join(parts), stream, where)
+
+
+def _looks_like_kelp(head: bytes) -> str | None:
+    first = "".join(opening_lines(head)[:1])
+    opening = None if first.lstrip().startswith("(") else _OPENING.search(first)
+    return f"its first line has {opening[0]}" if opening else None
+
+
+register(
+    Format(
+        "kelp",
+        "KeLP: labels |BT:name| tree |ET| |BV:name| features |EV| |BS:name| text |ES|",
+        _read_kelp,
+        _write_kelp,
+        (".klp", ".kelp"),
+        _looks_like_kelp,
     )
 )

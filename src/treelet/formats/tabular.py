@@ -13,26 +13,26 @@ from treelet.checks import is_integer, plural, suggestion, wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import Reader, bracketed, refuse_missing
+from treelet.formats.detection import is_tree, opening_lines
 from treelet.formats.files import Source
-from treelet.formats.looks import is_tree, opening_lines
 from treelet.vocabulary import keyword
 
-SHOWN = 3  # number of rows inspected to find the columns, and of values that an error shows per column
-LABEL_NAMES = frozenset({"label", "class", "target", "category", "y"})
-LONGEST_CELL = 1 << 30
+_SHOWN = 3  # number of rows inspected to find the columns, and of values that an error shows per column
+_LABEL_NAMES = frozenset({"label", "class", "target", "category", "y"})
+_LONGEST_CELL = 1 << 30
 
 
-class Find(Enum):
+class _Find(Enum):
     """Stands for a column that is to be detected."""
 
     FIND = "found"
 
 
-FIND = Find.FIND
+_FIND = _Find.FIND
 Column = int | str
 
 
-class TableRow(NamedTuple):
+class _TableRow(NamedTuple):
     """The line number, the cells and the text of a row."""
 
     line: int
@@ -45,11 +45,11 @@ class TableRow(NamedTuple):
         return max(self.text.find(self.cells[column], before), 0) + 1
 
 
-class Wanted(NamedTuple):
+class _Wanted(NamedTuple):
     """The requested columns."""
 
-    tree_column: Column | Find = FIND
-    label_column: Column | Find | None = FIND
+    tree_column: Column | _Find = _FIND
+    label_column: Column | _Find | None = _FIND
     query_column: Column | None = None
 
     def by_name(self) -> bool:
@@ -57,23 +57,23 @@ class Wanted(NamedTuple):
         return any(isinstance(column, str) for column in self)
 
 
-class TableLayout(NamedTuple):
+class _TableLayout(NamedTuple):
     """The columns to read, the header (if the first line is a header), and the number of columns that every row must have."""
 
     tree: int
     label: int | None
     query: int | None = None
-    header: TableRow | None = None
+    header: _TableRow | None = None
     width: int | None = None
 
 
 # --- rows -------------------------------------------------------------------------------------------------------
 
 
-def _tab_rows(source: Source) -> Iterator[TableRow]:
+def _tab_rows(source: Source) -> Iterator[_TableRow]:
     for number, text in source.text_lines():
         if text.strip():
-            yield TableRow(number, _tab_cells(text), text)
+            yield _TableRow(number, _tab_cells(text), text)
 
 
 def _tab_cells(line: str) -> list[str]:
@@ -90,7 +90,7 @@ def _unquoted(cell: str) -> str:
     return cell
 
 
-def _comma_rows(source: Source) -> Iterator[TableRow]:
+def _comma_rows(source: Source) -> Iterator[_TableRow]:
     """Yield the rows of a CSV file. A quoted cell may contain commas, doubled quotes and line ends."""
     taken: list[tuple[int, str]] = []
 
@@ -99,13 +99,13 @@ def _comma_rows(source: Source) -> Iterator[TableRow]:
             taken.append((number, text))
             yield text + "\n"
 
-    usual = csv.field_size_limit(LONGEST_CELL)
+    usual = csv.field_size_limit(_LONGEST_CELL)
     try:
         for cells in csv.reader(lines(), strict=True, skipinitialspace=True):
             number, text = taken[0]
             taken.clear()
             if any(cell.strip() for cell in cells):
-                yield TableRow(number, cells, text)
+                yield _TableRow(number, cells, text)
     except csv.Error as error:
         line = taken[0][0] if taken else None
         raise source.error(
@@ -125,9 +125,9 @@ def _starts_tree(cell: str) -> bool:
 class _ColumnFinder:
     """Chooses the tree, label and query columns by looking at the first rows."""
 
-    def __init__(self, source: Source, rows: list[TableRow], wanted: Wanted) -> None:
-        for name, value in zip(Wanted._fields, wanted, strict=True):
-            optional = (value is FIND and name != "query_column") or (value is None and name != "tree_column")
+    def __init__(self, source: Source, rows: list[_TableRow], wanted: _Wanted) -> None:
+        for name, value in zip(_Wanted._fields, wanted, strict=True):
+            optional = (value is _FIND and name != "query_column") or (value is None and name != "tree_column")
             if not (optional or is_integer(value) or isinstance(value, str)):
                 raise wrong(name, "the number of a column or its name in the header", value)
         self.source, self.wanted = source, wanted
@@ -135,7 +135,7 @@ class _ColumnFinder:
         self.rows = rows[1:] if self.header else rows
         self.first = (rows[1:] or rows)[0] if self.header else rows[0]
 
-    def _has_header(self, rows: list[TableRow]) -> bool:
+    def _has_header(self, rows: list[_TableRow]) -> bool:
         """Return whether a column was requested by name, or the first row has no bracket and the second has a tree."""
         if self.wanted.by_name():
             return True
@@ -146,18 +146,18 @@ class _ColumnFinder:
             _starts_tree(cell.lstrip(' "')) for cell in rows[1].cells
         )
 
-    def layout(self) -> TableLayout:
+    def layout(self) -> _TableLayout:
         """Return the number of each column."""
         wanted, label, query = self.wanted, None, None
         if wanted.query_column is not None:
             query = self._number("query_column", wanted.query_column)
-        tree = self._find_tree() if wanted.tree_column is FIND else self._number("tree_column", wanted.tree_column)
-        if wanted.label_column is FIND:
+        tree = self._find_tree() if wanted.tree_column is _FIND else self._number("tree_column", wanted.tree_column)
+        if wanted.label_column is _FIND:
             label = self._find_label([tree] if query is None else [tree, query])
         elif wanted.label_column is not None:
             label = self._number("label_column", wanted.label_column)
-        searched = FIND in wanted and len(self.first.cells) > 1
-        return TableLayout(tree, label, query, self.header, len(self.first.cells) if searched else None)
+        searched = _FIND in wanted and len(self.first.cells) > 1
+        return _TableLayout(tree, label, query, self.header, len(self.first.cells) if searched else None)
 
     def _number(self, name: str, column: Column) -> int:
         if not isinstance(column, str):
@@ -188,7 +188,7 @@ class _ColumnFinder:
         n = len(self.first.cells)
         others = sorted(set(range(n)) - {column % n for column in taken})
         if len(others) > 1 and self.header:
-            named = [k for k in others if self.header.cells[k].strip().lower() in LABEL_NAMES]
+            named = [k for k in others if self.header.cells[k].strip().lower() in _LABEL_NAMES]
             others = named if len(named) == 1 else others
         if len(others) > 1:
             raise self.source.error(
@@ -204,7 +204,7 @@ class _ColumnFinder:
         for column in range(len(self.first.cells)):
             name = f" {self.header.cells[column].strip()!r}" if self.header and column < len(self.header.cells) else ""
             values = [row.cells[column][:20] for row in self.rows if column < len(row.cells)]
-            more = ", ..." if len(values) == SHOWN else ""
+            more = ", ..." if len(values) == _SHOWN else ""
             shown.append(f"{column}{name}: {', '.join(values)}{more}")
         listed = "; ".join(shown)
         return listed if listed.endswith("...") else f"{listed}."
@@ -213,11 +213,11 @@ class _ColumnFinder:
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def read_tsv(
+def _read_tsv(
     source: Source,
     *,
-    label_column: int | str | Find | None = FIND,
-    tree_column: int | str | Find = FIND,
+    label_column: int | str | _Find | None = _FIND,
+    tree_column: int | str | _Find = _FIND,
     query_column: int | str | None = None,
     drop_empty: bool = False,
     drop_function_tags: bool = False,
@@ -253,9 +253,9 @@ def read_tsv(
     )
 
 
-@wraps(read_tsv, assigned=())
-def read_csv(source: Source, **options: Any) -> Document:
-    """Read a table as `read_tsv` does, but with commas between columns. Cells with commas need double quotes."""
+@wraps(_read_tsv, assigned=())
+def _read_csv(source: Source, **options: Any) -> Document:
+    """Read a table as `_read_tsv` does, but with commas between columns. Cells with commas need double quotes."""
     return next(_comma_blocks(source, None, **options))
 
 
@@ -268,12 +268,12 @@ def _comma_blocks(source: Source, size: int | None, **options: Any) -> Iterator[
 
 
 def _blocks(
-    source: Source, rows: Iterator[TableRow], separator: str, size: int | None, options: dict[str, Any]
+    source: Source, rows: Iterator[_TableRow], separator: str, size: int | None, options: dict[str, Any]
 ) -> Iterator[Document]:
     """Yield the rows in documents of `size` examples."""
-    wanted = Wanted(**{name: options.pop(name) for name in Wanted._fields if name in options})
+    wanted = _Wanted(**{name: options.pop(name) for name in _Wanted._fields if name in options})
     reader = Reader(source.name, **options)
-    first = list(islice(rows, SHOWN))
+    first = list(islice(rows, _SHOWN))
     if not first:
         yield Document(trees={"tree": reader.result()}, labels=None if wanted.label_column is None else [])
         return
@@ -298,12 +298,12 @@ def _blocks(
 class _PendingExamples:
     """Examples that have been read, but not yet returned in a document."""
 
-    def __init__(self, reader: Reader, layout: TableLayout) -> None:
+    def __init__(self, reader: Reader, layout: _TableLayout) -> None:
         self._reader, self._layout = reader, layout
         self._labels: list[str] = []
         self._queries: list[str] = []
 
-    def add(self, row: TableRow) -> None:
+    def add(self, row: _TableRow) -> None:
         """Read one more example."""
         _read_tree(row, self._layout, self._reader)
         if self._layout.label is not None:
@@ -321,12 +321,12 @@ class _PendingExamples:
         )
 
 
-def _read_tree(row: TableRow, layout: TableLayout, reader: Reader) -> None:
+def _read_tree(row: _TableRow, layout: _TableLayout, reader: Reader) -> None:
     column = layout.tree % len(row.cells)
     reader.feed_one(row.cells[column].encode(), row.line, row.begin(column))
 
 
-def _check(source: Source, row: TableRow, layout: TableLayout, separator: str) -> None:
+def _check(source: Source, row: _TableRow, layout: _TableLayout, separator: str) -> None:
     n = len(row.cells)
     needed = [column for column in (layout.tree, layout.label, layout.query) if column is not None]
     if all(-n <= column < n for column in needed) and layout.width in (None, n):
@@ -343,7 +343,7 @@ def _check(source: Source, row: TableRow, layout: TableLayout, separator: str) -
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def write_tsv(document: Document, stream: IO[str]) -> None:
+def _write_tsv(document: Document, stream: IO[str]) -> None:
     """Write lines of the form ``label<TAB>tree`` for the first tree column. Without labels, the first column is empty."""
     labels = document.labels or [""] * len(document)
     for row, label in enumerate(labels):
@@ -359,7 +359,7 @@ def write_tsv(document: Document, stream: IO[str]) -> None:
         return
 
 
-def write_csv(document: Document, stream: IO[str]) -> None:
+def _write_csv(document: Document, stream: IO[str]) -> None:
     """Write lines of the form ``label,tree`` for the first tree column, with quotes where necessary."""
     labels = document.labels or [""] * len(document)
     writer = csv.writer(stream, lineterminator="\n")
@@ -395,9 +395,18 @@ def _looks_like_csv(head: bytes) -> str | None:
     return f"its {ordinal} line has a comma between text and a tree" if ordinal else None
 
 
-register(Format("csv", "label,tree lines", read_csv, write_csv, (".csv",), _looks_like_csv, ("labels",), _comma_blocks))
+register(
+    Format("csv", "label,tree lines", _read_csv, _write_csv, (".csv",), _looks_like_csv, ("labels",), _comma_blocks)
+)
 register(
     Format(
-        "tsv", "label<TAB>tree lines", read_tsv, write_tsv, (".tsv", ".tab"), _looks_like_tsv, ("labels",), _tab_blocks
+        "tsv",
+        "label<TAB>tree lines",
+        _read_tsv,
+        _write_tsv,
+        (".tsv", ".tab"),
+        _looks_like_tsv,
+        ("labels",),
+        _tab_blocks,
     )
 )

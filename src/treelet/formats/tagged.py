@@ -13,11 +13,11 @@ from typing import NamedTuple
 from treelet.checks import article, check_one_of, plural
 from treelet.errors import FormatError
 from treelet.formats.dependency_forms import looks_like_conllu
+from treelet.formats.detection import opening_lines
 from treelet.formats.files import Source
-from treelet.formats.looks import opening_lines
 from treelet.vocabulary import keyword
 
-FORMATS = ("columns", "slashes")
+_FORMATS = ("columns", "slashes")
 
 
 class TaggedWords(NamedTuple):
@@ -45,7 +45,7 @@ def tag_problem(tag: object) -> str | None:
 
 def check_format(format: object) -> None:
     """Raise an error unless `format` is a format of tagged sequences."""
-    check_one_of("format", format, FORMATS)
+    check_one_of("format", format, _FORMATS)
 
 
 def parse_slashes(text: str, source: str = "<text>", line: int | None = None) -> TaggedWords:

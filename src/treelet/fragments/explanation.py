@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from treelet.kernels import Kernel
 from treelet.shown import Tabled
 
-LINES = 10  # number of fragments that are printed
+_LINES = 10  # number of fragments that are printed
 
 
 class FragmentShare(NamedTuple):
@@ -136,8 +136,8 @@ class Explanation(Tabled):
 
     def __str__(self) -> str:
         lines = [f"{self.score:+z.4f}  {self.score_name}"]
-        lines += [f"{fragment.share:+z.4f}  {fragment.tree}" for fragment in self.fragments[:LINES]]
-        left = self.score - math.fsum(fragment.share for fragment in self.fragments[:LINES])
+        lines += [f"{fragment.share:+z.4f}  {fragment.tree}" for fragment in self.fragments[:_LINES]]
+        left = self.score - math.fsum(fragment.share for fragment in self.fragments[:_LINES])
         return "\n".join([*lines, f"{left:+z.4f}  all else, intercept {self.intercept:+z.4f}"])
 
 

@@ -14,7 +14,7 @@ from treelet.kernels.fragments.weighting import WORD, check_has_fragments
 from treelet.kernels.wrapped import Normalized
 from treelet.structures import Tree, Treebank
 
-LIMIT = 1_000
+_LIMIT = 1_000
 
 
 class Occurrences(list[tuple[int, ...]]):
@@ -31,7 +31,7 @@ class Occurrences(list[tuple[int, ...]]):
         self.complete = complete
 
 
-def places(fragment: object, tree: object, kernel: Kernel, limit: int = LIMIT) -> Occurrences:
+def places(fragment: object, tree: object, kernel: Kernel, limit: int = _LIMIT) -> Occurrences:
     """Find the occurrences of a fragment in a tree.
 
     Parameters

@@ -71,7 +71,7 @@ def _bytes(job: Job, resources: Resources) -> int:
 
 def check_limit(limit: Limit, job: Job, resources: Resources) -> None:
     """Raise `CostError` if the matrix costs more than the limit."""
-    most = limits(limit)
+    most = _limits(limit)
     cost = cost_of(job, resources)
     for name, value in most.items():
         needed = getattr(cost, name)
@@ -85,7 +85,7 @@ def check_limit(limit: Limit, job: Job, resources: Resources) -> None:
             )
 
 
-def limits(limit: Any) -> dict[str, float]:
+def _limits(limit: Any) -> dict[str, float]:
     """Return a limit as a dict with ``"pairs"``, ``"bytes"``, or both."""
     if isinstance(limit, Mapping) and limit and set(limit) <= {"pairs", "bytes"}:
         pairs, size = limit.get("pairs"), limit.get("bytes")

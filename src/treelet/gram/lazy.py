@@ -10,16 +10,15 @@ from numpy.typing import DTypeLike
 from treelet import _core
 from treelet.checks import wrong
 from treelet.errors import TreeletError
-from treelet.gram.plan import Span, Tile
-from treelet.gram.sinks import checked_dtype
-from treelet.gram.tiles import Job, Values, check_pairwise, fill_tile
+from treelet.gram.executors.base import checked_dtype
+from treelet.gram.tiles import Job, Span, Tile, Values, check_pairwise, fill_tile
 from treelet.kernels.pairwise import Pairwise
 from treelet.resources import Resources
 
 if TYPE_CHECKING:
     import dask.array
 
-    from treelet.gram.executors.shipment import Shipment
+    from treelet.gram.executors.dask import Shipment
 
 
 def lazy_gram(
@@ -74,7 +73,7 @@ def lazy_gram(
         from dask.array.core import normalize_chunks
         from dask.highlevelgraph import HighLevelGraph
 
-        from treelet.gram.executors.shipment import Shipment
+        from treelet.gram.executors.dask import Shipment
     except ImportError as error:
         raise TreeletError(
             f"lazy_gram needs Dask, which cannot be imported ({error}). Install it with pip install 'treelet[dask]'."

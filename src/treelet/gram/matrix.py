@@ -17,10 +17,9 @@ from treelet.errors import ParameterError
 from treelet.formats.files import checked_path
 from treelet.gram.cost import Limit, check_limit
 from treelet.gram.executors import executor_for
-from treelet.gram.sinks import checked_dtype, is_file
-from treelet.gram.stored.existing import ExistingMatrix
+from treelet.gram.executors.base import checked_dtype, is_file
 from treelet.gram.stored.matrix_file import SUFFIXES
-from treelet.gram.stored.resuming import finish_renaming, into_file, resumed
+from treelet.gram.stored.resuming import ExistingMatrix, finish_renaming, into_file, resumed
 from treelet.gram.tiles import FLOAT, Job, check_pairwise
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.printable import shortened
@@ -28,7 +27,7 @@ from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
 from treelet.vocabulary import keyword
 
-SMALL = 1 << 12  # maximum number of cells of a matrix that is computed as one tile, without a plan
+_SMALL = 1 << 12  # maximum number of cells of a matrix that is computed as one tile, without a plan
 
 
 def gram(
@@ -180,7 +179,7 @@ def _is_small(job: Job) -> bool:
     """Return whether the plan of a matrix would be a single tile."""
     rows, columns = job.shape
     half = PLAIN.memory // 2
-    if not 0 < rows * columns <= SMALL or job.dtype != np.float64:
+    if not 0 < rows * columns <= _SMALL or job.dtype != np.float64:
         return False
     needs = job.kernel.needs(job.columns, half)
     return needs.index + needs.thread <= half

@@ -12,21 +12,9 @@ from numpy.typing import NDArray
 from treelet.checks import check_boolean, check_integer, is_number, wrong
 from treelet.device.launching import functions_of
 from treelet.errors import ParameterError
-from treelet.gram.best import (
-    ABSENT,
-    ROUNDING,
-    Above,
-    Best,
-    Numbers,
-    ranked,
-    reached,
-    the_best,
-    those_above,
-)
 from treelet.gram.executors import TileSearch, executor_for
-from treelet.gram.plan import Tile
-from treelet.gram.sinks import pieces
-from treelet.gram.tiles import Job, check_pairwise
+from treelet.gram.executors.base import pieces
+from treelet.gram.tiles import Job, Tile, check_pairwise
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
 from treelet.kernels.wrapped import is_normalized, without_excess
 from treelet.resources import Resources
@@ -34,11 +22,196 @@ from treelet.structures.table import ordered_examples, stacked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+from threading import Lock
+
+from treelet.device.launching import on_host
+
+Numbers = NDArray[np.int64]
+Matches = tuple[Numbers, Numbers, NDArray[np.float64]]
+"""Rows, indices and values."""
+_WIDE = 4096  # columns from which chunks are faster than a partition
+_CHUNK = 1024  # columns per chunk whose maximum is found first
+_MOST = 1 << 22  # values of a tile that may be copied from a device; rows with very many equal values are copied whole
+_ABSENT = -1
+"""Index of an absent neighbor, whose value is -inf."""
+ROUNDING = 2.0**-42
+"""Relative difference that rounding can cause, because tiles may add the same numbers in another order."""
 
 
-DEFAULT_K = 10
-TOGETHER = 32  # queries whose neighbors are computed again at once
-ROUNDING_OF_DISTANCES = 2.0**-30
+class _Best:
+    """The k largest values of each row and their columns, in descending order.
+
+    Among equal values the smaller index comes first. Values that differ by at most `close`,
+    relatively, count as equal and are returned as one number. The result therefore does not depend
+    on the tiles, their order, or the threads that add them.
+    """
+
+    def __init__(self, rows: int, k: int, close: float = ROUNDING) -> None:
+        self.values, self.numbers = np.full((rows, k), -np.inf), np.full((rows, k), _ABSENT, np.int64)
+        self._close, self._lock = close, Lock()
+
+    def take(self, rows: slice, columns: slice, tile: Matrix) -> None:
+        """Add a tile of the matrix, from any thread."""
+        k = self.values.shape[1]
+        least = self.values[rows, -1]  # these values only grow, so an outdated copy is safe
+        wanted = np.flatnonzero(tile.max(axis=1) >= _below(least, self._close))
+        if not len(wanted):
+            return
+        values, numbers = _largest(tile if len(wanted) == len(tile) else tile[wanted], k, self._close)
+        self.add((wanted + rows.start, numbers + columns.start, values))
+
+    def add(self, matches: Matches) -> None:
+        """Add candidates per row, which were chosen from a tile here or elsewhere."""
+        rows, numbers, values = matches
+        k = self.values.shape[1]
+        with self._lock:
+            values = np.concatenate([self.values[rows], values], axis=1)
+            numbers = np.concatenate([self.numbers[rows], numbers], axis=1)
+            values, numbers = _ranked(values, numbers, self._close)
+            self.values[rows], self.numbers[rows] = values[:, :k], numbers[:, :k]
+
+    def result(self, threshold: float | None) -> tuple[Matrix, Numbers]:
+        """Return values and indices, with absent entries where too few values reach the threshold."""
+        if threshold is not None:
+            self.values[~reached(self.values, threshold, self._close)] = -np.inf
+        self.numbers[self.values == -np.inf] = _ABSENT
+        return self.values, self.numbers
+
+
+class _Above:
+    """All values that reach a threshold, with their rows and columns."""
+
+    def __init__(self, threshold: float, close: float = ROUNDING) -> None:
+        self.threshold, self._close, self._lock = threshold, close, Lock()
+        self._matches: list[Matches] = []
+
+    def take(self, rows: slice, columns: slice, tile: Matrix) -> None:
+        """Add a tile of the matrix, from any thread."""
+        self.add(_those_above(rows, columns, tile, self.threshold, self._close))
+
+    def add(self, matches: Matches) -> None:
+        """Add rows, indices and values, which were chosen from a tile here or elsewhere."""
+        with self._lock:
+            self._matches.append(matches)
+
+    def result(self) -> tuple[Numbers, Numbers, NDArray[np.float64]]:
+        """Return rows, indices and values: by row, then by descending value, then by index."""
+        if not self._matches:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+        row, number, value = (np.concatenate(parts) for parts in zip(*self._matches, strict=True))
+        order = np.lexsort((number, -value, row))
+        row, number, value = row[order], number[order], value[order]
+        head = np.ones(len(row), bool)
+        head[1:] = (row[1:] != row[:-1]) | _apart(value[:-1], value[1:], self._close)
+        run = np.cumsum(head)
+        order = np.lexsort((number, run))
+        return row, number[order], value[np.flatnonzero(head)[run - 1]]
+
+
+def _the_best(rows: slice, columns: slice, tile: Matrix, k: int, close: float) -> Matches:
+    """Return the k largest values of each row of a tile."""
+    values, numbers = _largest(tile, k, close)
+    return np.arange(rows.start, rows.stop), numbers + columns.start, values
+
+
+def _those_above(rows: slice, columns: slice, tile: Matrix, threshold: float, close: float) -> Matches:
+    """Return all values of a tile that reach a threshold."""
+    row, column = np.nonzero(reached(tile, threshold, close))
+    value = on_host(tile[row, column])
+    return on_host(row) + rows.start, on_host(column) + columns.start, value
+
+
+def _largest(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]:
+    """Return the k largest values of each row and their columns, in no order, on the host.
+
+    Rows with fewer values are returned whole. Among equal values the first ones are chosen.
+    """
+    by_chunks = not isinstance(tile, np.ndarray) or tile.shape[1] >= _WIDE
+    return (_largest_by_chunks if by_chunks else _largest_by_partition)(tile, k, close)
+
+
+def _largest_by_partition(tile: Matrix, k: int, close: float) -> tuple[Matrix, Numbers]:
+    """Return the same as `_largest` for narrow tiles."""
+    rows, width = tile.shape
+    if width <= k:
+        return tile.copy(), np.tile(np.arange(width), (rows, 1))
+    least = np.partition(tile, width - k, axis=1)[:, width - k]
+    near = tile >= _below(least, close)[:, None]
+    for row in np.flatnonzero(near.sum(axis=1) > k):  # more equal values than fit
+        candidates = np.flatnonzero(near[row])
+        surely = _apart(tile[row, candidates], least[row], close)
+        near[row, candidates[~surely][k - int(surely.sum()) :]] = False
+    columns = np.nonzero(near)[1].reshape(rows, k)
+    return np.take_along_axis(tile, columns, axis=1), columns
+
+
+def _largest_by_chunks(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]:
+    """Return the same as `_largest` for wide tiles and tiles on a device, from which only the candidates are copied.
+
+    The k-th largest of the maxima of column chunks is not above the k-th largest of all values.
+    """
+    xp, (rows, width) = functions_of(tile), tile.shape
+    chunk = min(_CHUNK, width // (4 * k))
+    if chunk < 2:
+        return _largest_by_partition(on_host(tile), k, close)
+    whole = width // chunk * chunk
+    heads = [xp.ascontiguousarray(tile[:, :whole]).reshape(rows, -1, chunk).max(axis=2)]
+    heads += [tile[:, whole:].max(axis=1)[:, None]] if whole < width else []
+    head = xp.concatenate(heads, axis=1)
+    least = xp.partition(head, head.shape[1] - k, axis=1)[:, head.shape[1] - k]
+    near = tile >= _below(least, close)[:, None]
+    many = on_host(near.sum(axis=1)) > max(16 * k, _MOST // rows)
+    near[xp.asarray(many)] = False
+    row, column = xp.nonzero(near)
+    values, numbers = _padded(on_host(row), on_host(column), on_host(tile[row, column]), rows, k)
+    chosen = _largest_by_partition(values, k, close)[1]
+    values, numbers = np.take_along_axis(values, chosen, axis=1), np.take_along_axis(numbers, chosen, axis=1)
+    for index in np.flatnonzero(many):  # rows with very many equal values
+        values[index], numbers[index] = (
+            array[0] for array in _largest_by_partition(on_host(tile[index : index + 1]), k, close)
+        )
+    return values, numbers
+
+
+def _padded(row: Numbers, column: Numbers, value: Matrix, rows: int, k: int) -> tuple[Matrix, Numbers]:
+    """Return the values and columns of each row side by side, padded with -inf."""
+    start = np.searchsorted(row, np.arange(rows + 1))
+    width = max(k, int(np.diff(start).max(initial=0)))
+    values, numbers = np.full((rows, width), -np.inf), np.full((rows, width), _ABSENT, np.int64)
+    position = np.arange(len(row)) - start[row]
+    values[row, position], numbers[row, position] = value, column
+    return values, numbers
+
+
+def _ranked(values: Matrix, numbers: Numbers, close: float) -> tuple[Matrix, Numbers]:
+    """Sort each row by descending value, then by index; equal values become the largest of them."""
+    order = np.lexsort((numbers, -values), axis=1)
+    values, numbers = np.take_along_axis(values, order, axis=1), np.take_along_axis(numbers, order, axis=1)
+    head = np.ones(values.shape, bool)
+    head[:, 1:] = _apart(values[:, :-1], values[:, 1:], close)
+    order = np.lexsort((numbers, np.cumsum(head, axis=1)), axis=1)
+    first = np.maximum.accumulate(np.where(head, np.arange(values.shape[1]), 0), axis=1)
+    return np.take_along_axis(values, first, axis=1), np.take_along_axis(numbers, order, axis=1)
+
+
+def reached(values: NDArray[np.float64], threshold: float, close: float) -> NDArray[np.bool_]:
+    """Return which values reach a threshold, up to rounding."""
+    return values >= threshold - close * abs(threshold)
+
+
+def _below(values: NDArray[np.float64], close: float) -> Any:
+    """Return the smallest values that differ from the given ones only by rounding."""
+    return np.where(np.isfinite(values), values - close * np.abs(values), values)
+
+
+def _apart(larger: Any, smaller: Any, close: float) -> Any:
+    """Return whether the first value exceeds the second by more than rounding."""
+    return (larger > smaller) & ((larger - close * np.abs(larger) > smaller) | ~np.isfinite(smaller))
+
+
+_DEFAULT_K = 10
+_TOGETHER = 32  # queries whose neighbors are computed again at once
+_ROUNDING_OF_DISTANCES = 2.0**-30
 """Like `ROUNDING`, but larger: a distance is the root of a difference, which amplifies rounding."""
 
 
@@ -258,7 +431,7 @@ class Index:
         """The place of the first example of each part, if all examples are counted."""
         places = [start + part.removed for start, part in zip(self.start.tolist(), self.parts, strict=False)]
         self.removed = np.concatenate([np.zeros(0, np.int64), *places])
-        self.sign, self.close = (-1.0, ROUNDING_OF_DISTANCES) if kernel.is_distance else (1.0, ROUNDING)
+        self.sign, self.close = (-1.0, _ROUNDING_OF_DISTANCES) if kernel.is_distance else (1.0, ROUNDING)
 
     def __len__(self) -> int:
         return sum(map(len, self.parts))
@@ -274,27 +447,27 @@ class Index:
         Q = self._queries(Q)
         k = self._count(Q, k)
         if Q is None and self._is_single():
-            best = Best(len(self), k, self.close)
+            best = _Best(len(self), k, self.close)
             self._search(self.parts[0], self.needs[0], None, best, threshold, k, itself=False)
         else:
             best = self._best(Q, k, threshold)
         values, numbers = best.values, best.numbers
         if self.reproducible:
-            rows, columns = np.nonzero(numbers != ABSENT)
+            rows, columns = np.nonzero(numbers != _ABSENT)
             start = np.searchsorted(rows, np.arange(len(numbers) + 1))
             values[rows, columns] = self.sign * self._computed_again(Q, start, numbers[rows, columns])
-            best.values, best.numbers = ranked(values, numbers, self.close)
+            best.values, best.numbers = _ranked(values, numbers, self.close)
         values, numbers = best.result(None if threshold is None else self.sign * threshold)
         return self._shown(values), self._without_removed(numbers)
 
-    def _best(self, Q: Any | None, k: int, threshold: float | None) -> Best:
+    def _best(self, Q: Any | None, k: int, threshold: float | None) -> _Best:
         """Return the best values of all parts, for queries or for the examples themselves."""
         wanted = k + (Q is None)
         found = []
         for asked in [Q] if Q is not None else self._asked():
-            best = Best(len(asked), wanted, self.close)
+            best = _Best(len(asked), wanted, self.close)
             for start, part, needs in self._each_part():
-                some = Best(len(asked), wanted, self.close)
+                some = _Best(len(asked), wanted, self.close)
                 self._search(part, needs, asked, some, threshold, wanted)
                 values, numbers = some.result(None)
                 best.add((np.arange(len(asked)), self._place(part, start, numbers), values))
@@ -315,14 +488,14 @@ class Index:
         """
         self._check_threshold(threshold, optional=False)
         Q = self._queries(Q)
-        matches, before = Above(self.sign * threshold, self.close), 0
+        matches, before = _Above(self.sign * threshold, self.close), 0
         if Q is None and self._is_single():
             self._search(self.parts[0], self.needs[0], None, matches, threshold)
             before = len(self)
         else:
             for asked in [Q] if Q is not None else self._asked():
                 for first, part, needs in self._each_part():
-                    some = Above(self.sign * threshold, self.close)
+                    some = _Above(self.sign * threshold, self.close)
                     self._search(part, needs, asked, some, threshold)
                     rows, numbers, values = some.result()
                     matches.add((rows + before, self._place(part, first, numbers), values))
@@ -331,7 +504,7 @@ class Index:
         if self.reproducible:
             start = np.searchsorted(rows, np.arange(before + 1))
             values = self.sign * self._computed_again(Q, start, numbers)
-            again = Above(self.sign * threshold, self.close)
+            again = _Above(self.sign * threshold, self.close)
             again.add((rows, numbers, values))
             rows, numbers, values = again.result()
         start = np.searchsorted(rows, np.arange(before + 1))
@@ -347,7 +520,7 @@ class Index:
         nearest_values, columns = self.nearest(Q, k, threshold)
         if Q is None:
             nearest_values, columns = self._with_itself(nearest_values, columns, threshold)
-        present = columns != ABSENT
+        present = columns != _ABSENT
         start = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
         return csr_matrix((nearest_values[present], columns[present], start), shape=(len(nearest_values), len(self)))
 
@@ -362,9 +535,9 @@ class Index:
             own = np.concatenate([self.kernel.diag(part.data)[part.rows] for part in self.parts])  # type: ignore[attr-defined]  # kernels and similarities have a diagonal
         itself = np.arange(len(self))
         if threshold is not None:
-            itself[~reached(self.sign * own, self.sign * threshold, self.close)] = ABSENT
+            itself[~reached(self.sign * own, self.sign * threshold, self.close)] = _ABSENT
         values, numbers = np.column_stack([values, own]), np.column_stack([numbers, itself])
-        ordered, numbers = ranked(self.sign * values, numbers, self.close)
+        ordered, numbers = _ranked(self.sign * values, numbers, self.close)
         return self.sign * ordered, numbers
 
     # --- parts --------------------------------------------------------------------------------------------------
@@ -392,14 +565,14 @@ class Index:
     def _place(self, part: Part, start: int, numbers: Numbers) -> Numbers:
         """Return the places of examples that were found in a part."""
         if len(part.removed) and self._is_filtered():
-            numbers = np.where(numbers == ABSENT, ABSENT, part.rows_of(numbers))
-        return np.where(numbers == ABSENT, ABSENT, numbers + start)
+            numbers = np.where(numbers == _ABSENT, _ABSENT, part.rows_of(numbers))
+        return np.where(numbers == _ABSENT, _ABSENT, numbers + start)
 
     def _without_removed(self, places: Numbers) -> Numbers:
         """Return the numbers of examples at some places."""
         if not len(self.removed):
             return places
-        return np.where(places == ABSENT, ABSENT, places - np.searchsorted(self.removed, places))
+        return np.where(places == _ABSENT, _ABSENT, places - np.searchsorted(self.removed, places))
 
     def _taken(self, places: Numbers) -> Any:
         """Return the examples at some places, over a store that contains nothing else and does not depend on the parts."""
@@ -416,8 +589,8 @@ class Index:
         """Return the values of each query with the examples at its places: row i has ``numbers[start[i]:start[i + 1]]``."""
         values = np.empty(len(numbers))
         asked = self._places() if Q is None else np.zeros(0, np.int64)
-        for begin in range(0, len(start) - 1, TOGETHER):
-            end = min(begin + TOGETHER, len(start) - 1)
+        for begin in range(0, len(start) - 1, _TOGETHER):
+            end = min(begin + _TOGETHER, len(start) - 1)
             cells = slice(start[begin], start[end])
             places, column = np.unique(numbers[cells], return_inverse=True)
             if len(places):
@@ -436,16 +609,16 @@ class Index:
         part: Part,
         needs: Needs,
         Q: Any | None,
-        matches: Best | Above,
+        matches: _Best | _Above,
         threshold: float | None,
         best: int | None = None,
         itself: bool = True,
     ) -> None:
         """Search all values of the queries with the examples of a part. Distances are searched with the sign changed."""
-        if isinstance(matches, Above):
-            choose: Any = partial(those_above, threshold=matches.threshold, close=self.close)
+        if isinstance(matches, _Above):
+            choose: Any = partial(_those_above, threshold=matches.threshold, close=self.close)
         else:
-            choose = partial(the_best, k=best or 0, close=self.close)
+            choose = partial(_the_best, k=best or 0, close=self.close)
         kernel = self.kernel.for_search(threshold, best if itself or best is None else best + 1)
         filtered = kernel is not self.kernel
         data = part.kept(self.kernel) if filtered else part.data
@@ -472,7 +645,7 @@ class Index:
     def _count(self, Q: Any | None, k: int | None) -> int:
         searched = len(self) - (Q is None)
         if k is None:
-            return min(DEFAULT_K, searched)
+            return min(_DEFAULT_K, searched)
         check_integer(self.count, k, of=self.name)
         if k > searched:
             why = "the number of examples to search"

@@ -7,9 +7,8 @@ from typing import Any
 
 from treelet.errors import InputTypeError
 from treelet.gram.executors import executor_for
-from treelet.gram.plan import Tile
-from treelet.gram.sinks import FunctionSink, Take, pieces
-from treelet.gram.tiles import Job, Values, check_pairwise
+from treelet.gram.executors.base import FunctionSink, Take, pieces
+from treelet.gram.tiles import Job, Tile, Values, check_pairwise
 from treelet.kernels.pairwise import Pairwise
 from treelet.printable import shortened
 from treelet.resources import Resources

@@ -3,7 +3,6 @@
 from treelet.kernels.algebra import Constant, Product, Scale, Sum
 from treelet.kernels.bag import Bag
 from treelet.kernels.base import Kernel
-from treelet.kernels.distance import Distance
 from treelet.kernels.forest import ForestKernel
 from treelet.kernels.locality import Locality, Subsequence
 from treelet.kernels.on import On
@@ -12,7 +11,7 @@ from treelet.kernels.sequence import Tagging
 from treelet.kernels.smoothed import Smoothed
 from treelet.kernels.tree import PartialTree, SubsetTree, Subtree
 from treelet.kernels.vector import Linear, Polynomial
-from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
+from treelet.kernels.wrapped import Distance, Gaussian, Normalized, PolynomialOf
 
 __all__ = [
     "Bag",

@@ -43,7 +43,7 @@ def tightly(kernel: Kernel) -> str:
 
     Brackets are needed on the right of a ``*`` and before a dot.
     """
-    written_with_operators = isinstance(kernel, Scale) or (isinstance(kernel, Combined) and kernel._is_pair)
+    written_with_operators = isinstance(kernel, Scale) or (isinstance(kernel, _Combined) and kernel._is_pair)
     return f"({kernel!r})" if written_with_operators else repr(kernel)
 
 
@@ -117,10 +117,10 @@ def _mended(values: Vector) -> Vector:
     return np.where(np.isnan(values), 0.0, values)
 
 
-class CombinedEvaluator(Evaluator):
+class _CombinedEvaluator(Evaluator):
     """Combines the values of several evaluators cell by cell."""
 
-    def __init__(self, kernel: Combined, parts: list[Evaluator], logs: bool) -> None:
+    def __init__(self, kernel: _Combined, parts: list[Evaluator], logs: bool) -> None:
         self.kernel, self.parts, self.logs = kernel, parts, logs
         self.operation = kernel._operations()[logs]
         self.n_rows, self.n_columns = parts[0].n_rows, parts[0].n_columns
@@ -142,7 +142,7 @@ class CombinedEvaluator(Evaluator):
         return changed(self, parts=[part.on(device) for part in self.parts], xp=device.xp)
 
 
-class Combined(Kernel):
+class _Combined(Kernel):
     """Base class of sums and products: several kernels on the same data, each a named parameter."""
 
     if TYPE_CHECKING:
@@ -209,7 +209,7 @@ class Combined(Kernel):
         self.validate()
         X = self.coerce(X)
         Y = None if Y is None else self.coerce(Y)
-        return CombinedEvaluator(self, [kernel.evaluator(X, Y, logs=logs) for kernel in self._parts()], logs)
+        return _CombinedEvaluator(self, [kernel.evaluator(X, Y, logs=logs) for kernel in self._parts()], logs)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         X = self.coerce(X)
@@ -230,7 +230,7 @@ class Combined(Kernel):
         return self._names == ["k1", "k2"]
 
 
-class Sum(Combined):
+class Sum(_Combined):
     """Sum of kernels, written ``k1 + k2`` or ``Sum(syntax=k1, words=k2, ...)``.
 
     The features of a sum are the features of all its kernels. Kernels passed by name are parameters
@@ -267,7 +267,7 @@ class Sum(Combined):
         return f"{self.k1!r} + {_wrapped(self.k2)}" if self._is_pair else super().__repr__()
 
 
-class Product(Combined):
+class Product(_Combined):
     """Product of kernels, written ``k1 * k2`` or ``Product(syntax=k1, words=k2, ...)``.
 
     The features of a product are all combinations of features, one from each kernel. Names work as
@@ -303,7 +303,7 @@ class Product(Combined):
         return f"{_wrapped(self.k1)} * {tightly(self.k2)}" if self._is_pair else super().__repr__()
 
 
-class ScaleEvaluator(Evaluator):
+class _ScaleEvaluator(Evaluator):
     """Multiplies the values of an evaluator by a number."""
 
     def __init__(self, kernel: Scale, inner: Evaluator, logs: bool) -> None:
@@ -359,7 +359,7 @@ class Scale(WrappedKernel):
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
-        return ScaleEvaluator(self, self.kernel.evaluator(X, Y, logs=logs), logs)
+        return _ScaleEvaluator(self, self.kernel.evaluator(X, Y, logs=logs), logs)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         inner = self.kernel.self_values(X, logs=logs)

@@ -23,7 +23,7 @@ from treelet.structures.bank import MOST_KNOWN, Bank, is_missing, one_column, ro
 from treelet.structures.table import stacked
 from treelet.structures.tree import Tree
 
-CELLS = 1 << 20  # maximum number of member pairs in memory at a time
+_CELLS = 1 << 20  # maximum number of member pairs in memory at a time
 
 
 class Bags:
@@ -73,7 +73,7 @@ class Bags:
         return f"<Bags: {len(self)} of {int(self.start[-1])} members>"
 
 
-def as_bags(X: Any, kernel: Kernel) -> Bags:
+def _as_bags(X: Any, kernel: Kernel) -> Bags:
     """Return bags with their members in the form that the kernel computes with."""
     if isinstance(X, Bags):
         if len(X.members) == 0:
@@ -152,7 +152,7 @@ def _summed(members: Bank[Any], start: NDArray[np.int64], kernel: Kernel) -> Sto
 # --- other kernels: by pairs of members ---------------------------------------------------------------------------
 
 
-class BagEvaluator(Evaluator):
+class _BagEvaluator(Evaluator):
     """Binds any kernel to bags: computes strips of member pairs and adds them up per bag."""
 
     def __init__(self, kernel: Bag, rows: Bags, columns: Bags | None, logs: bool) -> None:
@@ -173,7 +173,7 @@ class BagEvaluator(Evaluator):
         start = self.columns.start[: out.shape[1] + 1]
         full = np.flatnonzero(np.diff(start))  # reduceat does not support empty groups
         width = int(start[-1])
-        most = max(1, CELLS // max(1, width))
+        most = max(1, _CELLS // max(1, width))
         owner = np.repeat(np.arange(len(self.rows)), self.rows.sizes)
         for first in range(int(self.rows.start[begin]), int(self.rows.start[end]), most):
             last = min(first + most, int(self.rows.start[end]))
@@ -244,7 +244,7 @@ class Bag(Kernel):
         check_inner(self)
 
     def coerce(self, X: Any) -> Bags:
-        return as_bags(X, self.kernel)
+        return _as_bags(X, self.kernel)
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
@@ -256,7 +256,7 @@ class Bag(Kernel):
             return ConstantEvaluator(-np.inf if logs else 0.0, len(X), len(parts[-1]))
         store_kernel = _store_kernel(self.kernel)
         if store_kernel is None or not self._sums_parts(*parts):
-            return BagEvaluator(self, X, Y, logs)
+            return _BagEvaluator(self, X, Y, logs)
         if Y is None:
             return StoreEvaluator(store_kernel, _summed(X.members, X.start, self.kernel), None, logs, self)
         right, left = Y.members.joined(X.members)

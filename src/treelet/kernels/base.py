@@ -14,8 +14,7 @@ from treelet.shown import Tabled
 
 if TYPE_CHECKING:
     from treelet.kernels.algebra import Product, Scale, Sum
-    from treelet.kernels.distance import Distance
-    from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
+    from treelet.kernels.wrapped import Distance, Gaussian, Normalized, PolynomialOf
 
 
 class Kernel(Pairwise, Tunable, Tabled):
@@ -155,7 +154,7 @@ class Kernel(Pairwise, Tunable, Tabled):
                [2.449, 0.   , 2.236],
                [2.236, 2.236, 0.   ]])
         """
-        from treelet.kernels.distance import Distance
+        from treelet.kernels.wrapped import Distance
 
         return Distance(self)
 

@@ -22,18 +22,18 @@ from treelet.checks import (
     some_of,
     wrong,
 )
-from treelet.cuts.link_features import as_sequencebank
+from treelet.cuts.features import as_sequencebank
 from treelet.errors import ParameterError
 from treelet.kernels.parts import Ids, KeyedParts, StoreNodes
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds, Matrix
 from treelet.structures.sequence_bank import SequenceBank
 
-MATCHES = ("position", "exact", "count")
-MOST_PLACES = 1 << 22  # positions in windows up to which pairs are counted exactly
+_MATCHES = ("position", "exact", "count")
+_MOST_PLACES = 1 << 22  # positions in windows up to which pairs are counted exactly
 
 
-class SequenceKernel(StoreKernel):
+class _SequenceKernel(StoreKernel):
     """Base class of kernels between feature sequences, including those of dependency parses."""
 
     bank = SequenceBank
@@ -49,7 +49,7 @@ class SequenceKernel(StoreKernel):
         return of._replace(owner=of.owner[word], position=of.position[word], child=of.child[word])
 
 
-class Locality(SequenceKernel):
+class Locality(_SequenceKernel):
     r"""Locality-convolution kernel (LC): compares equal features and the windows around them.
 
     Examples with several types of sequences, such as parses, are compared type by type, and the
@@ -134,7 +134,7 @@ class Locality(SequenceKernel):
 
     def validate(self) -> None:
         check_number(self, "theta", 0, math.inf, low_included=True, of_kernel=True)
-        check_one_of("match", self.match, MATCHES, of="Locality")
+        check_one_of("match", self.match, _MATCHES, of="Locality")
         windows = self.window.values() if isinstance(self.window, Mapping) else [self.window]
         for window in windows:
             if not is_integer(window, 1):
@@ -190,7 +190,7 @@ class Locality(SequenceKernel):
                 )
             window = self.window[name] if isinstance(self.window, Mapping) else self.window
             types.append((label, min(int(window) // 2, 2**30), float(factors.get(name, 1))))
-        return types, MATCHES.index(self.match), float(self.theta)
+        return types, _MATCHES.index(self.match), float(self.theta)
 
     def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
         """Return the positions by feature, and the pairs of features that lie in one window."""
@@ -203,7 +203,7 @@ class Locality(SequenceKernel):
         feature, length = store.label[of.child].astype(np.int64), of.arity[of.owner]
         middle = of.label[of.owner] * count + feature
         beside = np.minimum(of.position, own) + np.minimum(length - 1 - of.position, own)
-        if beside.sum() > MOST_PLACES or count**3 > 2**62:  # an upper bound: as if windows were equal
+        if beside.sum() > _MOST_PLACES or count**3 > 2**62:  # an upper bound: as if windows were equal
             return KeyedParts.of(of.owner, middle, 1 + beside, 1 + beside)
         shifts = range(1, int(beside.max(initial=0)) + 1)
         kinds = [KeyedParts.of(of.owner, middle)]
@@ -239,7 +239,7 @@ class Locality(SequenceKernel):
         return bool(np.linalg.eigvalsh(logs[np.abs(apart[:, None] - apart)])[0] >= -1e-12)
 
 
-class Subsequence(SequenceKernel):
+class Subsequence(_SequenceKernel):
     r"""Gap-weighted subsequence kernel: sums over the subsequences that two feature sequences share.
 
     Subsequences may have gaps. Examples with several types of sequences are compared type by type,

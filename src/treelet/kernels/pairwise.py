@@ -19,7 +19,6 @@ from numpy.typing import DTypeLike, NDArray
 
 from treelet.checks import in_words
 from treelet.errors import KernelOverflowError, ParameterError
-from treelet.kernels.parameter_names import no_parameter, with_suggestions
 from treelet.kernels.tuning import unchanged_on_error
 from treelet.resources import Resources
 from treelet.vocabulary import current, keyword
@@ -27,6 +26,74 @@ from treelet.vocabulary import current, keyword
 if TYPE_CHECKING:
     from treelet.device.launching import Device
     from treelet.gram.cost import Cost
+from difflib import get_close_matches
+from functools import wraps
+
+from treelet.checks import some_of, suggestion
+from treelet.errors import InputTypeError
+
+_SYNONYMS = {"λ": "lam", "decay": "lam", "decay_factor": "lam", "decay_rate": "lam"}
+
+
+def _meant(name: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return a question that names the closest known parameter, with a space before, or an empty string.
+
+    The prefix stands before the suggested name.
+
+    Python reserves the word ``lambda``, so every way to avoid it leads to ``lam``.
+
+    >>> meant("lambda_", ["lam", "mu"]), meant("decay", ["lam", "mu"]), meant("m", ["lam", "mu"]), meant("x", ["lam"])
+    (" Did you mean 'lam'?", " Did you mean 'lam'?", " Did you mean 'mu'?", '')
+    """
+    names = list(known)
+    plain = name.strip("_").lower()
+    synonym = "lam" if get_close_matches(plain, ["lambda"], cutoff=0.75) else _SYNONYMS.get(plain)
+    hint = f" Did you mean {synonym!r}?" if synonym in names else suggestion(name, names)
+    return hint.replace("'", f"'{prefix}", 1)
+
+
+def no_parameter(owner: str, name: str, known: Iterable[str], prefix: str = "") -> str:
+    """Return the message for an unknown name: the closest parameter if there is one, else all of them.
+
+    >>> no_parameter("SubsetTree", "lambda_", ["lam", "leaves"])
+    "SubsetTree has no parameter 'lambda_'. Did you mean 'lam'?"
+    >>> no_parameter("SubsetTree", "sigma", ["lam", "leaves"])
+    "SubsetTree has no parameter 'sigma'. The parameters are 'lam', 'leaves'."
+    >>> no_parameter("Linear", "degree", [])
+    "Linear has no parameter 'degree'. Linear takes no parameters."
+    >>> no_parameter("KernelSVC", "lambda", ["lam", "leaves"], prefix="kernel__")
+    "KernelSVC has no parameter 'kernel__lambda'. Did you mean 'kernel__lam'?"
+    """
+    names = list(known)
+    listed = (
+        f"The {'parameters are' if len(names) > 1 else 'only parameter is'} {some_of(prefix + own for own in names)}."
+    )
+    none = "This kernel takes no parameters." if prefix else f"{owner} takes no parameters."
+    hint = _meant(name, names, prefix) or f" {listed if names else none}"
+    return f"{owner} has no parameter '{prefix}{name}'.{hint}"
+
+
+def _with_suggestions(init: Callable[..., None]) -> Callable[..., None]:
+    """Return a constructor that reports an unknown keyword with a suggestion.
+
+    The signature stays the same for `inspect.signature`, on which scikit-learn's ``clone`` and ``get_params`` rely. A
+    successful call only pays for one more function call.
+    """
+
+    @wraps(init)
+    def checked(self: Any, *args: Any, **kwargs: Any) -> None:
+        try:
+            init(self, *args, **kwargs)
+        except TypeError:
+            parameters = list(inspect.signature(init).parameters.values())[1:]
+            known = [parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD]
+            unknown = [name for name in kwargs if name not in known]
+            if not unknown or len(known) < len(parameters):  # the error is about something else
+                raise
+            raise InputTypeError(no_parameter(type(self).__name__, unknown[0], known)) from None
+
+    return checked
+
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]
@@ -80,7 +147,7 @@ class Evaluator(ABC):
 
     def on(self, device: Device) -> Evaluator:
         """Return an evaluator for arrays of a device. The default computes on the CPU and copies."""
-        return CopiedEvaluator(self, device)
+        return _CopiedEvaluator(self, device)
 
     def copied_kernels(self) -> list[Any]:
         """Return the kernels whose values are computed on the CPU and copied to a device, except those that cost nothing."""
@@ -99,7 +166,7 @@ class Evaluator(ABC):
     """Memory limit of all threads, in bytes."""
 
 
-class CopiedEvaluator(Evaluator):
+class _CopiedEvaluator(Evaluator):
     """Computes values on the CPU and copies them to a device."""
 
     def __init__(self, inner: Evaluator, device: Device) -> None:
@@ -134,7 +201,7 @@ class Pairwise(ABC):
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "__init__" in vars(cls):
-            cls.__init__ = with_suggestions(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = _with_suggestions(cls.__init__)  # type: ignore[method-assign]
 
     # --- parameters ---------------------------------------------------------------------------------------------
 
@@ -498,12 +565,12 @@ def _names_of(kernel: type[Pairwise]) -> tuple[str, ...]:
     return tuple(name for name in inspect.signature(kernel.__init__).parameters if name != "self")
 
 
-PLAIN = (int, float, bool, str, type(None))
+_PLAIN = (int, float, bool, str, type(None))
 
 
 def _frozen(value: Any) -> Hashable:
     """Return a parameter value in a hashable form, as part of a key."""
-    if type(value) in PLAIN:  # isinstance with abstract classes is slow for small calls
+    if type(value) in _PLAIN:  # isinstance with abstract classes is slow for small calls
         return value  # type: ignore[no-any-return]
     if isinstance(value, (list, tuple)):
         return tuple(map(_frozen, value))

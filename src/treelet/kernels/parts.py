@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 Ids = NDArray[np.int64]
 Vector = NDArray[np.float64]
 
-EXACT = 1 << 17  # up to so many parts of all rows, the pairs of a half matrix are counted one by one
+_EXACT = 1 << 17  # up to so many parts of all rows, the pairs of a half matrix are counted one by one
 
 
 class KeyedParts(NamedTuple):
@@ -78,7 +78,7 @@ def spread(sizes: Ids) -> tuple[Ids, Ids]:
     return owner, np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
 
 
-def distinct(rows: Any, *more: Any) -> tuple[Ids, Ids]:
+def _distinct(rows: Any, *more: Any) -> tuple[Ids, Ids]:
     """Return the distinct nodes of rows and of more rows, ascending; and for each entry of `rows`, the index of its node among them.
 
     An *entry* is a node in a row: entries ``start[r]`` to ``start[r + 1]`` of ``rows.weights.node`` are those of row r.
@@ -96,7 +96,7 @@ def pairs_by_row(rows: Any, columns: Any | None, parts_of: PartsOf) -> Vector:
     Rows and columns are `StoreRows`. The rows' store is that of the columns, or was grown from it. Without columns, a row is
     compared with the rows up to itself; for very many rows this is estimated, as if the parts of a key were evenly spread.
     """
-    nodes, entry_node = distinct(rows) if columns is None else distinct(rows, columns)
+    nodes, entry_node = _distinct(rows) if columns is None else _distinct(rows, columns)
     parts = parts_of(rows.store, nodes)
     numbers, key = np.unique(parts.key, return_inverse=True)
     weight = parts.column
@@ -110,7 +110,7 @@ def pairs_by_row(rows: Any, columns: Any | None, parts_of: PartsOf) -> Vector:
         return whole
     sizes = np.bincount(parts.node, minlength=len(nodes))
     reached = np.searchsorted(nodes, rows.limit, side="right")
-    if int(sizes[entry_node].sum()) > EXACT:
+    if int(sizes[entry_node].sum()) > _EXACT:
         # Every row reaches its own nodes; of the pairs with other nodes it has the share that it reaches.
         own = _sums(counted(parts.node, parts.row * parts.column, len(nodes))[entry_node], start)
         whole -= own
@@ -157,7 +157,7 @@ def _parts_of_rows(sizes: Ids, entry_node: Ids, start: Ids) -> tuple[Ids, Ids]:
 
 def pairs_within(rows: Any, parts_of: PartsOf) -> Vector:
     """Return the cost of each row with itself alone."""
-    nodes, entry_node = distinct(rows)
+    nodes, entry_node = _distinct(rows)
     parts = parts_of(rows.store, nodes)
     part, row = _parts_of_rows(np.bincount(parts.node, minlength=len(nodes)), entry_node, rows.weights.start)
     numbers, key = np.unique(parts.key, return_inverse=True)

@@ -11,7 +11,7 @@ from treelet.checks import check_tunable
 from treelet.kernels.parts import Ids, KeyedParts, StoreNodes
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
-from treelet.structures.tagged_bank import TaggedBank
+from treelet.structures.sequence import TaggedBank
 
 
 class Tagging(StoreKernel):

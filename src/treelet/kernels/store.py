@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from treelet.device.launching import Device
 
 
-SMALLEST = 1e-280  # smallest sum that surely has all its digits
+_SMALLEST = 1e-280  # smallest sum that surely has all its digits
 
 
 class StoreRows(NamedTuple):
@@ -112,7 +112,7 @@ class StoreEvaluator(Evaluator):
         if not kernel.can_be_on_device():
             return super().on(device)
         index = self._indexed(lambda: kernel.on_device(device, *self.columns[:2], self.rows.store), device.name)
-        return DeviceEvaluator(self, index)
+        return _DeviceEvaluator(self, index)
 
     def fill(self, begin: int, end: int, out: NDArray[Any], halves: bool) -> None:
         store, weights, _ = self.rows
@@ -129,7 +129,7 @@ class StoreEvaluator(Evaluator):
         raise overflow(self.kernel, row, column + self.first_column, out.dtype)
 
 
-class DeviceEvaluator(Evaluator):
+class _DeviceEvaluator(Evaluator):
     """A `StoreEvaluator` that computes on a device."""
 
     def __init__(self, host: StoreEvaluator, index: Any) -> None:
@@ -263,7 +263,7 @@ class StoreKernel(Kernel):
         Values that do not fit a float64, or lose digits in it, are computed in logarithms.
         """
         values = self._self_values(bank, False, threads).copy()
-        odd = np.flatnonzero(~((values >= SMALLEST) & np.isfinite(values)))
+        odd = np.flatnonzero(~((values >= _SMALLEST) & np.isfinite(values)))
         with np.errstate(divide="ignore"):
             np.log(values, out=values)
         if len(odd):

@@ -31,7 +31,7 @@ FACTORS: Bounds = (1e-5, 1e5)
 WIDTHS: Bounds = (1e-3, 1e5)
 
 
-class Hyperparameter(NamedTuple):
+class _Hyperparameter(NamedTuple):
     """The description of a parameter that a Gaussian process reads."""
 
     name: str
@@ -107,24 +107,24 @@ class Tunable:
         """Return False: values depend on more than the difference of two examples."""
         return False
 
-    def _tunables(self, prefix: str = "") -> Iterator[tuple[Tunable, str, Hyperparameter]]:
+    def _tunables(self, prefix: str = "") -> Iterator[tuple[Tunable, str, _Hyperparameter]]:
         """Yield owner, attribute name and description of each tunable parameter.
 
         The kernel's own parameters come first, then those of its inner kernels in their order.
         """
         for name in self._tunable:
             bounds = getattr(self, f"{name}_bounds")
-            yield self, name, Hyperparameter(prefix + name, "numeric", bounds, 1, isinstance(bounds, str))
+            yield self, name, _Hyperparameter(prefix + name, "numeric", bounds, 1, isinstance(bounds, str))
         for name, value in self.get_params(deep=False).items():
             if isinstance(value, Tunable):
                 yield from value._tunables(f"{prefix}{name}__")
 
     @property
-    def hyperparameters(self) -> list[Hyperparameter]:
+    def hyperparameters(self) -> list[_Hyperparameter]:
         """All tunable parameters, including those that are fixed."""
         return [about for _, _, about in self._tunables()]
 
-    def _free(self) -> list[tuple[Tunable, str, Hyperparameter]]:
+    def _free(self) -> list[tuple[Tunable, str, _Hyperparameter]]:
         """Return the tunable parameters that are not fixed."""
         return [place for place in self._tunables() if not place[2].fixed]
 

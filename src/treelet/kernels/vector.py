@@ -17,25 +17,25 @@ from treelet.structures.vectors import Vectors, as_vectors
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
-COLUMNS = 1024  # per block
-MOST_ROWS = 64  # per block
+_COLUMNS = 1024  # per block
+_MOST_ROWS = 64  # per block
 
 
-class VectorEvaluator(Evaluator):
+class _VectorEvaluator(Evaluator):
     """Computes inner products of two sets of vectors, one strip of the matrix at a time."""
 
     cheap = True
     there = False  # whether the matrices are on a device
 
-    def __init__(self, kernel: VectorKernel, rows: Vectors, columns: Vectors | None, logs: bool) -> None:
+    def __init__(self, kernel: _VectorKernel, rows: Vectors, columns: Vectors | None, logs: bool) -> None:
         self.kernel, self.logs = kernel, logs
         left, right = (rows.values, rows.values) if columns is None else rows.matched(columns)
         self.n_rows, self.n_columns = left.shape[0], right.shape[0]
         self.left, self.right = left, right
         self.sparse = not isinstance(left, np.ndarray)
         if self.sparse:
-            starts = range(0, self.n_columns, COLUMNS)
-            self.blocks = [right[start : start + COLUMNS].T.tocsr() for start in starts]
+            starts = range(0, self.n_columns, _COLUMNS)
+            self.blocks = [right[start : start + _COLUMNS].T.tocsr() for start in starts]
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -68,25 +68,25 @@ class VectorEvaluator(Evaluator):
     def _fill_dense(self, begin: int, end: int, out: Matrix) -> None:
         # Compute whole blocks of a fixed grid for every strip. Products of matrices of other sizes can differ in
         # the last bit, and results must not depend on the number of threads.
-        height = max(1, min(MOST_ROWS, self.n_rows // 512))
+        height = max(1, min(_MOST_ROWS, self.n_rows // 512))
         width = out.shape[1]
         for top in range(begin - begin % height, end, height):
             bottom = min(top + height, self.n_rows)
             first, last = max(top, begin), min(bottom, end)
-            for start in range(0, width, COLUMNS):
-                block = self.left[top:bottom] @ self.right[start : start + COLUMNS].T
-                stop = min(start + COLUMNS, width)
+            for start in range(0, width, _COLUMNS):
+                block = self.left[top:bottom] @ self.right[start : start + _COLUMNS].T
+                stop = min(start + _COLUMNS, width)
                 out[first - begin : last - begin, start:stop] = block[first - top : last - top, : stop - start]
 
     def _fill_sparse(self, begin: int, end: int, out: Matrix) -> None:
         width = out.shape[1]
         rows = self.left[begin:end]
-        for start in range(0, width, COLUMNS):
-            stop = min(start + COLUMNS, width)
-            out[:, start:stop] = (rows @ self.blocks[start // COLUMNS]).toarray()[:, : stop - start]
+        for start in range(0, width, _COLUMNS):
+            stop = min(start + _COLUMNS, width)
+            out[:, start:stop] = (rows @ self.blocks[start // _COLUMNS]).toarray()[:, : stop - start]
 
 
-class VectorKernel(Kernel):
+class _VectorKernel(Kernel):
     """Base class of the kernels that are functions of the inner product of two vectors."""
 
     def coerce(self, X: Any) -> Vectors:
@@ -118,9 +118,9 @@ class VectorKernel(Kernel):
         sizes = np.full(len(values), values.shape[1]) if isinstance(values, np.ndarray) else np.diff(values.indptr)
         return sizes.astype(np.float64)
 
-    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> VectorEvaluator:
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> _VectorEvaluator:
         self.validate()
-        return VectorEvaluator(self, self.coerce(X), None if Y is None else self.coerce(Y), logs)
+        return _VectorEvaluator(self, self.coerce(X), None if Y is None else self.coerce(Y), logs)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         self.validate()
@@ -138,7 +138,7 @@ class VectorKernel(Kernel):
         raise NotImplementedError
 
 
-class Linear(VectorKernel):
+class Linear(_VectorKernel):
     r"""Linear kernel: the inner product of two feature vectors.
 
     Examples may be 2-D arrays of any numeric type, SciPy sparse matrices, or lists of dicts
@@ -170,7 +170,7 @@ class Linear(VectorKernel):
             to_logs(out)
 
 
-class Polynomial(VectorKernel):
+class Polynomial(_VectorKernel):
     r"""Polynomial kernel between feature vectors: a power of their inner product.
 
     The features of this kernel are products of `degree` features, or of up to `degree` features if

@@ -34,13 +34,114 @@ from treelet.kernels.values import (
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
+from typing import TYPE_CHECKING
+
+from treelet.kernels.pairwise import Pairwise
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
 
 
-EXCESS = 1e-9
+_ROUNDING = 32 * np.finfo(np.float64).eps
+
+
+class _DistanceEvaluator(Evaluator):
+    """Computes square roots of squared distances. Residues that rounding can leave count as 0."""
+
+    def __init__(self, inner: Evaluator, rows: Vector, columns: Vector, *, same: bool) -> None:
+        self.inner, self.rows, self.columns, self.same = inner, rows, columns, same
+        self.n_rows, self.n_columns = inner.n_rows, inner.n_columns
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        if halves:
+            out[...] = 0
+        self.inner.fill(begin, end, out, halves)
+        for rows, values in runs(begin, out):
+            own, columns = self.rows[rows, None], self.columns[: out.shape[1]]
+            squared = squared_distances(own, values, columns)
+            squared[squared <= _ROUNDING * (own + columns)] = 0
+            if self.same:
+                squared[on_diagonal(self.xp, rows.start, values)] = 0
+            np.sqrt(squared, out=values)
+
+    def on(self, device: Device) -> Evaluator:
+        return moved(self, device, "rows", "columns")
+
+
+class Distance(Pairwise):
+    r"""Distance in the feature space of a kernel, written ``kernel.distance()``.
+
+    Call a distance like a kernel to get a matrix. A distance is not a kernel, so it cannot be added
+    or multiplied. scikit-learn accepts the matrix with ``metric="precomputed"``.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Kernel whose values fit a float64. ``kernel.normalized().distance()`` always fits; its
+        values lie between 0 and the square root of 2 if no kernel value is negative.
+
+    Notes
+    -----
+    The distance is
+
+    .. math:: \sqrt{K(x, x) - 2 K(x, y) + K(y, y)}
+
+    The result is never negative or NaN. If the similarity is not positive semi-definite, which can
+    happen with `Smoothed`, a negative square counts as 0. A square that rounding alone can leave
+    also counts as 0. Equal examples have distance 0.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree
+    >>> SubsetTree(lam=1).normalized().distance()(["(NP (D a) (N dog))", "(NP (D a) (N cat))", "(D a)"]).round(3)
+    array([[0.   , 1.   , 1.088],
+           [1.   , 0.   , 1.088],
+           [1.088, 1.088, 0.   ]])
+    """
+
+    is_distance = True
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.validate()
+
+    def validate(self) -> None:
+        check_inner(self)
+
+    def coerce(self, X: Any) -> Any:
+        return self.kernel.coerce(X)
+
+    def with_cached_index(self, X: Any) -> Any:
+        return self.kernel.with_cached_index(X)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        X = self.coerce(X)
+        Y = None if Y is None else self.coerce(Y)
+        rows = self.kernel.diag(X)
+        columns = rows if Y is None else self.kernel.diag(Y)
+        return _DistanceEvaluator(self.kernel.evaluator(X, Y), rows, columns, same=Y is None)
+
+    def prepare(self, X: Any, Y: Any | None, threads: int) -> None:
+        self.kernel.cache_self_values(X, threads)
+        if Y is not None:
+            self.kernel.cache_self_values(Y, threads)
+        self.kernel.prepare(X, Y, threads)
+
+    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
+        return self._with_self_pairs(X, Y)
+
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        return self.kernel.needs(X, enough)
+
+    def __repr__(self) -> str:
+        return f"{tightly(self.kernel)}.distance()"
+
+
+_EXCESS = 1e-9
 """Largest excess of a normalized value over 1 that rounding can cause."""
 
 
-class NormalizedEvaluator(Evaluator):
+class _NormalizedEvaluator(Evaluator):
     """Multiplies values by the inverse square roots of the self-values."""
 
     def __init__(
@@ -71,7 +172,7 @@ class NormalizedEvaluator(Evaluator):
         return moved(self, device, "rows", "columns")
 
 
-class LogNormalizedEvaluator(NormalizedEvaluator):
+class _LogNormalizedEvaluator(_NormalizedEvaluator):
     """Subtracts half the logarithms of the self-values, for values that do not fit a float64."""
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
@@ -135,11 +236,11 @@ class Normalized(WrappedKernel):
             column_logs = row_logs if Y is None else self.kernel.self_values(Y, logs=True)
             if not (fits(row_logs) and fits(column_logs)):
                 inner = self.kernel.evaluator(X, Y, logs=True)
-                return LogNormalizedEvaluator(self, inner, row_logs, column_logs, same=Y is None, logs=logs)
+                return _LogNormalizedEvaluator(self, inner, row_logs, column_logs, same=Y is None, logs=logs)
         row_roots = inverse_roots(rows)
         column_roots = row_roots if Y is None else inverse_roots(columns)
         inner = self.kernel.evaluator(X, Y)
-        return NormalizedEvaluator(self, inner, row_roots, column_roots, same=Y is None, logs=logs)
+        return _NormalizedEvaluator(self, inner, row_roots, column_roots, same=Y is None, logs=logs)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         return self._with_self_pairs(X, Y)
@@ -182,12 +283,12 @@ def without_excess(values: Matrix) -> Matrix:
     A matrix contains the values as they were computed, because another pass over it takes time.
     """
     excess = np.abs(values) - 1
-    rounding = (excess > 0) & (excess < EXCESS)
+    rounding = (excess > 0) & (excess < _EXCESS)
     values[rounding] = np.sign(values[rounding])
     return values
 
 
-class GaussianEvaluator(Evaluator):
+class _GaussianEvaluator(Evaluator):
     """Computes the Gaussian function of distances in the feature space of an inner kernel."""
 
     def __init__(
@@ -269,7 +370,7 @@ class Gaussian(WrappedKernel):
         Y = None if Y is None else self.coerce(Y)
         rows = self.kernel.diag(X)
         columns = rows if Y is None else self.kernel.diag(Y)
-        return GaussianEvaluator(self, self.kernel.evaluator(X, Y), rows, columns, same=Y is None, logs=logs)
+        return _GaussianEvaluator(self, self.kernel.evaluator(X, Y), rows, columns, same=Y is None, logs=logs)
 
     def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
         return self._with_self_pairs(X, Y)
@@ -297,7 +398,7 @@ class Gaussian(WrappedKernel):
         return f"{tightly(self.kernel)}.gaussian(sigma={number(self.sigma)}{bounds})"
 
 
-class PowerEvaluator(Evaluator):
+class _PowerEvaluator(Evaluator):
     """Raises values to a power, in logarithms if the values themselves do not fit a float64."""
 
     def __init__(self, kernel: PolynomialOf, inner: Evaluator, logs: bool, inner_logs: bool) -> None:
@@ -368,7 +469,7 @@ class PolynomialOf(WrappedKernel):
         inner_logs = logs and not all(
             fits(self.kernel.self_values(part, logs=True)) for part in (X, Y) if part is not None
         )
-        return PowerEvaluator(self, self.kernel.evaluator(X, Y, logs=inner_logs), logs, inner_logs)
+        return _PowerEvaluator(self, self.kernel.evaluator(X, Y, logs=inner_logs), logs, inner_logs)
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
         return super().needs(X, enough).with_scratch()

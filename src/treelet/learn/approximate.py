@@ -27,11 +27,11 @@ from treelet.structures.table import Table
 from treelet.work import generator
 
 Rows = NDArray[np.intp]
-SAMPLINGS = ("uniform", "kmeans++", "leverage")
-TINY = 1e-300  # replaces 0 in divisors
+_SAMPLINGS = ("uniform", "kmeans++", "leverage")
+_TINY = 1e-300  # replaces 0 in divisors
 
 
-class Values(NamedTuple):
+class _Values(NamedTuple):
     """Access to kernel values of the examples among which landmarks are chosen."""
 
     diagonal: Vector
@@ -39,7 +39,7 @@ class Values(NamedTuple):
     """Rows x columns."""
 
 
-def landmarks(values: Values, wanted: int, sampling: str, rng: np.random.Generator) -> Rows:
+def _landmarks(values: _Values, wanted: int, sampling: str, rng: np.random.Generator) -> Rows:
     """Return the rows of the landmarks, ascending.
 
     There are fewer than `wanted` if the others add nothing.
@@ -50,11 +50,11 @@ def landmarks(values: Values, wanted: int, sampling: str, rng: np.random.Generat
     if sampling == "uniform":
         chosen = rng.choice(n, wanted, replace=False)
     else:
-        chosen = (pivots if sampling == "kmeans++" else by_leverage)(values, wanted, rng)
+        chosen = (_pivots if sampling == "kmeans++" else _by_leverage)(values, wanted, rng)
     return np.sort(chosen).astype(np.intp)
 
 
-def pivots(values: Values, wanted: int, rng: np.random.Generator, at_once: int | None = None) -> Rows:
+def _pivots(values: _Values, wanted: int, rng: np.random.Generator, at_once: int | None = None) -> Rows:
     """Choose landmarks by randomly pivoted Cholesky (Chen, Epperly, Tropp & Webber 2025).
 
     The probability of an example is proportional to its squared distance to the span of the earlier
@@ -84,14 +84,14 @@ def pivots(values: Values, wanted: int, rng: np.random.Generator, at_once: int |
             continue
         begin = len(chosen)
         columns = values.between(everyone, np.array(taken)) - done @ done[taken].T
-        factor[:, begin : begin + len(taken)] = columns @ inverse_root(columns[taken], keep=True)
+        factor[:, begin : begin + len(taken)] = columns @ _inverse_root(columns[taken], keep=True)
         chosen += taken
         left = np.maximum(left - np.square(factor[:, begin : len(chosen)]).sum(axis=1), 0)
         left[taken] = 0
     return np.array(chosen, dtype=np.intp)
 
 
-def inverse_root(K: Matrix, *, keep: bool = False) -> Matrix:
+def _inverse_root(K: Matrix, *, keep: bool = False) -> Matrix:
     """Return a matrix W such that W W' is the pseudoinverse of K.
 
     Directions whose eigenvalue is only rounding error have no column in W. If `keep` is true, they
@@ -103,7 +103,7 @@ def inverse_root(K: Matrix, *, keep: bool = False) -> Matrix:
     return np.ascontiguousarray((root if keep else root[:, nonzero])[:, ::-1])
 
 
-def by_leverage(values: Values, wanted: int, rng: np.random.Generator) -> Rows:
+def _by_leverage(values: _Values, wanted: int, rng: np.random.Generator) -> Rows:
     """Choose landmarks with probabilities that grow with their ridge leverage scores.
 
     Scores are estimated from a sample of half the examples, whose scores are estimated from half of
@@ -122,7 +122,7 @@ def by_leverage(values: Values, wanted: int, rng: np.random.Generator) -> Rows:
         between = values.between(rows, sample)
         inner = values.between(sample, sample)
         ridge = _ridge(inner * np.outer(weight, weight), rank)
-        solved = np.linalg.solve(inner + np.diag(np.maximum(ridge / weight**2, TINY)), between.T)
+        solved = np.linalg.solve(inner + np.diag(np.maximum(ridge / weight**2, _TINY)), between.T)
         scores = np.maximum(values.diagonal[rows] - (between * solved.T).sum(axis=1), 0) / ridge
         if size == n:
             break
@@ -140,11 +140,11 @@ def _ridge(inner: Matrix, rank: int) -> float:
     """Return the trace of the error of the best approximation of that rank, divided by the rank."""
     eigenvalues = np.linalg.eigvalsh(inner)
     total = float(np.abs(eigenvalues).sum())
-    return max(float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum()) / rank, total * 1e-10, TINY)
+    return max(float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum()) / rank, total * 1e-10, _TINY)
 
 
-BLOCK = 1 << 22  # maximum number of kernel values in memory during transform
-POOL = 1 << 27  # maximum size of the factor (examples x landmarks) while landmarks are chosen
+_BLOCK = 1 << 22  # maximum number of kernel values in memory during transform
+_POOL = 1 << 27  # maximum size of the factor (examples x landmarks) while landmarks are chosen
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, KernelTransformer):  # type: ignore[misc]  # scikit-learn has no types
@@ -323,7 +323,7 @@ class Nystroem(FeatureMap):
             )
         rng = generator(self.random_state)
         pool = np.arange(len(data))
-        if self.sampling != "uniform" and len(data) > (most := max(2, POOL // int(self.n_components))):
+        if self.sampling != "uniform" and len(data) > (most := max(2, _POOL // int(self.n_components))):
             pool = np.sort(rng.choice(len(data), most, replace=False))
         among = data if len(pool) == len(data) else data[pool]
 
@@ -332,17 +332,17 @@ class Nystroem(FeatureMap):
             return self._gram(kernel, among if everyone else among[rows], among[columns])
 
         diagonal = kernel.diag(among) if self.sampling != "uniform" else np.ones(len(among))
-        chosen = landmarks(Values(diagonal, between), int(self.n_components), self.sampling, rng)
+        chosen = _landmarks(_Values(diagonal, between), int(self.n_components), self.sampling, rng)
         self.component_indices_ = pool[chosen].astype(np.int64)
         self.components_ = compact_examples(kernel, among[chosen])
-        self.normalization_ = inverse_root(self._gram(kernel, self.components_))
+        self.normalization_ = _inverse_root(self._gram(kernel, self.components_))
         self.n_components_ = self.normalization_.shape[1]
         self.kernel_ = kernel
         return self
 
     def _check_parameters(self) -> None:
         check_integer("n_components", self.n_components, of=self, most=2**31)
-        check_one_of("sampling", self.sampling, SAMPLINGS, of=self)
+        check_one_of("sampling", self.sampling, _SAMPLINGS, of=self)
         self._check_resources()
 
     def transform(self, X: Any) -> Matrix:
@@ -359,7 +359,7 @@ class Nystroem(FeatureMap):
         check_is_fitted(self)
         data = self._coerced(self.kernel_, X)
         out = np.empty((len(data), self.n_components_))
-        size = max(1, BLOCK // max(1, len(self.components_)))
+        size = max(1, _BLOCK // max(1, len(self.components_)))
         with progress_bar(self.progress, "examples", len(data)) as advance:
             for begin in range(0, len(data), size):
                 rows = data[begin : begin + size]

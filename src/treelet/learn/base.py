@@ -22,7 +22,7 @@ from treelet.errors import (
     TreeletWarning,
     TreeSizeError,
 )
-from treelet.formats.tree_limits import TreeLimits
+from treelet.formats.base import TreeLimits
 from treelet.gram import parse_memory
 from treelet.gram.executors import executor_for, host_matrix
 from treelet.kernels import SubsetTree
@@ -40,11 +40,11 @@ from treelet.resources import Resources
 from treelet.shown import learnt
 from treelet.vocabulary import keyword
 
-EXECUTION = ("device", "device_memory")
+_EXECUTION = ("device", "device_memory")
 """Parameters that model files do not store, because another machine may not have the device."""
 
 
-def default_kernel() -> Kernel:
+def _default_kernel() -> Kernel:
     """Return the default kernel of the estimators: normalized subset trees."""
     return SubsetTree().normalized()
 
@@ -101,7 +101,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         known = _keywords(cls.__init__)
         for name in params:
             if known is not None and name not in known:
-                raise InputTypeError(cls._unknown_parameter(name, known - {"self"}, default_kernel(), in_call=True))
+                raise InputTypeError(cls._unknown_parameter(name, known - {"self"}, _default_kernel(), in_call=True))
         return cast("Self", super().__new__(cls))
 
     @classmethod
@@ -127,7 +127,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
         estimator
             The estimator itself.
         """
-        kernel, own = default_kernel() if self.kernel is None else self.kernel, self.get_params(deep=False)
+        kernel, own = _default_kernel() if self.kernel is None else self.kernel, self.get_params(deep=False)
         for name in params:
             first, _, rest = name.partition("__")
             if first not in own:
@@ -190,7 +190,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _own_kernel(self) -> Any:
         """Return a validated copy of the kernel, because the parameter may change after the fit."""
-        kernel: Any = default_kernel() if self.kernel is None else self.kernel
+        kernel: Any = _default_kernel() if self.kernel is None else self.kernel
         if not isinstance(kernel, self._kernel_type):
             raise self._wrong_kernel()
         kernel.validate()
@@ -275,7 +275,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _to_state(self) -> dict[str, Any]:
         check_is_fitted(self)
-        params = {name: _plain(value) for name, value in fitted_parameters(self).items() if name not in EXECUTION}
+        params = {name: _plain(value) for name, value in fitted_parameters(self).items() if name not in _EXECUTION}
         if params["kernel"] is not None:  # The parameter may have changed since the fit.
             params["kernel"] = fitted_kernel(self)
         return {"params": params, "fitted": {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}}

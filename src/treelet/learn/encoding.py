@@ -18,24 +18,22 @@ from treelet.kernels.bag import Bags
 from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.smoothed import Smoothed
 from treelet.lazy import names_in_stub
-from treelet.structures.bank import Bank
-from treelet.structures.dependency_bank import DependencyBank
+from treelet.structures.bank import Bank, small, whole
+from treelet.structures.dependency import DependencyBank
 from treelet.structures.forest_bank import ForestBank
-from treelet.structures.packed import small, whole
-from treelet.structures.sequence import Tagged
+from treelet.structures.sequence import Tagged, TaggedBank
 from treelet.structures.sequence_bank import SequenceBank
 from treelet.structures.table import Table
-from treelet.structures.tagged_bank import TaggedBank
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
 from treelet.structures.word_vectors import WordVectors
 
-DTYPES = frozenset(["|b1", "|i1", "|u1", *(f"<{kind}{size}" for kind in "iu" for size in (2, 4, 8)), "<f4", "<f8"])
+_DTYPES = frozenset(["|b1", "|i1", "|u1", *(f"<{kind}{size}" for kind in "iu" for size in (2, 4, 8)), "<f4", "<f8"])
 Array = NDArray[Any]
 
 
-class Saved(Protocol):
+class _Saved(Protocol):
     """A class whose objects can be stored in a model file."""
 
     def _to_state(self) -> dict[str, Any]:
@@ -50,7 +48,7 @@ class Saved(Protocol):
 
 
 Class = TypeVar("Class", bound=type)
-CLASSES: dict[str, type[Saved]] = {}
+CLASSES: dict[str, type[_Saved]] = {}
 BANKS: dict[str, type[Bank[Any]]] = {
     cls.__name__.lower(): cls for cls in (Treebank, ForestBank, TaggedBank, SequenceBank, DependencyBank)
 }
@@ -58,12 +56,12 @@ BANKS: dict[str, type[Bank[Any]]] = {
 
 
 def register(cls: Class) -> Class:
-    """Class decorator: allow objects of a class with the methods of `Saved` to be saved and loaded."""
+    """Class decorator: allow objects of a class with the methods of `_Saved` to be saved and loaded."""
     CLASSES[cls.__name__] = cls
     return cls
 
 
-def known_class(name: str) -> type[Saved]:
+def known_class(name: str) -> type[_Saved]:
     """Return a class by its name in a file.
 
     Classes that need scikit-learn are imported on demand.
@@ -166,7 +164,7 @@ class Encoder:
                 )
             return {kind: [self.value(item) for item in array.tolist()]}
         array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
-        if array.dtype.str not in DTYPES:
+        if array.dtype.str not in _DTYPES:
             raise InputTypeError(f"A model file cannot store an array of {array.dtype}. Use float64, int64 or bool.")
         narrow = _narrow(array)
         entry = {"dtype": narrow.dtype.str, "shape": list(narrow.shape), "offset": self.size}
@@ -303,7 +301,7 @@ class Decoder:
             raise ValueError(f"array {number} is used twice")
         self._used.add(number)
         entry = self.header["arrays"][number]
-        if entry["dtype"] not in DTYPES:
+        if entry["dtype"] not in _DTYPES:
             raise ValueError(f"array {number} has the unknown type {entry['dtype']!r}")
         dtype, shape, offset = np.dtype(entry["dtype"]), _shape(entry["shape"], len(self.data)), _index(entry["offset"])
         size = math.prod(shape)
@@ -328,7 +326,7 @@ def _narrow(array: Array) -> Array:
 
 
 def _widened(array: Array, name: Any) -> Array:
-    if name not in DTYPES or array.dtype.kind not in "iu" or np.dtype(name).kind not in "iu":
+    if name not in _DTYPES or array.dtype.kind not in "iu" or np.dtype(name).kind not in "iu":
         raise ValueError(f"an array of {array.dtype} cannot be converted to {name!r}")
     wide = array.astype(name)
     if not np.array_equal(wide, array):

@@ -32,8 +32,8 @@ from treelet.structures.vectors import Vectors
 from treelet.vocabulary import current
 
 Rows = NDArray[np.intp]
-WHOLE = 1 << 25  # maximum number of cells of a matrix of all training rows
-WIDTH = 1024  # rows per block if the whole matrix would be larger
+_WHOLE = 1 << 25  # maximum number of cells of a matrix of all training rows
+_WIDTH = 1024  # rows per block if the whole matrix would be larger
 
 
 class Growing(Protocol):
@@ -61,19 +61,19 @@ def growing(kernel: Kernel | None, data: Any, resources: Resources = PLAIN) -> G
     If `kernel` is None, `data` is a precomputed matrix.
     """
     if kernel is None:
-        return GrowingMatrix(data)
-    in_terms = GrowingSum.of(kernel, data)
+        return _GrowingMatrix(data)
+    in_terms = _GrowingSum.of(kernel, data)
     if in_terms is not None:
         return in_terms
-    if len(data) ** 2 <= WHOLE:
-        return GrowingMatrix(host_matrix(kernel, data, resources=resources))
-    sparse = GrowingSparse.of(kernel, data)
+    if len(data) ** 2 <= _WHOLE:
+        return _GrowingMatrix(host_matrix(kernel, data, resources=resources))
+    sparse = _GrowingSparse.of(kernel, data)
     if sparse is not None:
         return sparse
-    return GrowingBlocks(kernel, data, resources)
+    return _GrowingBlocks(kernel, data, resources)
 
 
-class GrowingMatrix:
+class _GrowingMatrix:
     """Implementation with the matrix of all rows.
 
     Adding an example adds a row of the matrix to all scores.
@@ -98,17 +98,17 @@ class GrowingMatrix:
         self._scores += weight * self.K[row]
 
 
-class GrowingBlocks:
+class _GrowingBlocks:
     """Implementation with the matrix of one block of rows. Earlier additions form a `CompressedModel`.
 
     Memory use is that of the matrix of a block, regardless of the number of rows.
     """
 
-    def __init__(self, kernel: Kernel, data: Any, resources: Resources = PLAIN, width: int = WIDTH) -> None:
+    def __init__(self, kernel: Kernel, data: Any, resources: Resources = PLAIN, width: int = _WIDTH) -> None:
         self.kernel, self.data, self.resources, self.width = kernel, data, resources, width
         self.weights = np.zeros(len(data))
         self._place = np.zeros(len(data), np.intp)
-        self._block = GrowingMatrix(np.empty((0, 0)))
+        self._block = _GrowingMatrix(np.empty((0, 0)))
 
     def expect(self, rows: Rows) -> None:
         support = np.flatnonzero(self.weights)
@@ -118,7 +118,7 @@ class GrowingBlocks:
             model = CompressedModel.of(self.kernel, self.data[support], self.weights[None, support])
             before = model.score_with(here, self.resources)[:, 0]
         self._place[rows] = np.arange(len(rows))
-        self._block = GrowingMatrix(host_matrix(self.kernel, here, resources=self.resources), before)
+        self._block = _GrowingMatrix(host_matrix(self.kernel, here, resources=self.resources), before)
 
     def scores(self, rows: Rows) -> Vector:
         return self._block.scores(self._place[rows])
@@ -131,7 +131,7 @@ class GrowingBlocks:
         self._block.add(int(self._place[row]), weight)
 
 
-class GrowingSparse:
+class _GrowingSparse:
     """Implementation for a linear kernel on sparse rows: one weight per feature.
 
     Only nonzero values take time.
@@ -144,7 +144,7 @@ class GrowingSparse:
         self.factor, self.weights = factor, np.zeros(rows.shape[1])
 
     @classmethod
-    def of(cls, kernel: Kernel, data: Any) -> GrowingSparse | None:
+    def of(cls, kernel: Kernel, data: Any) -> _GrowingSparse | None:
         """Return the function, or None if the kernel is not linear or the rows are not sparse."""
         kernel_terms = [kernel_term for kernel_term in linear_parts(kernel) if kernel_term.factor != 0]
         if len(kernel_terms) != 1 or type(kernel_terms[0].inner.kernel) is not Linear:
@@ -185,7 +185,7 @@ class GrowingSparse:
 # --- the function itself ------------------------------------------------------------------------------------------
 
 
-class GrowingTerm(Protocol):
+class _GrowingTerm(Protocol):
     """A term of a function that is stored as weights of features instead of examples."""
 
     def expect(self, rows: Rows) -> None: ...
@@ -195,7 +195,7 @@ class GrowingTerm(Protocol):
     def add(self, row: int, weight: float) -> None: ...
 
 
-class GrowingGraph:
+class _GrowingGraph:
     """The function of a convolution kernel: one weight per distinct part of a bank.
 
     The time to add an example grows with its number of nodes. The time to score an example grows
@@ -256,7 +256,7 @@ def _sums(where: NDArray[np.intp], values: Vector, n: int) -> Vector:
     return np.asarray(np.bincount(where, values, minlength=n), dtype=np.float64)
 
 
-class GrowingVector:
+class _GrowingVector:
     """The function of a linear kernel: one weight per feature."""
 
     def __init__(self, data: Vectors) -> None:
@@ -277,7 +277,7 @@ class GrowingVector:
             np.add.at(self.weights, self.values.indices[here], weight * self.values.data[here])
 
 
-class GrowingConstant:
+class _GrowingConstant:
     """The function of a constant kernel: a number."""
 
     def __init__(self, value: float) -> None:
@@ -293,18 +293,18 @@ class GrowingConstant:
         self.total += weight * self.value
 
 
-class GrowingSum:
+class _GrowingSum:
     """A sum of functions, one per term of `linear_parts`, each normalized if its term is normalized."""
 
-    width = WIDTH
+    width = _WIDTH
 
-    def __init__(self, kernel: Kernel, data: Any, terms: list[tuple[float, Vector, GrowingTerm]]) -> None:
+    def __init__(self, kernel: Kernel, data: Any, terms: list[tuple[float, Vector, _GrowingTerm]]) -> None:
         self.kernel, self.data, self.terms = kernel, data, terms
         self._place = np.zeros(len(data), np.intp)
         self._block: Any = data
 
     @classmethod
-    def of(cls, kernel: Kernel, data: Any) -> GrowingSum | None:
+    def of(cls, kernel: Kernel, data: Any) -> _GrowingSum | None:
         """Return the function, or None if a term has another kind of kernel or too large self-values."""
         kernel_terms = [kernel_term for kernel_term in linear_parts(kernel) if kernel_term.factor != 0]
         kinds = [kernel_term.inner.kernel for kernel_term in kernel_terms]
@@ -360,9 +360,9 @@ def _compacted(data: Any) -> Any:
     return Table({name: _compacted(data.column(name)) for name in data.names}) if isinstance(data, Table) else data
 
 
-def _growing_term(kernel: Kernel, data: Any) -> GrowingTerm:
+def _growing_term(kernel: Kernel, data: Any) -> _GrowingTerm:
     if isinstance(kernel, Constant):
-        return GrowingConstant(float(kernel.value))
+        return _GrowingConstant(float(kernel.value))
     if isinstance(kernel, Linear):
-        return GrowingVector(data)
-    return GrowingGraph(cast(StoreKernel, kernel), data)
+        return _GrowingVector(data)
+    return _GrowingGraph(cast(StoreKernel, kernel), data)

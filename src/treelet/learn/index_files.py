@@ -35,17 +35,15 @@ from numpy.typing import NDArray
 from treelet import __version__, _core
 from treelet.checks import in_words, wrong
 from treelet.errors import FileError, TreeletError
-from treelet.formats.files import PathLike, checked_path
+from treelet.formats.files import PathLike, checked_path, locked, naming, own_name, remove_stale
 from treelet.formats.places import Places
-from treelet.formats.temporary import locked, naming, own_name, remove_stale
 from treelet.gram.nearest import Part
-from treelet.gram.stored.manifest import sync_folder
+from treelet.gram.stored.fingerprint import sync_folder
 from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.prepared import can_be_prepared, prepared_arrays, restored_bank
-from treelet.learn.collection import Collection, StoredPart
+from treelet.learn.collection import Collection, Ids, StoredPart
 from treelet.learn.encoding import BANKS, Encoder
 from treelet.learn.fits import snapshot
-from treelet.learn.ids import Ids
 from treelet.learn.persist import ModelFileError, decoded_model, write_model
 from treelet.structures.bank import Bank
 
@@ -53,12 +51,12 @@ if TYPE_CHECKING:
     from treelet.learn.nearest import Nearest
 
 MANIFEST = "manifest.treelet"
-MAP_MAGIC = b"treemap\0"
-ALIGNED = 64
-NEW = "new"  # name of the files of a part until they are complete
-SUFFIXES = (".trees", ".map")
-PART_NAME = re.compile("[0-9a-f]{32}")
-MODES = ("r", "a")
+_MAP_MAGIC = b"treemap\0"
+_ALIGNED = 64
+_NEW = "new"  # name of the files of a part until they are complete
+_SUFFIXES = (".trees", ".map")
+_PART_NAME = re.compile("[0-9a-f]{32}")
+_MODES = ("r", "a")
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -108,7 +106,7 @@ class IndexFiles:
         collection in memory still needs its files. The next change, or `close`, removes files that are no longer needed.
         """
         self.check_writable()
-        return write_collection(self.folder, search, collection, kernel)
+        return _write_collection(self.folder, search, collection, kernel)
 
     def clean(self, collection: Collection) -> None:
         """Remove the files of earlier changes, except those of the collection in memory and of the manifest."""
@@ -135,13 +133,13 @@ def write_index(search: Nearest, path: PathLike) -> None:
     unnamed = collection._replace(parts=tuple(replace(stored, name=None) for stored in collection.parts))
     with locked(folder, path):
         if exists:
-            _clean(folder, write_collection(folder, search, unnamed, kernel))
+            _clean(folder, _write_collection(folder, search, unnamed, kernel))
             return
         remove_stale(folder)
         with own_name(folder) as temporary, naming(path, folder, temporary):
             try:
                 temporary.mkdir()
-                write_collection(temporary, search, unnamed, kernel, path)
+                _write_collection(temporary, search, unnamed, kernel, path)
                 temporary.rename(folder)
                 sync_folder(folder.parent)
             except BaseException:
@@ -149,7 +147,7 @@ def write_index(search: Nearest, path: PathLike) -> None:
                 raise
 
 
-def write_collection(
+def _write_collection(
     folder: Path, search: Nearest, collection: Collection, kernel: Any, shown: PathLike | None = None
 ) -> Collection:
     """Write the parts that have no files yet, then the manifest. Return the collection with the names of its parts.
@@ -194,8 +192,8 @@ def _write_part(folder: Path, stored: StoredPart, kernel: Any, new: list[str]) -
     ids = {"value": np.asarray(stored.ids.value), "end": np.asarray(stored.ids.end)}
     places = getattr(stored.data, "places", None)
     content = {"examples": stored.data, "ids": ids, "places": None if places is None else places.arrays()}
-    new.append(NEW)
-    trees = folder / f"{NEW}.trees"
+    new.append(_NEW)
+    trees = folder / f"{_NEW}.trees"
     with _synced(trees) as stream:
         digest = write_model(stream, encoder, encoder.value(content))
     name = blake2b(digest + repr([kernel, _layout()]).encode(), digest_size=16).hexdigest()
@@ -205,10 +203,10 @@ def _write_part(folder: Path, stored: StoredPart, kernel: Any, new: list[str]) -
         arrays = {f"data/{key}": array for key, array in prepared_arrays(kernel, stored.data).items()}
         arrays |= {f"ids/{key}": array for key, array in stored.ids.arrays().items()}
         arrays |= {f"places/{key}": array for key, array in (content["places"] or {}).items()}
-        with _synced(folder / f"{NEW}.map") as stream:
+        with _synced(folder / f"{_NEW}.map") as stream:
             _write_arrays(stream, arrays, type(stored.data).__name__.lower())
-        (folder / f"{NEW}.map").replace(folder / f"{name}.map")
-    paths = [folder / f"{name}{suffix}" for suffix in SUFFIXES]
+        (folder / f"{_NEW}.map").replace(folder / f"{name}.map")
+    paths = [folder / f"{name}{suffix}" for suffix in _SUFFIXES]
     files = {path.suffix[1:]: [path.stat().st_size, _checksum(path)] for path in paths if path.exists()}
     return replace(stored, name=name, files=files)
 
@@ -218,14 +216,14 @@ def _write_arrays(stream: IO[bytes], arrays: Arrays, kind: str) -> None:
     entries, offset = {}, 0
     for name, array in arrays.items():
         entries[name] = [array.dtype.str, int(array.size), offset]
-        offset += -(-array.nbytes // ALIGNED) * ALIGNED
+        offset += -(-array.nbytes // _ALIGNED) * _ALIGNED
     header = {"layout": _layout(), "bank": kind, "arrays": entries}
     text = json.dumps(header).encode()
-    start = -(-(16 + len(text)) // ALIGNED) * ALIGNED
-    stream.write(MAP_MAGIC + struct.pack("<Q", len(text)) + text + b" " * (start - 16 - len(text)))
+    start = -(-(16 + len(text)) // _ALIGNED) * _ALIGNED
+    stream.write(_MAP_MAGIC + struct.pack("<Q", len(text)) + text + b" " * (start - 16 - len(text)))
     for array in arrays.values():
         stream.write(np.ascontiguousarray(array).view(np.uint8).data if array.size else b"")
-        stream.write(b"\0" * (-array.nbytes % ALIGNED))
+        stream.write(b"\0" * (-array.nbytes % _ALIGNED))
 
 
 def _layout() -> list[Any]:
@@ -238,8 +236,8 @@ def _layout() -> list[Any]:
 
 def open_index(path: PathLike, mode: str | None, known: dict[str, type[Pairwise]]) -> Nearest:
     """Open an index. Without a mode, it is read into memory, and everything is checked."""
-    if mode is not None and mode not in MODES:
-        raise wrong("mode", f"{in_words([*map(repr, MODES), 'None'])}", mode, of="load")
+    if mode is not None and mode not in _MODES:
+        raise wrong("mode", f"{in_words([*map(repr, _MODES), 'None'])}", mode, of="load")
     folder = checked_path(path)
     with naming(path, folder):
         folder = folder.resolve()
@@ -324,13 +322,13 @@ def _mapped_part(path: Path, files: Any, kernel: Any) -> StoredPart | None:
         content = np.memmap(stream, np.uint8, "r")
     if _core.checksum(content) != expected:
         raise ModelFileError(f"{path}: was altered: its checksum is wrong. Copy or create the index again.")
-    if content[:8].tobytes() != MAP_MAGIC:
+    if content[:8].tobytes() != _MAP_MAGIC:
         raise ModelFileError(f"{path}: is not a part of an index. Create the index again.")
     length = struct.unpack("<Q", content[8:16].tobytes())[0]
     header = json.loads(content[16 : 16 + length].tobytes())
     if header["layout"] != _layout():
         return None
-    start = -(-(16 + length) // ALIGNED) * ALIGNED
+    start = -(-(16 + length) // _ALIGNED) * _ALIGNED
     arrays: dict[str, dict[str, NDArray[Any]]] = {"data": {}, "ids": {}, "places": {}}
     for name, (dtype, count, offset) in header["arrays"].items():
         kind, _, rest = name.partition("/")
@@ -374,7 +372,7 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
     except OSError:
         return
     for name in names:
-        for suffix in SUFFIXES if name == NEW or name.encode() not in manifest else ():
+        for suffix in _SUFFIXES if name == _NEW or name.encode() not in manifest else ():
             with suppress(OSError):
                 (folder / f"{name}{suffix}").unlink()
     with suppress(OSError):
@@ -385,8 +383,8 @@ def _clean(folder: Path, collection: Collection) -> None:
     """Remove the files of parts that belong neither to the collection nor to the manifest. Other files stay."""
     kept = {stored.name for stored in collection.parts}
     with suppress(OSError):
-        names = {path.stem for path in folder.iterdir() if path.suffix in SUFFIXES}
-        _remove(folder, {name for name in names - kept if name == NEW or PART_NAME.fullmatch(name)})
+        names = {path.stem for path in folder.iterdir() if path.suffix in _SUFFIXES}
+        _remove(folder, {name for name in names - kept if name == _NEW or _PART_NAME.fullmatch(name)})
 
 
 def _is_index(folder: Path) -> bool:

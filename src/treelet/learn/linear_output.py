@@ -14,13 +14,13 @@ from treelet.checks import some_of, suggestion
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.fragments.weighting import LISTED, is_listed
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.deciding import task_of
 from treelet.learn.fits import snapshot
 from treelet.learn.model import CompressedModel, warn_if_missing, warn_if_unrelated
+from treelet.learn.persist import task_of
 from treelet.learn.terms import GraphTerm, Term, node_weights
 from treelet.printable import shortened
 
-SHOWN = 10  # maximum number of classes in a message
+_SHOWN = 10  # maximum number of classes in a message
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def _label(names: list[Any], output: Any, of: str) -> Any:
         )
     if output not in names:
         raise _wrong_output(
-            f"one of the classes {some_of(names, SHOWN)}", output, of, suggestion(str(output), map(str, names))
+            f"one of the classes {some_of(names, _SHOWN)}", output, of, suggestion(str(output), map(str, names))
         )
     return output
 

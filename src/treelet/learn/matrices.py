@@ -23,7 +23,7 @@ from treelet.learn.targets import Rows
 from treelet.resources import PLAIN, Resources
 from treelet.vocabulary import keyword
 
-BLOCK = 256  # rows per step of the symmetry check
+_BLOCK = 256  # rows per step of the symmetry check
 
 
 def given_values(X: Any, columns: int) -> Matrix:
@@ -35,8 +35,8 @@ def given_square(X: Any) -> Matrix:
     """Return the precomputed square matrix of the training examples, after a check."""
     K = _checked(X, None, "a square matrix of the training examples")
     size = max(K.max(initial=0), -K.min(initial=0))
-    for begin in range(0, len(K), BLOCK):  # Compare the upper with the lower triangle.
-        rows = slice(begin, begin + BLOCK)
+    for begin in range(0, len(K), _BLOCK):  # Compare the upper with the lower triangle.
+        rows = slice(begin, begin + _BLOCK)
         apart = np.abs(K[rows, begin:] - K[begin:, rows].T) > 1e-8 * size
         if apart.any():
             row = begin + int(apart.any(axis=1).argmax())
@@ -185,11 +185,11 @@ class MatrixModel:
         return cls(support, coefficients)
 
 
-CELLWISE = (Sum, Product, Scale, Normalized, Gaussian, PolynomialOf)
+_CELLWISE = (Sum, Product, Scale, Normalized, Gaussian, PolynomialOf)
 """Kernels whose values are computed from the values of inner kernels for the same examples."""
 
 
-class ReadyEvaluator(Evaluator):
+class _ReadyEvaluator(Evaluator):
     """Evaluator that copies rows of an existing matrix."""
 
     def __init__(self, K: Matrix, logs: bool) -> None:
@@ -202,7 +202,7 @@ class ReadyEvaluator(Evaluator):
             to_logs(out)
 
 
-class Ready(Kernel):
+class _Ready(Kernel):
     """A kernel whose matrix already exists. Its examples are the row numbers."""
 
     def __init__(self, values: Matrix) -> None:
@@ -212,7 +212,7 @@ class Ready(Kernel):
         return X
 
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
-        return ReadyEvaluator(self.values, logs)
+        return _ReadyEvaluator(self.values, logs)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         values = np.diag(self.values).copy()
@@ -283,8 +283,8 @@ class SharedMatrices:
         if len(fitting) < len(results):  # An inner kernel overflows, but the whole kernel may not.
             return host_matrix(kernel, self.X, resources=self.resources)
         ready = iter(fitting)
-        over_ready = _rebuilt(kernel, lambda part: Ready(next(ready)))
-        if isinstance(over_ready, Ready):
+        over_ready = _rebuilt(kernel, lambda part: _Ready(next(ready)))
+        if isinstance(over_ready, _Ready):
             return over_ready.values
         return host_matrix(over_ready, np.arange(len(self.X)), resources=Resources(self.resources.threads))
 
@@ -310,7 +310,7 @@ def _rebuilt(kernel: Kernel, ready: Callable[[Kernel], Kernel], columns: tuple[A
     """Return the kernel with its innermost kernels replaced by `ready`, which gets each with its columns."""
     if isinstance(kernel, On):
         return _rebuilt(kernel.kernel, ready, (*columns, kernel.column))
-    if isinstance(kernel, CELLWISE):
+    if isinstance(kernel, _CELLWISE):
         params = kernel.get_params(deep=False)
         inner = {name: _rebuilt(part, ready, columns) for name, part in params.items() if isinstance(part, Kernel)}
         return type(kernel)(**{**params, **inner})

@@ -18,16 +18,15 @@ from treelet.gram import parse_memory
 from treelet.gram.nearest import Index, Part
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.learn.base import KernelTransformer
-from treelet.learn.collection import Collection, StoredPart
+from treelet.learn.collection import Collection, Ids, StoredPart
 from treelet.learn.encoding import register, whole_numbers
 from treelet.learn.fits import atomic_fit, snapshot
-from treelet.learn.ids import Ids
 
 if TYPE_CHECKING:
     from treelet.learn.index_files import IndexFiles
 
 Mode = Literal["distance", "similarity", "connectivity"]
-MODES = ("distance", "similarity", "connectivity")
+_MODES = ("distance", "similarity", "connectivity")
 _index_lock = Lock()  # Concurrent queries share one index.
 
 
@@ -382,7 +381,7 @@ class Nearest(KernelTransformer):
             Columns are positions in `X_fit_` and `ids_`, not ids.
         """
         collection, kernel, indexes = self._state()
-        check_one_of("mode", mode, MODES)
+        check_one_of("mode", mode, _MODES)
         if n_neighbors is None and threshold is None:
             n_neighbors = self.n_neighbors
         if kernel.is_distance and mode == "similarity":

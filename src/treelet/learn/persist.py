@@ -14,26 +14,319 @@ import os
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from itertools import combinations
 from typing import IO, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from treelet import __version__
-from treelet.checks import article, wrong
+from treelet.checks import article, plural, some_of, wrong
 from treelet.errors import FileError, InputTypeError, TreeletError
 from treelet.formats import FORMATS
 from treelet.formats.files import HEAD, PathLike, checked_path, open_whole, unreadable
-from treelet.kernels.pairwise import Pairwise
-from treelet.learn.deciding import KEPT, TASKS, NoPredictorError, SavedClassifier, SavedPredictor
-from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, known_kernels, savable
-from treelet.learn.fits import snapshot
+from treelet.kernels.pairwise import Matrix, Pairwise
+from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, check_intercepts, known_kernels, savable
+from treelet.learn.fits import one_fit, snapshot
+from treelet.learn.model import CompressedModel, warn_if_missing, warn_if_unrelated
+from treelet.vocabulary import keyword
 
-MAGIC = b"treelet\0"
-VERSION = 2
-READ = (1, 2)  # Version 1 did not store integers in narrower types.
-PREFIX = struct.Struct("<8sIIQQ")  # magic, version, 0, size of the file, size of the header
-CHECKSUM = 32
+Floats = NDArray[np.float64]
+
+
+def sigmoid_parameters(scores: Floats, positive: NDArray[np.bool_]) -> tuple[float, float]:
+    r"""Fit A and B of :math:`P(y = 1 | f) = 1 / (1 + \exp(A f + B))` by Newton's method with backtracking.
+
+    Targets are smoothed as Platt proposed, so the parameters stay finite for separable scores. Lin,
+    Lin & Weng, "A note on Platt's probabilistic outputs for support vector machines", Machine
+    Learning 68 (2007), algorithm 1.
+    """
+    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
+    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
+
+    def loss(a: float, b: float) -> float:
+        z = a * scores + b
+        return float(np.sum(np.where(z >= 0, target * z, (target - 1) * z) + np.log1p(np.exp(-np.abs(z)))))
+
+    a, b = 0.0, float(np.log((n_negative + 1) / (n_positive + 1)))
+    value = loss(a, b)
+    for _ in range(100):
+        p = _logistic(-(a * scores + b))
+        slack, curve = target - p, p * (1 - p)
+        gradient = np.array([np.sum(scores * slack), np.sum(slack)])
+        if np.abs(gradient).max() < 1e-5:
+            break
+        mixed = np.sum(scores * curve)
+        hessian = np.array([[np.sum(scores**2 * curve), mixed], [mixed, np.sum(curve)]]) + 1e-12 * np.eye(2)
+        step = -np.linalg.solve(hessian, gradient)
+        length = 1.0
+        while length >= 1e-10:
+            trial = (a + length * step[0], b + length * step[1])
+            if (trial_loss := loss(*trial)) < value + 1e-4 * length * float(gradient @ step):
+                (a, b), value = (float(trial[0]), float(trial[1])), trial_loss
+                break
+            length /= 2
+        else:
+            break
+    return a, b
+
+
+def _sigmoid(scores: Floats, parameters: Floats) -> Floats:
+    """Return the probability of the positive side, examples x binary classifiers, strictly between 0 and 1."""
+    p = _logistic(-(scores * parameters[:, 0] + parameters[:, 1]))
+    return np.clip(p, 1e-7, 1 - 1e-7)
+
+
+def _coupled(first: Floats, n_classes: int) -> Floats:
+    r"""Combine the probabilities of pairs of classes into probabilities of classes.
+
+    They minimize :math:`\sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2`, where :math:`r_{ij}` is
+    the probability of class i among i and j. This takes one linear system per example. Wu, Lin &
+    Weng, JMLR 5 (2004), section 4.2.
+    """
+    n = len(first)
+    r = np.zeros((n, n_classes, n_classes))
+    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
+        r[:, i, j], r[:, j, i] = first[:, k], 1 - first[:, k]
+    system = np.zeros((n, n_classes + 1, n_classes + 1))
+    inner = -r * r.transpose(0, 2, 1)
+    inner[:, np.arange(n_classes), np.arange(n_classes)] = np.sum(r**2, axis=1)
+    system[:, :n_classes, :n_classes] = inner
+    system[:, :n_classes, n_classes] = system[:, n_classes, :n_classes] = 1
+    goal = np.zeros((n, n_classes + 1, 1))
+    goal[:, n_classes] = 1
+    p = np.clip(np.linalg.solve(system, goal)[:, :n_classes, 0], 0, 1)
+    result: Floats = p / p.sum(axis=1, keepdims=True)
+    return result
+
+
+def _logistic(z: Any) -> Floats:
+    small = np.exp(-np.abs(z))
+    result: Floats = np.where(z >= 0, 1, small) / (1 + small)
+    return result
+
+
+_SHOWN = 10  # maximum number of labels in a message
+
+
+def _votes(scores: Matrix, n_classes: int) -> Matrix:
+    """Return one score per class from one score per pair: the votes, plus a part of the summed scores for ties."""
+    totals = np.zeros((len(scores), n_classes))
+    sums = np.zeros((len(scores), n_classes))
+    for column, (i, j) in zip(scores.T, combinations(range(n_classes), 2), strict=True):
+        totals[:, i] += column > 0
+        totals[:, j] += column <= 0
+        sums[:, i] += column
+        sums[:, j] -= column
+    totals += sums / (3 * (np.abs(sums) + 1))
+    return totals
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """Labels that did not occur in the training data, with the number of examples of each.
+
+    >>> print(Unseen.of(["a", "b", "b", "c"], ["a", "d"]))
+    3 of 4 examples have labels that do not occur in the training data, and count as errors: 'b' (2), 'c' (1).
+    """
+
+    counts: dict[Any, int]
+    examples: int
+    classes: list[Any]
+
+    @classmethod
+    def of(cls, labels: Iterable[Any], classes: Iterable[Any]) -> Unseen:
+        tally, known = Counter(labels), list(classes)
+        counts = {label: count for label, count in tally.items() if label not in set(known)}
+        return cls(dict(sorted(counts.items(), key=lambda item: str(item[0]))), tally.total(), known)
+
+    @property
+    def all(self) -> bool:
+        return self.examples > 0 and sum(self.counts.values()) == self.examples
+
+    def __str__(self) -> str:
+        named = _few([f"{label!r} ({count:,})" for label, count in self.counts.items()])
+        if self.all:
+            known = some_of(self.classes, _SHOWN)
+            return (
+                f"None of the labels occur in the training data. Labels here: {named}; in the training data: {known}."
+            )
+        number = sum(self.counts.values())
+        verb = "has a label that does" if number == 1 else "have labels that do"
+        errors = "counts as an error" if number == 1 else "count as errors"
+        return (
+            f"{number:,} of {plural(self.examples, 'example')} {verb} not occur in the training data, "
+            f"and {errors}: {named}."
+        )
+
+
+def _few(names: list[str]) -> str:
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+class Decides:
+    """Predictions of a classifier from the values of its binary classifiers, one-vs-rest or one-vs-one."""
+
+    classes_: NDArray[Any]
+    multi_class_: str
+    platt_: Matrix
+    model_: Any
+    _values: Callable[[Any], Matrix]
+
+    @one_fit
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of the second class, or one score per class if there are more than two.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        ndarray of shape (len(X),) or (len(X), len(classes_))
+            For ``"ovo"``, the score of a class is its number of votes. A summand of less than 0.5
+            that grows with the summed scores breaks ties.
+        """
+        return self.decisions(self._values(X))
+
+    @one_fit
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class of each example.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        ndarray of shape (len(X),)
+        """
+        return self.labels(self.decision_function(X))
+
+    def decisions(self, values: Matrix) -> NDArray[np.float64]:
+        """Return the scores of `decision_function` from the values of the binary classifiers, with intercepts."""
+        if len(self.classes_) == 2:
+            return values.ravel()
+        return _votes(values, len(self.classes_)) if self.multi_class_ == "ovo" else values
+
+    def labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
+        """Return the class of each example from the scores of `decision_function`."""
+        best = (scores > 0).astype(np.intp) if len(self.classes_) == 2 else scores.argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[best]
+        return labels
+
+    def _probabilities(self, X: Any) -> Matrix:
+        """Return the probability of each class by Platt's sigmoids, whose parameters are ``platt_``."""
+        first = _sigmoid(self._values(X), self.platt_)
+        if len(self.classes_) == 2:
+            return np.column_stack([1 - first, first])
+        if self.multi_class_ == "ovo":
+            return _coupled(first, len(self.classes_))
+        first /= first.sum(axis=1, keepdims=True)  # No division by 0, because a sigmoid is never 0.
+        return first
+
+    def _check_decisions(self) -> int:
+        """Return the number of binary classifiers.
+
+        Raises ValueError if attributes from a file are inconsistent.
+        """
+        k = len(self.classes_) if isinstance(self.classes_, np.ndarray) and self.classes_.ndim == 1 else 0
+        machines = {"ovr": 1 if k == 2 else k, "ovo": k * (k - 1) // 2}.get(self.multi_class_)
+        if k < 2 or machines is None or machines != self.model_.outputs:
+            raise ValueError("classes and binary classifiers do not match")
+        platt = getattr(self, "platt_", np.zeros((machines, 2)))
+        if not isinstance(platt, np.ndarray) or platt.shape != (machines, 2) or not np.isfinite(platt).all():
+            raise ValueError("the parameters of the probabilities do not match the classifiers")
+        return machines
+
+
+class _NoPredictorError(InputTypeError):
+    """A model cannot compute the requested predictions for examples."""
+
+
+_TASKS = {
+    "KernelSVC": "classify",
+    "KernelSVR": "regress",
+    "RLS": "regress",
+    "RankSVM": "rank",
+    "RankRLS": "rank",
+    "VotedPerceptron": "rank",
+}
+"""The task of each estimator."""
+
+
+def task_of(model: Any) -> str | None:
+    """Return the task of an estimator, of a subclass of one, or of a `SavedPredictor`; otherwise None."""
+    if isinstance(model, SavedPredictor):
+        return model.task
+    return next((_TASKS[cls.__name__] for cls in type(model).__mro__ if cls.__name__ in _TASKS), None)
+
+
+_KEPT = ("model_", "intercept_", "classes_", "multi_class_", "platt_")
+"""Fitted attributes that predictions need."""
+
+
+class SavedPredictor:
+    """A fitted estimator from a model file, for predictions only, without scikit-learn.
+
+    Its `task` is ``"classify"``, ``"regress"`` or ``"rank"``.
+    """
+
+    def __init__(self, kind: str, fitted: dict[str, Any], **means: Any) -> None:
+        self.task = _TASKS[kind]
+        self.model_, self.means = fitted["model_"], means  # of `CompressedModel.score`
+        if not isinstance(self.model_, CompressedModel):
+            from treelet.learn.matrices import MatrixModel  # Its imports are slow and rarely needed.
+
+            if isinstance(self.model_, MatrixModel):
+                raise _NoPredictorError(
+                    "the model was fitted to a precomputed kernel matrix, so it cannot predict from examples. "
+                    "Train it with a kernel."
+                )
+        self.intercept_ = fitted.get("intercept_", np.zeros(self.model_.outputs))
+        check_intercepts(self.intercept_, self.model_.outputs)
+
+    def _values(self, X: Any) -> Matrix:
+        X = self.model_.kernel.coerce(X)  # An iterator can be read only once.
+        values: Matrix = self.model_.score(X, **self.means)
+        warn_if_missing(self.model_.kernel, X, values)
+        if self.task != "rank":  # For a ranker, 0 is an ordinary score.
+            warn_if_unrelated(self.model_, X, values)
+        values += self.intercept_
+        return values
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the value or score of each example, or one row of values if there are several outputs."""
+        values = self._values(X)
+        return values[:, 0] if self.model_.outputs == 1 else values
+
+
+class SavedClassifier(Decides, SavedPredictor):
+    """A fitted `KernelSVC` from a model file."""
+
+    def __init__(self, kind: str, fitted: dict[str, Any], **means: Any) -> None:
+        super().__init__(kind, fitted, **means)
+        self.classes_, self.multi_class_ = fitted["classes_"], fitted["multi_class_"]
+        if "platt_" in fitted:
+            self.platt_ = fitted["platt_"]
+        self._check_decisions()
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Return the probability of each class."""
+        if not hasattr(self, "platt_"):
+            raise _NoPredictorError(
+                f"The model was trained without probabilities. Train it with {keyword('probability', True)}."
+            )
+        return self._probabilities(X)
+
+
+_MAGIC = b"treelet\0"
+_VERSION = 2
+_READ = (1, 2)  # Version 1 did not store integers in narrower types.
+_PREFIX = struct.Struct("<8sIIQQ")  # magic, version, 0, size of the file, size of the header
+_CHECKSUM = 32
 Read = TypeVar("Read")
 
 
@@ -100,7 +393,7 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
     model, encoder = snapshot(model), Encoder()
     value = encoder.value(model)
     with open_whole(path) as stream:
-        write_model(stream, encoder, value, card_of(model, metrics))
+        write_model(stream, encoder, value, _card_of(model, metrics))
 
 
 def write_model(stream: IO[bytes], encoder: Encoder, model: Any, card: dict[str, Any] | None = None) -> bytes:
@@ -108,10 +401,10 @@ def write_model(stream: IO[bytes], encoder: Encoder, model: Any, card: dict[str,
     header: dict[str, Any] = {"treelet": __version__, "model": model, "card": card}
     header |= {"banks": encoder.banks, "vectors": encoder.vectors, "arrays": encoder.places}
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
-    text += b" " * (-(PREFIX.size + len(text)) % 8)
-    total = PREFIX.size + len(text) + encoder.size + CHECKSUM
+    text += b" " * (-(_PREFIX.size + len(text)) % 8)
+    total = _PREFIX.size + len(text) + encoder.size + _CHECKSUM
     digest = hashlib.sha256()
-    for piece in (PREFIX.pack(MAGIC, VERSION, 0, total, len(text)), text, *encoder.pieces):
+    for piece in (_PREFIX.pack(_MAGIC, _VERSION, 0, total, len(text)), text, *encoder.pieces):
         digest.update(piece)
         stream.write(piece)
     stream.write(digest.digest())
@@ -202,7 +495,7 @@ def load(
 
     def model(decoder: Decoder) -> Any:
         loaded = decoder.model()
-        attach(loaded, decoder.header.get("card"))
+        _attach(loaded, decoder.header.get("card"))
         return loaded
 
     if checked_path(path).is_dir():
@@ -237,7 +530,7 @@ def card(path: PathLike) -> dict[str, Any]:
     -------
     dict
         ``treelet`` (the version that wrote the file), ``estimator``, ``task``, ``kernel``,
-        ``parameters``, ``training`` (``examples``, ``fingerprint``, ``classes`` or ``values``),
+        ``parameters``, ``training`` (``examples``, ``_fingerprint``, ``classes`` or ``values``),
         ``sizes`` and ``metrics``. Very old files do not contain a card. The dict then has a
         ``note``.
 
@@ -258,7 +551,7 @@ def card(path: PathLike) -> dict[str, Any]:
     >>> found["kernel"], found["training"]["classes"], found["metrics"]
     ('SubsetTree(lam=0.4)', {'deed': 1, 'thing': 1}, {'accuracy': 0.5})
     """
-    return decoded_model(path, {}, lambda decoder: card_in(decoder.header))
+    return decoded_model(path, {}, lambda decoder: _card_in(decoder.header))
 
 
 def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
@@ -270,11 +563,11 @@ def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
     def predictor(decoder: Decoder) -> SavedPredictor:
         model = decoder.header["model"]
         kind = model.get("object", next(iter(model)))
-        if kind not in TASKS:
-            raise NoPredictorError(
-                f"the file contains {article(kind)}, which cannot predict. Train one of {', '.join(TASKS)} instead."
+        if kind not in _TASKS:
+            raise _NoPredictorError(
+                f"the file contains {article(kind)}, which cannot predict. Train one of {', '.join(_TASKS)} instead."
             )
-        fitted = {name: decoder.value(value) for name, value in model["state"]["fitted"]["dict"] if name in KEPT}
+        fitted = {name: decoder.value(value) for name, value in model["state"]["fitted"]["dict"] if name in _KEPT}
         return (SavedClassifier if kind == "KernelSVC" else SavedPredictor)(kind, fitted, **means)
 
     return decoded_model(path, known_kernels(), predictor)
@@ -285,14 +578,14 @@ def decoded_model(path: PathLike, known: dict[str, type[Pairwise]], read: Callab
     file = checked_path(path)
     try:
         with file.open("rb") as stream:
-            content = stream.read(len(MAGIC))
-            content += stream.read() if content == MAGIC else stream.read(HEAD)  # Any other file may be very long.
+            content = stream.read(len(_MAGIC))
+            content += stream.read() if content == _MAGIC else stream.read(HEAD)  # Any other file may be very long.
     except OSError as error:
         raise unreadable(path, error) from error
     header, data = _opened(content, str(path))
     try:
         return read(Decoder(header, data, known))
-    except NoPredictorError as error:
+    except _NoPredictorError as error:
         raise InputTypeError(f"{path}: {error}") from None
     except (
         ArithmeticError,
@@ -323,7 +616,7 @@ def _looks_like_trees(head: bytes) -> bool:
 
 def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
     """Return the header and the bytes of the arrays of a model file, after checks."""
-    if not content or content[: len(MAGIC)] != MAGIC[: len(content)]:
+    if not content or content[: len(_MAGIC)] != _MAGIC[: len(content)]:
         if _looks_like_trees(content):
             raise TreesInsteadOfModelError(
                 f"{name}: the file contains trees, not a saved model. Read it with treelet.read_trees."
@@ -331,18 +624,18 @@ def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
         raise ModelFileError(
             f"{name}: the file is not a treelet model. Models are written by 'treelet train' and treelet.save."
         )
-    whole = len(content) >= PREFIX.size + CHECKSUM
-    _, version, _, total, length = PREFIX.unpack_from(content) if whole else (b"", VERSION, 0, 0, 0)
+    whole = len(content) >= _PREFIX.size + _CHECKSUM
+    _, version, _, total, length = _PREFIX.unpack_from(content) if whole else (b"", _VERSION, 0, 0, 0)
     if not whole or len(content) < total:
         raise ModelFileError(f"{name}: the model is cut short after {len(content):,} bytes. Copy or save it again.")
-    if hashlib.sha256(memoryview(content)[:-CHECKSUM]).digest() != content[-CHECKSUM:] or len(content) != total:
+    if hashlib.sha256(memoryview(content)[:-_CHECKSUM]).digest() != content[-_CHECKSUM:] or len(content) != total:
         raise ModelFileError(f"{name}: the model was altered: its checksum is wrong. Copy or save it again.")
-    if version not in READ:
+    if version not in _READ:
         raise ModelFileError(
-            f"{name}: the model has format {version}, but treelet {__version__} reads formats up to {VERSION}. "
+            f"{name}: the model has format {version}, but treelet {__version__} reads formats up to {_VERSION}. "
             "Upgrade treelet to load it."
         )
-    data = memoryview(content)[PREFIX.size : -CHECKSUM]
+    data = memoryview(content)[_PREFIX.size : -_CHECKSUM]
     try:
         if length > len(data):
             raise ValueError("the header is longer than the file")
@@ -354,12 +647,12 @@ def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
 
 
 Card = dict[str, Any]
-LONGEST = 2000  # maximum length of a kernel's repr in a card
-MOST = 1000  # maximum number of classes in a card
-HIDDEN = ("kernel", "n_jobs", "device", "device_memory", "progress", "memory")
+_LONGEST = 2000  # maximum length of a kernel's repr in a card
+_MOST = 1000  # maximum number of classes in a card
+_HIDDEN = ("kernel", "n_jobs", "device", "device_memory", "progress", "memory")
 
 
-def fingerprint(*parts: Any) -> str:
+def _fingerprint(*parts: Any) -> str:
     """Return a hash of examples and targets that depends neither on the machine nor on the input format.
 
     >>> from treelet import Treebank
@@ -378,10 +671,12 @@ def fingerprint(*parts: Any) -> str:
 def training(data: Any, targets: Any, groups: Any = None, *, classes: bool = False) -> Card:
     """Summarize the training data for the card: the number of examples, a fingerprint, and classes or values."""
     values = np.asarray(targets)
-    summary: Card = {"examples": len(data), "fingerprint": fingerprint(data, values, groups)}
+    summary: Card = {"examples": len(data), "fingerprint": _fingerprint(data, values, groups)}
     if classes:
         counts = sorted(Counter(map(str, values.tolist())).items())
-        summary["classes"] = dict(counts[:MOST]) | ({"...": sum(n for _, n in counts[MOST:])} if counts[MOST:] else {})
+        summary["classes"] = dict(counts[:_MOST]) | (
+            {"...": sum(n for _, n in counts[_MOST:])} if counts[_MOST:] else {}
+        )
     elif values.size:
         summary["values"] = {"least": float(values.min()), "most": float(values.max())}
     if groups is not None:
@@ -405,7 +700,7 @@ def fitted_parameters(model: Any) -> dict[str, Any]:
     return dict(parameters)
 
 
-def card_of(model: Any, metrics: Mapping[str, Any] | None) -> Card:
+def _card_of(model: Any, metrics: Mapping[str, Any] | None) -> Card:
     """Return the card for the file of a model."""
     known = dict(getattr(model, "training_", None) or {})
     measured = {**known.pop("metrics", {}), **_checked(metrics)}
@@ -415,8 +710,8 @@ def card_of(model: Any, metrics: Mapping[str, Any] | None) -> Card:
     return {
         "treelet": __version__,
         "estimator": type(model).__name__,
-        "task": TASKS.get(type(model).__name__),
-        "kernel": None if kernel is None else str(kernel)[:LONGEST],
+        "task": _TASKS.get(type(model).__name__),
+        "kernel": None if kernel is None else str(kernel)[:_LONGEST],
         "parameters": _plain(fitted_parameters(model)) if hasattr(model, "get_params") else {},
         "training": known or None,
         "sizes": _plain(sizes if isinstance(sizes, dict) else asdict(sizes) if sizes is not None else {}),
@@ -429,7 +724,7 @@ def _plain(values: Mapping[str, Any]) -> Card:
     plain = {}
     for name, value in values.items():
         item = value.item() if isinstance(value, np.generic) else value
-        if name not in HIDDEN and (item is None or isinstance(item, str | bool | int | float)):
+        if name not in _HIDDEN and (item is None or isinstance(item, str | bool | int | float)):
             plain[name] = item if not isinstance(item, float) or math.isfinite(item) else str(item)
     return plain
 
@@ -446,7 +741,7 @@ def _checked(metrics: Mapping[str, Any] | None) -> Card:
     return plain
 
 
-def attach(model: Any, card: Any) -> None:
+def _attach(model: Any, card: Any) -> None:
     """Add the training summary of the card to a loaded model. An invalid card is ignored."""
     if not isinstance(card, dict) or not hasattr(model, "get_params"):
         return
@@ -462,7 +757,7 @@ def attach(model: Any, card: Any) -> None:
         model.training_ = known
 
 
-def card_in(header: Any) -> Card:
+def _card_in(header: Any) -> Card:
     """Return the card in the header of a file, or a minimal card for a file without one."""
     card = header.get("card")
     if isinstance(card, dict):

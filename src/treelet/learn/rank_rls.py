@@ -12,9 +12,8 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.encoding import register
 from treelet.learn.fits import atomic_fit
-from treelet.learn.least_squares import LeastSquares
+from treelet.learn.least_squares import Cube, LeastSquares, Problem, Spectrum, features, finite, solve, times
 from treelet.learn.ranking import Ranker, nothing_to_learn
-from treelet.learn.rls_path import Cube, Problem, Spectrum, features, finite, solve, times
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 
 
@@ -150,12 +149,12 @@ class RankRLS(Ranker, LeastSquares):
         return self
 
     def _problem(self, K: Matrix, y: Matrix, groups: list[Rows] | None, basis: Rows | None) -> Problem:
-        reflection = GroupReflection(groups or [], len(y), self.weights == "pairs")
+        reflection = _GroupReflection(groups or [], len(y), self.weights == "pairs")
         if basis is not None:
             phi, back, smallest = features(K, basis, self._name)
             phi = reflection(phi)
             spectrum = Spectrum.of_features(reflection.scale[:, None] * phi[reflection.rest], back, smallest)
-            return PairProblem(spectrum, phi[reflection.first] @ spectrum.axes, y, reflection)
+            return _PairProblem(spectrum, phi[reflection.first] @ spectrum.axes, y, reflection)
         # The differences can be much smaller than the values that they are computed from.
         size = float(np.diag(K).max(initial=0) * reflection.scale.max(initial=0) ** 2)
         K = reflection(reflection(K).T)
@@ -163,10 +162,10 @@ class RankRLS(Ranker, LeastSquares):
         K = K[np.ix_(reflection.rest, reflection.rest)] * reflection.scale
         K *= reflection.scale[:, None]
         spectrum = Spectrum.of(K, self._name, size)
-        return PairProblem(spectrum, (level @ spectrum.axes) * spectrum.kept, y, reflection)
+        return _PairProblem(spectrum, (level @ spectrum.axes) * spectrum.kept, y, reflection)
 
 
-class GroupReflection:
+class _GroupReflection:
     r"""A reflection of the rows of each group.
 
     The first row becomes the mean of the group times :math:`-\sqrt{|q|}`. The other rows contain
@@ -194,14 +193,14 @@ class GroupReflection:
         return np.subtract(X, turned, out=turned)
 
 
-def reflected_rest(q: int) -> Matrix:
+def _reflected_rest(q: int) -> Matrix:
     """Return the columns, except for the first, of the reflection of a group of q candidates."""
     along = np.full(q, 1 / np.sqrt(q))
     along[0] += 1
     return np.eye(q)[:, 1:] - np.outer(along, along[1:] / (1 + 1 / np.sqrt(q)))
 
 
-class PairProblem(Problem):
+class _PairProblem(Problem):
     r"""Least squares on reflected groups of candidates.
 
     The matrix is :math:`S = s H^T K H s`, the values are :math:`z = s H^T y`, and the coefficients
@@ -219,7 +218,7 @@ class PairProblem(Problem):
         The reflection of the groups.
     """
 
-    def __init__(self, spectrum: Spectrum, level: Matrix, y: Matrix, reflection: GroupReflection) -> None:
+    def __init__(self, spectrum: Spectrum, level: Matrix, y: Matrix, reflection: _GroupReflection) -> None:
         super().__init__(spectrum, y, reflection.groups)
         self.level, self.reflection = level, reflection
         self.reflected = reflection(y)
@@ -284,7 +283,7 @@ class PairProblem(Problem):
             if q == 1:  # There are no pairs, so the fit without this candidate is the same.
                 predictions[:, members[0]] = -level[:, number]
                 continue
-            rows, H, s = self.spectrum.vectors[where], reflected_rest(q), reflection.scale[where][0]
+            rows, H, s = self.spectrum.vectors[where], _reflected_rest(q), reflection.scale[where][0]
             M = alphas[:, None, None] * self.spectrum.block(rows, alphas, ridge)
             a = ((ridge * self.level[number]) @ rows.T) / s
             e = -alphas[:, None] * solution[:, where] / s

@@ -33,13 +33,13 @@ def beats(first: float, second: float) -> bool:
     return bool(first - second > TIE * max(abs(first), abs(second)))
 
 
-def first_best(scores: Vector) -> int:
+def _first_best(scores: Vector) -> int:
     """Return the position of the largest score, the first one if several tie."""
     top = float(scores.max())
     return int(np.flatnonzero(scores >= top - TIE * abs(top))[0])
 
 
-def levels(scores: Vector) -> Vector:
+def _levels(scores: Vector) -> Vector:
     """Return the rank of each score. Scores that tie have the same rank.
 
     >>> levels(np.array([3.0, 1.0, 3.0 + 1e-12, 2.0])).tolist()
@@ -112,7 +112,7 @@ class Ranker:
             one is returned.
         """
         scores, groups = self._scored(X, qid)
-        return np.array([rows[first_best(scores[rows])] for rows in groups], dtype=np.intp)
+        return np.array([rows[_first_best(scores[rows])] for rows in groups], dtype=np.intp)
 
     @one_fit
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
@@ -141,7 +141,7 @@ class Ranker:
             raise ParameterError("X is empty: score needs at least one example.")
         ranks = np.empty(len(scores))
         for rows in groups:
-            ranks[rows] = levels(scores[rows])
+            ranks[rows] = _levels(scores[rows])
         return mean_kendall_tau(ranks, goodness, group_numbers(groups, len(scores)))
 
     def _scored(self, X: Any, qid: Any) -> tuple[Vector, list[Rows]]:
@@ -165,8 +165,8 @@ class Ranker:
         return tags
 
 
-SWEEPS = 10  # passes over the pairs of a group per visit
-SETTLED = 0.1  # share of the allowed duality gap that all skipped groups together may contribute
+_SWEEPS = 10  # passes over the pairs of a group per visit
+_SETTLED = 0.1  # share of the allowed duality gap that all skipped groups together may contribute
 
 
 @register
@@ -298,7 +298,7 @@ class RankSVM(Ranker, KernelLearner):
         kernel, data = self._kernel_and_data(X)
         n = len(data)
         goodness, groups = checked_goodness(y, n), checked_groups(qid, n, of=type(self).__name__)
-        contests = [paired(rows, goodness[rows], self.pairs == "all") for rows in groups]
+        contests = [_paired(rows, goodness[rows], self.pairs == "all") for rows in groups]
         contests = [pairs for pairs in contests if len(pairs.better)]
         if not contests:
             raise nothing_to_learn(len(groups))
@@ -322,7 +322,7 @@ class RankSVM(Ranker, KernelLearner):
         }
         return self
 
-    def _solved(self, K: Matrix, contests: list[Pairs]) -> Optimum:
+    def _solved(self, K: Matrix, contests: list[_Pairs]) -> _Optimum:
         with progress_bar(self.progress, "passes", self.max_iter) as advance:
             solution = solved(K, contests, float(self.C), float(self.tol), int(self.max_iter), advance)
         if solution.gap > self.tol * solution.objective:
@@ -351,7 +351,7 @@ class RankSVM(Ranker, KernelLearner):
             raise ValueError("the objective or the gap is not a finite number")
 
 
-class Pairs(NamedTuple):
+class _Pairs(NamedTuple):
     """The rows of a group, and the positions of the better and the worse candidate of each pair."""
 
     rows: Rows
@@ -359,18 +359,18 @@ class Pairs(NamedTuple):
     worse: NDArray[np.intp]
 
 
-def paired(rows: Rows, goodness: Vector, every: bool) -> Pairs:
+def _paired(rows: Rows, goodness: Vector, every: bool) -> _Pairs:
     """Return the pairs of a group: those with its best candidates, or all pairs that are not equally good."""
     above = goodness[:, None] > goodness[None, :]
     if not every:
         above &= (goodness == goodness.max())[:, None]
     better, worse = np.nonzero(above)
     used = np.unique(np.concatenate([better, worse]))
-    return Pairs(rows[used], np.searchsorted(used, better), np.searchsorted(used, worse))
+    return _Pairs(rows[used], np.searchsorted(used, better), np.searchsorted(used, worse))
 
 
 @dataclass(frozen=True)
-class Optimum:
+class _Optimum:
     """Coefficients of examples, the objective, and the duality gap."""
 
     coefficients: Vector
@@ -379,7 +379,7 @@ class Optimum:
     passes: int
 
 
-def solved(K: Matrix, contests: list[Pairs], C: float, tol: float, max_iter: int, advance: Any) -> Optimum:
+def solved(K: Matrix, contests: list[_Pairs], C: float, tol: float, max_iter: int, advance: Any) -> _Optimum:
     r"""Solve the dual problem :math:`\max_\beta \sum \beta - \tfrac12 \beta^T D K D^T \beta`, beta in [0, C].
 
     The rows of D are the differences of pairs. The duality gap is a sum over pairs: (C - beta)(1 -
@@ -401,15 +401,15 @@ def solved(K: Matrix, contests: list[Pairs], C: float, tol: float, max_iter: int
         gap = float(gaps.sum())
         objective = 0.5 * float(coefficients @ scores) + C * float(np.maximum(short, 0).sum())
         if gap <= tol * objective or passes == max_iter:
-            return Optimum(coefficients, objective, gap, passes)
-        unsettled = np.add.reduceat(gaps, starts) > SETTLED * tol * objective / len(contests)
+            return _Optimum(coefficients, objective, gap, passes)
+        unsettled = np.add.reduceat(gaps, starts) > _SETTLED * tol * objective / len(contests)
         for number in random.permutation(np.flatnonzero(unsettled)):
             _improve(K, contests[number], parts[number], C, scores)
         passes += 1
         advance(1)
 
 
-def _improve(K: Matrix, pairs: Pairs, beta: Vector, C: float, scores: Vector) -> None:
+def _improve(K: Matrix, pairs: _Pairs, beta: Vector, C: float, scores: Vector) -> None:
     """Improve the pairs of one group by coordinate descent; `beta` and `scores` change in place."""
     rows, better, worse = pairs
     mine = K[rows]
@@ -417,7 +417,7 @@ def _improve(K: Matrix, pairs: Pairs, beta: Vector, C: float, scores: Vector) ->
     here, change = scores[rows], np.zeros(len(rows))
     curvature = own[better, better] - 2 * own[better, worse] + own[worse, worse]
     rounding = 1e-14 * np.abs(np.diag(own)).max()
-    for _ in range(SWEEPS):
+    for _ in range(_SWEEPS):
         moved = False
         for k, (a, b) in enumerate(zip(better.tolist(), worse.tolist(), strict=True)):
             slope = here[a] - here[b] - 1

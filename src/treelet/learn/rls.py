@@ -22,8 +22,7 @@ from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
 from treelet.learn.fits import atomic_fit, one_fit
-from treelet.learn.least_squares import EIGEN_ONLY, LeastSquares
-from treelet.learn.rls_path import Problem, Spectrum, features, finite
+from treelet.learn.least_squares import EIGEN_ONLY, LeastSquares, Problem, Spectrum, features, finite
 from treelet.learn.targets import Rows, checked_groups, checked_outputs
 from treelet.progress import progress_bar
 from treelet.resources import DEFAULT_MEMORY
@@ -31,7 +30,7 @@ from treelet.resources import DEFAULT_MEMORY
 Times = Callable[[Matrix], Matrix]
 
 
-class ConjugateSolution(NamedTuple):
+class _ConjugateSolution(NamedTuple):
     """Result of conjugate gradients."""
 
     coefficients: Matrix
@@ -41,7 +40,7 @@ class ConjugateSolution(NamedTuple):
     """Largest relative residual norm of any output."""
 
 
-def solve(
+def _solve(
     times: Times,
     y: Matrix,
     alpha: float,
@@ -50,7 +49,7 @@ def solve(
     tol: float,
     max_iter: int,
     step: Callable[[int, float], None] = lambda iterations, residual: None,
-) -> ConjugateSolution:
+) -> _ConjugateSolution:
     """Solve (K + alpha I) a = y for several outputs at once, with one matrix product per iteration.
 
     Parameters
@@ -62,7 +61,7 @@ def solve(
     alpha : float
         Regularization strength.
     features : ndarray of shape (examples, rank)
-        Features whose inner products approximate K, for the `Preconditioner`. They affect the
+        Features whose inner products approximate K, for the `_Preconditioner`. They affect the
         number of iterations but not the solution.
     tol : float
         Stop if the residual is at most `tol`.
@@ -71,7 +70,7 @@ def solve(
     step : function
         Called with the number of iterations so far and the residual.
     """
-    easier = Preconditioner(features, alpha)
+    easier = _Preconditioner(features, alpha)
     sizes = np.linalg.norm(y, axis=0)
     scale = np.where(sizes > 0, sizes, 1.0)
     a, left = np.zeros_like(y), y.copy()
@@ -94,10 +93,10 @@ def solve(
         direction = turned + _ratio(length, before) * direction
         done, residual = done + 1, float((np.linalg.norm(left, axis=0) / scale).max())
         step(done, residual)
-    return ConjugateSolution(finite(a), done, residual)
+    return _ConjugateSolution(finite(a), done, residual)
 
 
-class Preconditioner:
+class _Preconditioner:
     r"""Solver for :math:`\Phi \Phi^T + \lambda I` by way of the small matrix :math:`\Phi^T \Phi + \lambda I` (Woodbury)."""
 
     def __init__(self, features: Matrix, alpha: float) -> None:
@@ -120,9 +119,9 @@ def _ratio(above: Vector, below: Vector) -> Vector:
     return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below != 0))
 
 
-RANK = 300
+_RANK = 300
 """Number of preconditioner features. Twice as many reduce the iterations by only a fifth."""
-BY_EIGEN = ("loo_predictions_", "leave_group_out_predictions_", "path_", "smallest_eigenvalue_")
+_BY_EIGEN = ("loo_predictions_", "leave_group_out_predictions_", "path_", "smallest_eigenvalue_")
 
 
 @register
@@ -197,7 +196,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     model_ : CompressedModel
         The model that computes predictions.
     fit_seconds_ : dict
-        Time in seconds of the steps ``gram``, ``decompose``, ``solve`` and ``compress``.
+        Time in seconds of the steps ``gram``, ``decompose``, ``_solve`` and ``compress``.
     solver_ : {"eigen", "cg"}
         The solver of the fit.
     n_iter_ : int
@@ -332,7 +331,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name in BY_EIGEN and self._is_cg:
+            if name in _BY_EIGEN and self._is_cg:
                 raise UnavailableError(f"{name} of this RLS is not available: it needs {EIGEN_ONLY}")
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
@@ -358,7 +357,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     def _fit_by_products(self, kernel: Kernel | None, data: Any, y: Matrix, single: bool) -> None:
         n, budget = len(data), parse_memory(self.memory) or DEFAULT_MEMORY
         started = time.perf_counter()
-        rank = min(n, RANK, max(1, budget // (80 * n)))
+        rank = min(n, _RANK, max(1, budget // (80 * n)))
         chosen = np.sort(np.random.default_rng(0).choice(n, rank, replace=False)).astype(np.intp)
         columns = data[:, chosen] if kernel is None else self._gram(kernel, data, data[chosen])
         near, _, _ = features(columns, chosen, self._name)
@@ -378,7 +377,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
                     advance(reached - shown)
                     shown = reached
 
-            solution = solve(times, y, float(self.alpha), near, tol=self.tol, max_iter=self.max_iter, step=step)
+            solution = _solve(times, y, float(self.alpha), near, tol=self.tol, max_iter=self.max_iter, step=step)
         if solution.residual > self.tol:
             warnings.warn(
                 f"RLS has not converged after {plural(solution.iterations, 'iteration')}: the relative residual is "

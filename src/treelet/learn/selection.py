@@ -182,7 +182,7 @@ def select(
     learner = _learner(estimator)
     settings = _settings(learner, grid)
     matrices = SharedMatrices(kernels, X, learner._resources._replace(memory_limit=parse_memory(memory, of="select")))
-    trials = Trials(learner, settings, _Data.of(learner, len(matrices.X), y, qid, groups, cv), scoring)
+    trials = _Trials(learner, settings, _Data.of(learner, len(matrices.X), y, qid, groups, cv), scoring)
     selection = Selection()
     last: KernelOverflowError | None = None
     for kernel, K in zip(kernels, matrices, strict=True):
@@ -259,7 +259,7 @@ class _Data:
         return {} if self.qid is None else {"qid": self.qid[rows]}
 
 
-class Trials:
+class _Trials:
     """Fits of one estimator with several settings, fold by fold."""
 
     def __init__(self, learner: KernelLearner, settings: list[dict[str, Any]], data: _Data, scoring: Any) -> None:

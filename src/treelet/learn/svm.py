@@ -7,33 +7,211 @@ import warnings
 from collections.abc import Callable, Mapping
 from itertools import combinations
 from types import MethodType
-from typing import Any, ClassVar, Self, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_boolean, check_number, check_one_of, in_words, some_of
-from treelet.errors import ParameterError, TreeletWarning, UnavailableError, UnseenLabelWarning, user_level
+from treelet.checks import check_boolean, check_number, check_one_of, in_words, plural, some_of
+from treelet.errors import (
+    KernelOverflowError,
+    ParameterError,
+    TreeletWarning,
+    UnavailableError,
+    UnseenLabelWarning,
+    user_level,
+)
+from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.deciding import Decides, Unseen, sigmoid_parameters
-from treelet.learn.encoding import register
+from treelet.learn.base import KernelLearner
+from treelet.learn.encoding import check_intercepts, register
 from treelet.learn.fits import atomic_fit, one_fit
-from treelet.learn.machine import (
-    Codes,
-    DualSolution,
-    KernelMachine,
-    against_rest,
-    balanced_weights,
-    between_pairs,
-    regression,
-)
 from treelet.learn.matrices import folds_of, matrix_parts
-from treelet.learn.targets import USE_A_CLASSIFIER, checked_numbers, checked_targets, weighted_rows
+from treelet.learn.model import CompressedModel, warn_if_unrelated
+from treelet.learn.persist import Decides, Unseen, sigmoid_parameters
+from treelet.learn.targets import USE_A_CLASSIFIER, Rows, checked_numbers, checked_targets, weighted_rows
 from treelet.vocabulary import keyword
+from treelet.work import abandonable, run
+
+Codes = NDArray[np.intp]
+_LARGEST = 1e30  # A gradient of libsvm sums over many kernel values, and the largest float32 is 3e38.
+
+
+class _DualSolution(NamedTuple):
+    """Sparse coefficients, outputs x training examples, and the intercept of each output."""
+
+    alpha: Any
+    intercept: Vector
+
+
+def _solved(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any) -> Any:
+    """Fit scikit-learn's estimator of that name to a validated matrix.
+
+    The import is local because predictions do not need it.
+    """
+    from sklearn import config_context, svm
+
+    def solve() -> Any:
+        with config_context(assume_finite=True):
+            return getattr(svm, kind)(kernel="precomputed", **solver).fit(K, y, **more)
+
+    try:
+        return abandonable(solve)
+    except ValueError:  # The coefficients are not finite, because libsvm stores kernel values as float32.
+        if (largest := float(np.abs(K).max())) <= _LARGEST:
+            raise
+        raise KernelOverflowError(
+            f"The kernel values reach {largest:.3g}, but libsvm needs values below {_LARGEST:.0e}. "
+            f"Use a normalized kernel or a smaller {keyword('lam')}; divide a precomputed matrix by a constant."
+        ) from None
+
+
+def _row(coefficients: Vector, support: NDArray[Any], n: int) -> Any:
+    return sp.csr_array((coefficients.ravel(), (np.zeros(len(support), np.int64), support)), shape=(1, n))
+
+
+def _regression(K: Matrix, targets: Vector, solver: Mapping[str, Any]) -> _DualSolution:
+    """Fit one function to numeric targets."""
+    svr = _solved("SVR", K, targets, solver)
+    return _DualSolution(_row(svr.dual_coef_, svr.support_, len(targets)), svr.intercept_.copy())
+
+
+def _against_rest(
+    K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any], *, balanced: bool, threads: int
+) -> _DualSolution:
+    """Fit one function per class, positive for its examples; for two classes, only that of the second class."""
+    n_classes = int(codes.max()) + 1
+    positives = [1] if n_classes == 2 else list(range(n_classes))
+
+    def machine(positive: int) -> tuple[Any, float]:
+        mine = codes == positive
+        factors = weights * _balanced_weights(mine.astype(np.intp)) if balanced else weights
+        svc = _solved("SVC", K, mine, solver, sample_weight=factors)
+        return _row(svc.dual_coef_, svc.support_, len(codes)), float(svc.intercept_[0])
+
+    found: dict[int, tuple[Any, float]] = {}
+    # libsvm releases the GIL, and all classifiers share one matrix.
+    run(lambda positive: (positive, machine(positive)), positives, threads, lambda result: found.update([result]))
+    rows, intercepts = zip(*(found[positive] for positive in positives), strict=True)
+    return _DualSolution(sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts))
+
+
+def _between_pairs(K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any]) -> _DualSolution:
+    """Fit one function per pair of classes, positive for the first class of the pair."""
+    svc = _solved("SVC", K, codes, solver, sample_weight=weights)
+    support, rows = svc.support_, []
+    own = codes[support]
+    for i, j in combinations(range(len(svc.classes_)), 2):
+        # libsvm stores the coefficient of a support vector of class i against class j in row j - 1 if j > i, else j.
+        coefficients = np.where(own == i, svc.dual_coef_[j - 1], np.where(own == j, svc.dual_coef_[i], 0.0))
+        rows.append(_row(coefficients, support, len(codes)))
+    alpha = sp.csr_array(sp.vstack(rows, format="csr"))
+    alpha.eliminate_zeros()
+    return _DualSolution(alpha, svc.intercept_.copy())
+
+
+def _balanced_weights(codes: Codes) -> Vector:
+    """Return weights per example that give all classes the same total weight without changing the sum."""
+    counts = np.bincount(codes)
+    weights: Vector = (len(codes) / (len(counts) * counts))[codes]
+    return weights
+
+
+_FEWEST_CHECKED = 20  # With fewer examples, the check would not be reliable.
+_SAMPLE_SIZE = 200
+_LEAST_SIMILARITY = 0.05  # cosine of an example with its nearest neighbor
+
+
+def _warn_if_dissimilar(K: Matrix) -> None:
+    """Warn if hardly any training examples are similar.
+
+    Large trees are dissimilar under a kernel in which large fragments dominate.
+    """
+    if len(K) < _FEWEST_CHECKED or not K.diagonal().any():  # `KernelLearner` warns of a zero diagonal.
+        return
+    rows = np.linspace(0, len(K) - 1, min(len(K), _SAMPLE_SIZE)).astype(int)
+    sizes = np.sqrt(np.abs(np.diag(K)))
+    sizes[sizes == 0] = np.inf  # An example without fragments has similarity 0 to all others.
+    cosines = np.abs(K[rows]) / sizes[rows][:, None] / sizes
+    cosines[np.arange(len(rows)), rows] = 0
+    if np.median(cosines.max(axis=1)) < _LEAST_SIMILARITY:
+        warnings.warn(
+            f"Hardly any training examples are similar: at least half have no neighbor with a normalized kernel value "
+            f"of {_LEAST_SIMILARITY} or more, so the model can only memorize them. Give large fragments less weight: "
+            f"try a smaller {keyword('lam')}, a small {keyword('max_depth')}, or the subtree kernel.",
+            TreeletWarning,
+            stacklevel=5,
+        )
+
+
+class _KernelMachine(KernelLearner):
+    """Base of `KernelSVC` and `KernelSVR`."""
+
+    C: float
+    tol: float
+    cache_size: float
+    shrinking: bool
+    max_iter: int
+    memory: int | float | str | None
+
+    _fitted: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted, "intercept_")
+    _smaller = (
+        "train on fewer examples, or train a linear model of scikit-learn on the vectors of treelet.TreeSketch, which "
+        "needs no matrix (docs/scale.md)"
+    )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("C", "tol", "cache_size"):
+            check_number(self, name, 0, np.inf)
+        check_boolean("shrinking", self.shrinking, of=self)
+        parse_memory(self.memory, of=self)
+        if not isinstance(self.max_iter, int | np.integer) or self.max_iter < -1:
+            raise self._refuse("max_iter", "an int of at least -1, where -1 means no limit")
+
+    @property
+    def _solver(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("C", "tol", "cache_size", "shrinking", "max_iter")}
+
+    def _fit(self, kernel: Kernel | None, data: Any, rows: Rows, solve: Callable[[Matrix], _DualSolution]) -> Matrix:
+        """Compute the matrix of the rows, solve the dual problem, and merge the support vectors into a model."""
+        started = time.perf_counter()
+        if kernel is not None:
+            what = f"The matrix of {plural(len(rows), 'training example')}"
+            self._check_memory(what, 8 * len(rows) ** 2)
+        K = self._matrix(kernel, data, None if len(rows) == len(data) else rows)
+        if kernel is not None:
+            _warn_if_dissimilar(K)
+        computed = time.perf_counter()
+        solution = solve(K)
+        solved = time.perf_counter()
+        support = np.unique(solution.alpha.indices)
+        self.intercept_ = solution.intercept
+        self._keep(kernel, data, rows[support], solution.alpha[:, support].toarray())
+        self.fit_seconds_ = {
+            "gram": computed - started,
+            "solve": solved - computed,
+            "compress": time.perf_counter() - solved,
+        }
+        return K
+
+    def _values(self, X: Any) -> Matrix:
+        if isinstance(getattr(self, "model_", None), CompressedModel):
+            X = self._coerced(self.model_.kernel, X)  # An iterator can be read only once.
+        values = super()._values(X)
+        if isinstance(self.model_, CompressedModel):
+            warn_if_unrelated(self.model_, X, values)
+        return values + self.intercept_
+
+    def _check_fitted_state(self) -> None:
+        super()._check_fitted_state()
+        check_intercepts(self.intercept_, self.model_.outputs)
+
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -57,7 +235,7 @@ class _Available:
         return MethodType(self.method, owner)
 
 
-def available(check: Callable[[Any], bool], missing: str, remedy: str) -> Callable[[Method], Method]:
+def _available(check: Callable[[Any], bool], missing: str, remedy: str) -> Callable[[Method], Method]:
     """Decorate a method that exists only on objects for which `check` holds.
 
     On other objects the attribute raises `UnavailableError`, an AttributeError with a remedy, so
@@ -75,12 +253,12 @@ def _all_of(names: list[Any]) -> str:
     return in_words(map(repr, names), "and") if len(names) <= 20 else some_of(names)
 
 
-FOLDS = 5
-CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbers"
+_FOLDS = 5
+_CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbers"
 
 
 @register
-class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc]  # scikit-learn has no types
+class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]  # scikit-learn has no types
     """Support vector classifier over any kernel.
 
     libsvm finds the dual coefficients on the kernel matrix. The support vectors are then merged
@@ -164,7 +342,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
     ['thing', 'deed']
     """
 
-    _fitted: ClassVar[tuple[str, ...]] = (*KernelMachine._fitted, "classes_", "multi_class_", "platt_")
+    _fitted: ClassVar[tuple[str, ...]] = (*_KernelMachine._fitted, "classes_", "multi_class_", "platt_")
 
     def __init__(
         self,
@@ -251,7 +429,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
         check_one_of("multi_class", self.multi_class, ("ovr", "ovo"), of=self)
         check_boolean("probability", self.probability, of=self)
         if not (self.class_weight is None or self.class_weight == "balanced" or isinstance(self.class_weight, Mapping)):
-            raise self._refuse("class_weight", CLASS_WEIGHTS)
+            raise self._refuse("class_weight", _CLASS_WEIGHTS)
 
     _least_examples = "examples of at least two classes"
 
@@ -299,18 +477,18 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
                 elif not isinstance(factor, int | float | np.number) or not 0 < factor < np.inf:
                     problem = f"The weight of the class {label!r} is {factor!r}."
                 if problem is not None:
-                    raise ParameterError(f"{self._refuse('class_weight', CLASS_WEIGHTS)} {problem}")
+                    raise ParameterError(f"{self._refuse('class_weight', _CLASS_WEIGHTS)} {problem}")
                 factors[known[label]] = factor
             weights *= factors[codes]
         elif self.class_weight == "balanced" and self.multi_class == "ovo":
-            weights *= balanced_weights(codes)
+            weights *= _balanced_weights(codes)
         return weights
 
-    def _solve(self, K: Matrix, codes: Codes, weights: Vector) -> DualSolution:
+    def _solve(self, K: Matrix, codes: Codes, weights: Vector) -> _DualSolution:
         if self.multi_class == "ovo" and codes.max() > 1:
-            return between_pairs(K, codes, weights, self._solver)
+            return _between_pairs(K, codes, weights, self._solver)
         balanced, threads = self.class_weight == "balanced", self._resources.threads
-        return against_rest(K, codes, weights, self._solver, balanced=balanced, threads=threads)
+        return _against_rest(K, codes, weights, self._solver, balanced=balanced, threads=threads)
 
     def _calibrated(self, K: Matrix, codes: Codes, factors: Vector) -> Matrix:
         """Return the two Platt parameters of each binary classifier, fitted to cross-validated scores."""
@@ -318,7 +496,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
         n_classes, labels = len(self.classes_), self.classes_[codes]
         splitter = StratifiedKFold(
-            min(FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=self.random_state
+            min(_FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=self.random_state
         )
         machine = clone(self).set_params(kernel="precomputed", probability=False, progress=False)
         scores = np.empty((len(codes), self.model_.outputs))
@@ -335,7 +513,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
     # --- predicting ---------------------------------------------------------------------------------------------
 
-    @available(
+    @_available(
         lambda self: self.probability or hasattr(self, "platt_"),
         "probabilities",
         "Create it with KernelSVC(probability=True) and fit it again, or use decision_function.",
@@ -385,7 +563,7 @@ class KernelSVC(ClassifierMixin, KernelMachine, Decides):  # type: ignore[misc] 
 
 
 @register
-class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
+class KernelSVR(RegressorMixin, _KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
     """Support vector regression over any kernel.
 
     Parameters
@@ -475,7 +653,7 @@ class KernelSVR(RegressorMixin, KernelMachine):  # type: ignore[misc]  # scikit-
             kernel,
             data,
             np.arange(len(data)),
-            lambda K: regression(K, targets, {**self._solver, "epsilon": self.epsilon}),
+            lambda K: _regression(K, targets, {**self._solver, "epsilon": self.epsilon}),
         )
         self._remember(kernel, data, targets)
         return self

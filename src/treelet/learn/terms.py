@@ -183,9 +183,9 @@ def _kernels(kernel: Kernel) -> Iterator[Kernel]:
                 yield from _kernels(value)
 
 
-BAND = 64  # width of a band of weights, in powers of 2
+_BAND = 64  # width of a band of weights, in powers of 2
 Graph = Bank[Any]
-STRIP = 1 << 23  # maximum number of kernel values in memory in a sum over support vectors
+_STRIP = 1 << 23  # maximum number of kernel values in memory in a sum over support vectors
 
 
 class Term(ABC):
@@ -286,7 +286,7 @@ class SupportSum(Term):
         evaluator = self.kernel_term.inner.kernel.evaluator(data, self.examples, logs=logs)
         if device is not None:
             evaluator = evaluator.on(device)
-        height = max(1, STRIP // m)
+        height = max(1, _STRIP // m)
         for begin in range(0, n, height):
             end = min(n, begin + height)
             values = (np if device is None else device.xp).zeros((end - begin, m))
@@ -374,13 +374,13 @@ class GraphTerm(Term):
 
             weights = self._weights()
             start, node, weight = weights.start, weights.node, weights.weight
-            band = np.frexp(weight)[1] // BAND
+            band = np.frexp(weight)[1] // _BAND
             bands, number = np.unique(band, return_inverse=True)
             output = np.repeat(np.arange(self.outputs), np.diff(start))
             row = (2 * number + (weight < 0)) * self.outputs + output
             shape = (2 * self.outputs * len(bands), len(self.graph.columns.store))
-            rows = sp.csr_array((np.ldexp(np.abs(weight), -BAND * band), (row, node)), shape=shape)
-            self._scaled = self._bound(node_weights(rows), True), bands * BAND * math.log(2)
+            rows = sp.csr_array((np.ldexp(np.abs(weight), -_BAND * band), (row, node)), shape=shape)
+            self._scaled = self._bound(node_weights(rows), True), bands * _BAND * math.log(2)
         return self._scaled
 
     def _weights(self) -> _core.NodeWeights:

@@ -23,12 +23,12 @@ from treelet.resources import count_threads
 from treelet.structures.treebank import Treebank
 from treelet.work import run, seed_of
 
-ROWS = 256  # trees per task of a thread
-MANY = 100  # number of fitted trees from which min_trees="auto" is 2
-SMALLEST = 1e-6  # Smaller decays exceed the range of a float32.
-PROBED = 512  # trees in the estimate of the share of the kernel that remains without rare fragments
-PROBE_WAVES = 256
-PROBE_EXACT = 1024
+_ROWS = 256  # trees per task of a thread
+_MANY = 100  # number of fitted trees from which min_trees="auto" is 2
+_SMALLEST = 1e-6  # Smaller decays exceed the range of a float32.
+_PROBED = 512  # trees in the estimate of the share of the kernel that remains without rare fragments
+_PROBE_WAVES = 256
+_PROBE_EXACT = 1024
 Features = NDArray[Any]
 
 
@@ -188,7 +188,7 @@ class TreeSketch(FeatureMap):
         sketched.check()
         bank = self._examples(kernel, X)
         self.kernel_, self.seed_, self.n_components_ = kernel, seed_of(self.random_state), int(self.n_components)
-        least = (2 if len(bank) >= MANY else 1) if self.min_trees == "auto" else int(self.min_trees)
+        least = (2 if len(bank) >= _MANY else 1) if self.min_trees == "auto" else int(self.min_trees)
         self.only_known_ = least > 1
         parts = sketched.parts(bank, least)
         left = self._left(sketched, bank, parts) if self.only_known_ else 1.0
@@ -210,10 +210,10 @@ class TreeSketch(FeatureMap):
 
     def _left(self, sketched: _Sketched, bank: Treebank, parts: _Parts) -> float:
         """Estimate the mean self-value of normalized trees without rare fragments, by a small sketch of a sample."""
-        some = bank[np.linspace(0, len(bank) - 1, min(PROBED, len(bank))).astype(np.int64)]
+        some = bank[np.linspace(0, len(bank) - 1, min(_PROBED, len(bank))).astype(np.int64)]
         counted = np.arange(len(parts.key))
-        counted[PROBE_EXACT:] = -1
-        probe = sketched.native(PROBE_WAVES, self.seed_, parts.key, counted.astype(np.int32), True)
+        counted[_PROBE_EXACT:] = -1
+        probe = sketched.native(_PROBE_WAVES, self.seed_, parts.key, counted.astype(np.int32), True)
         vectors = np.empty((len(some), probe.width), np.float32)
         sketched.write(probe, some, sketched.logs(some), vectors)
         return float(np.square(vectors.astype(np.float64)).sum(axis=1).mean())
@@ -294,7 +294,7 @@ class TreeSketch(FeatureMap):
         as_they_are = out.dtype == np.float32
 
         def work(begin: int) -> int:
-            rows = slice(begin, begin + ROWS)
+            rows = slice(begin, begin + _ROWS)
             part = bank[rows]
             vectors = out[rows, : native.width] if as_they_are else np.empty((len(part), native.width), np.float32)
             logs = sketched.logs(part) if sketched.normalized else np.zeros(len(part))
@@ -315,7 +315,7 @@ class TreeSketch(FeatureMap):
             return len(part)
 
         with progress_bar(self.progress, "trees", len(bank)) as advance:
-            run(work, range(0, len(bank), ROWS), count_threads(self.n_jobs, of=self), advance)
+            run(work, range(0, len(bank), _ROWS), count_threads(self.n_jobs, of=self), advance)
         return out
 
     def _room(self, n: int, columns: int) -> Features:
@@ -368,8 +368,8 @@ class _Sketched(NamedTuple):
     def check(self) -> None:
         """Raise ParameterError if the parameters of the kernel do not allow a sketch."""
         for name in ("lam", "mu"):
-            if getattr(self.kernel, name, 1.0) < SMALLEST:
-                raise wrong(name, f"at least {SMALLEST:g} for TreeSketch", getattr(self.kernel, name), of=self.kernel)
+            if getattr(self.kernel, name, 1.0) < _SMALLEST:
+                raise wrong(name, f"at least {_SMALLEST:g} for TreeSketch", getattr(self.kernel, name), of=self.kernel)
         if isinstance(self.kernel, PartialTree) and self.kernel.terminal_factor != 1:
             raise wrong("terminal_factor", "1 for TreeSketch", self.kernel.terminal_factor, of=self.kernel)
 
@@ -394,8 +394,8 @@ class _Sketched(NamedTuple):
         """Return the smallest fragments, single nodes and nodes with one child, in descending order of weight."""
         pairs = getattr(self.kernel, "max_depth", None) != 1
         counts = _core.PartCounts(self.partial, bool(self.kernel.leaves), pairs)
-        for begin in range(0, len(bank), ROWS):
-            some = bank[begin : begin + ROWS]
+        for begin in range(0, len(bank), _ROWS):
+            some = bank[begin : begin + _ROWS]
             counts.add(some.columns.store, some.weights(), _inverse(self.logs(some)))
         native = self.native(1, 0, *_nothing_known(), False)
         weight = np.where(counts.pair == 1, native.pair_weight, native.single_weight)

@@ -1,12 +1,15 @@
 """Measures of parses, rankings, roles, relations and tables, and tests of significance."""
 
-from treelet.metrics.constituents import PARSEVAL, PLAIN, Convention, constituents
 from treelet.metrics.counts import BracketCounts
 from treelet.metrics.links import align_words, link_f1
 from treelet.metrics.parse import (
+    PARSEVAL,
+    PLAIN,
+    Convention,
     ParsevalResult,
     bracket_counts,
     candidate_scores,
+    constituents,
     labelled_f1,
     oracle,
     parse_score,

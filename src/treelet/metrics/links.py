@@ -12,7 +12,7 @@ from treelet.structures import Dependencies
 
 PUNCTUATION = ("punct", "p")
 """Relations of punctuation to its head, in Universal and Stanford dependencies."""
-WALLS = ("LEFT-WALL", "RIGHT-WALL")
+_WALLS = ("LEFT-WALL", "RIGHT-WALL")
 
 
 def align_words(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]:
@@ -43,7 +43,7 @@ def align_words(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]
             raise InputTypeError(
                 f"{name} must be a list of words, but got the string {shortened(texts)}. Split the string."
             )
-    shown = ["" if word in WALLS else word.lower() for word in words]
+    shown = ["" if word in _WALLS else word.lower() for word in words]
     ours, theirs = "".join(shown), "".join(token.lower() for token in tokens)
     token_of = [number for number, token in enumerate(tokens) for _ in token.lower()]
     met: list[int | None] = [None] * len(ours)

@@ -12,15 +12,15 @@ import numpy as np
 from treelet.metrics.ranking import mean_kendall_tau
 from treelet.metrics.relations import Score
 
-Z = 1.959963984540054  # 95 % of a normal distribution lie within this many standard deviations
-FIELDS = ("precision", "recall", "f1")
+_Z = 1.959963984540054  # 95 % of a normal distribution lie within this many standard deviations
+_FIELDS = ("precision", "recall", "f1")
 
 
-def wilson(right: int, n: int) -> tuple[float, float]:
+def _wilson(right: int, n: int) -> tuple[float, float]:
     """Return the 95 % confidence interval of a proportion by E. B. Wilson (1927), which is also valid near 0 and 1."""
-    share, wide = right / n, Z * Z / n
+    share, wide = right / n, _Z * _Z / n
     middle = (share + wide / 2) / (1 + wide)
-    half = Z / (1 + wide) * math.sqrt(share * (1 - share) / n + wide / (4 * n))
+    half = _Z / (1 + wide) * math.sqrt(share * (1 - share) / n + wide / (4 * n))
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
@@ -42,9 +42,9 @@ def class_figures(truth: list[str], guessed: list[str], known: list[str]) -> dic
         "examples": len(truth),
         "correct": right,
         "accuracy": right / len(truth),
-        "interval": wilson(right, len(truth)),
+        "interval": _wilson(right, len(truth)),
         "classes": by_class,
-        "macro": {field: float(np.mean([figures[field] for figures in by_class.values()])) for field in FIELDS},
+        "macro": {field: float(np.mean([figures[field] for figures in by_class.values()])) for field in _FIELDS},
         "micro": _figures(right, len(truth), len(truth)),
         "unknown": dict(sorted(Counter(label for label in truth if label not in set(known)).items())),
         "confusion": {"labels": names, "matrix": matrix.tolist()},
@@ -53,7 +53,7 @@ def class_figures(truth: list[str], guessed: list[str], known: list[str]) -> dic
 
 def _figures(right: int, guessed: int, true: int) -> dict[str, float]:
     score = Score(right, guessed, true)
-    return {field: getattr(score, field) / 100 for field in FIELDS}
+    return {field: getattr(score, field) / 100 for field in _FIELDS}
 
 
 def pearson(first: Any, second: Any) -> float:

@@ -33,7 +33,7 @@ def best_of_group(scores: ArrayLike, qid: ArrayLike) -> NDArray[np.intp]:
     array([1, 3])
     """
     values = numbers(scores, "scores")
-    _, group = groups(qid, len(values))
+    _, group = _groups(qid, len(values))
     order = np.lexsort((-values, group))
     ahead = group[order]
     return order[np.r_[True, ahead[1:] != ahead[:-1]]] if len(order) else order
@@ -104,20 +104,20 @@ def kendall_tau_by_group(
     a, b = numbers(scores, "scores"), numbers(goodness, "goodness")
     if len(a) != len(b):
         raise ParameterError(f"scores and goodness must have the same length. Got {len(a):,} and {len(b):,} instead.")
-    count, group = groups(qid, len(a))
+    count, group = _groups(qid, len(a))
     order = np.argsort(group, kind="stable")
     size = np.bincount(group, minlength=count)
     start = np.cumsum(size) - size
     out = np.full(count, np.nan)
     for length in np.unique(size).tolist():  # groups of the same size are computed together
         which = np.flatnonzero(size == length)
-        for chunk in np.array_split(which, -(-len(which) * length**2 // PAIRS)):
+        for chunk in np.array_split(which, -(-len(which) * length**2 // _PAIRS)):
             members = order[start[chunk][:, None] + np.arange(length)]
-            out[chunk] = _taus(leveled(a[members], tolerance) if tolerance else a[members], b[members])
+            out[chunk] = _taus(_leveled(a[members], tolerance) if tolerance else a[members], b[members])
     return out
 
 
-def leveled(values: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
+def _leveled(values: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
     """Return the rank of each value in its row, counted from 0. Neighbors that differ too little share a rank.
 
     >>> leveled(np.array([[5.0, 1.0, 5.0 + 1e-12, 2.0]]), 1e-9).tolist()
@@ -134,7 +134,7 @@ def leveled(values: NDArray[np.float64], tolerance: float) -> NDArray[np.float64
     return leveled
 
 
-PAIRS = 1 << 22  # maximum number of pairs of candidates that are compared together
+_PAIRS = 1 << 22  # maximum number of pairs of candidates that are compared together
 
 
 def _taus(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -206,7 +206,7 @@ def numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return array
 
 
-def groups(qid: ArrayLike, length: int) -> tuple[int, NDArray[np.intp]]:
+def _groups(qid: ArrayLike, length: int) -> tuple[int, NDArray[np.intp]]:
     """Return the number of groups, and the group number of each item."""
     array: NDArray[Any] = np.asarray(qid)
     if array.shape != (length,):

@@ -11,7 +11,7 @@ from treelet.checks import article, plural
 from treelet.errors import InputTypeError, ParameterError
 from treelet.printable import shortened
 
-DIRECTED = re.compile(r"(.+)\((e1,e2|e2,e1)\)")
+_DIRECTED = re.compile(r"(.+)\((e1,e2|e2,e1)\)")
 Labeled = tuple[str, int, int]
 
 
@@ -185,7 +185,7 @@ def _labels(name: str, labels: Sequence[str]) -> list[str]:
 
 
 def _relation(label: str) -> str:
-    directed = DIRECTED.fullmatch(label)
+    directed = _DIRECTED.fullmatch(label)
     return directed[1] if directed else label
 
 

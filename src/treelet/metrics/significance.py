@@ -15,9 +15,9 @@ from treelet.metrics.counts import MEASURES, BracketCounts
 from treelet.metrics.ranking import numbers
 from treelet.work import generator
 
-AT_ONCE = 1 << 21  # number of drawn items in memory at a time
+_AT_ONCE = 1 << 21  # number of drawn items in memory at a time
 Measure = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-FEW = 25  # number of differing answers below which McNemar's test is exact
+_FEW = 25  # number of differing answers below which McNemar's test is exact
 
 
 @dataclass(frozen=True)
@@ -149,7 +149,7 @@ def paired_bootstrap(
     of_a, of_b = both(table.sum(axis=0))
     rng = generator(random_state)
     drawn = np.empty(n)
-    step = max(1, AT_ONCE // size)
+    step = max(1, _AT_ONCE // size)
     for begin in range(0, n, step):
         rows = min(step, n - begin)
         picks = rng.integers(size, size=(rows, size))
@@ -254,7 +254,7 @@ def mcnemar(correct_a: ArrayLike, correct_b: ArrayLike) -> McNemarResult:
         )
     only_a, only_b = int((x > y).sum()), int((y > x).sum())
     differing = only_a + only_b
-    if differing < FEW:
+    if differing < _FEW:
         p_value = float(binomtest(only_a, differing, 0.5).pvalue) if differing else 1.0
         return McNemarResult(only_a, only_b, p_value, True)
     statistic = max(abs(only_a - only_b) - 1, 0) ** 2 / differing

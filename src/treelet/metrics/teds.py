@@ -13,17 +13,16 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.checks import article, check_boolean, check_one_of, plural
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.formats.adapters import adapter_for
+from treelet.formats.adapters import MarkupAdapter, adapter_for
 from treelet.formats.files import text_source
 from treelet.formats.markup import parse_html
-from treelet.formats.node_adapters import MarkupAdapter
 from treelet.memory import check_memory
 from treelet.progress import progress_bar
 from treelet.resources import Resources
 from treelet.vocabulary import keyword
 from treelet.work import run
 
-SIZES = ("nodes", "elements")
+_SIZES = ("nodes", "elements")
 _Table = str | bytes | Element | None
 _Tables = list[Any] | tuple[Any, ...] | NDArray[Any]
 _SPAN = re.compile(r"\s*\+?0*([0-9]+)")
@@ -136,7 +135,7 @@ def teds(
     array([1.  , 0.75, 0.  ])
     """
     check_boolean("structure_only", structure_only, of="teds")
-    check_one_of("size", size, SIZES, of="teds")
+    check_one_of("size", size, _SIZES, of="teds")
     resources = Resources.of(n_jobs, progress=progress, owner="teds")
     if _is_table(predicted) and _is_table(true):
         return _score(predicted, true, "", structure_only, size)

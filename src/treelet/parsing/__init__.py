@@ -1,12 +1,11 @@
 """Parsing and tagging: probabilistic context-free grammars, hidden Markov models and Link Grammar."""
 
 from treelet.formats.grammars import Rule, Word
-from treelet.parsing.checks import GrammarWarning
-from treelet.parsing.compiled import CompiledGrammar
-from treelet.parsing.grammar import PCFG
+from treelet.parsing.chart import CompiledGrammar
+from treelet.parsing.grammar import PCFG, GrammarWarning
 from treelet.parsing.hmm import HMM
+from treelet.parsing.link_library import Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults
 from treelet.parsing.link_parser import LinkParser, link_grammar_version
-from treelet.parsing.link_result import Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults
 from treelet.parsing.unknown import UnknownWords
 
 __all__ = [

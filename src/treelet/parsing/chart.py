@@ -26,20 +26,249 @@ from treelet.structures.treebank import Treebank
 from treelet.work import run
 
 if TYPE_CHECKING:
-    from treelet.parsing.compiled import CompiledGrammar
     from treelet.parsing.grammar import PCFG
+from typing import TYPE_CHECKING
+
+from treelet.formats.grammars import Word
+
+if TYPE_CHECKING:
+    from treelet.parsing.grammar import PCFG
+import re
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+from treelet.checks import some_of
+
+if TYPE_CHECKING:
+    from treelet.parsing.grammar import PCFG
+
+
+LISTED = 10
+_BEFORE = "\"'“‘«¿¡"
+_FINAL = ".!?…"
+_AFTER = re.compile(r"(\.{2,}|[.,;:!?…\"'”’»])$")
+
+
+def _typed_words(text: str, known: Container[str] = ()) -> list[str]:
+    """Split a sentence at spaces, and split punctuation marks off its words.
+
+    Words in `known` are not split. A period is split off at the end of the sentence only, because it may belong to an
+    abbreviation.
+
+    >>> typed_words("Mr. Fox, who is 3.5 years old, can't jump (he says)."), typed_words('"Yahoo!"', {"Yahoo!"})
+    (['Mr.', 'Fox', ',', 'who', 'is', '3.5', 'years', 'old', ',', "can't", 'jump', '(he', 'says)', '.'], ['"', 'Yahoo!', '"'])
+    """
+    words: list[str] = []
+    tokens = text.split()
+    for number, word in enumerate(tokens, 1):
+        begin, end = 0, len(word)
+        after: list[str] = []
+        if any(map(str.isalnum, word)):  # otherwise it is a punctuation mark itself
+            while word[begin:] not in known and word[begin] in _BEFORE:
+                begin += 1
+            while word[begin:end] not in known and (mark := _AFTER.search(word[begin:end])):
+                if mark[0] == "." and number < len(tokens):
+                    break
+                after.append(mark[0])
+                end -= len(mark[0])
+        words += [*word[:begin], word[begin:end], *reversed(after)]
+    return words
+
+
+def adapted_words(text: str, grammar: PCFG) -> list[str]:
+    """Split a sentence into words as `_typed_words` does, and adapt them to the lexicon of the grammar.
+
+    A word becomes lower case if the lexicon contains only its lower-case form. If the lexicon has no punctuation marks, those at
+    the end of the sentence are dropped.
+    """
+    known = grammar.lexicon
+    words = _typed_words(text, known)
+    if not any(not any(map(str.isalnum, word)) for word in known):
+        while len(words) > 1 and not words[-1].strip(_FINAL):
+            words.pop()
+    return [lower if word not in known and (lower := word.lower()) in known else word for word in words]
+
+
+def unknown_words(grammar: PCFG, words: Sequence[str]) -> list[str]:
+    """Return the words that the grammar does not contain.
+
+    A model of unknown words also knows the first word of a sentence if it is a known word with a capital.
+    """
+    known = grammar.lexicon
+    first = 1 if grammar.unknown is not None and words and words[0].lower() in known else 0
+    return list(dict.fromkeys(word for word in words[first:] if word not in known))
+
+
+def outside_grammar(grammar: PCFG, words: Sequence[str], subject: str, remedy: str) -> str:
+    """Return the message about a sentence, the subject, that has no parse or only the pieces of a fallback."""
+    unknown = unknown_words(grammar, words)
+    pieces = (
+        ", so the tree under FALLBACK is not a parse: it joins the most probable pieces" if grammar.fallback else ""
+    )
+    reason = f"Unknown words: {some_of(unknown, LISTED)}" if unknown else "All of its words are known"
+    return f"{subject} is outside this grammar{pieces}. {reason}. {remedy}"
+
+
+_CACHED = 1 << 17  # words
+_LONG = 80  # maximum length of the name of an intermediate symbol
+
+Entry = tuple[NDArray[np.int32], NDArray[np.float64]]
+
+
+class CompiledGrammar:
+    """The result of `PCFG.compiled`: a grammar with numbered symbols and at most two symbols on the right of a rule.
+
+    Longer rules are split with intermediate symbols, one for each prefix of two or more symbols.
+    Prefixes are shared among heads. Rules of intermediate symbols have probability 1; the last step
+    has the probability of the whole rule. So the derivations of a tree, and their probabilities, are
+    the same as in the original grammar.
+
+    Parameters
+    ----------
+    grammar : PCFG
+
+    Attributes
+    ----------
+    symbols : list of str
+        Nonterminals, then hidden and intermediate symbols, then the words that occur with other
+        symbols in a tail.
+    labels : list of str
+        Labels in trees: the label of the symbol, the word, or ``""`` if the symbol does not appear and
+        its children become children of the parent.
+    first_word : int
+        Index of the first word in `symbols`.
+    left, right, head, logp : arrays
+        Binary rules, distinct and sorted by left, right and head.
+    unary_child, unary_head, unary_logp : arrays
+        Rules from one nonterminal to one nonterminal.
+    start_symbol, start_logp : arrays
+        Start symbols.
+
+    Examples
+    --------
+    >>> from treelet.parsing import PCFG
+    >>> grammar = PCFG.from_rules([("S", ("A", "A", "A"), 1), ("A", ("x",), 1)], start="S").compiled()
+    >>> grammar.symbols, grammar.labels
+    (['S', 'A', '(A A)'], ['S', 'A', ''])
+    >>> list(zip(grammar.left.tolist(), grammar.right.tolist(), grammar.head.tolist()))
+    [(1, 1, 2), (2, 1, 0)]
+    """
+
+    def __init__(self, grammar: PCFG) -> None:
+        self._grammar = grammar
+        self.symbols: list[str] = [*grammar.labels, *sorted(grammar.hidden)]
+        self.labels: list[str] = [*grammar.labels.values(), *("" for _ in grammar.hidden)]
+        # Words get negative numbers until the number of symbols is known.
+        number: dict[str, int] = {symbol: index for index, symbol in enumerate(self.symbols)}
+        words: list[Word] = []
+        binary: dict[tuple[int, int, int], float] = {}
+        unary: dict[tuple[int, int], float] = {}
+        prefixes: dict[tuple[int, int], int] = {}
+        names: list[str] = []
+        for rule in grammar.rules:
+            for item in rule.tail:
+                if isinstance(item, Word) and item not in number:
+                    words.append(item)
+                    number[item] = -len(words)
+            head, tail, logp = number[rule.head], [number[item] for item in rule.tail], float(np.log(rule.probability))
+            if len(tail) == 1:
+                unary[tail[0], head] = logp
+                continue
+            left = tail[0]
+            for index in range(1, len(tail) - 1):
+                pair = left, tail[index]
+                if pair not in prefixes:
+                    prefixes[pair] = len(self.symbols) + len(names)
+                    before = names[left - len(self.symbols)] if left >= len(self.symbols) else str(rule.tail[0])
+                    name = f"({before} {rule.tail[index]!s})"
+                    names.append(name if len(name) <= _LONG else f"(... {rule.tail[index]!s} {len(names)})"[:_LONG])
+                    binary[(*pair, prefixes[pair])] = 0.0
+                left = prefixes[pair]
+            binary[left, tail[-1], head] = logp
+        self.symbols += names
+        self.labels += [""] * len(names)
+        self.first_word = len(self.symbols)
+        self.symbols += map(str, words)
+        self.labels += map(str, words)
+        self._number = {symbol: index for symbol, index in number.items() if index >= 0}
+        self._words = {str(word): self.first_word + index for index, word in enumerate(words)}
+
+        def numbered(symbols: NDArray[np.int32]) -> NDArray[np.int32]:
+            return np.where(symbols < 0, self.first_word - 1 - symbols, symbols).astype(np.int32)
+
+        rows = np.array(list(binary), np.int32).reshape(-1, 3)
+        self.left, self.right, self.head = (numbered(rows[:, k]) for k in range(3))
+        order = np.lexsort((self.head, self.right, self.left))
+        self.left, self.right, self.head = self.left[order], self.right[order], self.head[order]
+        self.logp = np.array(list(binary.values()), np.float64)[order]
+        pairs = np.array(list(unary), np.int32).reshape(-1, 2)
+        self.unary_child, self.unary_head = pairs[:, 0].copy(), pairs[:, 1].copy()
+        self.unary_logp = np.array(list(unary.values()), np.float64)
+        self.start_symbol = np.array([number[symbol] for symbol in grammar.start], np.int32)
+        self.start_logp = np.log(np.array(list(grammar.start.values()), np.float64))
+        self._cache: dict[tuple[str, bool], Entry] = {}
+
+    def entries(self, tokens: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
+        """Return the possible symbols of each word of a sentence, and log P(word | symbol).
+
+        A word that occurs with other symbols in a tail is also a symbol of its own, with log
+        probability 0.
+
+        Returns
+        -------
+        start, symbol, logp : arrays
+            Word i has the symbols and probabilities from ``start[i]`` to ``start[i + 1]``.
+        """
+        if isinstance(tokens, (str, bytes)):
+            raise InputTypeError(
+                f"A sentence must be a list of words. Got the single string {tokens[:40]!r} instead: "
+                "split it, for example with .split()."
+            )
+        entries = [self._entry(token, index == 0) for index, token in enumerate(tokens)]
+        start = np.zeros(len(entries) + 1, np.int64)
+        np.cumsum([len(symbol) for symbol, _ in entries], out=start[1:])
+        if not entries:
+            return start, np.zeros(0, np.int32), np.zeros(0)
+        return start, np.concatenate([symbol for symbol, _ in entries]), np.concatenate([logp for _, logp in entries])
+
+    def _entry(self, token: str, first: bool) -> Entry:
+        if not isinstance(token, str):
+            raise InputTypeError(
+                f"A sentence must be a list of strings, but it contains {article(type(token).__name__)}: {token!r:.40}."
+            )
+        key = str(token), first
+        entry = self._cache.get(key)
+        if entry is None:
+            choices = [(self._number[symbol], logp) for symbol, logp in self._grammar.lexical(*key)]
+            if key[0] in self._words:
+                choices.append((self._words[key[0]], 0.0))
+            entry = (
+                np.array([symbol_number for symbol_number, _ in choices], np.int32),
+                np.array([logp for _, logp in choices], np.float64),
+            )
+            if len(self._cache) >= _CACHED:
+                self._cache.clear()
+            self._cache[key] = entry
+        return entry
+
+    def __repr__(self) -> str:
+        return (
+            f"<CompiledGrammar: {len(self.symbols):,} symbols, {len(self.left):,} binary and "
+            f"{len(self.unary_child):,} unary rules>"
+        )
+
 
 FALLBACK = "FALLBACK"
 """Root label of a fallback tree, which is returned for a sentence without a parse."""
 
-MAX_EDGES = 20_000_000
-LONGEST = 5000  # words
-CHAIN = 96  # maximum memory, in bytes, per pair of symbols connected by a unary chain while a grammar is prepared
-NO_PARSE = -1000.0  # stands for the log probability of a fallback tree
+_MAX_EDGES = 20_000_000
+_LONGEST = 5000  # words
+_CHAIN = 96  # maximum memory, in bytes, per pair of symbols connected by a unary chain while a grammar is prepared
+_NO_PARSE = -1000.0  # stands for the log probability of a fallback tree
 
 
 @dataclass(frozen=True)
-class Pruning:
+class _Pruning:
     """Options that prune a chart. By default, nothing is pruned.
 
     Parameters
@@ -68,7 +297,7 @@ class Pruning:
                 raise wrong(name, "a positive number", value)
 
 
-NOT_AT_ALL = Pruning()
+_NOT_AT_ALL = _Pruning()
 
 
 class Candidates(NamedTuple):
@@ -97,7 +326,7 @@ def relative_logp(logp: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[
     >>> relative_logp(np.array([-2.0, -5.0, -np.inf, -7.0]), np.array([0, 0, 0, 1])).tolist()
     [0.0, -3.0, -998.0, 0.0]
     """
-    known = np.where(np.isfinite(logp), logp, NO_PARSE)
+    known = np.where(np.isfinite(logp), logp, _NO_PARSE)
     most = np.full(int(qid.max(initial=-1)) + 1, -math.inf)
     np.maximum.at(most, qid, known)
     relative: NDArray[np.float64] = known - most[qid]
@@ -122,11 +351,11 @@ class Charts:
             compiled.unary_logp,
             compiled.start_symbol,
             compiled.start_logp,
-            available() // CHAIN,
+            available() // _CHAIN,
         )
         self.prior = _priors(compiled)
 
-    def chart(self, tokens: Sequence[str], pruning: Pruning = NOT_AT_ALL) -> _core.Chart:
+    def chart(self, tokens: Sequence[str], pruning: _Pruning = _NOT_AT_ALL) -> _core.Chart:
         words = checked_sentence(tokens)
         mask = None if pruning.coarse is None else self._mask(words, pruning.coarse, pruning.margin)
         beam = math.inf if pruning.beam is None else float(pruning.beam)
@@ -142,9 +371,9 @@ class Charts:
         mask: _core.Mask = chart.mask(margin, np.array(own, np.int32), len(numbers), np.array(fine, np.int32))
         return mask
 
-    def kbest(self, tokens: Sequence[str], k: int, pruning: Pruning) -> tuple[Columns, NDArray[np.float64]]:
+    def kbest(self, tokens: Sequence[str], k: int, pruning: _Pruning) -> tuple[Columns, NDArray[np.float64]]:
         chart = self.chart(tokens, pruning)
-        if chart.best == -math.inf and pruning != NOT_AT_ALL:
+        if chart.best == -math.inf and pruning != _NOT_AT_ALL:
             chart = self.chart(tokens)  # pruning may have removed the only parses
         if chart.best == -math.inf and self.fallback:
             return _pieces(chart)
@@ -152,15 +381,15 @@ class Charts:
         # Sums of equally probable trees are rounded differently, which must not disturb the descending order.
         return Columns(store, roots), np.minimum.accumulate(logps)
 
-    def forest(self, tokens: Sequence[str], threshold: float, pruning: Pruning) -> Forest:
+    def forest(self, tokens: Sequence[str], threshold: float, pruning: _Pruning) -> Forest:
         chart = self.chart(tokens, pruning)
-        if chart.best == -math.inf and pruning != NOT_AT_ALL:
+        if chart.best == -math.inf and pruning != _NOT_AT_ALL:
             chart = self.chart(tokens)
         if chart.best == -math.inf and self.fallback:
             columns, _ = _pieces(chart)
             return Forest.from_tree(cast(Tree, trees_of(columns)[0]))
         try:
-            return Forest._of(chart.forest(threshold, MAX_EDGES))
+            return Forest._of(chart.forest(threshold, _MAX_EDGES))
         except ValueError as error:
             raise TreeError(
                 f"Cannot build the forest of a sentence of {plural(len(tokens), 'word')}: {error}"
@@ -213,9 +442,9 @@ def checked_sentence(tokens: Sequence[str], first: int = 0) -> list[str]:
     words = list(tokens)
     if not words:
         raise TreeError("The sentence is empty: a parse needs at least one word. Remove empty sentences.")
-    if len(words) > LONGEST:
+    if len(words) > _LONGEST:
         raise TreeError(
-            f"The sentence has {len(words):,} words, but at most {LONGEST:,} are supported. "
+            f"The sentence has {len(words):,} words, but at most {_LONGEST:,} are supported. "
             "Check that the text was split into sentences."
         )
     for number, word in enumerate(words, first):
@@ -224,7 +453,7 @@ def checked_sentence(tokens: Sequence[str], first: int = 0) -> list[str]:
     return words
 
 
-def checked_threshold(prune: float | None) -> float:
+def _checked_threshold(prune: float | None) -> float:
     """Return the threshold as a float; infinity for None."""
     if prune is None:
         return math.inf
@@ -296,7 +525,7 @@ class Parser(ABC):
         (S (A a) (S a)) -2.303
         (S (S a) (S a)) -2.59
         """
-        columns, logps = self.charts().kbest(tokens, check_count(k), Pruning(beam, coarse, margin))
+        columns, logps = self.charts().kbest(tokens, check_count(k), _Pruning(beam, coarse, margin))
         return list(zip(cast("list[Tree]", trees_of(columns)), logps.tolist(), strict=True))
 
     def forest(
@@ -341,7 +570,7 @@ class Parser(ABC):
         >>> grammar.forest(["a", "a", "a"]).count_trees()
         2
         """
-        return self.charts().forest(tokens, checked_threshold(prune), Pruning(beam, coarse, margin))
+        return self.charts().forest(tokens, _checked_threshold(prune), _Pruning(beam, coarse, margin))
 
     def parse_all(
         self,
@@ -381,7 +610,7 @@ class Parser(ABC):
         >>> len(parses.trees), parses.qid.tolist()
         (3, [0, 1, 1])
         """
-        charts, items, pruning = self.charts(), list(sentences), Pruning(beam, coarse, margin)
+        charts, items, pruning = self.charts(), list(sentences), _Pruning(beam, coarse, margin)
         check_count(k)
         results = _each(items, lambda tokens: charts.kbest(tokens, k, pruning), Resources.of(n_jobs, progress=progress))
         trees = Treebank.concat([Treebank.from_columns(columns) for columns, _ in results])
@@ -419,8 +648,8 @@ class Parser(ABC):
         ForestBank
             One forest per sentence.
         """
-        charts, items, pruning = self.charts(), list(sentences), Pruning(beam, coarse, margin)
-        threshold, resources = checked_threshold(prune), Resources.of(n_jobs, progress=progress)
+        charts, items, pruning = self.charts(), list(sentences), _Pruning(beam, coarse, margin)
+        threshold, resources = _checked_threshold(prune), Resources.of(n_jobs, progress=progress)
         return ForestBank(_each(items, lambda tokens: charts.forest(tokens, threshold, pruning), resources))
 
 

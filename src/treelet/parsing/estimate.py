@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,18 +11,118 @@ import numpy as np
 from treelet.checks import check_one_of, is_number, wrong
 from treelet.errors import ParameterError, TreeError
 from treelet.formats.grammars import Rule, Tail, Word, is_lexical
-from treelet.parsing.splits import LONE, splits
 from treelet.parsing.unknown import UnknownWords
 from treelet.structures.treebank import Treebank
 from treelet.vocabulary import current
 
+_VERBS = {"VB": "B", "VBD": "F", "VBG": "G", "VBN": "N", "VBP": "F", "VBZ": "F", "MD": "F", "TO": "T"}
+_AUXILIARIES = {
+    **dict.fromkeys(("be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m"), "-BE"),
+    **dict.fromkeys(("have", "has", "had", "having", "'ve", "'d"), "-HAVE"),
+    **dict.fromkeys(("do", "does", "did"), "-DO"),
+}
+_CONJUNCTIONS = {"but": "-BUT", "&": "-&"}
+_TIMES = frozenset({
+    "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "month", "months", "quarter", "year", "years", "decade", "time", "weekend",
+    "morning", "afternoon", "evening", "night", "yesterday", "today", "tomorrow", "spring", "summer", "fall", "winter",
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+    "jan.", "feb.", "mar.", "apr.", "jun.", "jul.", "aug.", "sept.", "oct.", "nov.", "dec.",
+})  # fmt: skip
+_WITH_VERB = frozenset({"NP", "PP", "ADJP", "ADVP", "PRN", "UCP", "FRAG"})
+_SUBJECTS = frozenset({"NP", "SBAR", "S"})
+_LONE = frozenset({"DT", "RB"})
+
+
+class _Node(NamedTuple):
+    """Properties of a subtree on which splits depend."""
+
+    label: str
+    is_tag: bool = False
+    has_verb: bool = False
+    verb: str = ""  # kind of the first verb
+    ends_in_np: bool = False  # the node or its right edge is an NP
+    last_word: str = ""
+
+
+def _tag_split(tag: str, word: str) -> str:
+    """Return the suffix of a tag above a word.
+
+    >>> tag_split("VBZ", "is"), tag_split("CC", "and"), tag_split("NN", "%")
+    ('-BE', '', '-%')
+    """
+    lower = word.lower()
+    if lower == "%":
+        return "-%"
+    if tag == "CC":
+        return _CONJUNCTIONS.get(lower, "")
+    return _AUXILIARIES.get(lower, "") if tag in _VERBS and tag[0] == "V" else ""
+
+
+def _phrase_split(label: str, children: Sequence[_Node], verb: str) -> str:
+    suffix = "-U" if len(children) == 1 and not children[0].is_tag else ""
+    if label == "VP" and verb:
+        suffix += f"-{verb}"
+    if label == "NP":
+        suffix += "-POS" if children[-1].label == "POS" else ""
+        suffix += "-BASE" if all(child.is_tag for child in children) else ""
+        suffix += "-TMP" if children[-1].last_word in _TIMES else ""
+        suffix += "-R" if children[-1].ends_in_np else ""
+    if label in _WITH_VERB and any(child.has_verb for child in children):
+        suffix += "-V"
+    if label == "S" and not any(child.label in _SUBJECTS for child in children):
+        suffix += "-GAP"
+    return suffix
+
+
+def _splits(labels: Sequence[str], children: Sequence[Sequence[int]]) -> list[str]:
+    """Return the suffix of each node of a store, which depends only on the subtree of the node.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Labels of the nodes. Children come before their parents.
+    children : sequence of sequence of int
+        Children of the nodes. A node without children is a word.
+
+    Examples
+    --------
+    >>> splits(["the", "DT", "hour", "NN", "NP"], [[], [0], [], [2], [1, 3]])
+    ['', '', '', '', '-BASE-TMP']
+    """
+    nodes: list[_Node] = []
+    out: list[str] = []
+    for label, below in zip(labels, children, strict=True):
+        parts = [nodes[child] for child in below]
+        if not below:
+            node, suffix = _Node(label, is_tag=True, last_word=label.lower()), ""
+        elif len(below) == 1 and not children[below[0]]:
+            verb = _VERBS.get(label, "")
+            node = _Node(label, True, verb not in {"", "T"}, verb, last_word=parts[0].last_word)
+            suffix = _tag_split(label, parts[0].label)
+        else:
+            verb = next((part.verb for part in parts if part.is_tag and part.verb), "")
+            verb = verb or next((part.verb for part in parts if part.label == "VP"), "")
+            node = _Node(
+                label,
+                has_verb=any(part.has_verb for part in parts),
+                verb=verb,
+                ends_in_np=label == "NP" or parts[-1].ends_in_np,
+                last_word=parts[-1].last_word,
+            )
+            suffix = _phrase_split(label, parts, verb)
+        nodes.append(node)
+        out.append(suffix)
+    return out
+
+
 Counts = dict[str, dict[Tail, float]]
 Context = tuple[str, ...] | None  # the previous siblings of a child; None for the first child
 _Symbol = tuple[str, tuple[str, ...], str]  # label, labels above, suffix
-STOP = ""  # the end of the children; symbols and words are never empty
+_STOP = ""  # the end of the children; symbols and words are never empty
 
 
-class EstimatedGrammar(NamedTuple):
+class _EstimatedGrammar(NamedTuple):
     """The rules, start symbols and labels of a grammar that was estimated from a treebank."""
 
     rules: list[Rule]
@@ -39,7 +140,7 @@ def estimate(
     unknown: str | None,
     min_count: int,
     smoothing: float,
-) -> EstimatedGrammar:
+) -> _EstimatedGrammar:
     """Estimate a grammar. The parameters are those of `PCFG.from_treebank`."""
     _check(markov, parent, split, unknown, min_count, smoothing)
     bank = Treebank.of(trees)
@@ -56,7 +157,7 @@ def estimate(
             rules += _markov_rules(head, tails, totals[head], markov, counter.names, hidden)
     rules.sort(key=lambda rule: (rule.head, -rule.probability, rule.tail))
     start = {symbol: count / sum(roots.values()) for symbol, count in sorted(roots.items())}
-    return EstimatedGrammar(
+    return _EstimatedGrammar(
         rules,
         start,
         labels,
@@ -83,7 +184,7 @@ def _check(
         raise ParameterError("The 'smoothing' parameter needs unknown='signature'. Pass smoothing=0 instead.")
 
 
-class UniqueNames:
+class _UniqueNames:
     """Creates names that are unique, whatever the labels of a treebank are."""
 
     def __init__(self) -> None:
@@ -123,7 +224,7 @@ class _Counter:
         weights = bank.weights()
         self.total = np.bincount(weights.node, weights.weight, minlength=len(self.store))
         self.parent = parent
-        self.names = UniqueNames()
+        self.names = _UniqueNames()
 
     def productions(self) -> tuple[Counts, dict[str, float], dict[str, str]]:
         """Return the counts of tails by head, the counts of root symbols, and the label of each annotated symbol."""
@@ -181,7 +282,7 @@ class _Counter:
         return counts, {name[int(k) * width]: float(n) for k, n in zip(kind, number, strict=True)}, labels
 
     def split_productions(self) -> tuple[Counts, dict[str, float], dict[str, str]]:
-        """Return what `productions` returns, with the labels split as `treelet.parsing.splits` describes.
+        """Return what `productions` returns, with the labels split as `treelet.parsing.estimate` describes.
 
         The symbol of a node depends on its subtree, the labels of the two nodes above it, and whether
         it is an only child. Distinct subtrees are visited from the top. Each is counted once per such
@@ -191,11 +292,11 @@ class _Counter:
         label = [spelled[number] for number in store.label.tolist()]
         start, child = store.child_start.tolist(), store.child.tolist()
         children = [child[a:b] for a, b in itertools.pairwise(start)]
-        suffix = splits(label, children)
+        suffix = _splits(label, children)
         phrasal = [any(children[below] for below in kids) for kids in children]
 
         def symbol(node: int, above: str | None, beyond: str | None, alone: bool) -> _Symbol:
-            end = "-U" + suffix[node] if alone and label[node] in LONE else suffix[node]
+            end = "-U" + suffix[node] if alone and label[node] in _LONE else suffix[node]
             if above is None or not (self.parent == "tags" or (self.parent and phrasal[node])):
                 return label[node], (), end
             # A preposition depends on the phrase that its own phrase is part of.
@@ -287,7 +388,7 @@ def _unknown(
 
 
 def _markov_rules(
-    head: str, tails: dict[Tail, float], total: float, order: int, names: UniqueNames, hidden: list[str]
+    head: str, tails: dict[Tail, float], total: float, order: int, names: _UniqueNames, hidden: list[str]
 ) -> list[Rule]:
     """Return rules that generate the children of `head` from left to right, given the `order` siblings before each.
 
@@ -304,7 +405,7 @@ def _markov_rules(
         if is_lexical(tail):
             continue
         context: Context = None
-        for item in (*tail, STOP):
+        for item in (*tail, _STOP):
             following = events.setdefault(context, {})
             following[item] = following.get(item, 0.0) + count
             context = after(context, item)
@@ -319,9 +420,9 @@ def _markov_rules(
 
     def add(left: Tail, item: str, context: Context, probability: float) -> None:
         """Add the rules that generate `item`, after which the context is `context`, and then stop or continue."""
-        if STOP in chance[context]:
-            rules.append(Rule(head, (*left, item), probability * chance[context][STOP]))
-        if len(chance[context]) > (STOP in chance[context]):
+        if _STOP in chance[context]:
+            rules.append(Rule(head, (*left, item), probability * chance[context][_STOP]))
+        if len(chance[context]) > (_STOP in chance[context]):
             if context not in states:
                 states[context] = names.new(_state_name(head, context))
                 waiting.append(context)
@@ -330,14 +431,14 @@ def _markov_rules(
     for first_child, p in chance.get(None, {}).items():
         context = after(None, first_child)
         for two, q in chance[context].items():
-            if two != STOP:
+            if two != _STOP:
                 add((first_child,), two, after(context, two), p * q)
             elif not isinstance(first_child, Word):
                 rules.append(Rule(head, (first_child,), p * q))
     while waiting:
         context = waiting.pop()
         for item, p in chance[context].items():
-            if item != STOP:
+            if item != _STOP:
                 add((states[context],), item, after(context, item), p)
     hidden += states.values()
     return rules

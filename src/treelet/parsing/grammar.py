@@ -4,45 +4,284 @@ from __future__ import annotations
 
 import json
 import math
+import numbers
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import IO, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from treelet import _core
-from treelet.checks import check_integer, suggestion
-from treelet.errors import ParameterError
-from treelet.formats import grammar_text
+from treelet.checks import check_integer, some_of, suggestion, wrong
+from treelet.errors import ParameterError, TreeletWarning
+from treelet.formats import grammars
+from treelet.formats.base import Columns
+from treelet.formats.brackets import label_problem
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.formats.grammars import (
     GrammarParts,
     Rule,
+    Tail,
     Word,
     grammar_from_json,
     grammar_to_json,
+    is_lexical,
     nltk_grammar,
     nltk_rules,
+    shown,
 )
-from treelet.parsing.chart import Charts, Parser
-from treelet.parsing.checks import (
-    GrammarWarning,
-    check_hidden,
-    check_symbols,
-    checked_rule,
-    checked_rules,
-    checked_start,
-    sums,
-    warn_of_sums,
-    worst,
-)
-from treelet.parsing.compiled import CompiledGrammar
+from treelet.parsing.chart import Charts, CompiledGrammar, Parser
 from treelet.parsing.estimate import estimate
-from treelet.parsing.lexicon import Lexicon
-from treelet.parsing.sampling import drawn, sampler
-from treelet.parsing.unknown import UnknownWords
+from treelet.parsing.unknown import GUESS, LOWER, SMOOTHED, SMOOTHED_GUESS, UnknownWords
 from treelet.structures.bank import Stats
 from treelet.structures.treebank import Treebank
 from treelet.work import seed_of
+
+_ANY = 2**62  # number of words that stands for no limit
+STEPS, SMALL, SETTLED, LARGE = 5000, 1e-13, 1e-5, 1e100
+Vector = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+
+
+def _totals(head: Numbers, weight: Vector, start: Numbers, tail: Numbers, n: int) -> Vector:
+    """Return the total weight of the finite trees of each of n symbols.
+
+    This is the least solution of Z(head) = Σ weight ∏ Z(tail). It is computed by fixed-point
+    iteration from 0, which is slow only if derivations are close to being infinite. The result is
+    infinity where the iteration does not converge. The tail of rule r begins at ``start[r]``; number
+    n stands for any word.
+    """
+    estimate = np.zeros(n + 1)
+    estimate[n] = 1
+    for _ in range(STEPS):
+        before = estimate
+        estimate = np.append(
+            np.bincount(head, weight * np.multiply.reduceat(before[tail], start[:-1]), minlength=n), 1.0
+        )
+        change = np.abs(estimate - before)
+        if (change <= SMALL * estimate).all() or not estimate.max() < LARGE:
+            break
+    return np.where(change <= SETTLED * estimate, estimate, np.inf)
+
+
+def _sampler(grammar: PCFG) -> _core.Sampler:
+    """Return the native sampler of a grammar."""
+    names = [*grammar.labels, *sorted(grammar.hidden)]
+    number = {symbol: index for index, symbol in enumerate(names)}
+    rules = sorted(grammar.productions(), key=lambda rule: number[rule.head])
+    head = np.array([number[rule.head] for rule in rules])
+    start = _starts(len(rule.tail) for rule in rules)
+    known = np.array([len(names) if isinstance(item, Word) else number[item] for rule in rules for item in rule.tail])
+    weight = np.array([rule.probability for rule in rules])
+    total = _totals(head, weight, start, known, len(names))
+    weight = weight * np.multiply.reduceat(total[known], start[:-1])
+    at_start = np.array([p * total[number[symbol]] for symbol, p in grammar.start.items()])
+    if not 0 < at_start.sum() < LARGE:
+        raise ParameterError(
+            "No tree can be drawn from this grammar: "
+            + (
+                "it has no finite tree. Add rules that lead from the start symbol to words."
+                if at_start.sum() == 0
+                else "the sum of the weights of its trees is infinite. Reduce the weights of recursive rules."
+            )
+        )
+    # Symbols without a finite tree are never drawn. Nor are symbols with an infinite total, because
+    # otherwise the total of the start symbols would be infinite. Both are left out.
+    usable = np.flatnonzero((total[:-1] > 0) & (total[:-1] < LARGE))
+    used = (weight > 0) & (weight < LARGE) & (total[head] < LARGE)
+    index_of = np.full(len(names), -1)
+    index_of[usable] = np.arange(len(usable))
+    kept = [rule for rule, wanted in zip(rules, used, strict=True) if wanted]
+    words = dict.fromkeys(item for rule in kept for item in rule.tail if isinstance(item, Word))
+    numbers: dict[str, int] = {word: len(usable) + at for at, word in enumerate(words)}
+    numbers |= {symbol: int(index_of[at]) for symbol, at in number.items()}
+    begun = at_start > 0
+    return _core.Sampler.of(
+        [grammar.labels.get(names[symbol], "") for symbol in usable] + list(map(str, words)),
+        len(usable),
+        _starts(np.bincount(index_of[head[used]], minlength=len(usable)).tolist()),
+        _starts(len(rule.tail) for rule in kept),
+        np.array([numbers[item] for rule in kept for item in rule.tail], np.int32),
+        weight[used],
+        np.array([numbers[symbol] for symbol in grammar.start], np.int32)[begun],
+        at_start[begun],
+    )
+
+
+def _drawn(sampler: _core.Sampler, n: int, seed: int, max_words: int | None) -> Columns:
+    """Draw n trees."""
+    try:
+        return Columns(*sampler.sample(n, seed, _ANY if max_words is None else max_words))
+    except ValueError as error:
+        raise ParameterError(str(error)) from None
+
+
+def _starts(lengths: Iterable[int]) -> Numbers:
+    return np.concatenate([[0], np.cumsum(list(lengths))]).astype(np.int64)
+
+
+_TOLERANCE = 1e-6
+_NORMALIZE = " To rescale weights, pass normalize=True to PCFG.from_rules."
+
+
+class GrammarWarning(TreeletWarning):
+    """A grammar is usable, but it probably differs from the intended one."""
+
+
+def _number(value: object, normalize: bool = False) -> float | None:
+    """Return a probability, or with `normalize` any positive number, as a float; None if the value is neither."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:  # an int that is too large for a float
+        return None
+    return number if 0 < number < math.inf and (normalize or number <= 1) else None
+
+
+def _checked_rule(rule: object, normalize: bool = False) -> Rule:
+    """Return a rule as a `Rule`, or raise an error that shows the rule. `normalize` allows any positive weight."""
+    if not isinstance(rule, (tuple, list)) or len(rule) != 3:
+        raise ParameterError(f"A rule must be a tuple (head, tail, probability). Got {rule!r:.80} instead.")
+    head, tail, probability = rule
+    if isinstance(tail, str) or not isinstance(tail, Sequence):
+        raise ParameterError(
+            f"The tail of a rule must be a tuple of strings, such as ('NP', 'VP'). "
+            f"Got {tail!r:.80} instead, in the rule {rule!r:.80}."
+        )
+    items = tuple(tail)
+    problem = label_problem(head) or next(filter(None, map(label_problem, items)), None)
+    if problem:
+        raise ParameterError(
+            f"A symbol or word of the rule {rule!r:.80} is {problem}. "
+            "Write brackets as -LRB- and -RRB-, and join several words with '_'."
+        )
+    if isinstance(head, Word):
+        raise ParameterError(
+            f"The rule {shown(head, items)} has a word as its head. Only a symbol can be a head: pass a plain string."
+        )
+    if not items:
+        raise ParameterError(
+            f"The rule '{head} ->' has an empty tail. Add at least one symbol or word on the right-hand side."
+        )
+    number = _number(probability, normalize)
+    if number is None:
+        wanted, remedy = ("a number above 0", "") if normalize else ("a number in (0, 1]", _NORMALIZE)
+        raise ParameterError(
+            f"The probability of the rule {shown(head, items)} must be {wanted}. Got {probability!r} instead.{remedy}"
+        )
+    return Rule(head, items, number)
+
+
+def _checked_start(start: object, normalize: bool = False) -> dict[str, float]:
+    """Return the start symbols with their probabilities."""
+    if isinstance(start, str):
+        return {start: 1.0}
+    if not isinstance(start, Mapping) or not start:
+        raise wrong("start", "a symbol or a non-empty dict from symbols to probabilities", start, of="PCFG")
+    chosen = {}
+    for symbol, probability in start.items():
+        number = _number(probability, normalize)
+        if not isinstance(symbol, str):
+            raise ParameterError(f"A start symbol must be a string. Got {symbol!r} instead.")
+        if number is None:
+            wanted, remedy = ("a number above 0", "") if normalize else ("a number in (0, 1]", _NORMALIZE)
+            raise ParameterError(
+                f"The probability of the start symbol {symbol!r} must be {wanted}. Got {probability!r} instead.{remedy}"
+            )
+        chosen[symbol] = number
+    return chosen
+
+
+def _checked_rules(
+    rules: Iterable[object],
+) -> tuple[list[Rule], dict[str, dict[str, float]], dict[str, None]]:
+    """Return the rules with a symbol on the right, the lexicon (by word, then symbol), and the heads in order."""
+    kept: list[Rule] = []
+    lexicon: dict[str, dict[str, float]] = {}
+    heads: dict[str, None] = {}
+    seen: set[tuple[str, Tail]] = set()
+    for item in rules:
+        rule = _checked_rule(item)
+        if rule[:2] in seen:
+            raise ParameterError(
+                f"The rule {shown(*rule[:2])} occurs twice. Pass each rule once, with a single probability."
+            )
+        seen.add(rule[:2])
+        heads[rule.head] = None
+        if is_lexical(rule.tail):
+            lexicon.setdefault(str(rule.tail[0]), {})[rule.head] = rule.probability
+        else:
+            kept.append(rule)
+    return kept, lexicon, heads
+
+
+def _check_symbols(symbols: Mapping[str, None], labels: Mapping[str, str], hidden: frozenset[str]) -> None:
+    """Check that labeled and hidden symbols occur in rules, and that no symbol is both labeled and hidden."""
+    for name, named in (("labels", set(labels)), ("hidden", hidden)):
+        for symbol in named - set(symbols):
+            raise ParameterError(
+                f"The symbol {symbol!r} in {name!r} does not occur in any rule.{suggestion(str(symbol), symbols)}"
+            )
+    for symbol, label in labels.items():
+        if symbol in hidden:
+            raise ParameterError(
+                f"The symbol {symbol!r} is hidden, but it also has the label {label!r}. "
+                "Remove the symbol from 'labels' or from 'hidden'."
+            )
+        if problem := label_problem(label):
+            raise ParameterError(
+                f"The label of the symbol {symbol!r} is {problem}. A label needs at least one character, "
+                "and no white space or brackets."
+            )
+
+
+def _check_hidden(
+    hidden: frozenset[str], start: Iterable[str], rules: Iterable[Rule], lexicon: Mapping[str, Iterable[str]]
+) -> None:
+    """Check that hidden symbols occur only in positions from which the parser can remove them."""
+    if not hidden:
+        return
+    misplaced = [symbol for symbol in start if symbol in hidden]
+    misplaced += [symbol for symbols in lexicon.values() for symbol in symbols if symbol in hidden]
+    for head, tail, _ in rules:
+        if head in hidden and len(tail) != 2:
+            misplaced.append(head)
+        misplaced += [item for item in (tail[1:] if len(tail) == 2 else tail) if item in hidden]
+    if misplaced:
+        raise ParameterError(
+            f"The hidden symbol {misplaced[0]!r} is used in a position where a parser cannot remove it. "
+            "A hidden symbol may only head rules with two symbols on the right, or be the first of two."
+        )
+
+
+def _sums(rules: Iterable[tuple[str, object, float]]) -> dict[str, float]:
+    """Return the sum of the probabilities of each head."""
+    by_head: dict[str, list[float]] = {}
+    for head, _, probability in rules:
+        by_head.setdefault(head, []).append(probability)
+    return {head: math.fsum(values) for head, values in by_head.items()}
+
+
+def _worst(sums: Mapping[str, float]) -> tuple[str, float]:
+    """Return the symbol whose sum is furthest from 1, and that sum."""
+    return max(sums.items(), key=lambda item: abs(item[1] - 1))
+
+
+def _warn_of_sums(rules: Iterable[Rule], start: Mapping[str, float]) -> None:
+    """Warn if the probabilities of a head, or those of the start symbols, do not sum to 1."""
+    start_name = "the start symbols"
+    symbol, total = _worst({**_sums(rules), start_name: math.fsum(start.values())})
+    if abs(total - 1) > _TOLERANCE:
+        owner = start_name if symbol == start_name else f"the rules of {symbol!r}"
+        warnings.warn(
+            f"The probabilities of {owner} sum to {total:.6g} instead of 1. They are used unchanged, so scores are not "
+            "probabilities. To rescale them, use PCFG.from_rules(..., normalize=True).",
+            GrammarWarning,
+            stacklevel=3,
+        )
 
 
 class PCFG(Parser):
@@ -102,8 +341,8 @@ class PCFG(Parser):
         unknown: UnknownWords | None = None,
         fallback: bool = False,
     ) -> None:
-        self._start = checked_start(start)
-        kept, lexicon, heads = checked_rules(rules)
+        self._start = _checked_start(start)
+        kept, lexicon, heads = _checked_rules(rules)
         unheaded = [symbol for symbol in self._start if symbol not in heads]
         if unheaded:
             raise ParameterError(
@@ -116,11 +355,11 @@ class PCFG(Parser):
         symbols |= dict.fromkeys(item for rule in kept for item in rule.tail if not isinstance(item, Word))
         symbols |= dict.fromkeys(symbol for chances in lexicon.values() for symbol in chances)
         own = dict(labels or {})
-        check_symbols(symbols, own, self._hidden)
-        check_hidden(self._hidden, self._start, kept, lexicon)
+        _check_symbols(symbols, own, self._hidden)
+        _check_hidden(self._hidden, self._start, kept, lexicon)
         self._labels = {symbol: own.get(symbol, symbol) for symbol in symbols if symbol not in self._hidden}
         self._unknown, self._fallback = unknown, bool(fallback)
-        self._lexicon = Lexicon(lexicon, self._labels, unknown)
+        self._lexicon = _Lexicon(lexicon, self._labels, unknown)
         self._compiled: CompiledGrammar | None = None
         self._charts: Charts | None = None
         self._sampler: _core.Sampler | None = None
@@ -166,7 +405,7 @@ class PCFG(Parser):
         >>> grammar.lexical("she")
         [('NP', -1.2039728043259361)]
         """
-        checked = [checked_rule(rule, normalize) for rule in rules]
+        checked = [_checked_rule(rule, normalize) for rule in rules]
         heads = {rule.head for rule in checked}
         typed = [
             Rule(head, tuple(item if item in heads else Word(item) for item in tail), p) for head, tail, p in checked
@@ -178,13 +417,13 @@ class PCFG(Parser):
                 GrammarWarning,
                 stacklevel=2,
             )
-        chosen = checked_start(start, normalize)
+        chosen = _checked_start(start, normalize)
         if normalize:
-            total = sums(typed)
+            total = _sums(typed)
             typed = [Rule(head, tail, p / total[head]) for head, tail, p in typed]
             chosen = {symbol: p / math.fsum(chosen.values()) for symbol, p in chosen.items()}
         grammar = cls(typed, chosen)
-        warn_of_sums(typed, chosen)
+        _warn_of_sums(typed, chosen)
         return grammar
 
     @classmethod
@@ -217,7 +456,7 @@ class PCFG(Parser):
         split : {"penn", None}, default None
             Distinguish further kinds of nodes with equal labels, such as finite and infinitive ``VP``, or
             ``NP`` with and without phrases below it, as Klein & Manning (2003) do for the labels of the
-            Penn Treebank (see `treelet.parsing.splits`). With ``parent="tags"``, prepositions also get the
+            Penn Treebank (see `treelet.parsing.estimate`). With ``parent="tags"``, prepositions also get the
             label above their phrase. Parsed trees have the plain labels. Use it with ``parent="tags"``,
             ``markov=2`` and ``smoothing=1``.
         unknown : {"signature", None}, default "signature"
@@ -281,7 +520,7 @@ class PCFG(Parser):
         >>> PCFG.from_nltk(grammar.to_nltk()) == grammar
         True
         """
-        symbol, total = worst(sums(self.productions()))
+        symbol, total = _worst(_sums(self.productions()))
         return nltk_grammar(self._parts(), symbol, total)
 
     # --- sampling -----------------------------------------------------------------------------------------------
@@ -325,8 +564,8 @@ class PCFG(Parser):
         if max_words is not None:
             check_integer("max_words", max_words, 1)
         if self._sampler is None:
-            self._sampler = sampler(self)
-        return Treebank.from_columns(drawn(self._sampler, int(n), seed_of(random_state), max_words))
+            self._sampler = _sampler(self)
+        return Treebank.from_columns(_drawn(self._sampler, int(n), seed_of(random_state), max_words))
 
     # --- files --------------------------------------------------------------------------------------------------
 
@@ -368,7 +607,7 @@ class PCFG(Parser):
         `read_text` restores the same grammar exactly.
         """
         with open_target(file) as stream:
-            stream.writelines(f"{line}\n" for line in grammar_text.lines(self._parts()))
+            stream.writelines(f"{line}\n" for line in grammars.lines(self._parts()))
 
     @classmethod
     def read_text(cls, file: PathLike | IO[bytes] | IO[str]) -> PCFG:
@@ -383,13 +622,13 @@ class PCFG(Parser):
         <PCFG: 1 phrasal label, 2 tags, 2 rules, 3 words>
         """
         with open_source(file) as source:
-            parts = grammar_text.read(source, UnknownWords.from_document)
+            parts = grammars.read(source, UnknownWords.from_document)
             try:
                 grammar = cls._of(parts)
             except ParameterError as error:
                 raise source.error(str(error)) from None
         if not grammar._hidden and grammar._unknown is None:
-            warn_of_sums(grammar.productions(), grammar._start)
+            _warn_of_sums(grammar.productions(), grammar._start)
         return grammar
 
     @classmethod
@@ -518,3 +757,107 @@ class PCFG(Parser):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PCFG._of, (self._parts(),)
+
+
+_CACHED = 1 << 17  # words
+
+
+class _Lexicon:
+    """Maps words to symbols. The symbols of rare and unknown words are guessed from their spelling.
+
+    Parameters
+    ----------
+    words : dict of dict
+        P(word | symbol), by word and symbol.
+    labels : dict of str to str
+        Labels of the symbols.
+    unknown : UnknownWords, optional
+        Model of unknown words. By default, nothing is guessed.
+
+    Attributes
+    ----------
+    words : dict of mapping
+        The parameter, read-only.
+    tags : dict of str to float
+        Probability that a symbol is expanded to a single word.
+    """
+
+    __slots__ = ("_cache", "_labels", "_tokens", "_unknown", "tags", "words")
+
+    def __init__(
+        self, words: Mapping[str, dict[str, float]], labels: Mapping[str, str], unknown: UnknownWords | None
+    ) -> None:
+        self.words = {word: MappingProxyType(symbols) for word, symbols in words.items()}
+        self.tags = _sums((symbol, word, p) for word, chances in words.items() for symbol, p in chances.items())
+        if unknown is not None and set(unknown.totals) != set(self.tags):
+            differing = sorted(set(unknown.totals) ^ set(self.tags))
+            raise ParameterError(
+                "The 'totals' of the model of unknown words must have the same symbols as the rules with a single word. "
+                f"Only one of the two has {some_of(differing, 5)}."
+            )
+        self._labels, self._unknown = labels, unknown
+        self._tokens: dict[str, float] = {}  # number of tokens of each label
+        for symbol, total in unknown.totals.items() if unknown is not None else ():
+            self._tokens[labels[symbol]] = self._tokens.get(labels[symbol], 0.0) + total * self.tags[symbol]
+        self._cache: dict[tuple[str, bool], list[tuple[str, float]]] = {}
+
+    def symbols(self, word: str, first: bool) -> list[tuple[str, float]]:
+        """Return the possible symbols of a word with log P(word | symbol). `first`: it is the first of its sentence."""
+        choices = self._cache.get((word, first))
+        if choices is None:
+            choices = [(symbol, math.log(p)) for symbol, p in self._chances(word, first).items() if p > 0]
+            if len(self._cache) >= _CACHED:
+                self._cache.clear()
+            self._cache[word, first] = choices
+        return list(choices)
+
+    def _chances(self, word: str, first: bool) -> Mapping[str, float]:
+        seen: Mapping[str, float] = self.words.get(word, {})
+        if self._unknown is None:
+            return seen
+        count = self._count(seen)
+        smooth = self._unknown.smoothing > 0
+        if count > max(self._unknown.min_count, SMOOTHED * smooth):
+            return self._smoothed(seen)
+        share = self._unknown.tags(word, first)
+        guess = {
+            symbol: share[label] * (self.tags[symbol] / self._tokens[label])
+            for symbol in self._unknown.totals
+            if (label := self._labels[symbol]) in share
+        }
+        if count:
+            weight = SMOOTHED_GUESS if smooth else GUESS
+            scale = count / (count + weight)
+            return self._smoothed(
+                {s: (seen.get(s, 0.0) + weight * guess.get(s, 0.0)) * scale for s in {**seen, **guess}}
+            )
+        lower: Mapping[str, float] = self.words.get(word.lower(), {}) if first else {}
+        if lower:
+            once = LOWER / self._count(lower)
+            return self._smoothed(
+                {s: once * lower.get(s, 0.0) + (1 - LOWER) * guess.get(s, 0.0) for s in {**lower, **guess}}
+            )
+        return guess
+
+    def _smoothed(self, chances: Mapping[str, float]) -> Mapping[str, float]:
+        """Smooth P(symbol | label, word) of annotated symbols with P(symbol | label).
+
+        The expected counts of a word with each label stay the same.
+        """
+        if self._unknown is None or not (k := self._unknown.smoothing):
+            return chances
+        totals = self._unknown.totals
+        counts: dict[str, float] = {}  # expected count of the word with each label
+        for symbol, p in chances.items():
+            label = self._labels[symbol]
+            counts[label] = counts.get(label, 0.0) + p * totals[symbol]
+        return {
+            symbol: min(1.0, (chances.get(symbol, 0.0) + k * self.tags[symbol] / self._tokens[label]) * (n / (n + k)))
+            for symbol in totals
+            if (n := counts.get(label := self._labels[symbol], 0.0))
+        }
+
+    def _count(self, symbols: Mapping[str, float]) -> int:
+        """Return how often a word occurs in the treebank, from its probabilities: at least once if it has symbols."""
+        totals = self._unknown.totals if self._unknown else {}
+        return max(bool(symbols), round(math.fsum(p * totals[symbol] for symbol, p in symbols.items())))

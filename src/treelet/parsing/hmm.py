@@ -15,11 +15,10 @@ from treelet.checks import check_integer, check_one_of, wrong
 from treelet.errors import TreeError
 from treelet.formats.tagged import word_problem
 from treelet.parsing.unknown import GUESS, UnknownWords
-from treelet.structures.sequence import Tagged
-from treelet.structures.tagged_bank import TaggedBank
+from treelet.structures.sequence import Tagged, TaggedBank
 
 Table = NDArray[np.float64]
-EDGE = ""
+_EDGE = ""
 """Pseudo-tag before and after a sentence. Real tags are never empty."""
 
 
@@ -225,7 +224,7 @@ class HMM:
 
 def _transitions(sequences: list[Tagged], tags: tuple[str, ...], order: int) -> tuple[Table, tuple[float, ...]]:
     """Return log P(tag | previous tags), with EDGE as the last tag, and the weights of the orders (Brants 2000)."""
-    number = {tag: k for k, tag in enumerate(tags)} | {EDGE: len(tags)}
+    number = {tag: k for k, tag in enumerate(tags)} | {_EDGE: len(tags)}
     n = len(number)
     edge = n - 1
     counts = np.zeros((n,) * (order + 1))

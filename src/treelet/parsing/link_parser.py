@@ -5,29 +5,136 @@ from __future__ import annotations
 import json
 import math
 import os
+import subprocess
 import sys
+import tempfile
 import threading
 import unicodedata
-from collections.abc import Iterable
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from treelet.checks import article, check_boolean, check_integer, check_one_of, plural, wrong
 from treelet.errors import InputTypeError
 from treelet.parsing import link_library, link_program
-from treelet.parsing.link_child import Child, ChildEnded
-from treelet.parsing.link_result import Answer, Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults, Settings
+from treelet.parsing.link_library import Answer, Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults, Settings
 from treelet.progress import progress_bar
 
-WAYS = ("auto", "library", "program")
-MOST_WORDS = 252  # Link Grammar supports 254, including the two walls
-LONGEST_WORD = 250  # bytes; in experiments, words of tens of thousands of bytes corrupted its memory
-LONGEST = 16_000  # bytes of a sentence; from 32,768 bytes on, its memory is corrupted
-TOO_MANY = 2**24  # linkages; beyond, if no linkage of the sample is valid, Link Grammar does not skip words
-GRACE = 10  # additional seconds, because Link Grammar checks its clock only now and then
-MISSING = (
+_TAIL = 2000  # bytes of error output that are kept
+
+
+class _ChildEnded(Exception):  # noqa: N818  # not a TreeletError, because it never leaves this package
+    """The process ended before it had answered. `timed_out` is True if it was killed after the time limit."""
+
+    def __init__(self, message: str, timed_out: bool) -> None:
+        super().__init__(message)
+        self.timed_out = timed_out
+
+
+class _Child:
+    """A child process with pipes.
+
+    It always starts with a UTF-8 locale and in the root folder. Link Grammar first looks for
+    dictionaries in the current folder, where a folder ``data/en`` of the user must not be taken for a
+    dictionary. The process does not receive signals of the terminal.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        # In append mode, the file can be truncated after each answer while the process continues to write.
+        self._errors = tempfile.TemporaryFile("a+b")  # noqa: SIM115  # closed by stop
+        self._process = subprocess.Popen(
+            list(command),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+            cwd=os.sep,
+            start_new_session=True,
+        )
+        self.pid = os.getpid()
+        self._stop = weakref.finalize(self, _stop, self._process, self._errors, self.pid)
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs and belongs to this process, not to the process that this one was forked from."""
+        return self._stop.alive and self.pid == os.getpid() and self._process.poll() is None
+
+    def ask(self, text: str, seconds: float, last: Callable[[str], bool]) -> list[str]:
+        """Send text, and read lines until `last` is true for one. The process is killed after `seconds`."""
+        late, process = threading.Event(), self._process
+
+        def end() -> None:  # a reference to self would keep it alive
+            late.set()
+            process.kill()
+
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None
+        assert stdout is not None
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
+        lines: list[str] = []
+        try:
+            stdin.write(text)
+            stdin.flush()
+            while True:
+                line = stdout.readline()
+                if not line:
+                    raise BrokenPipeError
+                lines.append(line.rstrip("\n"))
+                if last(lines[-1]):
+                    return lines
+        except OSError:
+            process.wait()
+            reason = self.error_output() or f"the process ended with exit code {process.returncode}"
+            self.stop()
+            if late.is_set():
+                reason = f"no answer after {seconds:g} seconds"
+            raise _ChildEnded(reason, late.is_set()) from None
+        except BaseException:  # after an interrupt, the rest of this answer would be read as the next one
+            self.stop()
+            raise
+        finally:
+            timer.cancel()
+
+    def error_output(self) -> str:
+        """Return the end of the text that was written to standard error since the last call, as one line."""
+        size = self._errors.seek(0, os.SEEK_END)
+        self._errors.seek(max(0, size - _TAIL))
+        text = self._errors.read().decode("utf-8", "replace")
+        self._errors.truncate(0)
+        return " ".join(text.split())
+
+    def stop(self) -> None:
+        """Kill the process. Repeated calls have no effect."""
+        self._stop()
+
+
+def _stop(process: subprocess.Popen[str], errors: IO[bytes], pid: int) -> None:
+    if pid == os.getpid():  # after a fork, the process belongs to the parent
+        process.kill()
+        process.wait()
+    for pipe in (process.stdin, process.stdout, errors):
+        try:
+            if pipe is not None:
+                pipe.close()
+        except OSError:  # buffered text can no longer be written
+            pass
+
+
+_WAYS = ("auto", "library", "program")
+_MOST_WORDS = 252  # Link Grammar supports 254, including the two walls
+_LONGEST_WORD = 250  # bytes; in experiments, words of tens of thousands of bytes corrupted its memory
+_LONGEST = 16_000  # bytes of a sentence; from 32,768 bytes on, its memory is corrupted
+_TOO_MANY = 2**24  # linkages; beyond, if no linkage of the sample is valid, Link Grammar does not skip words
+_GRACE = 10  # additional seconds, because Link Grammar checks its clock only now and then
+_MISSING = (
     "Link Grammar is not installed{detail}. Install it with: apt install link-grammar (Debian, Ubuntu), "
     "or see https://github.com/opencog/link-grammar. Only LinkParser needs Link Grammar."
 )
@@ -127,7 +234,7 @@ class LinkParser:
             raise wrong("max_cost", "a number of at least 0", max_cost, of="LinkParser", optional=True)
         for name, flag in (("panic", panic), ("walls", walls)):
             check_boolean(name, flag, of="LinkParser")
-        check_one_of("way", way, WAYS, of="LinkParser")
+        check_one_of("way", way, _WAYS, of="LinkParser")
         self._given: dict[str, Any] = {
             "language": language,
             "limit": limit,
@@ -145,7 +252,7 @@ class LinkParser:
         self.settings = Settings(language, limit, max_null, cost, max_seconds)
         self.way, self._path = _found(way)
         self._lock, self._pid = threading.Lock(), os.getpid()
-        self._child: Child | None = None
+        self._child: _Child | None = None
         self._closed = False
         self.version, self.dictionary = "?", "?"
         with self._lock:
@@ -182,7 +289,7 @@ class LinkParser:
                 + hints.get(type(sentence), "")
             )
         text = " ".join(sentence.split())
-        status, problem = text_problem(text)
+        status, problem = _text_problem(text)
         if status:
             return Linkages(sentence, status, problem=problem)
         if self.way == "program" and len(text.encode()) > link_program.LONGEST:
@@ -195,7 +302,7 @@ class LinkParser:
             self._lock, self._pid = threading.Lock(), os.getpid()
         with self._lock:
             answer, panic = self._answer(text, k), False
-            incomplete = answer.timed_out or answer.out_of_memory or answer.found > TOO_MANY
+            incomplete = answer.timed_out or answer.out_of_memory or answer.found > _TOO_MANY
             if self.panic and not answer.linkages and incomplete and answer.problem is None:
                 second = self._answer(text, k, panic=True)
                 if second.linkages:
@@ -206,7 +313,7 @@ class LinkParser:
         child, settings = self._running(), self.settings
         # Link Grammar measures its CPU time, and this limit is wall-clock time. The program searches twice,
         # without and with skipped words.
-        seconds = (6 if self.way == "program" else 3) * settings.max_seconds + GRACE
+        seconds = (6 if self.way == "program" else 3) * settings.max_seconds + _GRACE
         try:
             if self.way == "library":
                 request = json.dumps({"text": text, "k": k, "panic": panic}) + "\n"
@@ -217,7 +324,7 @@ class LinkParser:
             if panic:
                 child.stop()  # after a panic search, the program (5.12.0) continues to use only short links
             return link_program.read_answer(text, lines[:-1], errors, panic, settings)
-        except ChildEnded as ended:
+        except _ChildEnded as ended:
             return Answer(timed_out=ended.timed_out, problem=None if ended.timed_out else str(ended))
         except ValueError as error:
             child.stop()
@@ -302,7 +409,7 @@ class LinkParser:
 
     # --- the process --------------------------------------------------------------------------------------------
 
-    def _running(self) -> Child:
+    def _running(self) -> _Child:
         """Return the running process. Start a new one if there is none, or if the old one has ended."""
         if self._closed:
             raise LinkGrammarError("This LinkParser is closed. Create a new LinkParser to parse more sentences.")
@@ -314,9 +421,9 @@ class LinkParser:
         else:
             command = link_program.command(self._path, self.settings)
         try:
-            self._child = Child(command)
+            self._child = _Child(command)
             self.version, self.dictionary = self._greeted(self._child)
-        except (OSError, ChildEnded) as error:
+        except (OSError, _ChildEnded) as error:
             if self._child is not None:
                 self._child.stop()
             raise LinkGrammarError(
@@ -325,16 +432,16 @@ class LinkParser:
             ) from None
         return self._child
 
-    def _greeted(self, child: Child) -> tuple[str, str]:
+    def _greeted(self, child: _Child) -> tuple[str, str]:
         """Wait until the process has loaded its dictionary. Return the versions of Link Grammar and the dictionary."""
         if self.way == "library":
-            [line] = child.ask("", GRACE + self.settings.max_seconds, lambda line: True)
+            [line] = child.ask("", _GRACE + self.settings.max_seconds, lambda line: True)
             hello = json.loads(line)
             if "error" in hello:
-                raise ChildEnded(hello["error"], False)
+                raise _ChildEnded(hello["error"], False)
             version, dictionary = cast("tuple[str, str]", hello["versions"])
             return version, dictionary
-        child.ask(f" {link_program.END}\n", GRACE + self.settings.max_seconds, link_program.is_end)
+        child.ask(f" {link_program.END}\n", _GRACE + self.settings.max_seconds, link_program.is_end)
         return link_program.versions(child.error_output())
 
     def close(self) -> None:
@@ -374,33 +481,33 @@ def _found(way: str) -> tuple[str, str]:
     if program is not None:
         return "program", program
     detail = {"auto": "", "library": " (library not found)", "program": " (program link-parser not found)"}[way]
-    raise LinkGrammarError(MISSING.format(detail=detail))
+    raise LinkGrammarError(_MISSING.format(detail=detail))
 
 
 def _check_k(k: object) -> None:
     check_integer("k", k, most=link_program.MOST, optional=True)
 
 
-def text_problem(text: str) -> tuple[str | None, str | None]:
+def _text_problem(text: str) -> tuple[str | None, str | None]:
     """Return a status and an explanation if a text with single spaces cannot be parsed; otherwise (None, None)."""
     if not text:
         return "empty", None
-    if len(text) > LONGEST:
-        return "too long", f"{len(text):,} characters; the limit is {LONGEST:,} bytes"
+    if len(text) > _LONGEST:
+        return "too long", f"{len(text):,} characters; the limit is {_LONGEST:,} bytes"
     for index, char in enumerate(text):
         kind = unicodedata.category(char)
         if kind in ("Cc", "Cs"):
             name = "control character" if kind == "Cc" else "unpaired surrogate"
             return "not text", f"{name} {char!r} at position {index}"
     words = text.split(" ")
-    if len(words) > MOST_WORDS:
-        return "too long", f"{len(words):,} words; the limit is {MOST_WORDS}"
+    if len(words) > _MOST_WORDS:
+        return "too long", f"{len(words):,} words; the limit is {_MOST_WORDS}"
     longest = max(len(word.encode()) for word in words)
-    if longest > LONGEST_WORD:
-        return "too long", f"a word of {longest:,} bytes; the limit is {LONGEST_WORD}"
+    if longest > _LONGEST_WORD:
+        return "too long", f"a word of {longest:,} bytes; the limit is {_LONGEST_WORD}"
     size = len(text.encode())
-    if size > LONGEST:
-        return "too long", f"{size:,} bytes; the limit is {LONGEST:,}"
+    if size > _LONGEST:
+        return "too long", f"{size:,} bytes; the limit is {_LONGEST:,}"
     return None, None
 
 

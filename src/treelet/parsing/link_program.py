@@ -6,9 +6,9 @@ import re
 import shutil
 from collections.abc import Sequence
 
-from treelet.parsing.link_result import Answer, Settings
+from treelet.parsing.link_library import Answer, Settings
 
-PROGRAM = "link-parser"
+_PROGRAM = "link-parser"
 LONGEST = 2040  # bytes of a line; the program does not parse lines of more than 2046 bytes
 END = "treelet-end-of-answer"
 """A one-word sentence that is sent after each sentence. When the program echoes it, the answer is complete."""
@@ -23,7 +23,7 @@ _LINK = re.compile(r"\[(\d+) (\d+) -?\d+ \(([^()]*)\)\]")
 
 def find_program() -> str | None:
     """Return the path of the program, or None if it is not installed."""
-    return shutil.which(PROGRAM)
+    return shutil.which(_PROGRAM)
 
 
 def command(path: str, settings: Settings) -> list[str]:

@@ -16,20 +16,20 @@ from typing import Any
 
 from treelet.errors import ParameterError
 
-OPEN = 0.01  # a tag is open to new words if at least this share of its tokens are rare words
-LEAN = 2.0  # pseudo-count of the coarser signature
+_OPEN = 0.01  # a tag is open to new words if at least this share of its tokens are rare words
+_LEAN = 2.0  # pseudo-count of the coarser signature
 GUESS = 0.2  # pseudo-count of the guessed tags of a rare word
 SMOOTHED = 5  # with smoothing, words that occur at most this often also get guessed tags
 SMOOTHED_GUESS = 0.5  # pseudo-count of the guessed tags with smoothing
 LOWER = 0.9  # weight of the lower-case word in the tags of an unknown first word of a sentence
-SUFFIX = 3  # letters
-MOST = 1e15  # limit of counts, below which sums stay finite and sufficiently exact
+_SUFFIX = 3  # letters
+_MOST = 1e15  # limit of counts, below which sums stay finite and sufficiently exact
 
 _DIGITS = re.compile(r"\d+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
-def signatures(word: str, first: bool = False) -> list[str]:
+def _signatures(word: str, first: bool = False) -> list[str]:
     """Return the signatures of a word, from coarse to fine.
 
     >>> signatures("unparsed")
@@ -50,7 +50,7 @@ def signatures(word: str, first: bool = False) -> list[str]:
         kind = "Aa" if letters[0].isupper() else "aA"
     kind = "^" * (first and kind != "a") + kind + "-" * ("-" in word[1:-1])
     tail = word.lower()
-    return ["", kind, *(f"{kind} ~{tail[-n:]}" for n in range(1, SUFFIX + 1) if len(word) > n)]
+    return ["", kind, *(f"{kind} ~{tail[-n:]}" for n in range(1, _SUFFIX + 1) if len(word) > n)]
 
 
 class UnknownWords:
@@ -129,13 +129,13 @@ class UnknownWords:
         new: dict[str, float] = {}
         for label, _, _, count in rare:
             new[label] = new.get(label, 0.0) + count
-        closed = {label for label, count in new.items() if count < OPEN * tokens[label]}
+        closed = {label for label, count in new.items() if count < _OPEN * tokens[label]}
         if len(closed) == len(new):
             closed = set()
         counts: dict[str, dict[str, float]] = {}
         for label, word, first, count in rare:
             if label not in closed:
-                for signature in signatures(word, first):
+                for signature in _signatures(word, first):
                     tags = counts.setdefault(signature, {})
                     tags[label] = tags.get(label, 0.0) + count
         return cls(min_count, totals, {key: dict(sorted(counts[key].items())) for key in sorted(counts)}, smoothing)
@@ -143,7 +143,7 @@ class UnknownWords:
     def tags(self, word: str, first: bool = False) -> dict[str, float]:
         """Return P(label | signatures of the word), for every label that is open to new words."""
         guess: dict[str, float] = {}
-        for signature in signatures(word, first):
+        for signature in _signatures(word, first):
             counts = self.counts.get(signature)
             if counts is None:
                 break
@@ -151,7 +151,7 @@ class UnknownWords:
             if not guess:
                 guess = {label: count / total for label, count in counts.items()}
             else:
-                guess = {k: (counts.get(k, 0.0) + LEAN * p) / (total + LEAN) for k, p in guess.items()}
+                guess = {k: (counts.get(k, 0.0) + _LEAN * p) / (total + _LEAN) for k, p in guess.items()}
         return guess
 
     def __eq__(self, other: object) -> bool:
@@ -180,7 +180,7 @@ class UnknownWords:
                 "The model of unknown words must be an object with the fields 'min_count', 'totals' and 'signatures'."
             )
         smoothing = document.get("smoothing", 0.0)
-        if type(smoothing) not in {int, float} or not 0 <= smoothing < MOST:
+        if type(smoothing) not in {int, float} or not 0 <= smoothing < _MOST:
             raise ParameterError(
                 "The 'smoothing' of the model of unknown words must be a number of at least 0. "
                 f"Got {smoothing!r:.40} instead."
@@ -194,7 +194,7 @@ class UnknownWords:
         if not isinstance(tables, Mapping) or not all(map(_is_counts, [document["totals"], *tables.values()])):
             raise ParameterError(
                 "In the model of unknown words, 'totals' and every signature must map labels to counts "
-                f"above 0 and below {MOST:g}."
+                f"above 0 and below {_MOST:g}."
             )
         for label, total in document["totals"].items():
             if total < 1:
@@ -215,5 +215,5 @@ def _is_counts(table: object) -> bool:
         isinstance(table, Mapping)
         and bool(table)
         and all(isinstance(key, str) for key in table)
-        and all(type(count) in {int, float} and 0 < count < MOST for count in table.values())
+        and all(type(count) in {int, float} and 0 < count < _MOST for count in table.values())
     )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treelet.checks import plural
 from treelet.draw import web
-from treelet.draw.excerpts import shortened
+from treelet.draw.leaves import shortened
 from treelet.errors import NotEnoughMemoryError, TreeletError
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.printable import printable
@@ -29,18 +29,18 @@ from treelet.progress import progress_bar
 from treelet.report.page import Html, data_block, page, paragraphs, said, table
 
 if TYPE_CHECKING:
-    from treelet.tasks.clone_report import CloneFamily, CloneMember, CloneReport, LineDifference
+    from treelet.tasks.clones import CloneFamily, CloneMember, CloneReport, LineDifference
 
-FAMILIES = 1_000  # families that are listed
-MEMBERS = 50  # members of a family that are listed
-LINES = 400  # lines of a function that are shown
-SOURCE = 8_000_000  # characters of source in the page
-NAMED = 10  # damaged files that are named
-OPENED = 64  # files whose lines are kept in memory
-SIGNS = {"changed": "~~", "inserted": " +", "deleted": "- "}
+_FAMILIES = 1_000  # families that are listed
+_MEMBERS = 50  # members of a family that are listed
+_LINES = 400  # lines of a function that are shown
+_SOURCE = 8_000_000  # characters of source in the page
+_NAMED = 10  # damaged files that are named
+_OPENED = 64  # files whose lines are kept in memory
+_SIGNS = {"changed": "~~", "inserted": " +", "deleted": "- "}
 """Signs of lines on the side of the medoid and on the side of the member."""
-TEXT_ONLY = "."
-STYLE = """
+_TEXT_ONLY = "."
+_STYLE = """
 :root { --changed: #fff0bf; --changed-mark: #f2cf66; --inserted: #d8f0dc; --inserted-mark: #1d7a3a; --deleted: #fbdcd6; --deleted-mark: #c0341d; --filler: #f3f4f6; }
 @media screen and (prefers-color-scheme: dark) { :root { --changed: #3a3113; --changed-mark: #7a6419; --inserted: #15331f; --inserted-mark: #5fc983; --deleted: #431f1a; --deleted-mark: #f08d7c; --filler: #191c20; } }
 body { max-width: 84rem; } .aside { color: var(--faint); } [hidden] { display: none !important; }
@@ -78,7 +78,7 @@ mark { color: inherit; background: none; text-decoration: underline dotted var(-
 """
 
 
-class SourceExcerpt(NamedTuple):
+class _SourceExcerpt(NamedTuple):
     """Lines of a function: the number of the first line, the lines themselves, and how many more there are."""
 
     first: int
@@ -87,7 +87,7 @@ class SourceExcerpt(NamedTuple):
 
 
 @dataclass
-class SourceReader:
+class _SourceReader:
     """Reads the source of members, and counts the sources that are missing or left out."""
 
     folder: str
@@ -100,14 +100,14 @@ class SourceReader:
     """Per file that cannot be read or has changed, the problem."""
 
     def __post_init__(self) -> None:
-        self._lines = lru_cache(OPENED)(_lines_of)
+        self._lines = lru_cache(_OPENED)(_lines_of)
 
     def place(self, member: CloneMember) -> Html:
         """Return the place of a member. A narrow screen may break it after a slash."""
         place = f"{member.file.removeprefix(self.folder)}:{member.line} {member.name}".rstrip()
         return Html(said(printable(place)).replace("/", "/<wbr>"))
 
-    def read(self, member: CloneMember) -> tuple[SourceExcerpt | None, str]:
+    def read(self, member: CloneMember) -> tuple[_SourceExcerpt | None, str]:
         """Return the source of a member, and a problem or an empty string."""
         if self.room <= 0:
             self.omitted += 1
@@ -127,24 +127,24 @@ class SourceReader:
             problem = "The file may have changed since the search: these lines do not contain the name of the function."
         if problem:
             self.damaged.setdefault(member.file, problem)
-        text = dedent("\n".join(lines[member.line - 1 : last][:LINES]))
+        text = dedent("\n".join(lines[member.line - 1 : last][:_LINES]))
         shown = [shortened(printable(line, "\t")) for line in text.split("\n")] if text else []
         self.room -= sum(map(len, shown))
         if not shown:
             return None, problem
-        return SourceExcerpt(member.line, shown, min(last, len(lines)) - member.line + 1 - len(shown)), problem
+        return _SourceExcerpt(member.line, shown, min(last, len(lines)) - member.line + 1 - len(shown)), problem
 
 
 def write(
     report: CloneReport, file: PathLike, *, command: str = "", encoding: str = "utf-8", progress: bool = False
 ) -> None:
-    """Write a report of similar functions as an HTML page. The parameters are those of `clones_page`."""
-    text = clones_page(report, command=command, encoding=encoding, progress=progress)
+    """Write a report of similar functions as an HTML page. The parameters are those of `_clones_page`."""
+    text = _clones_page(report, command=command, encoding=encoding, progress=progress)
     with open_target(file) as out:
         out.write(text)
 
 
-def clones_page(report: CloneReport, *, command: str = "", encoding: str = "utf-8", progress: bool = False) -> str:
+def _clones_page(report: CloneReport, *, command: str = "", encoding: str = "utf-8", progress: bool = False) -> str:
     """Return families of similar functions as an HTML page.
 
     Parameters
@@ -165,10 +165,10 @@ def clones_page(report: CloneReport, *, command: str = "", encoding: str = "utf-
         visible. Large reports are shortened, and the page lists what is left out.
     """
     families = sorted(report.families, key=lambda family: -family.saved_lines)
-    reader = SourceReader(_common_folder(families), encoding, SOURCE)
+    reader = _SourceReader(_common_folder(families), encoding, _SOURCE)
     listed = []
-    with progress_bar(progress, "families", len(families[:FAMILIES])) as advance:
-        for number, family in enumerate(families[:FAMILIES]):
+    with progress_bar(progress, "families", len(families[:_FAMILIES])) as advance:
+        for number, family in enumerate(families[:_FAMILIES]):
             listed.append(_family(family, reader, number))
             advance(1)
     parts = ["<h1>Similar functions</h1>", *_summary(report, families, reader.folder), *_omissions(families, reader)]
@@ -176,7 +176,7 @@ def clones_page(report: CloneReport, *, command: str = "", encoding: str = "utf-
         parts += ["<h2>Families</h2>", _legend(), '<div class="families">', *listed, "</div>"]
     parts += _settings(report.options, command)
     script = f'<script type="module">\n{web.script("clones.js")}</script>'
-    return page("Similar functions", parts, style=STYLE, scripts=[script] if listed else [])
+    return page("Similar functions", parts, style=_STYLE, scripts=[script] if listed else [])
 
 
 # --- summary --------------------------------------------------------------------------------------------------------
@@ -226,24 +226,24 @@ def _value(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else printable(str(value))
 
 
-def _omissions(families: Sequence[CloneFamily], reader: SourceReader) -> Iterator[str]:
+def _omissions(families: Sequence[CloneFamily], reader: _SourceReader) -> Iterator[str]:
     """Yield notes on damaged files, and on what a large report leaves out."""
     if reader.damaged:
-        rows = [(printable(file), printable(problem)) for file, problem in list(reader.damaged.items())[:NAMED]]
+        rows = [(printable(file), printable(problem)) for file, problem in list(reader.damaged.items())[:_NAMED]]
         more = len(reader.damaged) - len(rows)
         yield paragraphs(
             f"{plural(len(reader.damaged), 'file')} cannot be read any more, or {'has' if len(reader.damaged) == 1 else 'have'} "
-            f"changed since the search.{f' The first {NAMED} are listed.' if more else ''}"
+            f"changed since the search.{f' The first {_NAMED} are listed.' if more else ''}"
         )
         yield table(("File", "Problem"), rows, kind="settings")
-    left = families[FAMILIES:]
-    members = sum(max(0, len(family.members) - MEMBERS) for family in families[:FAMILIES])
+    left = families[_FAMILIES:]
+    members = sum(max(0, len(family.members) - _MEMBERS) for family in families[:_FAMILIES])
     notes = []
     if left:
         lines = sum(family.saved_lines for family in left)
         notes.append(f"{plural(len(left), 'family')} with {plural(lines, 'line')} that could be saved")
     if members:
-        notes.append(f"{plural(members, 'member')} of families with more than {MEMBERS} members")
+        notes.append(f"{plural(members, 'member')} of families with more than {_MEMBERS} members")
     if reader.omitted:
         notes.append(f"the source of {plural(reader.omitted, 'member')}")
     if notes:
@@ -270,11 +270,11 @@ def _legend() -> str:
 # --- families -------------------------------------------------------------------------------------------------------
 
 
-def _family(family: CloneFamily, reader: SourceReader, number: int) -> str:
+def _family(family: CloneFamily, reader: _SourceReader, number: int) -> str:
     medoid = family.members[family.medoid]
     others = [index for index in range(len(family.members)) if index != family.medoid]
     others.sort(key=lambda index: -family.members[index].similarity)
-    others = others[: MEMBERS - 1]
+    others = others[: _MEMBERS - 1]
     source, problem = reader.read(medoid)
     sources = [source]
     pairs: list[dict[str, Any] | None] = [None]
@@ -285,7 +285,7 @@ def _family(family: CloneFamily, reader: SourceReader, number: int) -> str:
         pair = None
         if source is not None and other is not None:
             try:
-                pair = compared(source, other, family.differences(index))
+                pair = _compared(source, other, family.differences(index))
             except NotEnoughMemoryError:
                 problem = "The functions are too large to find their differences."
         sources.append(other if pair else None)
@@ -337,7 +337,7 @@ def _has_name(name: str, lines: list[str]) -> bool:
     return not words or any(words[-1] in line for line in lines)
 
 
-def compared(medoid: SourceExcerpt, member: SourceExcerpt, differences: Sequence[LineDifference]) -> dict[str, Any]:
+def _compared(medoid: _SourceExcerpt, member: _SourceExcerpt, differences: Sequence[LineDifference]) -> dict[str, Any]:
     """Align the lines of two functions, and mark the lines that differ.
 
     Lines of one difference are aligned with each other. All other lines are aligned by their text, in
@@ -348,7 +348,7 @@ def compared(medoid: SourceExcerpt, member: SourceExcerpt, differences: Sequence
     signs = [[" "] * len(side.lines) for side in sides]
     for number, difference in enumerate(differences):
         for side, span in enumerate((difference.medoid_lines, difference.member_lines)):
-            sign = SIGNS[difference.kind][side]
+            sign = _SIGNS[difference.kind][side]
             if span is None or sign == " ":
                 continue
             for offset, line in enumerate(range(span[0], span[1] + 1)):
@@ -365,7 +365,7 @@ def compared(medoid: SourceExcerpt, member: SourceExcerpt, differences: Sequence
             texts = {"" if line is None else sides[side].lines[line].strip() for side, line in enumerate(row)}
             if len(texts) > 1:
                 for side, line in lines:
-                    signs[side][line] = TEXT_ONLY
+                    signs[side][line] = _TEXT_ONLY
     return {"blocks": blocks, "left": "".join(signs[0]), "right": "".join(signs[1])}
 
 

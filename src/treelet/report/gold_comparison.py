@@ -13,16 +13,16 @@ from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Tree
 
 WRONG, NEW = "*", "+"
-COLORS = {WRONG: "\x1b[1;31m", NEW: "\x1b[1;32m"}
-RESET = "\x1b[0m"
-SHADES = {WRONG: ("#fbdcd6", "#c0341d"), NEW: ("#d8f0dc", "#1d7a3a"), "": ("#f4f5f7", "#7a838c")}
-DRAWN = 500  # levels, because the length of a line grows with the depth of its node
+_COLORS = {WRONG: "\x1b[1;31m", NEW: "\x1b[1;32m"}
+_RESET = "\x1b[0m"
+_SHADES = {WRONG: ("#fbdcd6", "#c0341d"), NEW: ("#d8f0dc", "#1d7a3a"), "": ("#f4f5f7", "#7a838c")}
+_DRAWN = 500  # levels, because the length of a line grows with the depth of its node
 
 Span = tuple[str, int, int]  # label, index of the first word, index after the last word
 
 
 @dataclass(frozen=True)
-class ConstituentSpan:
+class _ConstituentSpan:
     """A node of a tree and the span of its words."""
 
     node: Tree
@@ -83,7 +83,7 @@ def marked(tree: object, gold: object, other: object = None, *, new: bool = True
     """
     parse, marks, same = _compared(tree, gold, other, new)
     lines: list[str] = []
-    stack: list[tuple[ConstituentSpan, str, str]] = [(_root(parse), "", "")]
+    stack: list[tuple[_ConstituentSpan, str, str]] = [(_root(parse), "", "")]
     marks_below = _marks_below(parse, marks)
     number = -1
     while stack:
@@ -93,7 +93,7 @@ def marked(tree: object, gold: object, other: object = None, *, new: bool = True
         label = node.label
         if mark := marks[number]:
             label = f"{mark} {label}"
-            label = f"{COLORS[mark]}{label}{RESET}" if colour else label
+            label = f"{_COLORS[mark]}{label}{_RESET}" if colour else label
         if not node.children:
             lines.append(ahead + label)
         elif node.is_preterminal or ((node, constituent.start) in same and not marks_below[number] and ahead):
@@ -129,7 +129,7 @@ def marked_svg(tree: object, gold: object, other: object = None, *, new: bool = 
     """
     parse, marks, _ = _compared(tree, gold, other, new)
     shades = [
-        Shade(*SHADES[mark], wide=2.2) if constituent.node.children else None
+        Shade(*_SHADES[mark], wide=2.2) if constituent.node.children else None
         for constituent, mark in zip(_constituents(parse), marks, strict=True)
     ]
     return Drawing(ShadedPicture(parse, shades).svg())
@@ -180,24 +180,24 @@ def _tree(value: object, name: str) -> Tree:
         raise InputTypeError(
             f"The {name!r} parameter must be a Tree or a bracketed string. Got {article(type(value).__name__)} instead."
         )
-    if tree.height() > DRAWN:
+    if tree.height() > _DRAWN:
         raise TreeError(
-            f"The tree is {tree.height():,} levels deep, but at most {DRAWN:,} levels can be drawn. Print str(tree) instead."
+            f"The tree is {tree.height():,} levels deep, but at most {_DRAWN:,} levels can be drawn. Print str(tree) instead."
         )
     return tree
 
 
-def _root(tree: Tree) -> ConstituentSpan:
-    return ConstituentSpan(tree, 0, len(tree.words()))
+def _root(tree: Tree) -> _ConstituentSpan:
+    return _ConstituentSpan(tree, 0, len(tree.words()))
 
 
-def _kids(parent: ConstituentSpan) -> Iterator[ConstituentSpan]:
+def _kids(parent: _ConstituentSpan) -> Iterator[_ConstituentSpan]:
     start = parent.start
     for kid in parent.node.children:
-        yield ConstituentSpan(kid, start, start := start + len(kid.words()))
+        yield _ConstituentSpan(kid, start, start := start + len(kid.words()))
 
 
-def _constituents(tree: Tree) -> Iterator[ConstituentSpan]:
+def _constituents(tree: Tree) -> Iterator[_ConstituentSpan]:
     """Yield all nodes with their spans in pre-order."""
     stack = [_root(tree)]
     while stack:

@@ -19,9 +19,8 @@ from treelet.checks import plural
 from treelet.draw.arcs import dependency_svg
 from treelet.draw.drawing import Drawing
 from treelet.draw.edits import edit_svg, edited_trees
-from treelet.draw.excerpts import MORE, WORDS, excerpt, first_words, nodes_text, shortened
 from treelet.draw.layout import MARGIN
-from treelet.draw.leaves import NOTE, open_nodes, text_html
+from treelet.draw.leaves import MORE, NOTE, WORDS, excerpt, first_words, nodes_text, open_nodes, shortened, text_html
 from treelet.draw.shaded import aligned
 from treelet.draw.svg import captioned_svg, forest_svg
 from treelet.edits import EditScript
@@ -30,24 +29,24 @@ from treelet.structures import Dependencies, Forest, Table, Tagged, Tree
 from treelet.structures.bank import Bank
 
 FIRST, LAST = 5, 2  # first and last rows of a bank that are shown
-FRAGMENTS = 10  # rows of a table of fragments, which fit on one screen
+_FRAGMENTS = 10  # rows of a table of fragments, which fit on one screen
 ROW, READABLE = 54.0, 0.4  # height in pixels of a drawing in a row, and the smallest scale of a readable drawing
-SCALE = 0.75  # scale of a drawing that opens below a row
-LETTERS = 90  # characters of a text in a table
-CLASSES = 20  # classes that are listed
-TEXT = 1_000  # nodes or words of a structure that is also given as text
-FOREST = 160  # nodes and edges of a forest that is drawn completely
-EDITED = 400  # nodes of the two trees of an edit script that is drawn
+_SCALE = 0.75  # scale of a drawing that opens below a row
+_LETTERS = 90  # characters of a text in a table
+_CLASSES = 20  # classes that are listed
+_TEXT = 1_000  # nodes or words of a structure that is also given as text
+_FOREST = 160  # nodes and edges of a forest that is drawn completely
+_EDITED = 400  # nodes of the two trees of an edit script that is drawn
 
-DRAWING = 100  # width in pixels reserved for a drawing in a row, so that texts are aligned
-LEFT = "text-align:left; vertical-align:middle; padding-top:1px; padding-bottom:1px"
-RIGHT = (
+_DRAWING = 100  # width in pixels reserved for a drawing in a row, so that texts are aligned
+_LEFT = "text-align:left; vertical-align:middle; padding-top:1px; padding-bottom:1px"
+_RIGHT = (
     "text-align:right; vertical-align:middle; padding-top:1px; padding-bottom:1px; font-variant-numeric:tabular-nums"
 )
-FAINT = "opacity:.7"
+_FAINT = "opacity:.7"
 _NUMBER = re.compile(r"[+\u2212-]?[\d,]+(\.\d+)?(e[+-]?\d+)?")
 _TITLE = re.compile(rb"<title>[^<]*</title>\n")
-_GAP = ["", f'<span style="{FAINT}">{MORE}</span>']
+_GAP = ["", f'<span style="{_FAINT}">{MORE}</span>']
 
 
 # --- pictures -----------------------------------------------------------------------------------------------------
@@ -68,7 +67,7 @@ def _(tree: Tree) -> Drawing:
 def _(forest: Forest) -> Drawing | None:
     if not forest:
         return None
-    if len(forest.columns.label) + len(forest.columns.logp) <= FOREST:
+    if len(forest.columns.label) + len(forest.columns.logp) <= _FOREST:
         return forest_svg(forest)
     tree, note = excerpt(forest.best()[0])
     caption = f"The most probable tree of {str(forest).strip('<>')}. Prune the forest to draw it completely"
@@ -87,20 +86,20 @@ def _(parse: Dependencies) -> Drawing | None:
 @picture.register
 def _(script: EditScript) -> Drawing | None:
     drawn = sum(len(side.operations) for side in edited_trees(script))
-    return edit_svg(script) if drawn <= EDITED else None
+    return edit_svg(script) if drawn <= _EDITED else None
 
 
 def line(thing: object) -> str:
     """Return the text form of an object: its repr, shortened if it is very long."""
-    if isinstance(thing, Tree) and sum(1 for _ in islice(thing.nodes(), TEXT + 1)) > TEXT:
+    if isinstance(thing, Tree) and sum(1 for _ in islice(thing.nodes(), _TEXT + 1)) > _TEXT:
         small, note = excerpt(thing)
         return f"<Tree: {small}, {note}>"
-    if isinstance(thing, Dependencies) and len(thing) > TEXT:
+    if isinstance(thing, Dependencies) and len(thing) > _TEXT:
         return f"<Dependencies: {' '.join(thing.words[:WORDS])} {MORE}, {len(thing):,} words>"
     return repr(thing)
 
 
-def image(drawing: Drawing | None, scale: float = 1.0) -> str:
+def _image(drawing: Drawing | None, scale: float = 1.0) -> str:
     """Return a picture as an HTML image, which also works where inline SVG is removed."""
     if drawing is None:
         return ""
@@ -125,10 +124,10 @@ def _(tagged: Tagged) -> str:
     pairs = [(word, tag) for (word, tag), _ in zip(tagged, range(WORDS), strict=False)]
     cells = "".join(
         f'<span style="display:inline-block; text-align:center; margin:0 .4em .3em 0">{_text(word)}<br>'
-        f'<small style="{FAINT}">{_text(tag)}</small></span>'
+        f'<small style="{_FAINT}">{_text(tag)}</small></span>'
         for word, tag in pairs
     )
-    more = f'<span style="{FAINT}">{MORE} {len(tagged):,} words</span>' if len(tagged) > len(pairs) else ""
+    more = f'<span style="{_FAINT}">{MORE} {len(tagged):,} words</span>' if len(tagged) > len(pairs) else ""
     return f"<div>{cells}{more}</div>"
 
 
@@ -158,7 +157,7 @@ def _some(length: int) -> list[int | None]:
 def _row(item: object) -> list[str]:
     """Return the table cell of an item of a bank, and its size."""
     if item is None or (isinstance(item, Forest) and not item):
-        return [f'<span style="{FAINT}">missing</span>', ""]
+        return [f'<span style="{_FAINT}">missing</span>', ""]
     if isinstance(item, Tree):
         small = excerpt(item).tree
         return [_opening(str(small), picture(item)), nodes_text(item)]
@@ -169,18 +168,18 @@ def _row(item: object) -> list[str]:
     if isinstance(item, Tagged):
         return [table(item) or "", f"{len(item):,} words"]
     text = " ".join(str(item).split())
-    return [f"<code>{_text(text, LETTERS)}</code>", f"{len(item):,}" if hasattr(item, "__len__") else ""]
+    return [f"<code>{_text(text, _LETTERS)}</code>", f"{len(item):,}" if hasattr(item, "__len__") else ""]
 
 
 def _opening(text: str, drawing: Drawing | None) -> str:
     """Return a line of text that expands to a picture."""
-    line = f"<code>{_text(text, LETTERS)}</code>"
-    return f"<details><summary>{line}</summary>{image(drawing)}</details>" if drawing else line
+    line = f"<code>{_text(text, _LETTERS)}</code>"
+    return f"<details><summary>{line}</summary>{_image(drawing)}</details>" if drawing else line
 
 
 def fragment_table(fragments: Any) -> str:
     """Return the table of the shared fragments with the largest contributions."""
-    few = fragments[:FRAGMENTS]
+    few = fragments[:_FRAGMENTS]
     number = aligned([fragment.contribution for fragment in few])
     rows = [
         [number(fragment.contribution), " × ".join(map(_count, fragment.counts)), _drawn(fragment.tree)]
@@ -190,14 +189,14 @@ def fragment_table(fragments: Any) -> str:
     caption = (
         f"{count}, sum of contributions {number(fragments.total())}" if fragments.complete else f"More than {count}"
     )
-    if len(fragments) > FRAGMENTS:
-        caption += f"; the {FRAGMENTS} largest contributions"
+    if len(fragments) > _FRAGMENTS:
+        caption += f"; the {_FRAGMENTS} largest contributions"
     return _fragment_table(caption, ["Contribution", "Count in A × B", "Fragment"], rows, few)
 
 
-def explanation_table(explanation: Any) -> str:
+def _explanation_table(explanation: Any) -> str:
     """Return the table of the fragments with the largest shares of a score, and the rest."""
-    few = explanation.fragments[:FRAGMENTS]
+    few = explanation.fragments[:_FRAGMENTS]
     left = explanation.score - sum(fragment.share for fragment in few)
     number = aligned([*(fragment.share for fragment in few), left, explanation.score])
     rows = [[number(fragment.share, "+"), _drawn(fragment.tree)] for fragment in few]
@@ -206,9 +205,9 @@ def explanation_table(explanation: Any) -> str:
     return _fragment_table(caption, ["Share", "Fragment"], rows, few)
 
 
-def weight_table(fragments: Any) -> str:
+def _weight_table(fragments: Any) -> str:
     """Return the table of the fragments with the largest weights in a model."""
-    few = fragments[:FRAGMENTS]
+    few = fragments[:_FRAGMENTS]
     number = aligned([fragment.weight for fragment in few])
     rows = [[number(fragment.weight, "+"), _drawn(fragment.tree)] for fragment in few]
     cut_off = "" if fragments.exact else ". The search was cut off: larger weights may exist"
@@ -217,9 +216,9 @@ def weight_table(fragments: Any) -> str:
     )
 
 
-def difference_table(difference: Any) -> str:
+def _difference_table(difference: Any) -> str:
     """Return the table of the differences of two corpora: the figures and the fragments."""
-    few = difference.fragments[:FRAGMENTS]
+    few = difference.fragments[:_FRAGMENTS]
     tested = any(fragment.p_value is not None for fragment in few)
     number = aligned([fragment.weight for fragment in few])
     rows = []
@@ -237,9 +236,9 @@ def difference_table(difference: Any) -> str:
 # Results are found by the name of their class, so the display of a tree does not import their modules.
 _RESULTS: dict[str, Callable[[Any], str]] = {
     "SharedFragments": fragment_table,
-    "Explanation": explanation_table,
-    "TopFragments": weight_table,
-    "CorpusDifference": difference_table,
+    "Explanation": _explanation_table,
+    "TopFragments": _weight_table,
+    "CorpusDifference": _difference_table,
 }
 
 
@@ -250,15 +249,15 @@ def _count(number: float) -> str:
 def _drawn(fragment: Any) -> str:
     """Return a fragment as text and, for a tree, as a drawing: beside the text if it is readable there, or on a click."""
     if not isinstance(fragment, Tree):
-        return f"<code>{_text(str(fragment), LETTERS)}</code>"
+        return f"<code>{_text(str(fragment), _LETTERS)}</code>"
     small = excerpt(fragment).tree
-    text, drawing = f"<code>{text_html(small, LETTERS)}</code>", captioned_svg(small)
+    text, drawing = f"<code>{text_html(small, _LETTERS)}</code>", captioned_svg(small)
     cropped = _cropped(drawing)
-    scale = min(SCALE, ROW / cropped.height)
+    scale = min(_SCALE, ROW / cropped.height)
     if scale < READABLE:
-        return f"<details><summary>{text}</summary>{image(drawing, SCALE)}</details>"
-    inline = f"display:inline-block; vertical-align:middle; min-width:{DRAWING}px; margin:0 .6em 0 0"
-    return f'<span style="{inline}">{image(cropped, scale)}</span>{text}'
+        return f"<details><summary>{text}</summary>{_image(drawing, _SCALE)}</details>"
+    inline = f"display:inline-block; vertical-align:middle; min-width:{_DRAWING}px; margin:0 .6em 0 0"
+    return f'<span style="{inline}">{_image(cropped, scale)}</span>{text}'
 
 
 def _cropped(drawing: Drawing) -> Drawing:
@@ -275,7 +274,7 @@ def _fragment_table(
 ) -> str:
     """Return a table of fragments, with a note if some of their leaves are open categories."""
     trees = (fragment.tree for fragment in fragments if isinstance(fragment.tree, Tree))
-    note = f'<div style="{FAINT}"><small>{NOTE}</small></div>' if any(map(open_nodes, trees)) else ""
+    note = f'<div style="{_FAINT}"><small>{NOTE}</small></div>' if any(map(open_nodes, trees)) else ""
     return _table(caption, head, rows, html=html, below=note)
 
 
@@ -335,8 +334,8 @@ def model_table(estimator: Any) -> str:
     if isinstance(kernel := getattr(model, "kernel", None), Kernel):
         facts["kernel"] = repr(kernel)
     if (classes := getattr(estimator, "classes_", None)) is not None:
-        names = [str(name) for name in classes[:CLASSES]]
-        facts["classes"] = f"{len(classes):,}: {', '.join(names)}{', ' + MORE if len(classes) > CLASSES else ''}"
+        names = [str(name) for name in classes[:_CLASSES]]
+        facts["classes"] = f"{len(classes):,}: {', '.join(names)}{', ' + MORE if len(classes) > _CLASSES else ''}"
     if hasattr(model, "stats"):
         facts["model"] = str(model.stats())
     elif (support := getattr(estimator, "support_", None)) is not None:
@@ -356,11 +355,11 @@ def _table(
     """Return a table. Cells and the text below are HTML; the caption is text unless `html` is true."""
     lines = ["<div>", f'<div style="margin-bottom:.4em">{caption if html else _text(caption)}</div>', "<table>"]
     if head is not None:
-        names = "".join(f'<th style="{LEFT}">{_text(name)}</th>' for name in head)
+        names = "".join(f'<th style="{_LEFT}">{_text(name)}</th>' for name in head)
         lines.append(f"<thead><tr>{names}</tr></thead>")
     lines.append("<tbody>")
     for row in rows:
-        cells = (f'<td style="{RIGHT if _NUMBER.fullmatch(cell) else LEFT}">{cell}</td>' for cell in row)
+        cells = (f'<td style="{_RIGHT if _NUMBER.fullmatch(cell) else _LEFT}">{cell}</td>' for cell in row)
         lines.append(f"<tr>{''.join(cells)}</tr>")
     return "\n".join([*lines, "</tbody>", "</table>", *([below] if below else []), "</div>"])
 

@@ -9,10 +9,10 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from treelet.draw.excerpts import shortened
+from treelet.draw.leaves import shortened
 from treelet.draw.svg import escaped
 
-STYLE = """
+_STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --ground: #ffffff; --faint: #57606a; --line: #e1e4e8; --chosen: #eef5fc; --accent: #0072b2;
   --for: #2f86c1; --against: #e08a1e; }
 @media screen and (prefers-color-scheme: dark) { :root { --ink: #e6e9ec; --ground: #101214; --faint: #a3adb8; --line: #343a40; --chosen: #1b2a3a;
@@ -46,7 +46,7 @@ figcaption { color: var(--faint); font-size: .9rem; margin-bottom: .4rem; }
 code { font-size: .92em; overflow-wrap: anywhere; }
 @media print { body { max-width: none; margin: 0; font-size: 11pt; } h2, h3 { break-after: avoid; } figure, tr { break-inside: avoid; } }
 """
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:"
 
 
 class Html(str):
@@ -83,9 +83,9 @@ def page(title: str, parts: Iterable[str], *, style: str = "", scripts: Iterable
     """Return a complete page. Parts, scripts and style are inserted unchanged."""
     out = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{said(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>",
+        f"<title>{said(title)}</title>\n<style>{_STYLE}{style}</style>\n</head>\n<body>",
         *parts,
         *scripts,
         "</body>\n</html>\n",

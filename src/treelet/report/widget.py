@@ -19,7 +19,7 @@ except ImportError as error:
         f"treelet.report.widget requires anywidget. Install it with pip install 'treelet[viz]' ({error})."
     ) from None
 
-WORDS = ("bottom", "hang")
+_WORDS = ("bottom", "hang")
 
 
 class TreeView(anywidget.AnyWidget):
@@ -76,7 +76,7 @@ class TreeView(anywidget.AnyWidget):
         limit: int = 300,
     ) -> None:
         check_integer("limit", limit, of="TreeView")
-        check_one_of("words", words, WORDS, of="TreeView")
+        check_one_of("words", words, _WORDS, of="TreeView")
         super().__init__(content=_content(thing, heat, marks, example), options={"words": words, "limit": limit})
 
     def show(

@@ -1,7 +1,6 @@
 """Trees, forests, tagged sequences, dependency parses and feature vectors, and collections of them."""
 
-from treelet.structures.dependency import Dependencies, Link
-from treelet.structures.dependency_bank import DependencyBank, read_conllu
+from treelet.structures.dependency import Dependencies, DependencyBank, Link, from_linkage, main_types, read_conllu
 from treelet.structures.forest import Forest, ForestEdge, ForestNode
 from treelet.structures.forest_bank import ForestBank, read_forests
 from treelet.structures.instances import (
@@ -12,11 +11,9 @@ from treelet.structures.instances import (
     read_instances,
     write_instances,
 )
-from treelet.structures.linkage import from_linkage, main_types
-from treelet.structures.sequence import Tagged
+from treelet.structures.sequence import Tagged, TaggedBank, read_tagged
 from treelet.structures.sequence_bank import SequenceBank
 from treelet.structures.table import Table, iter_examples, read_examples
-from treelet.structures.tagged_bank import TaggedBank, read_tagged
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank, iter_trees, read_code, read_trees
 from treelet.structures.vectors import Vectors, as_vectors, bag_of_words

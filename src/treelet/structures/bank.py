@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import os
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
@@ -14,13 +15,155 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import article, plural, some_of
-from treelet.errors import InputTypeError, TreeError
-from treelet.formats.base import Columns
+from treelet.errors import FormatError, InlineFormatError, InputTypeError, TreeError
+from treelet.formats.base import FORMATS, Columns
+from treelet.formats.detection import plain_text
+from treelet.formats.files import unpacked_name
 from treelet.formats.places import Places
 from treelet.printable import shortened
 from treelet.shown import Tabled
-from treelet.structures.inline import is_file_name
-from treelet.structures.packed import Arrays, packed, unpacked
+
+Array = NDArray[Any]
+Arrays = dict[str, Array]
+STORES = (_core.Store, _core.ForestStore)
+
+
+def small(values: Array) -> Array:
+    """Convert non-negative integers to the smallest sufficient type."""
+    return values.astype(np.min_scalar_type(int(values.max())) if len(values) else np.uint8)
+
+
+def whole(values: Any, dtype: Any) -> Array:
+    """Convert the integers of `small` back. Other arrays raise ValueError."""
+    if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind != "u" or values.dtype.itemsize > 4:
+        raise ValueError("a column has the wrong type")
+    return np.ascontiguousarray(values, dtype=dtype)
+
+
+def _packed(columns: Columns) -> Arrays:
+    """Return the columns of trees or forests as arrays. Those of forests include the probabilities of the edges."""
+    store, roots = columns
+    return store_arrays(store) | {"roots": small(roots.astype(np.int64) + 1)}
+
+
+def _unpacked(arrays: Arrays) -> Columns:
+    """Restore columns from arrays. Invalid arrays raise TreeError."""
+    try:
+        store = store_of(arrays)
+        roots = whole(arrays["roots"], np.int64) - 1
+        if len(roots) and roots.max() >= len(store):
+            raise ValueError("an item is missing")
+    except LookupError as error:
+        raise TreeError(f"The stored columns of a bank are damaged: {error} is missing.") from error
+    except (ArithmeticError, AttributeError, MemoryError, TypeError, ValueError) as error:
+        raise TreeError(f"The stored columns of a bank are damaged: {str(error).rstrip('.')}.") from error
+    return Columns(store, roots.astype(np.int32))
+
+
+def store_arrays(store: Any) -> Arrays:
+    """Return the content of a native store as arrays, with the same numbers."""
+    texts, ends = store.texts
+    arrays = {
+        "texts": texts,
+        "text_lengths": small(np.diff(ends, prepend=0)),
+        "label": small(store.label),
+        "arity": small(np.diff(store.child_start)),
+        "child": small(store.child),
+    }
+    if isinstance(store, _core.ForestStore):
+        arrays |= {"edges": small(np.diff(store.edge_start)), "probability": store.p}
+    return arrays
+
+
+def store_of(arrays: Arrays) -> Any:
+    """Restore a store from arrays. Invalid arrays raise ValueError."""
+    lengths, arity = whole(arrays["text_lengths"], np.int64), whole(arrays["arity"], np.int64)
+    ends = np.cumsum(lengths)
+    content = bytes(whole(arrays["texts"], np.uint8))
+    if (ends[-1] if len(ends) else 0) != len(content):
+        raise ValueError("the labels do not match their lengths")
+    texts = [
+        content[end - size : end].decode("utf-8", "surrogatepass") for end, size in zip(ends, lengths, strict=True)
+    ]
+    label, child, start = whole(arrays["label"], np.int32), whole(arrays["child"], np.int32), _starts(arity)
+    if "probability" not in arrays:
+        return _core.Store.from_columns(texts, label, start, child)
+    p = arrays["probability"]
+    if p.ndim != 1 or p.dtype != np.float64:
+        raise ValueError("the probabilities have the wrong type")
+    edges = _starts(whole(arrays["edges"], np.int64))
+    return _core.ForestStore.from_columns(texts, label, edges, start, child, np.ascontiguousarray(p))
+
+
+def exact_arrays(store: _core.Store) -> Arrays:
+    """Return arrays for `exact_store`, which is much faster than `store_of`, because productions keep their numbers."""
+    return store_arrays(store) | {"production": small(store.production.astype(np.int64) + 1)}
+
+
+def exact_store(arrays: Arrays) -> _core.Store:
+    """Restore a store from `exact_arrays` of another process of the same program, without checking for duplicates."""
+    ends = np.cumsum(whole(arrays["text_lengths"], np.int64))
+    label, child = whole(arrays["label"], np.int32), whole(arrays["child"], np.int32)
+    start, production = _starts(whole(arrays["arity"], np.int64)), whole(arrays["production"], np.int32) - np.int32(1)
+    return _core.Store.as_it_was(arrays["texts"], ends, label, start, child, production)
+
+
+def _starts(counts: Array) -> Array:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+_SOURCE_CODE = re.compile(r"\s*(@\w|(async\s+def|def|class|import)\s+\w|from\s+[\w.]+\s+import\s)")
+_MISSING = ("", "nan", "none", "<na>", "nat", "null")
+_EXAMPLE = "'(NP (D the) (N cat))'"
+
+
+def inline_error(error: FormatError, text: str, source: str = "") -> InlineFormatError:
+    """Return the error for a string that is not a tree, with a remedy that depends on the string.
+
+    `source` names the string in the message, for example "item 3". It is empty for a single string.
+    """
+    if problem := _problem(text, in_list=bool(source)):
+        return InlineFormatError(problem, source)
+    hint = _hint(text)
+    message = f"{error.message.rstrip('.')}. {hint}" if hint else error.message
+    return InlineFormatError(message, source, error.line, error.column)
+
+
+def _is_file_name(text: str) -> bool:
+    """Return whether a string ends like the name of a file of trees.
+
+    The text alone decides: a service must not reveal which files exist.
+    """
+    if "(" in text or "\n" in text or "\0" in text or not text.strip():
+        return False
+    suffixes = {suffix for known in FORMATS.values() for suffix in known.suffixes}
+    return unpacked_name(text).suffix.lower() in suffixes
+
+
+def _problem(text: str, *, in_list: bool) -> str:
+    """Return a message for a string that is something else than a malformed tree, or an empty string."""
+    shown = shortened(str(text))  # str() drops the type of a NumPy string
+    if in_list and text.strip().lower() in _MISSING:
+        return f"{shown} is not a tree. For a missing tree, pass None or a float NaN instead of a string."
+    if not text.strip():
+        return f"The text is empty, but a tree such as {_EXAMPLE} is needed."
+    if _is_file_name(text):
+        return f"{shown} is a file name, but a tree is needed. Read the file with treelet.read_trees."
+    if "(" in text or text.lstrip().startswith(("<", ")")) or _SOURCE_CODE.match(text):
+        return ""
+    return plain_text(shown)
+
+
+def _hint(text: str) -> str:
+    """Return a sentence that names the reader for a string of markup, source code or labeled lines."""
+    if text.lstrip().startswith("<"):
+        return "Read markup with treelet.formats.xml_trees or html_trees."
+    if _SOURCE_CODE.match(text):
+        return "Read source code with treelet.formats.python_trees."
+    if "\t(" in text:
+        return "For label<TAB>tree, pass only the part after the tab, or read the lines with treelet.read_examples."
+    return ""
+
 
 # Items that may be missing have types such as Tree | Any: with Tree | None, type checkers would require a check for None
 # at every use.
@@ -130,7 +273,7 @@ def listed(
     """
     kind = article(type(items).__name__)
     needed = f"A collection of {what} is needed."
-    if isinstance(items, os.PathLike) or (isinstance(items, str) and is_file_name(items)):
+    if isinstance(items, os.PathLike) or (isinstance(items, str) and _is_file_name(items)):
         path = os.fspath(items)
         remedy = f" Read the file with treelet.{reader}." if reader else ""
         raise InputTypeError(f"{shortened(path)} is a file name, but a collection of {what} is needed.{remedy}")
@@ -179,7 +322,7 @@ class Stats(dict[str, int]):
         )
 
 
-class Kept:
+class _Kept:
     """A thread-safe cache. A value is built once per key, by the first thread that needs it."""
 
     def __init__(self, made: Mapping[Hashable, Any] | None = None) -> None:
@@ -208,7 +351,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
     _items: list[Item] | None
     _weights: _core.NodeWeights | None
     _known: dict[Hashable, NDArray[np.float64]]
-    _indexes: Kept | None
+    _indexes: _Kept | None
     _places: Places | None
 
     _store: ClassVar[Any] = _core.Store
@@ -292,7 +435,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
     ) -> Self:
         """Return a bank over columns whose weights, values and indexes are already known; see `treelet.kernels.prepared`."""
         bank = cls._of(columns, None, weights)
-        bank._known, bank._indexes = dict(values), Kept(indexes)
+        bank._known, bank._indexes = dict(values), _Kept(indexes)
         return bank
 
     # --- the collection -----------------------------------------------------------------------------------------
@@ -397,12 +540,12 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
 
     def packed(self) -> Arrays:
         """Return the bank as arrays of small integers, in which each distinct part occurs once. Used by pickle and save."""
-        return packed(self.compact().columns)
+        return _packed(self.compact().columns)
 
     @classmethod
     def unpacked(cls, arrays: Arrays, places: Places | None = None) -> Self:
-        """Restore a bank from the arrays of `packed`. The arrays are checked; TreeError is raised if they are invalid."""
-        columns = unpacked(arrays)
+        """Restore a bank from the arrays of `_packed`. The arrays are checked; TreeError is raised if they are invalid."""
+        columns = _unpacked(arrays)
         if not isinstance(columns.store, cls._store):
             raise TreeError(f"The stored columns do not belong to {article(cls.__name__)}.")
         cls._check(columns)
@@ -444,7 +587,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         if self._indexes is not None:
             return self
         kept = self._of(self.columns, self._items, self._weights, self._places)
-        kept._known, kept._indexes = dict(self._known), Kept()
+        kept._known, kept._indexes = dict(self._known), _Kept()
         return kept
 
     def indexed(self, what: Hashable | None, make: Callable[[], Any]) -> Any:

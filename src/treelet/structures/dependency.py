@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import IO, Any, ClassVar, NamedTuple
 
-from treelet.checks import article, plural, wrong
+from treelet.checks import article, check_one_of, plural, wrong
 from treelet.errors import InputTypeError, TreeError
+from treelet.formats.base import FORMATS, Columns
 from treelet.formats.conllu import (
     UNKNOWN,
     check_tag,
     conllu_heads,
     heads_problem,
+    read_sentences,
+    reader_of,
+    sentence_heads,
     sentence_lines,
     spacy_heads,
     stanza_heads,
+    warn_of_no_tags,
 )
+from treelet.formats.files import PathLike, Source, open_target
+from treelet.formats.paths import File
+from treelet.formats.reading import read_items
 from treelet.printable import shortened
 from treelet.shown import Drawn
+from treelet.structures.bank import PostOrder, Stats, listed
+from treelet.structures.tree import Tree, trees_of
+from treelet.structures.treebank import TreeFormBank
 
 
 class Link(NamedTuple):
@@ -301,7 +313,7 @@ class Dependencies(Drawn):
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return restored, (*self._value(), self._kept)
+        return _restored, (*self._value(), self._kept)
 
     def __str__(self) -> str:
         if self.heads is None or self.relations is None:
@@ -327,7 +339,7 @@ class Dependencies(Drawn):
     _repr_pretty_ = Drawn._repr_pretty_  # IPython uses it only from the class that defines __repr__
 
 
-def restored(
+def _restored(
     words: tuple[str, ...],
     tags: tuple[str, ...],
     lemmas: tuple[str, ...] | None,
@@ -397,9 +409,9 @@ def _links(links: Any, number: int) -> tuple[Link, ...]:
         try:
             first, second, kind = link
         except (TypeError, ValueError):
-            raise wrong_link(index, link) from None
+            raise _wrong_link(index, link) from None
         for end in (first, second):
-            check_position(index, end, number)
+            _check_position(index, end, number)
         if first == second:
             raise TreeError(f"link {index}: A link must join two different words. Both positions are {first}.")
         if problem := _text_problem(kind):
@@ -411,12 +423,12 @@ def _links(links: Any, number: int) -> tuple[Link, ...]:
     return tuple(sorted(distinct_links))
 
 
-def wrong_link(index: int, link: object) -> TreeError:
+def _wrong_link(index: int, link: object) -> TreeError:
     """Return the error for a link that does not consist of two positions and a type."""
     return TreeError(f"link {index}: A link must be (position, position, type). Got {link!r:.80} instead.")
 
 
-def check_position(index: int, position: object, words: int) -> None:
+def _check_position(index: int, position: object, words: int) -> None:
     """Raise TreeError unless a link's end is the position of a word."""
     if isinstance(position, bool) or not isinstance(position, int) or not 0 <= position < words:
         raise TreeError(
@@ -428,3 +440,339 @@ def check_position(index: int, position: object, words: int) -> None:
 def _links_of(heads: tuple[int, ...], relations: tuple[str, ...]) -> tuple[Link, ...]:
     pairs = ((index, head - 1, kind) for index, (head, kind) in enumerate(zip(heads, relations, strict=True)) if head)
     return tuple(sorted(Link(min(first, second), max(first, second), kind) for first, second, kind in pairs))
+
+
+LEFT_WALL, RIGHT_WALL = "LEFT-WALL", "RIGHT-WALL"
+_SUBSCRIPT = r"[a-z#=@][^.\s]*"
+_GUESSED = re.compile(rf"(.+)\[(?:[?~&]|!(?:<[^<>]*>)?)\](?:\.({_SUBSCRIPT}))?")  # age-matched[!<ED-WORDS>].v-d
+_KNOWN = re.compile(rf"(.+)\.({_SUBSCRIPT})")  # dogs.n
+_MAIN = re.compile(r"[A-Z]+|.*")
+_UNUSED = re.compile(r"\[(.+)\]")  # [only]
+
+
+def _split_linkage_word(word: str) -> tuple[str, str]:
+    """Split a word of a linkage into the word itself and its subscript, or ``"_"`` if the word has no subscript.
+
+    The notes about guessed words (``[?]``, ``[!<ED-WORDS>]``) and the brackets around unused words
+    are removed.
+
+    Examples
+    --------
+    >>> from treelet.structures.dependency import split_linkage_word
+    >>> for word in ("dogs.n", "e.g.", "Mr..x", "tTA[?].a", "age-matched[!<ED-WORDS>].v-d", "5[!<NUMBERS>]", "[only]"):
+    ...     print(*split_linkage_word(word))
+    dogs n
+    e.g. _
+    Mr. x
+    tTA a
+    age-matched v-d
+    5 _
+    only _
+    """
+    for pattern in (_GUESSED, _KNOWN):
+        if match := pattern.fullmatch(word):
+            return match[1], match[2] or UNKNOWN
+    if match := _UNUSED.fullmatch(word):
+        return match[1], UNKNOWN
+    return word, UNKNOWN
+
+
+def from_linkage(
+    words: Iterable[str], links: Iterable[Sequence[Any] | tuple[int, int, str]], *, walls: bool = True
+) -> Dependencies:
+    """Convert a linkage of Link Grammar to a dependency parse with undirected links.
+
+    Parameters
+    ----------
+    words : iterable of str
+        Words as Link Grammar prints them: ``dogs.n``, ``tTA[?].a``, or ``[only]`` for an unused
+        word. The subscripts become the tags; a word without a subscript gets the tag ``"_"``.
+    links : iterable of (int, int, str)
+        Two positions in `words`, counted from 0, and the type. Repeated links count once.
+    walls : bool, default True
+        Keep the walls before and after the sentence as words. If False, the walls and their links
+        are dropped.
+
+    Returns
+    -------
+    Dependencies
+        The parse. Words that the parser left unused have no links.
+
+    Examples
+    --------
+    >>> from treelet.structures.dependency import from_linkage
+    >>> words = ["LEFT-WALL", "dogs.n", "bark.v", "RIGHT-WALL"]
+    >>> links = [[0, 1, "Wd"], [0, 2, "WV"], [0, 3, "RW"], [1, 2, "Sp"]]
+    >>> from_linkage(words, links, walls=False)
+    Dependencies(['dogs', 'bark'], ['n', 'v'], [(0, 1, 'Sp')])
+    """
+    if isinstance(words, str):
+        raise TreeError(
+            f"The 'words' of a linkage must be a list. Got the string {shortened(words)} instead: split it."
+        )
+    try:
+        shown, all_links = list(words), list(links)
+    except TypeError:
+        raise InputTypeError(
+            f"A linkage needs a list of words and a list of links. Got {article(type(words).__name__)} and "
+            f"{article(type(links).__name__)} instead."
+        ) from None
+    for number_of_word, word in enumerate(shown, 1):
+        if not isinstance(word, str):
+            kind = article(type(word).__name__)
+            raise TreeError(f"word {number_of_word}: A word must be a string. Got {kind} instead.")
+    pairs = [_split_linkage_word(word) for word in shown]
+    kept = list(range(len(shown)))
+    if not walls:  # only at the ends, because a sentence may contain the same strings as words
+        if kept and pairs[kept[-1]][0] == RIGHT_WALL:
+            kept.pop()
+        if kept and pairs[kept[0]][0] == LEFT_WALL:
+            kept.pop(0)
+    new_position = {position: number for number, position in enumerate(kept)}
+    kept_links: dict[tuple[int, int, str], None] = {}
+    for number, link in enumerate(all_links):
+        try:
+            first, second, kind = link
+        except (TypeError, ValueError):
+            raise _wrong_link(number, link) from None
+        for end in (first, second):
+            _check_position(number, end, len(shown))
+        if first in new_position and second in new_position:
+            kept_links[new_position[min(first, second)], new_position[max(first, second)], kind] = None
+    return Dependencies(
+        [pairs[position][0] for position in kept],
+        [pairs[position][1] for position in kept],
+        kept_links,
+    )
+
+
+def main_types(parse: Dependencies) -> Dependencies:
+    """Reduce the link types of a Link Grammar parse to their main types: ``Ds**x`` becomes ``D``, ``MVp`` becomes ``MV``.
+
+    Links between the same words that become equal are merged. Types that do not begin with a capital
+    letter are not changed.
+
+    Examples
+    --------
+    >>> from treelet import Dependencies
+    >>> from treelet.structures.dependency import main_types
+    >>> main_types(Dependencies(["the", "dog", "barks"], None, [(0, 1, "Ds**c"), (1, 2, "Ss*s")]))
+    Dependencies(['the', 'dog', 'barks'], ['_', '_', '_'], [(0, 1, 'D'), (1, 2, 'S')])
+    """
+    if not isinstance(parse, Dependencies):
+        raise InputTypeError(f"main_types needs Dependencies. Got {article(type(parse).__name__)} instead.")
+    if parse.directed:
+        raise TreeError(
+            "main_types needs a parse with the undirected links of Link Grammar, but this parse has heads and relations."
+        )
+    links = {(link.left, link.right, _MAIN.match(link.type)[0]): None for link in parse.links}  # type: ignore[index]
+    return Dependencies(parse.words, parse.tags, links, lemmas=parse.lemmas)
+
+
+_KEEP = (None, "comments", "lines")
+
+
+class DependencyBank(TreeFormBank[Dependencies | Any]):
+    """A collection of dependency parses, used like a `Treebank`.
+
+    Parameters
+    ----------
+    items : iterable
+        `Dependencies`, parsed ``Doc`` and ``Span`` objects of spaCy, sentences of stanza, or token
+        lists of conllu. None stands for a missing parse. Parses of other libraries keep their UPOS
+        tags; for other tags, use `Dependencies.from_spacy`, `from_stanza` or `from_conllu`.
+
+    See Also
+    --------
+    treelet.cuts.dependency_trees : convert parses to trees.
+
+    Examples
+    --------
+    >>> from treelet import Dependencies
+    >>> from treelet.structures import DependencyBank
+    >>> bank = DependencyBank([Dependencies.from_heads(["dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "root"])])
+    >>> len(bank), bank.shape
+    (1, (1,))
+    >>> print(bank.stats())
+    1 parse, 2 words, 1 link, 2 types
+    """
+
+    __slots__ = ()
+
+    _as_trees: ClassVar[str] = "cuts.dependency_trees"
+
+    @classmethod
+    def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Dependencies | None]]:
+        single = (Dependencies,) if reader_of(items) is None else (type(items),)
+        parses = listed(items, "parses", single, "structures.read_conllu")
+        return None, [None if item is None else _taken(number, item) for number, item in enumerate(parses)]
+
+    @classmethod
+    def _columns_of(cls, items: list[Dependencies | None]) -> Columns:
+        """Store a parse as a tree with one node per list: words, tags, lemmas, kept lines, and heads with relations or links."""
+        trees = PostOrder()
+        for item in items:
+            if item is not None:
+                lists: list[tuple[str, Sequence[str] | None]] = [
+                    ("words", item.words),
+                    ("tags", item.tags),
+                    ("lemmas", item.lemmas),
+                    ("kept", item._kept),
+                ]
+                if item.heads is None:
+                    lists.append(("links", [str(value) for link in item.links for value in link]))
+                else:
+                    lists += [("heads", [str(head) for head in item.heads]), ("relations", item.relations)]
+                present = [(name, texts) for name, texts in lists if texts is not None]
+                for name, texts in present:
+                    trees.leaves(texts)
+                    trees.node(name, len(texts))
+                trees.node("parse", len(present))
+            trees.end(missing=item is None)
+        return trees.columns()
+
+    @classmethod
+    def _items_of(cls, columns: Columns) -> list[Dependencies | None]:
+        return [None if tree is None else _parse(tree) for tree in trees_of(columns)]
+
+    @classmethod
+    def _check(cls, columns: Columns) -> None:
+        cls._items_of(columns)
+
+    def stats(self) -> Stats:
+        """Count parses, words, links, and distinct types of links, including the relations of roots."""
+        parses = [parse for parse in self if parse is not None]
+        types = {link.type for parse in parses for link in parse.links}
+        return Stats(
+            parses=len(self),
+            words=sum(len(parse) for parse in parses),
+            links=sum(len(parse.links) for parse in parses),
+            types=len(types.union(*(parse.relations or () for parse in parses))),
+        )
+
+    def write(self, file: PathLike | IO[str], *, tag: str = "upos") -> None:
+        """Write the parses in CoNLL-U. The file appears only when it is complete.
+
+        Lines that were kept when the parses were read are written unchanged.
+
+        Parameters
+        ----------
+        file : path or open file
+            Files whose names end in ``.gz``, ``.xz`` or ``.bz2`` are compressed. ``"-"`` is standard output.
+        tag : {"upos", "xpos"}, default "upos"
+            Column for the tags.
+        """
+        check_tag(tag)
+        texts = []
+        for number, parse in enumerate(self):
+            if parse is None:
+                raise TreeError(
+                    f"parse {number} is missing, but CoNLL-U has no notation for missing parses. Remove it."
+                )
+            try:
+                texts.append(parse.to_conllu(tag))
+            except TreeError as error:
+                raise TreeError(f"parse {number}: {error}") from None
+        with open_target(file) as stream:
+            stream.writelines(texts)
+
+
+def _taken(number: int, item: object) -> Dependencies:
+    if isinstance(item, Dependencies):
+        return item
+    if (reader := reader_of(item)) is None:
+        hint = (
+            "Pass each of its sentences."
+            if hasattr(item, "sentences")
+            else "Pass Dependencies, a parsed spaCy Doc, a stanza sentence or a conllu TokenList."
+        )
+        raise InputTypeError(
+            f"Item {number} is {article(type(item).__name__)}, but a dependency parse is needed. {hint}"
+        )
+    try:
+        return Dependencies.from_heads(**reader(item, "upos")._asdict())
+    except TreeError as error:
+        raise TreeError(f"item {number}: {error}") from None
+
+
+def _parse(tree: Tree) -> Dependencies:
+    """Restore a parse from its tree. A tree that `_columns_of` did not make raises TreeError."""
+    lists = {child.label: tuple(leaf.label for leaf in child.children) for child in tree.children}
+    links, heads = lists.get("links", ()), lists.get("heads")
+    try:
+        parse_links = [
+            Link(int(left), int(right), kind)
+            for left, right, kind in zip(*(links[k::3] for k in range(3)), strict=True)
+        ]
+        head_numbers = None if heads is None else tuple(int(head) for head in heads)
+        tags, lemmas, relations = lists["tags"], lists.get("lemmas"), lists.get("relations")
+        return _restored(
+            lists["words"], tags, lemmas, tuple(parse_links), head_numbers, relations, lists.get("kept", ())
+        )
+    except (KeyError, ValueError) as error:
+        raise TreeError(f"A stored tree does not represent a parse of a DependencyBank ({error}).") from None
+
+
+def read_conllu(
+    *files: File | Sequence[File],
+    tag: str = "upos",
+    keep: str | None = None,
+    exclude: str | Collection[str] = (),
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+) -> DependencyBank:
+    r"""Read dependency parses from CoNLL-U files.
+
+    The words of a parse are the syntactic words. Multiword tokens (``3-4``), empty nodes (``3.1``),
+    features, enhanced dependencies and the last column are skipped.
+
+    Parameters
+    ----------
+    *files : path or open file
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input. A
+        folder stands for all ``.conllu`` and ``.conll`` files below it, and a pattern such as
+        ``"ud/*-train.conllu"`` for the files that match it, as for `read_trees`.
+    tag : {"upos", "xpos"}, default "upos"
+        Column with the tags.
+    keep : {None, "comments", "lines"}, default None
+        Lines to keep with each parse. ``"comments"`` keeps comment lines for
+        `Dependencies.comments`. ``"lines"`` keeps all lines, so writing the bank reproduces the file.
+    exclude : str or list of str, default ()
+        Patterns of files and folders to leave out of folders and patterns, as for `read_trees`.
+    encoding : str, default "utf-8"
+        Encoding of the files.
+    on_error : {"raise", "skip"}, default "raise"
+        ``"raise"`` raises an error for a malformed sentence. ``"skip"`` skips malformed sentences; a
+        warning reports how many were skipped and where the first ones are.
+
+    Returns
+    -------
+    DependencyBank
+
+    Examples
+    --------
+    >>> import io, treelet
+    >>> text = "1\tdogs\tdog\tNOUN\tNNS\t_\t2\tnsubj\t_\t_\n2\tbark\tbark\tVERB\tVBP\t_\t0\troot\t_\t_\n\n"
+    >>> bank = treelet.structures.read_conllu(io.StringIO(text), tag="xpos")
+    >>> bank[0].tags, bank[0].lemmas, bank[0].heads
+    (('NNS', 'VBP'), ('dog', 'bark'), (2, 0))
+    """
+    check_tag(tag)
+    check_one_of("keep", keep, _KEEP, of="read_conllu")
+
+    def parses_in(source: Source) -> list[Dependencies]:
+        parses = []
+        for sentence in read_sentences(source):
+            kept = () if keep is None else sentence.lines
+            if keep == "comments":
+                kept = tuple(line for line in kept if line.startswith("#"))
+            parse = Dependencies.from_heads(**sentence_heads(sentence, tag)._asdict())
+            object.__setattr__(parse, "_kept", kept)
+            parses.append(parse)
+        warn_of_no_tags(source.name, (parse.tags for parse in parses), tag)
+        return parses
+
+    suffixes = FORMATS["conllu"].suffixes
+    return DependencyBank(
+        read_items(files, suffixes, parses_in, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
+    )

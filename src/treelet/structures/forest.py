@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from math import log
 from typing import Any, NamedTuple, cast, overload
 
 import numpy as np
@@ -11,16 +12,235 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import check_integer, check_one_of, is_number, plural, wrong
-from treelet.errors import ParameterError, TreeError
+from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.base import Columns
-from treelet.formats.forests import ForestColumns, checked_columns, from_json, to_json
+from treelet.formats.forests import Edge, ForestColumns, checked_columns, forest_columns, from_json, to_json
 from treelet.shown import Drawn
-from treelet.structures.packing import by_temperature, pack, unite, weighted
+from treelet.structures.spans import Span
 from treelet.structures.tree import Tree, trees_of
+from treelet.structures.treebank import Treebank
 from treelet.work import seed_of
 
+Ways = dict[tuple[int, ...], float]
+"""The expansions of a node: tuples of child numbers with their weights."""
+
+
+class Draft:
+    """A builder of a forest. The weights of a node's expansions are scaled to sum to 1 at the end.
+
+    Attributes
+    ----------
+    nodes : list of (label, begin, end)
+        Nodes, children before their parents.
+    ways : list of Ways
+        Expansions of each node. A node without expansions is a word.
+    """
+
+    __slots__ = ("_made", "nodes", "ways")
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, int] = {}
+        self.nodes: list[tuple[str, int, int]] = []
+        self.ways: list[Ways] = []
+
+    def node(self, label: str, span: Span, ways: Ways) -> int:
+        """Add a node whose children were added before, and return its number. Equal nodes are added once."""
+        key: Hashable
+        if len(ways) == 1:
+            (only,) = ways
+            ways, key = {only: 1.0}, (label, span, only)
+        elif ways:
+            ways = _scaled(ways)
+            key = (label, span, frozenset(ways.items()))
+        else:
+            key = (label, span)
+        number = self._made.setdefault(key, len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append((label, *span))
+            self.ways.append(ways)
+        return number
+
+    def keyed(self, key: Hashable, label: str, span: Span) -> int:
+        """Return the number of the node with a key, adding the node if needed. The caller adds expansions to `ways`."""
+        number = self._made.setdefault(key, len(self.nodes))
+        if number == len(self.nodes):
+            self.nodes.append((label, *span))
+            self.ways.append({})
+        return number
+
+    def labeled(self, number: int, label: str) -> int:
+        """Add a copy of a node with another label, and return its number."""
+        _, begin, end = self.nodes[number]
+        return self.node(label, (begin, end), self.ways[number])
+
+    def columns(self, roots: Ways) -> ForestColumns:
+        """Return the finished forest. Several roots, with their weights, become children of a hidden root."""
+        ((root,), *others) = roots
+        if others:
+            root = self.node("", self.nodes[root][1:], roots)
+        edges: list[Edge] = []
+        for head, ways in enumerate(self.ways):
+            if len(ways) == 1:
+                (only,) = ways
+                edges.append((head, only, 0.0))
+            else:
+                edges += [(head, tails, log(weight)) for tails, weight in _scaled(ways).items()]
+        return forest_columns(self.nodes, edges, root)
+
+
+def _scaled(ways: Ways) -> Ways:
+    total = sum(ways.values())
+    return ways if abs(total - 1) <= 1e-15 else {tails: weight / total for tails, weight in ways.items()}
+
+
+def _weighted(items: Iterable[tuple[object, float]]) -> tuple[Vector, list[Tree]]:
+    """Check pairs of trees and weights. Return weights that sum to 1, and the trees."""
+    try:
+        written = [(tree, weight) for tree, weight in items]
+        pairs = [(tree, float(weight)) for tree, weight in written]
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            "Forest.from_trees needs a list of pairs (tree, weight), such as [('(S (A a))', 0.7)]."
+        ) from None
+    if not pairs:
+        raise TreeError("Forest.from_trees needs at least one tree, but the list is empty.")
+    bank = Treebank.of([tree for tree, _ in pairs])
+    weights = np.array([weight for _, weight in pairs])
+    words = None
+    trees = []
+    for number, tree in enumerate(bank):
+        if tree is None or not tree.children:
+            raise TreeError(f"Tree {number} is missing or a single word, but a tree with children is needed.")
+        if not 0 < weights[number] < math.inf:
+            raise TreeError(
+                f"The weight of tree {number} must be positive and finite. Got {written[number][1]!r} instead."
+            )
+        own = tree.words()
+        if words is not None and own != words:
+            raise TreeError(
+                f"The words of tree {number} differ from those of tree 0. A forest contains trees of one sentence."
+            )
+        words = own
+        trees.append(tree)
+    share = weights / weights.max()
+    if share.min() < 1e-300:
+        raise TreeError(
+            f"Tree {int(share.argmin())} is less than 1e-300 times as probable as the best tree. Leave this tree out."
+        )
+    return share / share.sum(), trees
+
+
+def _by_temperature(parses: Iterable[tuple[object, float]], temperature: float) -> list[tuple[object, float]]:
+    """Convert log probabilities to weights, raised to the power 1 / temperature. The largest weight is 1."""
+    if not is_number(temperature) or temperature <= 0:
+        raise wrong("temperature", "a positive number", temperature)
+    try:
+        pairs = [(tree, float(score)) for tree, score in parses]
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            "from_nbest needs a list of pairs (tree, log probability), such as [('(S (A a))', -12.5)]."
+        ) from None
+    if not pairs:
+        raise TreeError("The list is empty: from_nbest needs at least one tree.")
+    scores = np.array([score for _, score in pairs])
+    if not np.isfinite(scores).all():
+        number = int(np.flatnonzero(~np.isfinite(scores))[0])
+        raise TreeError(f"The log probability of tree {number} must be finite. Got {float(scores[number])!r} instead.")
+    with np.errstate(over="ignore", under="ignore"):
+        weights = np.exp((scores - scores.max()) / float(temperature))
+    return [(tree, weight) for (tree, _), weight in zip(pairs, weights.tolist(), strict=True) if weight > 1e-300]
+
+
+class _Visit(NamedTuple):
+    label: str
+    begin: int
+    end: int
+    children: tuple[int, ...]  # positions in the list of visits
+    level: int  # number of unary steps below the node, within its span
+
+
+def _visits(tree: Tree) -> list[_Visit]:
+    """Return the nodes of a tree in post-order, with their spans."""
+    out: list[_Visit] = []
+    done: list[int] = []
+    position = 0
+    stack: list[tuple[Tree, bool]] = [(tree, False)]
+    while stack:
+        node, ready = stack.pop()
+        if node.children and not ready:
+            stack.append((node, True))
+            stack.extend((child, False) for child in reversed(node.children))
+            continue
+        if node.children:
+            below = tuple(done[-len(node.children) :])
+            del done[-len(node.children) :]
+            unary = len(below) == 1
+            level = out[below[0]].level + 1 if unary else 0
+            out.append(_Visit(node.label, out[below[0]].begin, out[below[-1]].end, below, level))
+        else:
+            out.append(_Visit(node.label, position, position + 1, (), 0))
+            position += 1
+        done.append(len(out) - 1)
+    return out
+
+
+def _pack(trees: list[Tree], weights: Vector) -> ForestColumns:
+    """Merge nodes with the same label and span. Nodes on a cycle of unary steps must also have the same level."""
+    visited = [_visits(tree) for tree in trees]
+    cyclic = _cyclic(visited)
+    draft = Draft()
+    roots: Ways = {}
+    for visits, weight in zip(visited, weights.tolist(), strict=True):
+        numbers: list[int] = []
+        for visit in visits:
+            loop = bool(visit.children) and (visit.begin, visit.end, visit.label) in cyclic
+            key = (visit.label, visit.begin, visit.end, not visit.children, visit.level if loop else None)
+            numbers.append(draft.keyed(key, visit.label, (visit.begin, visit.end)))
+            if visit.children:
+                ways, tails = draft.ways[numbers[-1]], tuple(numbers[child] for child in visit.children)
+                ways[tails] = ways.get(tails, 0.0) + weight
+        roots[numbers[-1],] = roots.get((numbers[-1],), 0.0) + weight
+    return draft.columns(roots)
+
+
+def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
+    """Return each (begin, end, label) from which unary steps, taken from any of the trees, lead back to itself."""
+    steps: dict[tuple[int, int], dict[str, set[str]]] = {}
+    for visits in visited:
+        for visit in visits:
+            if len(visit.children) == 1 and visits[visit.children[0]].children:
+                below = visits[visit.children[0]].label
+                steps.setdefault((visit.begin, visit.end), {}).setdefault(visit.label, set()).add(below)
+    cyclic = set()
+    for (begin, end), graph in steps.items():
+        for label in graph:
+            reached: set[str] = set()
+            todo = list(graph[label])
+            while todo:
+                below = todo.pop()
+                if below not in reached:
+                    reached.add(below)
+                    todo.extend(graph.get(below, ()))
+            if label in reached:
+                cyclic.add((begin, end, label))
+    return cyclic
+
+
+def _unite(trees: list[Tree], weights: Vector) -> ForestColumns:
+    """Merge only equal subtrees with the same span. Different roots become alternatives."""
+    draft = Draft()
+    roots: Ways = {}
+    for tree, weight in zip(trees, weights.tolist(), strict=True):
+        numbers: list[int] = []
+        for visit in _visits(tree):
+            tails = tuple(numbers[child] for child in visit.children)
+            numbers.append(draft.node(visit.label, (visit.begin, visit.end), {tails: 1.0} if tails else {}))
+        roots[numbers[-1],] = roots.get((numbers[-1],), 0.0) + weight
+    return draft.columns(roots)
+
+
 _EMPTY = "The forest contains no tree."
-MAX_LISTED = 100_000
+_MAX_LISTED = 100_000
 Vector = NDArray[np.float64]
 
 
@@ -128,8 +348,8 @@ class Forest(Drawn):
         3
         """
         check_one_of("packing", packing, ("nodes", "union"))
-        weights, trees = weighted(items)
-        return Forest.from_columns((pack if packing == "nodes" else unite)(trees, weights))
+        weights, trees = _weighted(items)
+        return Forest.from_columns((_pack if packing == "nodes" else _unite)(trees, weights))
 
     @staticmethod
     def from_nbest(
@@ -167,12 +387,12 @@ class Forest(Drawn):
         >>> [round(p, 3) for _, p in Forest.from_nbest(parses, temperature=10).trees()]
         [0.525, 0.475]
         """
-        return Forest.from_trees(by_temperature(parses, temperature), packing)
+        return Forest.from_trees(_by_temperature(parses, temperature), packing)
 
     @staticmethod
     def from_tree(tree: Tree) -> Forest:
         """Return the forest of one tree, with probability 1."""
-        return Forest.from_columns(unite([tree], np.ones(1)))
+        return Forest.from_columns(_unite([tree], np.ones(1)))
 
     @staticmethod
     def from_columns(columns: ForestColumns) -> Forest:
@@ -312,7 +532,7 @@ class Forest(Drawn):
         falling = np.minimum.accumulate(logps).tolist()  # sums of equal probabilities may differ by rounding
         return [(cast(Tree, tree), _power(logp)) for tree, logp in zip(trees, falling, strict=True)]
 
-    def trees(self, limit: int = MAX_LISTED) -> list[tuple[Tree, float]]:
+    def trees(self, limit: int = _MAX_LISTED) -> list[tuple[Tree, float]]:
         """Return all trees, best first, with their probabilities. More than `limit` trees raise TreeError."""
         check_count(limit, "limit")
         count = self.count_trees()

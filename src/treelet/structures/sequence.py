@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import IO, Any, cast
 
-from treelet.checks import article, plural
-from treelet.errors import FormatError, InlineFormatError, TreeError
-from treelet.formats.tagged import TaggedWords, parse_slashes, tag_problem, word_problem
+import numpy as np
+
+from treelet.checks import article, plural, wrong
+from treelet.errors import FormatError, InlineFormatError, InputTypeError, TreeError
+from treelet.formats.base import Columns
+from treelet.formats.files import PathLike, open_target
+from treelet.formats.paths import File
+from treelet.formats.reading import read_items
+from treelet.formats.tagged import (
+    TaggedWords,
+    check_format,
+    column_lines,
+    parse_slashes,
+    read_columns,
+    read_slashes,
+    tag_problem,
+    word_problem,
+)
 from treelet.printable import shortened
 from treelet.shown import Tabled
+from treelet.structures.bank import PostOrder, Stats, listed
+from treelet.structures.treebank import TreeFormBank, is_format
 
 
 class Tagged(Tabled):
@@ -97,7 +115,7 @@ class Tagged(Tabled):
             raise TreeError(
                 f"Tagged.parse needs a string such as 'the/DT dog/NN'. Got {article(type(text).__name__)} instead."
             )
-        return cls._trusted(*parse_inline(text))
+        return cls._trusted(*_parse_inline(text))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -126,9 +144,206 @@ class Tagged(Tabled):
         return Tagged, (self.words, self.tags)
 
 
-def parse_inline(text: str, source: str = "") -> TaggedWords:
+def _parse_inline(text: str, source: str = "") -> TaggedWords:
     """Read a sequence from a string that a user passed. `source` names the string in errors, for example "item 3"."""
     try:
         return parse_slashes(text, source)
     except FormatError as error:
         raise InlineFormatError(error.message, source, error.line, error.column) from None
+
+
+_SUFFIXES = (".txt", ".pos", ".conll")  # of the files that are read in a folder
+
+
+class TaggedBank(TreeFormBank[Tagged | Any]):
+    """A collection of tagged sequences, used like a `Treebank`.
+
+    A sequence is stored as a chain: a tree in which each tag has two children, its word and the rest
+    of the sequence. Equal suffixes are stored once, and slicing is cheap.
+
+    Parameters
+    ----------
+    items : iterable
+        `Tagged` objects, strings of the form ``word/tag word/tag``, or lists of (word, tag) pairs,
+        in any mixture. None stands for a missing sequence; the kernel of a missing sequence with
+        anything is 0. To read a file, use `read_tagged`.
+
+    Examples
+    --------
+    >>> from treelet.structures import TaggedBank
+    >>> bank = TaggedBank(["the/DT dog/NN barks/VBZ", "a/DT dog/NN barks/VBZ"])
+    >>> len(bank), bank.shape
+    (2, (2,))
+    >>> print(bank[1])
+    a/DT dog/NN barks/VBZ
+    >>> print(bank.stats())
+    2 sequences, 6 positions, 4 distinct suffixes, 4 words, 3 tags
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Tagged | None]]:
+        examples = listed(items, "tagged sequences", (Tagged,), "structures.read_tagged")
+        return None, [_item(item, number) for number, item in enumerate(examples)]
+
+    @classmethod
+    def _columns_of(cls, items: list[Tagged | None]) -> Columns:
+        """Build chains in post-order: all words, then the tags from last to first, each over its word and the rest."""
+        trees = PostOrder()
+        for item in items:
+            if item is not None:
+                trees.leaves(item.words)
+                for number, tag in enumerate(reversed(item.tags)):
+                    trees.node(tag, min(number + 1, 2))
+            trees.end(missing=item is None)
+        return trees.columns()
+
+    @classmethod
+    def _check(cls, columns: Columns) -> None:
+        store, roots = columns
+        start, child = store.child_start, store.child
+        arity = np.diff(start)
+        positions = np.flatnonzero(arity > 0)
+        first = child[start[positions]]
+        longer = positions[arity[positions] == 2]
+        good = arity.max(initial=0) <= 2 and not arity[first].any() and arity[child[start[longer] + 1]].all()
+        if not good or not arity[roots[roots >= 0]].all():
+            raise TreeError("The trees do not represent tagged sequences, because no TaggedBank made them.")
+        texts = store.labels
+        if invalid := [texts[tag] for tag in np.unique(store.label[positions]) if tag_problem(texts[tag])]:
+            raise TreeError(f"The label {invalid[0]!r:.60} is not a valid tag, because no TaggedBank made these trees.")
+
+    @classmethod
+    def _items_of(cls, columns: Columns) -> list[Tagged | None]:
+        store, roots = columns
+        label, start, child = store.label.tolist(), store.child_start.tolist(), store.child.tolist()
+        texts, sequences = store.labels, []
+        for root in roots.tolist():
+            words, tags, node = [], [], root
+            while node >= 0:
+                tags.append(texts[label[node]])
+                words.append(texts[label[child[start[node]]]])
+                node = child[start[node] + 1] if start[node + 1] - start[node] == 2 else -1
+            sequences.append(Tagged._trusted(tuple(words), tuple(tags)) if words else None)
+        return sequences
+
+    # --- content ------------------------------------------------------------------------------------------------
+
+    def stats(self) -> Stats:
+        """Count sequences, positions, distinct suffixes, distinct words and distinct tags."""
+        weights, store = self.weights(), self.columns.store
+        distinct = np.unique(weights.node)
+        inner = store.production >= 0
+        positions = distinct[inner[distinct]]
+        return Stats(
+            sequences=len(self),
+            positions=int(weights.weight[inner[weights.node]].sum()),
+            distinct_suffixes=len(positions),
+            words=len(distinct) - len(positions),
+            tags=len(np.unique(store.label[positions])),
+        )
+
+    def strings(self) -> list[str]:
+        """Return each sequence as ``word/tag word/tag``. A missing sequence is an empty string."""
+        return ["" if item is None else str(item) for item in self._all()]
+
+    def write(self, file: PathLike | IO[str], format: str = "slashes") -> None:
+        """Write the sequences to a file, which appears only when it is complete.
+
+        Parameters
+        ----------
+        file : path or open file
+            Files whose names end in ``.gz``, ``.xz`` or ``.bz2`` are compressed.
+        format : {"slashes", "columns"}, default "slashes"
+            ``"slashes"`` writes one sequence per line, and an empty line for a missing sequence.
+            ``"columns"`` writes one word with its tag per line, and an empty line after each sequence.
+        """
+        check_format(format)
+        items = self._all()
+        if format == "columns" and None in items:
+            raise TreeError(
+                f"Sequence {items.index(None)} is missing, but the format 'columns' has no notation for missing "
+                "sequences. Use format='slashes'."
+            )
+        with open_target(file) as stream:
+            if format == "slashes":
+                stream.writelines(text + "\n" for text in self.strings())
+            else:
+                stream.writelines(column_lines(item) for item in items if item is not None)
+
+
+def _item(item: object, number: int) -> Tagged | None:
+    if item is None or isinstance(item, Tagged):
+        return item
+    if isinstance(item, str):
+        return Tagged._trusted(*_parse_inline(item, f"item {number}"))
+    try:
+        pairs = [(word, tag) for word, tag in cast("Iterable[tuple[str, str]]", item)]
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"Item {number} is {article(type(item).__name__)}, but a tagged sequence is needed. Pass a Tagged, a string "
+            "such as 'the/DT dog/NN', or a list of (word, tag) pairs."
+        ) from None
+    try:
+        return Tagged([word for word, _ in pairs], [tag for _, tag in pairs])
+    except TreeError as error:
+        raise TreeError(f"item {number}: {error}") from None
+
+
+def read_tagged(
+    *files: File | Sequence[File],
+    format: str | None = None,
+    word: int = 0,
+    tag: int = 1,
+    exclude: str | Collection[str] = (),
+    encoding: str = "utf-8",
+    on_error: str = "raise",
+) -> TaggedBank:
+    r"""Read files of tagged sequences.
+
+    Parameters
+    ----------
+    *files : path or open file
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input. A
+        folder stands for all ``.txt``, ``.pos`` and ``.conll`` files below it, and a pattern such as
+        ``"conll2000/*.txt"`` for the files that match it, as for `read_trees`.
+    format : {"columns", "slashes"}, default "columns"
+        ``"columns"``: one word per line, with its annotations in columns separated by blanks, and an
+        empty line between sentences, as in the CoNLL shared tasks. Lines that begin with
+        ``-DOCSTART-`` are skipped. ``"slashes"``: one sentence per line, as ``word/tag word/tag``; an
+        empty line is a missing sequence. After a single file, the format may also be the second
+        positional argument.
+    word : int, default 0
+        Column of the words, counted from 0. Negative numbers count from the last column.
+    tag : int, default 1
+        Column of the tags, counted in the same way.
+    exclude : str or list of str, default ()
+        Patterns of files and folders to leave out of folders and patterns, as for `read_trees`.
+    encoding : str, default "utf-8"
+        Encoding of the files.
+    on_error : {"raise", "skip"}, default "raise"
+        ``"raise"`` raises an error for a malformed sentence. ``"skip"`` skips malformed sentences; a
+        warning reports how many were skipped and where the first ones are.
+
+    Returns
+    -------
+    TaggedBank
+
+    Examples
+    --------
+    >>> import io, treelet
+    >>> text = "He PRP B-NP\nsleeps VBZ B-VP\n\nGo VB B-VP\n"
+    >>> print(treelet.read_tagged(io.StringIO(text), tag=2)[0])
+    He/B-NP sleeps/B-VP
+    """
+    given, named = list(files), format
+    if len(given) == 2 and format is None and is_format(given[1]):
+        named = cast(str, given.pop())
+    check_format(named := "columns" if named is None else named)
+    for name, column in (("word", word), ("tag", tag)):
+        if not isinstance(column, int) or isinstance(column, bool):
+            raise wrong(name, "an int", column, of="read_tagged")
+    read = partial(read_columns, word=word, tag=tag) if named == "columns" else read_slashes
+    sentences = read_items(given, _SUFFIXES, read, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
+    return TaggedBank([None if item is None else Tagged._trusted(*item) for item in sentences])

@@ -13,11 +13,11 @@ from treelet.checks import article
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.structures.bank import PostOrder, Stats, listed
-from treelet.structures.tree_form import TreeFormBank
+from treelet.structures.treebank import TreeFormBank
 
 Sequences = tuple[Hashable, ...] | dict[str, tuple[Hashable, ...]]
 ONE, BY_TYPE = "=", "=="  # root labels of a plain sequence and of several sequences by type; never equal to a feature
-MOST_NESTED = 50  # maximum nesting depth of tuples
+_MOST_NESTED = 50  # maximum nesting depth of tuples
 
 
 class SequenceBank(TreeFormBank[Sequences | Any]):
@@ -189,8 +189,8 @@ def _plain(feature: object, depth: int) -> object:
             raise ValueError("NaN cannot be a feature, because it is not equal to itself. Use None instead.")
         return int(feature) if feature.is_integer() else float(feature)
     if isinstance(feature, tuple):
-        if depth == MOST_NESTED:
-            raise ValueError(f"The tuples of a feature are nested more than {MOST_NESTED} levels deep.")
+        if depth == _MOST_NESTED:
+            raise ValueError(f"The tuples of a feature are nested more than {_MOST_NESTED} levels deep.")
         return tuple(_plain(member, depth + 1) for member in feature)
     raise TypeError(
         "A feature must be a string, a number, None or a tuple of these. "

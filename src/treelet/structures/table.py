@@ -33,7 +33,7 @@ class _Absent(Enum):
     ABSENT = "absent"
 
 
-ABSENT = _Absent.ABSENT
+_ABSENT = _Absent.ABSENT
 
 
 class RowTypeError(InputTypeError):
@@ -153,7 +153,7 @@ class Table(Tabled):
                 raise RowTypeError(number, record)
             for name, value in record.items():
                 if name not in columns:
-                    columns[_name(name)] = [ABSENT] * len(records)
+                    columns[_name(name)] = [_ABSENT] * len(records)
                 columns[name][number] = value
         table = cls.__new__(cls)
         table._set(cast("dict[Name, Any]", columns), len(records))
@@ -203,8 +203,8 @@ class Table(Tabled):
         """Return a column by its name, which may also be an int. A tuple of names returns a matrix of these columns."""
         if isinstance(name, tuple):
             return side_by_side({column_name: self.column(column_name) for column_name in name})
-        column = self._columns.get(name, ABSENT)
-        if column is ABSENT:
+        column = self._columns.get(name, _ABSENT)
+        if column is _ABSENT:
             prefixed = any(str(known_name).endswith(f"__{name}") for known_name in self.names)
             hint = (
                 f" To keep the original names, use {_KEEP}."
@@ -217,7 +217,7 @@ class Table(Tabled):
             raise ParameterError(f"There is no column {name!r}. {columns}{hint}")
         if isinstance(column, list):
             for row, value in enumerate(column):
-                if value is ABSENT:
+                if value is _ABSENT:
                     keys = self._row(row)
                     known = f"Its keys are {some_of(keys)}." if keys else "The row is empty."
                     raise ParameterError(f"Row {row} has no value for the column {name!r}. {known}")
@@ -268,7 +268,7 @@ class Table(Tabled):
 
     def _row(self, row: int) -> dict[Name, Any]:
         values = ((name, column[row]) for name, column in self._columns.items())
-        return {name: value for name, value in values if value is not ABSENT}
+        return {name: value for name, value in values if value is not _ABSENT}
 
 
 def _rebuild(columns: dict[Name, Any], forms: dict[Names, list[Any]], length: int) -> Table:

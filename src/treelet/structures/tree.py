@@ -11,9 +11,9 @@ from treelet.formats.base import Columns
 from treelet.formats.brackets import MOST_NODES, Reader, forbidden_characters, label_problem
 from treelet.printable import shortened
 from treelet.shown import Drawn
-from treelet.structures.inline import inline_error
+from treelet.structures.bank import inline_error
 
-DRAWN = 500  # maximum number of levels in a drawing; the width of a line grows with the depth
+_DRAWN = 500  # maximum number of levels in a drawing; the width of a line grows with the depth
 
 
 def check_label(label: object) -> str:
@@ -30,7 +30,7 @@ def check_label(label: object) -> str:
         )
     if problem := label_problem(label):
         reason = "is not valid Unicode text" if "Unicode" in problem else f"contains {forbidden_characters(label)}"
-        from treelet.formats.nodes import escape
+        from treelet.formats.adapters import escape
 
         raise TreeError(
             f"The node label {shortened(label)} {reason}. Write it as {shortened(escape(label))}, or use "
@@ -315,9 +315,9 @@ class Tree(Drawn):
         └── VP
             └── V sleeps
         """
-        if self.height() > DRAWN:
+        if self.height() > _DRAWN:
             raise TreeError(
-                f"The tree is {self.height():,} levels deep, but only trees of up to {DRAWN:,} levels can be drawn. "
+                f"The tree is {self.height():,} levels deep, but only trees of up to {_DRAWN:,} levels can be drawn. "
                 "Print str(tree) instead."
             )
         self._check_size()
@@ -344,3 +344,37 @@ def trees_of(columns: Columns) -> list[Tree | None]:
     for node, name in enumerate(label):
         built.append(Tree._trusted(labels[name], tuple(built[kid] for kid in child[start[node] : start[node + 1]])))
     return [built[root] if root >= 0 else None for root in roots.tolist()]
+
+
+class OpenNode(Tree):
+    """A leaf of a fragment that stands for a category which the fragment does not expand.
+
+    A fragment such as ``(NP NNP)`` is a `Tree`, and its text does not show whether ``NNP`` is a word. The search for fragments
+    therefore builds a leaf as an `OpenNode` if the node in the data has children, and as a plain `Tree` if the node is a word.
+    Kernels compare labels only, so a fragment may match a word in one tree and a category in another. In this case, the
+    occurrence at which the search found the fragment decides.
+
+    The distinction is for drawings only. An `OpenNode` equals the word with the same label, and a fragment that is written as text
+    and read again has words in all its leaves.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree, Tree, shared_fragments
+    >>> trees = "(NP (NNP Rome))", "(NP (NNP Oslo))"
+    >>> fragment = shared_fragments(*trees, SubsetTree())[0].tree
+    >>> fragment, fragment.children[0].is_word, Tree.parse("(NP NNP)").children[0].is_word
+    (Tree.parse('(NP NNP)'), False, True)
+    """
+
+    __slots__ = ()
+
+    def __init__(self, label: str) -> None:
+        super().__init__(label)
+
+    @property
+    def is_word(self) -> bool:
+        """False: the node is a category."""
+        return False
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OpenNode, (self.label,)

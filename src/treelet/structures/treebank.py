@@ -6,7 +6,7 @@ import glob
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, Self, TypeVar, cast
 
 import numpy as np
 
@@ -18,10 +18,8 @@ from treelet.formats.brackets import Reader, bracketed
 from treelet.formats.code import MAX_BYTES, read_code_document
 from treelet.formats.files import PathLike
 from treelet.formats.paths import File, listed_files
-from treelet.formats.reading import read_blocks, read_document
-from treelet.formats.writing import write_document
-from treelet.structures.bank import Bank, Stats, listed
-from treelet.structures.inline import inline_error
+from treelet.formats.reading import read_blocks, read_document, write_document
+from treelet.structures.bank import Bank, Stats, inline_error, listed
 from treelet.structures.tree import Tree, trees_of
 from treelet.vocabulary import keyword
 
@@ -356,3 +354,22 @@ def bank_of(document: Document, column: str | None = None) -> Treebank:
     raise TreeError(
         f"The file has no column {column!r} of trees. Its tree columns are {some_of(names)}.{near or ' ' + choose}"
     )
+
+
+Item = TypeVar("Item")
+
+
+class TreeFormBank(Bank[Item]):
+    """A bank that stores its items as trees, so kernels, models and files for trees work with it."""
+
+    __slots__ = ()
+
+    def as_trees(self) -> Treebank:
+        """Return the trees that represent the items, as kernels see them."""
+        return Treebank.from_columns(self.columns)
+
+    @classmethod
+    def from_trees(cls, trees: Treebank) -> Self:
+        """Return a bank of the items that the trees represent. Other trees raise TreeError."""
+        cls._check(trees.compact().columns)
+        return cls.from_columns(trees.columns)

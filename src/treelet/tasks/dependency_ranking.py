@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from treelet.checks import article, check_one_of, plural, wrong
 from treelet.cuts import as_sequencebank, dependency_trees
-from treelet.cuts.link_features import FEATURES
+from treelet.cuts.features import FEATURES
 from treelet.datasets.link_parses import ParsedSentence
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels import Kernel, Locality, On
@@ -25,9 +25,9 @@ from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table
 from treelet.vocabulary import current
 from treelet.work import generator
 
-ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
+_ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
 """Regularization strengths to choose from. All of them share one decomposition."""
-ROUNDING = 1e-9
+_ROUNDING = 1e-9
 """Relative tolerance for equal scores within a sentence. Rounding changes scores by up to 1e-11, and
 parses that differ for the kernel have scores that differ by at least 1e-6."""
 
@@ -176,20 +176,20 @@ class ParseLists:
         for name in FEATURES:
             columns[name] = SequenceBank([item[name] if isinstance(item, dict) else () for item in bank])
         if form is not None:
-            columns["tree"] = trees(self.parses, form)
+            columns["tree"] = _trees(self.parses, form)
         return Table(columns)
 
     def tau(self, scores: Any) -> NDArray[np.float64]:
         """Return Kendall's tau_b between scores and quality, per sentence.
 
         The value is NaN if all parses of a sentence are equally good. Scores that differ by less than
-        `ROUNDING` are ties: parses that are equal for a kernel have equal scores except for rounding,
+        `_ROUNDING` are ties: parses that are equal for a kernel have equal scores except for rounding,
         which depends on the number of threads and the order of examples.
         """
-        return kendall_tau_by_group(scores, self.goodness, self.qid, tolerance=ROUNDING)
+        return kendall_tau_by_group(scores, self.goodness, self.qid, tolerance=_ROUNDING)
 
 
-def trees(parses: Sequence[Dependencies], form: str = "grct") -> Treebank:
+def _trees(parses: Sequence[Dependencies], form: str = "grct") -> Treebank:
     """Convert undirected parses to trees. Links are directed away from the first word, Link Grammar's left wall."""
     rooted = [parse if parse.directed else parse.rooted(0) for parse in parses]
     return dependency_trees(DependencyBank(rooted), form=form)
@@ -276,7 +276,7 @@ class ParseRanker:
         self,
         kernels: Sequence[Kernel] | None = None,
         *,
-        alphas: Sequence[float] = ALPHAS,
+        alphas: Sequence[float] = _ALPHAS,
         learner: str = "rls",
         form: str | None = None,
         folds: int = 10,
@@ -287,7 +287,7 @@ class ParseRanker:
         check_one_of("learner", learner, ("rls", "rankrls"), of="ParseRanker")
         if kernels is not None and not len(kernels):
             raise wrong("kernels", "a non-empty sequence of kernels", kernels, of="ParseRanker", optional=True)
-        self.kernels = default_kernels() if kernels is None else list(kernels)
+        self.kernels = _default_kernels() if kernels is None else list(kernels)
         self.alphas, self.learner, self.form = tuple(alphas), learner, form
         self.folds, self.repeats, self.random_state, self.n_jobs = folds, repeats, random_state, n_jobs
 
@@ -366,7 +366,7 @@ def _unscored(estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
     return 0.0
 
 
-def default_kernels() -> list[Kernel]:
+def _default_kernels() -> list[Kernel]:
     """Return the kernel of the paper, with its own and with similar parameter values."""
     return [
         On("parse", Locality(window, theta)).gaussian(sigma)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -25,10 +26,349 @@ from treelet.metrics import (
     paired_bootstrap,
     relative_improvement,
 )
+from treelet.parsing import PCFG
 from treelet.report.gold_comparison import wrong_constituents
 from treelet.structures import Tree, Treebank
-from treelet.tasks.rerank_parts import NAMES, CandidateSplit, Clock, Say, parts_of_lists, parts_of_treebank, quiet
-from treelet.tasks.reranking import CandidateParses, Reranker, Rows, reranking_kernel
+from treelet.tasks.reranking import CandidateParses, Reranker, Rows, random_split, reranking_kernel
+from treelet.vocabulary import current, keyword
+from treelet.work import generator
+
+Say = Callable[[str], None]
+Words = tuple[str, ...]
+SIZES = (0.6, 0.15, 0.25)  # similar to the 800, 200 and 336 sentences of Collins & Duffy (2001)
+_NAMES = ("training", "development", "test")
+
+
+def quiet(text: str) -> None:
+    """Ignore a status line."""
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateSplit:
+    """Candidates of the training, development and test sets.
+
+    Attributes
+    ----------
+    train, development, test : CandidateParses
+        The three sets.
+    notes : dict of str to int
+        Numbers of sentences that are in no set: ``long`` (too long), ``missing`` (missing, or a single
+        word), ``twins`` (same words as a sentence of the development or test set) and ``unused``.
+        ``documents`` is the number of documents, if sets consist of whole documents.
+    seconds : dict of str to float
+        Duration of each phase, in seconds.
+    rows : tuple of three ndarrays of int
+        Indices of the sentences of each set in the original collection.
+    """
+
+    train: CandidateParses
+    development: CandidateParses
+    test: CandidateParses
+    notes: dict[str, int] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    rows: tuple[Rows, ...] = ()
+
+
+def _part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
+    """Return the three set sizes, from numbers of sentences or from fractions of `n`.
+
+    >>> part_sizes(1000), part_sizes(1000, [0.5, 0.1, 0.2]), part_sizes(1000, [700, 100, 200])
+    ([600, 150, 250], [500, 100, 200], [700, 100, 200])
+    """
+    wanted = SIZES if sizes is None else tuple(sizes)
+    subject, shown = current().parameter("sizes", sizes, ""), ", ".join(f"{size:g}" for size in wanted)
+    if len(wanted) != 3 or not all(0 < size < math.inf for size in wanted):
+        raise ParameterError(
+            f"{subject} must be three numbers above 0: the sizes of the training, development and test sets. "
+            f"Got {shown or 'nothing'} instead."
+        )
+    if all(size < 1 for size in wanted):
+        if sum(wanted) > 1 + 1e-9:
+            raise ParameterError(
+                f"{subject} must be fractions that sum to at most 1. Got {shown} instead, with the sum {sum(wanted):g}."
+            )
+        counts = [int(size * n + 1e-9) for size in wanted]
+    elif all(float(size).is_integer() for size in wanted):
+        counts = [int(size) for size in wanted]
+    else:
+        raise ParameterError(f"{subject} must be three whole numbers or three fractions. Got {shown} instead.")
+    if min(counts) < 1 or sum(counts) > n:
+        raise ParameterError(
+            f"{plural(n, 'sentence')} cannot be split into sets of {', '.join(map(str, counts))}. "
+            f"Every set needs at least one sentence: change {keyword('sizes')}, or pass more sentences."
+        )
+    return counts
+
+
+def _has_empty_elements(bank: Treebank) -> bool:
+    store = bank.columns.store
+    number = store.labels.index("-NONE-") if "-NONE-" in store.labels else -1
+    return number >= 0 and bool((store.label[bank.weights().node] == number).any())
+
+
+def parts_of_treebank(
+    bank: object,
+    sizes: Sequence[float] | None = None,
+    *,
+    k: int = 100,
+    folds: int = 10,
+    max_words: int | None = 40,
+    random_state: Any = 0,
+    documents: Sequence[str] | None = None,
+    n_jobs: int = 1,
+    progress: bool = False,
+    say: Say = quiet,
+    **options: Any,
+) -> CandidateSplit:
+    """Split a treebank at random, and parse all sentences with a grammar of the training set.
+
+    Each fold of the training set is parsed by a grammar of the other folds, so the candidates in
+    training are similar to those in testing. A training sentence with the same words as a sentence of
+    the development or test set is removed. So is a development sentence with the same words as a test
+    sentence.
+
+    Parameters
+    ----------
+    bank : Treebank or collection of trees
+        Missing trees and single words are ignored.
+    sizes : three numbers, optional
+        Sizes of the training, development and test sets: numbers of sentences, or fractions. Default:
+        0.6, 0.15 and 0.25.
+    k : int, default 100
+        Maximum number of candidates per sentence, at least 1.
+    folds : int, default 10
+        Number of folds of the training set, at least 2.
+    max_words : int or None, default 40
+        Maximum length of a sentence, at least 1. Longer sentences are ignored; None keeps all.
+    random_state : int, RandomState or None, default 0
+        Source of randomness for the split.
+    documents : sequence of str, optional
+        Name of the document of each tree. Each set then consists of whole documents, and its size is
+        approximate.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core.
+    progress : bool, default False
+        Show progress bars on standard error.
+    say : callable, optional
+        Called with one status line after each phase.
+    **options
+        Options of `PCFG.from_treebank`, such as ``markov`` or ``parent``.
+
+    Returns
+    -------
+    CandidateSplit
+
+    Examples
+    --------
+    >>> from treelet.datasets import flights
+    >>> parts = parts_of_treebank(flights(120), k=5, folds=2)
+    >>> len(parts.train), len(parts.development), len(parts.test)
+    (72, 18, 30)
+    """
+    clock = _Clock(say)
+    whole = Treebank.of(bank)
+    words = [tuple(tree.words()) if tree is not None and tree.children else () for tree in whole]
+    kept, notes = _kept(words, max_words)
+    if not len(whole):
+        raise ParameterError("The treebank contains no trees: parse reranking needs at least three.")
+    if not len(kept):
+        raise ParameterError(
+            f"None of the {plural(len(whole), 'tree')} can be used: all are missing, single words, "
+            f"or longer than {max_words} words. Change {keyword('max_words')} to allow longer sentences."
+        )
+    if _has_empty_elements(whole):
+        raise ParameterError(
+            "The trees contain empty elements (-NONE-), which are not words of the sentences. Remove them: "
+            f"{keyword('drop_empty', True, of='read_trees')}."
+        )
+    counts = _part_sizes(len(kept), sizes)
+    if documents is None:
+        split = [kept[part] for part in random_split(len(kept), counts, random_state)]
+    else:
+        split = _whole_documents(kept, documents, len(words), counts, random_state, notes)
+    parts, notes["twins"] = without_twins(split, words)
+    notes["unused"] = len(kept) - sum(map(len, split))
+    clock.done("split", _split_text(parts, notes))
+    train, development, test = (whole[part] for part in parts)
+
+    grammar = PCFG.from_treebank(train, **options)
+    clock.done("grammar", f"Estimated a grammar from the training set: {plural(len(grammar.rules), 'rule')}")
+    learnt = CandidateParses.jackknifed(train, k, folds=folds, n_jobs=n_jobs, progress=progress, **options)
+    clock.done(
+        "training candidates", f"Parsed the training set in {folds} folds: {plural(len(learnt.trees), 'candidate')}"
+    )
+    tuned = CandidateParses.parsed(grammar, development, k, n_jobs=n_jobs, progress=progress)
+    tested = CandidateParses.parsed(grammar, test, k, n_jobs=n_jobs, progress=progress)
+    clock.done(
+        "other candidates",
+        f"Parsed the development and test sets: {len(tuned.trees):,} and {len(tested.trees):,} candidates",
+    )
+    return CandidateSplit(learnt, tuned, tested, notes, clock.seconds, tuple(parts))
+
+
+def parts_of_lists(
+    parses: CandidateParses,
+    sizes: Sequence[float] | None = None,
+    *,
+    max_words: int | None = 40,
+    random_state: Any = 0,
+    say: Say = quiet,
+) -> CandidateSplit:
+    """Split the candidate lists of another parser at random.
+
+    Parameters
+    ----------
+    parses : CandidateParses
+        The candidate lists. If their documents are known, each set consists of whole documents, and its
+        size is approximate.
+    sizes, max_words, random_state, say
+        As in `parts_of_treebank`.
+
+    Returns
+    -------
+    CandidateSplit
+    """
+    clock = _Clock(say)
+    words = [tuple(tree.words()) if tree is not None else () for tree in parses.gold]
+    kept, notes = _kept(words, max_words)
+    counts = _part_sizes(len(kept), sizes)
+    names = [str(number) for number in range(len(words))] if parses.documents is None else parses.documents
+    split = _whole_documents(kept, names, len(words), counts, random_state, notes)
+    notes["unused"] = len(kept) - sum(map(len, split))
+    parts, notes["twins"] = without_twins(split, words)
+    train, development, test = (parses.sentences(part) for part in parts)
+    clock.done("split", _split_text(parts, notes))
+    return CandidateSplit(train, development, test, notes, clock.seconds, tuple(parts))
+
+
+def _kept(words: Sequence[Words], max_words: int | None) -> tuple[Rows, dict[str, int]]:
+    if max_words is not None and max_words < 1:
+        raise wrong("max_words", f"{current().integer} of at least 1", max_words, optional=True)
+    lengths = np.array([len(sentence) for sentence in words], np.int64)
+    long = lengths > (math.inf if max_words is None else max_words)
+    notes = {"missing": int((lengths == 0).sum()), "long": int(long.sum())}
+    return np.flatnonzero((lengths > 0) & ~long), notes
+
+
+def apart_from(others: Iterable[Words], rows: Iterable[int], words: Sequence[Words]) -> Rows:
+    """Return the rows whose words differ from those of all other sentences.
+
+    >>> apart_from({("c",), ("e",)}, [0, 1, 2], [("a", "b"), ("c",), ("d",)]).tolist()
+    [0, 2]
+    """
+    seen = set(others)
+    return np.array([row for row in rows if words[row] not in seen], np.int64)
+
+
+def without_twins(
+    parts: Sequence[Rows], words: Sequence[Words], elsewhere: Iterable[Words] = ()
+) -> tuple[list[Rows], int]:
+    """Remove from each part the sentences with the same words as a sentence of a later part, or of another corpus.
+
+    Parameters
+    ----------
+    parts : sequence of arrays of int
+        Parts of a corpus as row numbers, the test set last. A single part is only compared with
+        `elsewhere`.
+    words : sequence of tuples of str
+        Words of each sentence of the corpus.
+    elsewhere : iterable of tuples of str
+        Sentences of other corpora, for example the training data of the parser.
+
+    Returns
+    -------
+    list of arrays of int
+        The remaining rows of each part.
+    int
+        Number of removed sentences.
+
+    Examples
+    --------
+    >>> words = [("a", "b"), ("c",), ("a", "b"), ("d",)]
+    >>> parts, gone = without_twins([np.array([0, 1]), np.array([2, 3])], words)
+    >>> [part.tolist() for part in parts], gone
+    ([[1], [2, 3]], 1)
+    >>> parts, gone = without_twins([np.arange(4)], words, elsewhere=[("d",), ("e",)])
+    >>> [part.tolist() for part in parts], gone
+    ([[0, 1, 2]], 1)
+    """
+    names = _NAMES if len(parts) == len(_NAMES) else [f"{number}." for number in range(1, len(parts) + 1)]
+    seen = set(elsewhere)
+    out: list[Rows] = []
+    taken = 0
+    for name, part in zip(reversed(names), reversed(parts), strict=True):
+        left = apart_from(seen, part, words)
+        if not len(left):
+            raise ParameterError(
+                f"All sentences of the {name} set have the same words as sentences of a later set, so the set is empty. "
+                f"Remove repeated sentences from the data, or change {keyword('sizes')}."
+            )
+        taken += len(part) - len(left)
+        seen |= {words[row] for row in part}
+        out.append(left)
+    return out[::-1], taken
+
+
+def _whole_documents(
+    kept: Rows,
+    documents: Sequence[str],
+    total: int,
+    sizes: Sequence[int],
+    random_state: Any,
+    notes: dict[str, int],
+) -> list[Rows]:
+    """Split whole documents at random into three parts of about these sizes. Store their number in `notes`."""
+    if len(documents) != total:
+        raise ParameterError(
+            f"There are {plural(total, 'sentence')} but {plural(len(documents), 'document name')}. "
+            "Pass one document name per sentence."
+        )
+    known = {name: code for code, name in enumerate(dict.fromkeys(documents[row] for row in kept))}
+    if len(known) < len(kept):
+        notes["documents"] = len(known)
+    of = np.array([known[documents[row]] for row in kept])
+    counts = np.bincount(of)
+    order = generator(random_state).permutation(len(counts))
+    begin = np.zeros(len(counts))
+    begin[order] = np.cumsum(counts[order]) - counts[order]
+    ends = np.cumsum(sizes)
+    part = np.searchsorted(ends, begin, side="right")
+    split = [np.flatnonzero(part[of] == number) for number in range(3)]
+    for name, rows in zip(_NAMES, split, strict=True):
+        if not len(rows):
+            raise ParameterError(
+                f"The {name} set is empty: there are only {plural(len(counts), 'document')}, which are not split. "
+                f"Change {keyword('sizes')} or {keyword('random_state')}."
+            )
+    return [kept[rows] for rows in split]
+
+
+def _split_text(parts: Sequence[Rows], notes: dict[str, int]) -> str:
+    sizes = ", ".join(f"{len(part):,} {name}" for name, part in zip(_NAMES, parts, strict=True))
+    more = [
+        f"{notes['twins']:,} removed because a later set has the same words" * (notes["twins"] > 0),
+        f"{notes['long']:,} too long" * (notes["long"] > 0),
+        f"{notes['missing']:,} missing or a single word" * (notes["missing"] > 0),
+        f"{notes['unused']:,} unused" * (notes["unused"] > 0),
+        f"{plural(notes.get('documents', 0), 'document')}, not split" * ("documents" in notes),
+    ]
+    return "; ".join([f"Sentences: {sizes}", *filter(None, more)])
+
+
+class _Clock:
+    """Measures the duration of each phase, and reports each phase when it ends."""
+
+    def __init__(self, say: Say) -> None:
+        self.say, self.seconds = say, dict[str, float]()
+        self.last = time.perf_counter()
+
+    def done(self, phase: str, text: str) -> None:
+        """End a phase, and report it with a status line."""
+        now = time.perf_counter()
+        self.seconds[phase] = self.seconds.get(phase, 0.0) + now - self.last
+        self.say(f"{text} ({now - self.last:.1f} s)")
+        self.last = now
+
 
 __all__ = [
     "CandidateSplit",
@@ -43,7 +383,7 @@ __all__ = [
     "rerank",
 ]
 
-READABLE = 8  # preferred number of words of a sentence that is drawn
+_READABLE = 8  # preferred number of words of a sentence that is drawn
 
 
 # --- settings -----------------------------------------------------------------------------------------------------
@@ -206,7 +546,7 @@ class Outcome:
             old, new = (_tree(parses.trees, rows[number]) for rows in (self.first_rows, self.chosen_rows))
             mended.append(Mended(number, right, old, new, float(before[number]), float(after[number])))
         mended.sort(
-            key=lambda item: (item.score_after < 100, item.after != item.gold, abs(len(item.gold.words()) - READABLE))
+            key=lambda item: (item.score_after < 100, item.after != item.gold, abs(len(item.gold.words()) - _READABLE))
         )
         kinds: Counter[frozenset[str]] = Counter()
         turns = []  # number of earlier sentences of the same kind
@@ -221,11 +561,15 @@ class Outcome:
         return {
             "sentences": {
                 name: len(parses)
-                for name, parses in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
+                for name, parses in zip(
+                    _NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True
+                )
             },
             "candidates": {
                 name: len(parses.trees)
-                for name, parses in zip(NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True)
+                for name, parses in zip(
+                    _NAMES, (self.parts.train, self.parts.development, self.parts.test), strict=True
+                )
             },
             "notes": self.parts.notes,
             "setting": vars(self.setting),
@@ -283,7 +627,7 @@ def rerank(
     >>> outcome.first.parse_score < outcome.reranked.parse_score < outcome.best.parse_score
     True
     """
-    clock = Clock(say)
+    clock = _Clock(say)
     choices = grid() if settings is None else list(settings)
     if not choices:
         raise ParameterError("The list of settings is empty: rerank needs at least one setting.")

@@ -12,15 +12,15 @@ from treelet.report.gold_comparison import marked, marked_svg
 from treelet.report.page import page, paragraphs, table
 from treelet.tasks.rerank_job import Mended, Outcome, Scores
 
-WIDTH = 100
-BESIDE = 640  # maximum width, in pixels, of two pictures that are placed side by side
-HEADER = ("", "parse score", "labeled F1", "exact match")
+_WIDTH = 100
+_BESIDE = 640  # maximum width, in pixels, of two pictures that are placed side by side
+_HEADER = ("", "parse score", "labeled F1", "exact match")
 
 
 # --- texts shared by all three forms ------------------------------------------------------------------------------
 
 
-def rows(outcome: Outcome) -> list[tuple[str, Scores]]:
+def _rows(outcome: Outcome) -> list[tuple[str, Scores]]:
     """Return the three rows of the table."""
     return [
         ("parser's first choice", outcome.first),
@@ -29,7 +29,7 @@ def rows(outcome: Outcome) -> list[tuple[str, Scores]]:
     ]
 
 
-def proposals(outcome: Outcome) -> str:
+def _proposals(outcome: Outcome) -> str:
     """Describe the candidates and the scores of the parser."""
     test = outcome.parts.test
     parser = "A grammar of the training trees" if "grammar" in outcome.parts.seconds else "A parser"
@@ -43,7 +43,7 @@ def proposals(outcome: Outcome) -> str:
     )
 
 
-def learning(outcome: Outcome) -> str:
+def _learning(outcome: Outcome) -> str:
     """Describe the training and the score of the reranker."""
     train = len(outcome.parts.train) + len(outcome.parts.development)
     return (
@@ -52,7 +52,7 @@ def learning(outcome: Outcome) -> str:
     )
 
 
-def verdict(outcome: Outcome) -> str:
+def _verdict(outcome: Outcome) -> str:
     """State whether reranking helps, and by how much."""
     gain = outcome.test.difference
     low, high = outcome.test.interval
@@ -76,14 +76,14 @@ def verdict(outcome: Outcome) -> str:
     )
 
 
-MEASURES = (
+_MEASURES = (
     "The parse score of Collins & Duffy (2001) is the mean of two percentages: the phrases of the parse that are correct "
     "(precision), and the phrases of the gold tree that were found (recall). Longer sentences have a larger weight. "
     "F1 is the harmonic mean of precision and recall. Exact match counts the sentences without any wrong or missing phrase."
 )
 
 
-LABELS = {
+_LABELS = {
     "NP": "a noun phrase",
     "VP": "a verb phrase",
     "PP": "a prepositional phrase",
@@ -93,14 +93,14 @@ LABELS = {
 }
 
 
-def labels(mended: list[Mended]) -> str:
+def _labels(mended: list[Mended]) -> str:
     """Explain the common labels of English treebanks that occur in the trees."""
     names = {node.label for item in mended for tree in (item.before, item.after) for node in tree.nodes()}
-    named = [f"{label} is {meaning}" for label, meaning in LABELS.items() if label in names]
+    named = [f"{label} is {meaning}" for label, meaning in _LABELS.items() if label in names]
     return f" In the trees, {', '.join(named)}." if named else ""
 
 
-def settings(outcome: Outcome) -> str:
+def _settings(outcome: Outcome) -> str:
     """Describe the setting and how it was chosen."""
     chosen = outcome.setting
     depth = "" if chosen.max_depth is None else f", maximum depth of fragments {chosen.max_depth}"
@@ -144,7 +144,7 @@ def _number(value: float | None) -> float:
     return math.inf if value is None else value  # no limit of the depth
 
 
-def sizes(outcome: Outcome) -> str:
+def _sizes(outcome: Outcome) -> str:
     """Describe how the sentences were split."""
     parts, notes = outcome.parts, outcome.parts.notes
     text = (
@@ -162,7 +162,7 @@ def sizes(outcome: Outcome) -> str:
     return ". ".join([text, *more]) + "."
 
 
-def phases(outcome: Outcome) -> str:
+def _phases(outcome: Outcome) -> str:
     """Return the durations of the phases."""
     total = sum(outcome.seconds.values())
     durations = ", ".join(f"{name} {value:.1f}" for name, value in outcome.seconds.items())
@@ -196,16 +196,16 @@ def text(outcome: Outcome, mended: list[Mended], title: str, source: str, *, col
     """Return the report for a terminal, with some improved sentences (`Outcome.mended`)."""
 
     def wrapped(*paragraphs: str) -> list[str]:
-        return [line for part in paragraphs for line in (*textwrap.wrap(part, WIDTH), "")]
+        return [line for part in paragraphs for line in (*textwrap.wrap(part, _WIDTH), "")]
 
-    out = [title, "", *wrapped(source, sizes(outcome), proposals(outcome), learning(outcome))]
-    out.append(f"{HEADER[0]:<32}" + "".join(f"{name:>14}" for name in HEADER[1:]))
-    out += [f"{name:<32}" + "".join(f"{cell:>14}" for cell in _cells(scores)) for name, scores in rows(outcome)]
-    out += ["", *wrapped(verdict(outcome), MEASURES, settings(outcome))]
+    out = [title, "", *wrapped(source, _sizes(outcome), _proposals(outcome), _learning(outcome))]
+    out.append(f"{_HEADER[0]:<32}" + "".join(f"{name:>14}" for name in _HEADER[1:]))
+    out += [f"{name:<32}" + "".join(f"{cell:>14}" for cell in _cells(scores)) for name, scores in _rows(outcome)]
+    out += ["", *wrapped(_verdict(outcome), _MEASURES, _settings(outcome))]
     if mended:
         key = "* marks a wrong phrase, + a phrase that was missing before."
         out += wrapped(
-            f"{_count(mended)} {key} Phrases that are correct in both trees are on one line.{labels(mended)}"
+            f"{_count(mended)} {key} Phrases that are correct in both trees are on one line.{_labels(mended)}"
         )
     for number, item in enumerate(mended, 1):
         out += [f"{number}. {item.words}", f"   {_score_change(item)}", ""]
@@ -214,7 +214,7 @@ def text(outcome: Outcome, mended: list[Mended], title: str, source: str, *, col
             ("reranked", marked(item.after, item.gold, item.before, colour=colour)),
         ):
             out += [f"   {name}", *(f"     {line}" for line in drawn.splitlines()), ""]
-    return "\n".join([*out, *textwrap.wrap(phases(outcome), WIDTH)])
+    return "\n".join([*out, *textwrap.wrap(_phases(outcome), _WIDTH)])
 
 
 def _count(mended: list[Mended]) -> str:
@@ -226,27 +226,27 @@ def _count(mended: list[Mended]) -> str:
 
 def markdown(outcome: Outcome, mended: list[Mended], title: str, source: str, command: str) -> str:
     """Return the report as Markdown. It refers to the files of `pictures`."""
-    lines = [f"# {title}", "", source, "", sizes(outcome), "", proposals(outcome), "", learning(outcome), ""]
-    lines += [f"| {' | '.join(HEADER)} |", "|---|---:|---:|---:|"]
-    lines += [f"| {name} | {' | '.join(_cells(scores))} |" for name, scores in rows(outcome)]
-    lines += ["", verdict(outcome), "", MEASURES, ""]
+    lines = [f"# {title}", "", source, "", _sizes(outcome), "", _proposals(outcome), "", _learning(outcome), ""]
+    lines += [f"| {' | '.join(_HEADER)} |", "|---|---:|---:|---:|"]
+    lines += [f"| {name} | {' | '.join(_cells(scores))} |" for name, scores in _rows(outcome)]
+    lines += ["", _verdict(outcome), "", _MEASURES, ""]
     if mended:
         lines += [
             "## Improved sentences",
             "",
-            f"Red: a wrong phrase. Green: a phrase that was missing before.{labels(mended)}",
+            f"Red: a wrong phrase. Green: a phrase that was missing before.{_labels(mended)}",
             "",
         ]
     for number, item in enumerate(mended, 1):
         lines += [f"### {number}. {item.words}", "", f"{_score_change(item).capitalize()}.", ""]
         for name in ("first", "reranked"):
             lines += [f"![{name}](mended-{number}-{name}.svg)", ""]
-    lines += ["## Settings", "", settings(outcome), ""]
+    lines += ["## Settings", "", _settings(outcome), ""]
     if outcome.tried:
         lines += ["| setting | parse score, development |", "|---|---:|"]
         lines += [f"| {setting} | {score:.2f} |" for setting, score in outcome.tried]
         lines.append("")
-    return "\n".join([*lines, phases(outcome), "", f"Created with `{command}`.", ""])
+    return "\n".join([*lines, _phases(outcome), "", f"Created with `{command}`.", ""])
 
 
 def pictures(mended: list[Mended]) -> dict[str, Drawing]:
@@ -263,37 +263,37 @@ def pictures(mended: list[Mended]) -> dict[str, Drawing]:
 
 def html(outcome: Outcome, mended: list[Mended], title: str, source: str, command: str) -> str:
     """Return the report as a self-contained HTML page."""
-    cells = [(name, *_cells(scores)) for name, scores in rows(outcome)]
+    cells = [(name, *_cells(scores)) for name, scores in _rows(outcome)]
     out: list[str] = [
         f'<h1>{escape(title)}</h1>\n<p class="source">{escape(source)}</p>',
-        paragraphs(sizes(outcome), proposals(outcome), learning(outcome)),
+        paragraphs(_sizes(outcome), _proposals(outcome), _learning(outcome)),
         _bars(outcome),
-        table(HEADER, cells, chosen=[number for number, (name, *_) in enumerate(cells) if name == "reranked"]),
-        paragraphs(verdict(outcome), MEASURES),
+        table(_HEADER, cells, chosen=[number for number, (name, *_) in enumerate(cells) if name == "reranked"]),
+        paragraphs(_verdict(outcome), _MEASURES),
     ]
     drawn = pictures(mended)
     if mended:
         out.append(
             '<h2>Improved sentences</h2>\n<p><span class="key wrong">Red</span> marks a wrong phrase, '
             '<span class="key new">green</span> a phrase that was missing before.'
-            f"{labels(mended)}</p>"
+            f"{_labels(mended)}</p>"
         )
     for number, item in enumerate(mended, 1):
         out.append(
             f'<p class="sentence">{number}. {escape(item.words)}</p>\n<p>{_score_change(item).capitalize()}.</p>'
         )
-        wide = any(drawn[f"mended-{number}-{name}.svg"].width > BESIDE for name in ("first", "reranked"))
+        wide = any(drawn[f"mended-{number}-{name}.svg"].width > _BESIDE for name in ("first", "reranked"))
         out.append(f'<div class="{"pair" if wide else "pair beside"}">')
         for name, caption in (("first", "The parser’s first choice"), ("reranked", "Reranked")):
             picture = drawn[f"mended-{number}-{name}.svg"]
             out.append(f"<figure><figcaption>{caption}</figcaption>\n{picture}</figure>")
         out.append("</div>")
-    out.append(f"<h2>Settings</h2>\n{paragraphs(settings(outcome))}")
+    out.append(f"<h2>Settings</h2>\n{paragraphs(_settings(outcome))}")
     if outcome.tried:
         chosen = [number for number, (setting, _) in enumerate(outcome.tried) if setting == outcome.setting]
         tried = [(setting, f"{score:.2f}") for setting, score in outcome.tried]
         out.append(table(("setting", "parse score, development"), tried, chosen=chosen))
-    out.append(f"<p>{escape(phases(outcome))}</p>\n<p>Created with <code>{escape(command)}</code>.</p>")
+    out.append(f"<p>{escape(_phases(outcome))}</p>\n<p>Created with <code>{escape(command)}</code>.</p>")
     return page(title, out)
 
 
@@ -309,7 +309,7 @@ def _bars(outcome: Outcome) -> str:
         f'y="{3 * high + 24}" text-anchor="middle" fill="#57606a" font-size="12">{score}</text>'
         for score in range(0, 101, 20)
     ]
-    named = zip(("first choice", "reranked", "oracle"), ("#9aa3ad", "#2f6fb0", "#d4dae0"), rows(outcome), strict=True)
+    named = zip(("first choice", "reranked", "oracle"), ("#9aa3ad", "#2f6fb0", "#d4dae0"), _rows(outcome), strict=True)
     for row, (name, color, (_, scores)) in enumerate(named):
         y, long = 6 + row * high, width * scores.parse_score
         lines.append(

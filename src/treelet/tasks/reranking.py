@@ -26,7 +26,7 @@ from treelet.vocabulary import current
 from treelet.work import generator
 
 Rows = NDArray[np.int64]
-LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # the last word of each bracket that ends with a word
+_LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # the last word of each bracket that ends with a word
 
 Ranker = VotedPerceptron | RankSVM | RankRLS
 
@@ -340,11 +340,11 @@ def _check_list(source: Source, number: int, right: str, trees: list[str]) -> No
     """Check that a sentence has candidates with the words of the gold tree and, with on_error="skip", that all are trees."""
     if not trees:
         raise source.error("this sentence has no candidates. Remove the line, or pass on_error='skip'.", number)
-    words, thorough = LAST_WORDS.findall(right), source.on_error == "skip"
+    words, thorough = _LAST_WORDS.findall(right), source.on_error == "skip"
     if thorough:
         _check_words(source, number, None, right, right)
     for place, tree in enumerate(trees):
-        if thorough or LAST_WORDS.findall(tree) != words:  # a quick test that can fail for equal words
+        if thorough or _LAST_WORDS.findall(tree) != words:  # a quick test that can fail for equal words
             _check_words(source, number, place, right, tree)
 
 

@@ -11,22 +11,21 @@ from typing import Any, NamedTuple
 from treelet.checks import article, plural
 from treelet.cuts import TreeIndex
 from treelet.draw.edits import other_label
-from treelet.draw.excerpts import LETTERS, shortened
 from treelet.draw.layout import ForestGraph
-from treelet.draw.leaves import open_nodes, text_parts
+from treelet.draw.leaves import LETTERS, open_nodes, shortened, text_parts
 from treelet.draw.shaded import signed
 from treelet.edits import EditScript
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.fragments.explanation import Explanation, NodeShare
 from treelet.fragments.occurrences import places
-from treelet.kernels.fragments.sequences import TaggedWord, TagRun
 from treelet.kernels.fragments.weighting import has_fragments
+from treelet.kernels.fragments.windows import TaggedWord, TagRun
 from treelet.structures import Dependencies, Forest, Tagged, Tree
 from treelet.structures.forest import ForestNode
 
-TONES = 7
-LISTED = 12  # listed fragments of an explanation
-OCCURRENCES = 50  # highlighted occurrences of a fragment
+_TONES = 7
+_LISTED = 12  # listed fragments of an explanation
+_OCCURRENCES = 50  # highlighted occurrences of a fragment
 Picture = dict[str, Any]
 
 
@@ -144,7 +143,7 @@ def _mark(mark: Any, number: int, size: int) -> Picture:
         raise ParameterError(
             f"The 'marks' parameter must contain node numbers from 0 to {size - 1:,}. Got {wrong[0]} instead."
         )
-    return {"nodes": numbers, "tone": tone % TONES}
+    return {"nodes": numbers, "tone": tone % _TONES}
 
 
 # --- edit scripts ---------------------------------------------------------------------------------------------------
@@ -182,7 +181,7 @@ class AttributedStructure(NamedTuple):
     heat: list[float]
 
 
-def explained(explanation: Explanation, example: Any = None, *, limit: int = LISTED) -> Picture:
+def explained(explanation: Explanation, example: Any = None, *, limit: int = _LISTED) -> Picture:
     """Return an explanation in the form that explained.js takes: colored trees, and the nodes that each fragment covers.
 
     Parameters
@@ -231,7 +230,7 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = LIS
             }
             for fragment in listed
         ],
-        "rest": f"{summed(explanation, pair)}: {signed(explanation.score)}. Not listed: {signed(left)}, "
+        "rest": f"{_summed(explanation, pair)}: {signed(explanation.score)}. Not listed: {signed(left)}, "
         f"including the intercept {signed(explanation.intercept)}.",
     }
 
@@ -254,7 +253,7 @@ def largest_share(structures: Iterable[AttributedStructure]) -> float:
     return max((abs(share) for structure in structures for share in structure.heat), default=0.0)
 
 
-def summed(explanation: Explanation, pair: bool = False) -> str:
+def _summed(explanation: Explanation, pair: bool = False) -> str:
     """Return the name of the sum of all shares."""
     of = explanation.output
     if isinstance(of, tuple):
@@ -325,7 +324,7 @@ def _begins(heat: Sequence[NodeShare], forest: Forest) -> bool:
 def _covered(fragment: Any, thing: Any) -> list[int]:
     """Return the nodes or words that all occurrences of a fragment cover; none for other kinds of structures."""
     if has_fragments(fragment.kernel) and isinstance(thing, Tree):
-        occurrences = places(fragment.tree, thing, fragment.kernel, limit=OCCURRENCES)
+        occurrences = places(fragment.tree, thing, fragment.kernel, limit=_OCCURRENCES)
         return sorted({node for nodes in occurrences for node in nodes})
     if isinstance(fragment.tree, TagRun) and isinstance(thing, Tagged):
         pairs, run = list(thing), list(zip(fragment.tree.words, fragment.tree.tags, strict=True))

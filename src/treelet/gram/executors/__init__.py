@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from treelet.errors import TreeletError
-from treelet.gram.executors.base import Executor, TileSearch
-from treelet.gram.executors.threads import ThreadExecutor
+from treelet.gram.executors.base import Executor, ThreadExecutor, TileSearch
 from treelet.gram.tiles import Job
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.resources import PLAIN, Resources

@@ -12,11 +12,9 @@ import numpy as np
 from treelet.checks import in_words, wrong
 from treelet.device.launching import Array, Device, device_named, out_of_memory
 from treelet.errors import DeviceMemoryError, TreeletWarning
-from treelet.gram.executors.base import Executor, TileSearch
-from treelet.gram.plan import Block, Plan, Tile
-from treelet.gram.sinks import described_array, layout_problem, tile_products
+from treelet.gram.executors.base import Executor, TileSearch, described_array, layout_problem, tile_products
 from treelet.gram.stored.matrix_file import SUFFIXES
-from treelet.gram.tiles import FLOAT, Job, Sink, bind, fill_tile, plan_matrix
+from treelet.gram.tiles import FLOAT, Block, Job, Plan, Sink, Tile, bind, fill_tile, plan_matrix
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
 from treelet.printable import shortened
 from treelet.progress import Advance, progress_bar

@@ -19,8 +19,7 @@ import numpy as np
 from treelet.errors import FileError
 from treelet.formats.arrays import read_header
 from treelet.formats.files import BINARY, PathLike, unreadable, whole_file
-from treelet.gram.plan import Tile
-from treelet.gram.tiles import Values
+from treelet.gram.tiles import Tile, Values
 
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
 SUFFIXES = (".npy", ".zarr")

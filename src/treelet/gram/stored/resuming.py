@@ -9,36 +9,220 @@ from __future__ import annotations
 
 import threading
 import warnings
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from treelet.errors import FileError, KernelOverflowError, TreeletWarning
-from treelet.formats.files import PathLike
-from treelet.formats.temporary import locked, naming
+from treelet.checks import plural
+from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
+from treelet.formats.files import PathLike, locked, naming
 from treelet.gram.executors import Executor
-from treelet.gram.plan import Block, Plan, Tile, mirrored
-from treelet.gram.stored.integrity import forget_changes, is_intact
-from treelet.gram.stored.journal import Journal, NoJournal
-from treelet.gram.stored.manifest import Identity, Manifest, sync_folder
+from treelet.gram.stored.fingerprint import Identity, Manifest, examples_fingerprint, kernel_fingerprint, sync_folder
 from treelet.gram.stored.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_of, open_matrix
-from treelet.gram.tiles import Job, Values
+from treelet.gram.tiles import Block, Job, Plan, Span, Tile, Values, mirrored
+from treelet.kernels.pairwise import Pairwise
 from treelet.progress import progress_bar
 from treelet.vocabulary import keyword
-from treelet.work import run
-
-MOST_THREADS = 8  # maximal number of threads of a resumed call if the first call had fewer
+from treelet.work import CannotStartError, check_room, run
 
 
-class FileSink:
+def _checksum(values: Values, tile: Tile, symmetric: bool) -> int:
+    """Return a checksum of the values. In a symmetric matrix, values above the diagonal are first set to 0."""
+    if symmetric:  # the mirror image, whose last bits may differ, will overwrite these values
+        for row, line in enumerate(values, tile.rows.begin):
+            line[max(0, row + 1 - tile.columns.begin) :] = 0
+    return zlib.crc32(np.ascontiguousarray(values).data)
+
+
+def _copied_checksum(matrix: MatrixFile, plan: Plan, memory: int) -> int:
+    """Return a checksum of the rows that were copied from an existing matrix, read in parts of `memory` bytes."""
+    size, value = _begin_of(plan), 0
+    height = max(1, memory // (4 * matrix.dtype.itemsize * max(1, size)))
+    for begin in range(0, size, height):
+        value = zlib.crc32(matrix.read(Tile(Span(begin, min(begin + height, size)), Span(0, size))).data, value)
+    return value
+
+
+def _begin_of(plan: Plan) -> int:
+    """Return the first row that is computed, not copied."""
+    return min((tile.rows.begin for tile in plan.tiles), default=plan.shape[0])
+
+
+def _images(manifest: Manifest, threads: int) -> list[Tile]:
+    """Return the tiles above the diagonal, which are mirrored from below by the given number of threads."""
+    plan = manifest.plan
+    return mirrored(plan.shape[0], manifest.memory // 2, threads, _begin_of(plan)) if plan.symmetric else []
+
+
+def _forget_changes(matrix: MatrixFile, manifest: Manifest) -> str:
+    """Remove changed tiles from a manifest. Return a list of the changes for a message, or ""."""
+    changed = [number for number in manifest.done if not _is_tile(matrix, manifest, number)]
+    for number in changed:
+        del manifest.done[number]
+    tiles = _images(manifest, manifest.threads) if manifest.mirrored else []
+    intact = [n for n in manifest.mirrored if not changed and n < len(tiles) and _is_image(matrix, tiles[n])]
+    lost, manifest.mirrored = len(manifest.mirrored) - len(intact), intact
+    changes = [plural(len(changed), "tile")] if changed else [plural(lost, "mirrored tile")] * (lost > 0)
+    if manifest.copied is not None and not _is_copy(matrix, manifest):
+        manifest.copied = None
+        changes.append("the copied rows")
+    return " and ".join(changes)
+
+
+def is_intact(matrix: MatrixFile, manifest: Manifest) -> bool:
+    """Return whether all values of a complete matrix are unchanged since the matrix was completed."""
+    tiles = range(len(manifest.plan.tiles))
+    return (
+        (_begin_of(manifest.plan) == 0 or _is_copy(matrix, manifest))
+        and all(number in manifest.done and _is_tile(matrix, manifest, number) for number in tiles)
+        and (matrix.mirrors or all(_is_image(matrix, tile) for tile in _images(manifest, 2)))
+    )
+
+
+def _is_tile(matrix: MatrixFile, manifest: Manifest, number: int) -> bool:
+    tile, symmetric = manifest.plan.tiles[number], manifest.plan.symmetric
+    try:
+        same = _checksum(matrix.read(tile), tile, symmetric) == manifest.done[number]
+    except OSError:
+        return False
+    return same and (not (symmetric and matrix.mirrors) or _is_image(matrix, Tile(tile.columns, tile.rows)))
+
+
+def _is_image(matrix: MatrixFile, tile: Tile) -> bool:
+    try:
+        above, below = matrix.read(tile), matrix.read(Tile(tile.columns, tile.rows)).T
+    except OSError:
+        return False
+    bits = f"u{above.itemsize}"
+    same = above.view(bits) == below.view(bits)
+    if tile.rows.end > tile.columns.begin:  # otherwise the whole tile is above the diagonal
+        for row, line in enumerate(same, tile.rows.begin):
+            line[: max(0, row + 1 - tile.columns.begin)] = True
+    return bool(same.all())
+
+
+def _is_copy(matrix: MatrixFile, manifest: Manifest) -> bool:
+    try:
+        return _copied_checksum(matrix, manifest.plan, manifest.memory) == manifest.copied
+    except OSError:
+        return False
+
+
+_PATIENCE = 2.0  # maximal seconds of lost work, besides the tiles in computation
+
+
+class _NoJournal:
+    """The journal of a matrix that cannot be resumed: it records nothing."""
+
+    copied = False
+
+    def was_copied(self) -> None:
+        """Record that the existing matrix was copied."""
+
+    def is_done(self, tile: Tile) -> bool:
+        return False
+
+    def is_mirrored(self, number: int) -> bool:
+        return False
+
+    def computed(self, tile: Tile, values: Values) -> None:
+        """Record that a tile was written."""
+
+    def mirrored(self, number: int) -> None:
+        """Record that a tile above the diagonal was written."""
+
+
+class _Journal(_NoJournal):
+    """Updates a manifest in a separate thread, so the computation does not wait for the disk."""
+
+    def __init__(self, manifest: Manifest, matrix: MatrixFile, target: Path) -> None:
+        self._manifest, self._matrix, self._target = manifest, matrix, target
+        self._numbers = {tile: number for number, tile in enumerate(manifest.plan.tiles)}
+        self._news: list[tuple[Tile, int]] = []
+        self._images: list[int] = []
+        self._lock, self._over = threading.Lock(), threading.Event()
+        self._error: OSError | None = None
+        self._thread = threading.Thread(target=self._watch, name="treelet journal", daemon=True)
+
+    def __enter__(self) -> Self:
+        check_room(1)
+        try:
+            self._thread.start()
+        except RuntimeError:
+            raise CannotStartError from None
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        self._over.set()
+        self._thread.join()
+        try:
+            self.commit()
+        except OSError:
+            if kind is None:  # otherwise the first error is reported
+                raise
+
+    @property
+    def copied(self) -> bool:  # type: ignore[override]
+        return self._manifest.copied is not None
+
+    def was_copied(self) -> None:
+        self._matrix.sync()
+        self._manifest.copied = _copied_checksum(self._matrix, self._manifest.plan, self._manifest.memory)
+
+    def is_done(self, tile: Tile) -> bool:
+        return self._numbers[tile] in self._manifest.done
+
+    def is_mirrored(self, number: int) -> bool:
+        return number in self._manifest.mirrored
+
+    def computed(self, tile: Tile, values: Values) -> None:
+        self._raise_error()
+        value = _checksum(values, tile, self._manifest.plan.symmetric)
+        with self._lock:
+            self._news.append((tile, value))
+
+    def mirrored(self, number: int) -> None:
+        self._raise_error()
+        with self._lock:
+            self._images.append(number)
+
+    def commit(self) -> None:
+        """Wait until all written tiles are on disk, and list them in the manifest."""
+        self._raise_error()
+        with self._lock:
+            news, self._news = self._news, []
+            images, self._images = self._images, []
+        if news or images:
+            self._matrix.sync([tile for tile, _ in news])
+            self._manifest.done.update({self._numbers[tile]: value for tile, value in news})
+            self._manifest.mirrored.extend(images)
+            self._manifest.write(self._target)
+
+    def _watch(self) -> None:
+        try:
+            while not self._over.wait(_PATIENCE):
+                self.commit()
+        except OSError as error:
+            self._error = error
+
+    def _raise_error(self) -> None:
+        if self._error is not None:
+            raise FileError(f"{self._target}: cannot be written ({self._error}).") from self._error
+
+
+_MOST_THREADS = 8  # maximal number of threads of a resumed call if the first call had fewer
+
+
+class _FileSink:
     """Computes tiles in a buffer per thread and writes them to a file."""
 
-    def __init__(self, matrix: MatrixFile, journal: NoJournal) -> None:
+    def __init__(self, matrix: MatrixFile, journal: _NoJournal) -> None:
         self._matrix, self._journal, self._mine = matrix, journal, threading.local()
 
     @contextmanager
@@ -58,7 +242,7 @@ def _grid(job: Job, executor: Executor, kind: type[MatrixFile], at_once: int) ->
 
 
 def _write(
-    job: Job, executor: Executor, plan: Plan, matrix: MatrixFile, journal: NoJournal, grid: int, at_once: int
+    job: Job, executor: Executor, plan: Plan, matrix: MatrixFile, journal: _NoJournal, grid: int, at_once: int
 ) -> None:
     """Compute and write the remaining tiles. `at_once` tiles fit into the memory."""
     known, resources = job.known(grid), executor.resources
@@ -69,7 +253,7 @@ def _write(
     left = [block for block in left if block.tiles]
     cells = sum(tile.cells for block in left for tile in block.tiles)
     with progress_bar(resources.progress, "values", cells) as advance:
-        executor.compute(job, left, FileSink(matrix, journal), advance)
+        executor.compute(job, left, _FileSink(matrix, journal), advance)
     if not plan.symmetric or matrix.mirrors:
         return
     images = mirrored(plan.shape[0], resources.memory // 2, at_once, known)
@@ -123,7 +307,7 @@ def _new_matrix(job: Job, executor: Executor, kind: type[MatrixFile], file: Path
         _closing(kind.create(temporary, job.shape, job.dtype, grid, job.Y is None, str(file))) as matrix,
     ):
         plan = executor.plan(job, begin=job.known(grid), at_once=threads, grid=grid)
-        _write(job, executor, plan, matrix, NoJournal(), grid, threads)
+        _write(job, executor, plan, matrix, _NoJournal(), grid, threads)
         try:
             return matrix.view(target)
         except NotOpenedError as error:  # the matrix is complete, so the file must still appear
@@ -143,7 +327,7 @@ def _remove_manifest(target: Path) -> None:
 # --- resume ---------------------------------------------------------------------------------------------------------
 
 
-class State(Enum):
+class _State(Enum):
     """State in which earlier calls left a matrix."""
 
     ABSENT = auto()
@@ -202,11 +386,11 @@ class _ResumableMatrix:
     def complete(self) -> None:
         """Complete the matrix from any state."""
         state, manifest, matrix = self._state()
-        if state is State.COMPLETE:
+        if state is _State.COMPLETE:
             if not self.part.exists():
                 Manifest.remove(self.part)  # left by a call that was killed just before its last step
             return
-        if state is State.ABSENT:
+        if state is _State.ABSENT:
             matrix, manifest = self._begin()
         assert manifest is not None
         if matrix is not None:
@@ -214,20 +398,20 @@ class _ResumableMatrix:
                 self._continue(matrix, manifest)
         self._rename(manifest)
 
-    def _state(self) -> tuple[State, Manifest | None, MatrixFile | None]:
+    def _state(self) -> tuple[_State, Manifest | None, MatrixFile | None]:
         """Return the state, the manifest if there is one, and the matrix if it was begun."""
         if self._is_complete():
-            return State.COMPLETE, None, None
+            return _State.COMPLETE, None, None
         manifest = self._manifest(self.part)
         if manifest is None:
-            return State.ABSENT, None, None
+            return _State.ABSENT, None, None
         self._check(self.identity, manifest, self._start_over)
         if manifest.complete is not None:
             if self._is_intact(self.part if self.part.exists() else self.target, manifest):
-                return State.UNNAMED, manifest, None
+                return _State.UNNAMED, manifest, None
             manifest.complete = None
         matrix = self._begun(manifest)
-        return (State.ABSENT, None, None) if matrix is None else (State.BEGUN, manifest, matrix)
+        return (_State.ABSENT, None, None) if matrix is None else (_State.BEGUN, manifest, matrix)
 
     def _is_complete(self) -> bool:
         """Return whether the target is this matrix. Another matrix is an error, unless it is extended."""
@@ -263,7 +447,7 @@ class _ResumableMatrix:
             matrix.close()
             _warn_of_restart(f"{part}: the file contains another matrix")
             return None
-        if changed := forget_changes(matrix, manifest):
+        if changed := _forget_changes(matrix, manifest):
             message = f"{part}: the file has changed since it was written. Computing again: {changed}."
             warnings.warn(message, TreeletWarning, stacklevel=6)
         return matrix
@@ -273,7 +457,7 @@ class _ResumableMatrix:
         if self.part.exists() and not Manifest.path(self.part).exists():
             raise _not_ours(self.part)
         job, executor = self.job, self.executor
-        at_once = max(executor.resources.threads, MOST_THREADS if self.kind is NpyFile else 1)
+        at_once = max(executor.resources.threads, _MOST_THREADS if self.kind is NpyFile else 1)
         grid = _grid(job, executor, self.kind, at_once)
         plan = executor.plan(job, begin=job.known(grid), at_once=at_once, grid=grid)
         manifest = Manifest(self.identity, plan, executor.resources.memory, at_once, grid)
@@ -300,7 +484,7 @@ class _ResumableMatrix:
         threads = min(self.executor.resources.threads, manifest.threads)
         executor = self.executor.with_limits(threads, manifest.memory)
         try:
-            with Journal(manifest, matrix, self.part) as journal:
+            with _Journal(manifest, matrix, self.part) as journal:
                 _write(self.job, executor, manifest.plan, matrix, journal, manifest.grid, manifest.threads)
         except KernelOverflowError:  # every call would fail in the same way
             self._remove_part()
@@ -352,3 +536,84 @@ def _not_ours(path: Path) -> FileError:
 
 def _warn_of_restart(why: str) -> None:
     warnings.warn(f"{why.rstrip('.')}. The whole matrix is computed again.", TreeletWarning, stacklevel=7)
+
+
+class _Writer(Protocol):
+    """Receives the existing values."""
+
+    def write(self, tile: Tile, values: Values) -> None:
+        """Write the values of a tile."""
+
+
+class ExistingMatrix:
+    """The verified matrix of ``X[:size]`` in a file.
+
+    A manifest next to the file identifies the kernel and the examples. Without a manifest, a few
+    rows are computed and compared.
+    """
+
+    def __init__(self, file: PathLike, kernel: Pairwise, X: Any, dtype: np.dtype[Any]) -> None:
+        self.path = Path(file)
+        self._matrix = open_matrix(self.path)
+        rows, self.size = self._matrix.shape
+        if rows != self.size or rows > len(X):
+            raise ParameterError(
+                f"{file}: a matrix of {rows} x {self.size} values cannot be extended to {len(X)} x {len(X)} values. "
+                "X must begin with the examples of the matrix."
+            )
+        if self._matrix.dtype != dtype:
+            raise ParameterError(
+                f"{file}: a {self._matrix.dtype} matrix cannot be extended with {dtype} values. "
+                f"Pass {keyword('dtype', self._matrix.dtype.name)}."
+            )
+        self.sample = self._matrix.sample()
+        try:
+            manifest = Manifest.read(self.path)
+        except ValueError:
+            manifest = None
+        if manifest is not None and manifest.complete is not None:
+            self._check_manifest(manifest, kernel, X)
+        elif self.size:
+            self._check_values(kernel, X)
+
+    def _check_manifest(self, manifest: Manifest, kernel: Pairwise, X: Any) -> None:
+        if manifest.complete != self.sample or not is_intact(self._matrix, manifest):
+            raise FileError(
+                f"{self.path}: cannot be extended because it has changed since it was written. Compute the matrix again, or "
+                f"remove {Manifest.path(self.path).name} if the matrix is correct."
+            )
+        stored = manifest.identity
+        if stored.parameters != kernel_fingerprint(kernel, X[: self.size]):
+            changed = "a file, function or object among its parameters has changed since the matrix was computed"
+            other = f"it was computed with another kernel, {stored.kernel}, instead of {kernel!r}"
+            why = f"{kernel!r}: {changed}" if stored.kernel == repr(kernel) else other
+            raise FileError(f"{self.path}: cannot be extended because {why}.")
+        if stored.columns is not None or stored.rows != examples_fingerprint(kernel, X[: self.size]):
+            raise FileError(
+                f"{self.path}: cannot be extended because it was computed from other examples than X[:{self.size}]."
+            )
+
+    def _check_values(self, kernel: Pairwise, X: Any) -> None:
+        chosen = np.unique([0, self.size // 2, self.size - 1])
+        values = np.empty((len(chosen), self.size))
+        kernel.evaluator(X[chosen], X[: self.size]).fill(0, len(chosen), values, False)
+        near = 1e-9 if self._matrix.dtype == np.float64 else 1e-5
+        for row, wanted in zip(chosen.tolist(), values, strict=True):
+            stored = self._matrix.read(Tile(Span(row, row + 1), Span(0, self.size)))[0]
+            if not np.allclose(stored, wanted, rtol=near, atol=near * float(np.abs(wanted).max())):
+                raise FileError(
+                    f"{self.path}: cannot be extended because it is not the matrix of {kernel!r} for X[:{self.size}]. "
+                    f"Row {row} differs."
+                )
+
+    def copy_to(self, writer: _Writer, size: int, memory: int, grid: int = 1) -> None:
+        """Copy the first `size` rows and columns to the new matrix, in parts of `memory` bytes."""
+        height = max(1, memory // max(1, self._matrix.dtype.itemsize * size))
+        height = max(grid, height // grid * grid)
+        for begin in range(0, size, height):
+            tile = Tile(Span(begin, min(begin + height, size)), Span(0, size))
+            writer.write(tile, self._matrix.read(tile))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._matrix.close()

@@ -21,16 +21,14 @@ from typing import Any, Self
 import numpy as np
 
 from treelet.errors import FileError
-from treelet.formats.files import PathLike
-from treelet.formats.temporary import naming, own_name, remove_stale, unwritable
-from treelet.gram.plan import Span, Tile
-from treelet.gram.stored.manifest import sync_folder
+from treelet.formats.files import PathLike, naming, own_name, remove_stale, unwritable
+from treelet.gram.stored.fingerprint import sync_folder
 from treelet.gram.stored.matrix_file import DTYPES, SAMPLE, SAMPLES, MatrixFile
-from treelet.gram.tiles import Values
+from treelet.gram.tiles import Span, Tile, Values
 from treelet.work import check_room
 
-LARGEST = 1024  # maximal number of rows and columns per shard
-CHUNK = 256  # rows and columns per chunk, the unit of reading
+_LARGEST = 1024  # maximal number of rows and columns per shard
+_CHUNK = 256  # rows and columns per chunk, the unit of reading
 
 
 def _zarr() -> Any:
@@ -118,7 +116,7 @@ class ZarrFile(MatrixFile):
             shape=shape,
             dtype=dtype,
             shards=(grid, grid),
-            chunks=(min(grid, CHUNK),) * 2,
+            chunks=(min(grid, _CHUNK),) * 2,
             compressors=[zarr.codecs.Crc32cCodec()],  # a checksum; compression would save little
             fill_value=np.nan,  # the values of a missing shard
             attributes={"symmetric": symmetric},
@@ -129,7 +127,7 @@ class ZarrFile(MatrixFile):
     @classmethod
     def grid(cls, columns: int, cells: int) -> int:
         side = 1
-        while 2 * side <= LARGEST and 2 * side * columns <= cells and side < columns:
+        while 2 * side <= _LARGEST and 2 * side * columns <= cells and side < columns:
             side *= 2
         return side
 

@@ -17,14 +17,13 @@ import numpy as np
 
 from treelet import _core
 from treelet.kernels import ForestKernel, Kernel, Locality, PartialTree, Subsequence, SubsetTree, Subtree, Tagging
-from treelet.kernels.fragments.sequences import FeatureSubsequence, TagRun
 from treelet.kernels.fragments.weighting import WORD, Fragment, NodeWeighting, SearchResult
-from treelet.kernels.fragments.windows import search_windows
+from treelet.kernels.fragments.windows import FeatureSubsequence, TagRun, search_windows
 from treelet.structures import Tree
-from treelet.structures.open_node import OpenNode
 from treelet.structures.sequence_bank import feature_of
+from treelet.structures.tree import OpenNode
 
-MAX_STEPS = 16_000_000  # growth steps, about a second of work, after which the search is cut off
+_MAX_STEPS = 16_000_000  # growth steps, about a second of work, after which the search is cut off
 Steps = list[tuple[int, int]]
 """How a fragment grew: the index of the node that was expanded, and an example of its expansion in the store."""
 
@@ -41,7 +40,9 @@ def search_fragments(kernel: Kernel, store: Any, weightings: tuple[NodeWeighting
     search, build = _search(kernel)
     nodes = [np.ascontiguousarray(weighting.node, dtype=np.int32) for weighting in weightings]
     numbers = [np.ascontiguousarray(weighting.number, dtype=np.float64) for weighting in weightings]
-    values, start, where, what, sums, complete, exact = search(store, nodes, numbers, min(limit, MAX_STEPS), MAX_STEPS)
+    values, start, where, what, sums, complete, exact = search(
+        store, nodes, numbers, min(limit, _MAX_STEPS), _MAX_STEPS
+    )
     steps = list(zip(where.tolist(), what.tolist(), strict=True))
     begins = start.tolist()
     fragments = [
