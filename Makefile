@@ -11,7 +11,7 @@ JOBS ?= 2
 CLANG := $(shell command -v clang++)
 # Reviewed exceptions to the security rules: the child processes of Link Grammar and git, XML of our own pictures and of a corpus,
 # and pickles and eval in the testing helpers.
-KNOWN := $(foreach place,parsing/link_parser.py:S603 formats/paths.py:S603 draw/drawing.py:S314 datasets/relations.py:S314 \
+KNOWN := $(foreach place,parsing/link_parser.py:S603 formats/paths.py:S603 drawing/drawing.py:S314 datasets/relations.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
 .PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist wheels compilers minimum newest clean
@@ -255,8 +255,8 @@ wheels:
 
 # minimum: run the tests with the oldest versions that pyproject.toml allows, of all dependencies and extras except cuda.
 # newest: run the same tests with the newest versions. Deprecation warnings caused by treelet are errors.
-QUICK := tests/native tests/test_package.py tests/gram/test_gram.py tests/gram/test_stored.py tests/gram/test_dask.py \
-	tests/learn/test_learn.py tests/learn/test_persist.py tests/cli/test_cli.py tests/structures/test_table.py tests/draw/test_draw.py \
+QUICK := tests/native tests/test_package.py tests/matrices/test_gram.py tests/matrices/test_stored.py tests/matrices/test_dask.py \
+	tests/learn/test_learn.py tests/learn/test_persist.py tests/cli/test_cli.py tests/structures/test_table.py tests/drawing/test_draw.py \
 	tests/formats/test_files.py tests/formats/test_markup.py tests/formats/test_formats.py tests/explorer/test_explorer.py tests/report/test_widget.py
 minimum:
 	@rm -rf build/minimum && $(PYTHON) -m venv build/minimum/venv

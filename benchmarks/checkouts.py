@@ -144,7 +144,7 @@ def kernel_values() -> Arrays:
 
 def gram_values() -> Arrays:
     import treelet as tl
-    from treelet.gram import operator, reduce
+    from treelet.matrices import operator, reduce
 
     X, Y = wsj()[:400], wsj()[500:620]
     sst, pt = tl.SubsetTree(lam=0.4), tl.PartialTree(lam=0.4, mu=0.4)

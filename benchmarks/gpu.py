@@ -29,10 +29,10 @@ from benchmarks import gpu_page
 from benchmarks.corpora import sequences, staged, tagged
 from treelet.datasets import corpus
 from treelet.device.launching import device_named
-from treelet.gram import operator
-from treelet.gram.executors.device import DeviceExecutor
-from treelet.gram.nearest import Index
-from treelet.gram.tiles import Job, fill_tile
+from treelet.matrices import operator
+from treelet.matrices.executors.device import DeviceExecutor
+from treelet.matrices.nearest import Index
+from treelet.matrices.tiles import Job, fill_tile
 from treelet.resources import Resources
 from treelet.structures import ForestBank
 from treelet.testing.cases import KERNELS, examples

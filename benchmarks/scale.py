@@ -147,7 +147,7 @@ def sketch(n: int, clock: Clock) -> Found:
 
 
 def product(n: int, clock: Clock) -> Found:
-    from treelet.gram import operator
+    from treelet.matrices import operator
 
     bank, v = first(n), np.random.default_rng(0).normal(size=n)
     with clock:

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.gram import gram
 from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.learn.model import CompressedModel
 from treelet.learn.perceptron import VotingModel
 from treelet.learn.ranking import signed_sums
+from treelet.matrices import gram
 from treelet.structures import Table
 from treelet.tasks.reranking import CandidateParses, Rows, reranking_kernel
 

@@ -28,8 +28,8 @@ from experiments.pair_kernels import Kernel, compiled, timed
 from experiments.running import Say
 from treelet.datasets.loaders import corpus, wsj_sample
 from treelet.formats import read_document
-from treelet.gram import gram
 from treelet.kernels import PartialTree, SubsetTree, Subtree
+from treelet.matrices import gram
 from treelet.structures import Tree, Treebank
 
 Floats = NDArray[np.float64]

@@ -15,9 +15,9 @@ from experiments.climbing import climbed
 from treelet.datasets.loaders import corpus, questions
 from treelet.formats.files import open_source
 from treelet.formats.json_files import read_nbest
-from treelet.gram import gram
 from treelet.kernels import ForestKernel, Kernel, Linear, PartialTree, Smoothed, SubsetTree
 from treelet.learn import KernelSVC
+from treelet.matrices import gram
 from treelet.structures import Forest, ForestBank, Treebank, WordVectors
 
 Rows = NDArray[np.intp]

@@ -50,46 +50,16 @@ def test_packages_are_loaded_by_their_names() -> None:
     )
 
 
-GRAM = [
-    "treelet.gram",
-    "import treelet.gram",
-    "from treelet.gram import gram",
-    "from treelet import gram",
-    "import treelet.gram.tiles",
-    "from treelet.gram.tiles import row_strips",
-    "treelet.SubsetTree()(['(A x)'])",
-]
-
-
-@pytest.mark.parametrize("first", range(len(GRAM)))
-def test_gram_is_a_function_whatever_was_imported_before(first: int) -> None:
-    check = (
-        "assert inspect.isfunction(treelet.gram)\n"
-        "assert inspect.ismodule(sys.modules['treelet.gram'])\n"
-        "assert list(inspect.signature(treelet.gram).parameters)[:3] == ['kernel', 'X', 'Y']\n"
-    )
-    steps = GRAM[first:] + GRAM[:first]
+def test_functions_and_packages_have_different_names() -> None:
     run_python(
-        "import inspect, sys, treelet\n" + "".join(f"{step}\n{check}" for step in steps) + "from treelet import gram\n"
-        "from treelet.gram import gram as same, parse_memory\n"
-        "assert gram is same is treelet.gram\n"
+        "import inspect, treelet\nimport treelet.matrices.tiles, treelet.drawing.svg\n"
+        "assert inspect.isfunction(treelet.gram) and inspect.isfunction(treelet.draw)\n"
+        "assert treelet.matrices.gram is treelet.gram and treelet.drawing.draw is treelet.draw\n"
+        "assert callable(treelet.matrices.operator) and callable(treelet.drawing.latex)\n"
     )
 
 
-@pytest.mark.parametrize("first", ["treelet.draw", "import treelet.draw.svg", "from treelet.draw import latex"])
-def test_draw_is_a_function_whatever_was_imported_before(first: str) -> None:
-    run_python(
-        f"import inspect, sys, treelet\n{first}\n"
-        "assert inspect.isfunction(treelet.draw)\n"
-        "assert inspect.ismodule(sys.modules['treelet.draw'])\n"
-        "from treelet import draw\n"
-        "from treelet.draw import draw as same, Drawing\n"
-        "assert draw is same is treelet.draw\n"
-        "assert isinstance(treelet.draw('(S a)', style='plain'), Drawing)\n"
-    )
-
-
-@pytest.mark.parametrize("package", ["fragments", "draw", "report", "corpora"])
+@pytest.mark.parametrize("package", ["fragments", "drawing", "matrices", "report", "corpora"])
 def test_every_package_can_be_imported_first(package: str) -> None:
     run_python(f"import treelet.{package}, inspect\nassert inspect.isfunction(treelet.explain)\n")
 

@@ -170,8 +170,8 @@ def test_the_core_writes_rows_apart(out: Any, said: str) -> None:
 
 
 def test_rows_on_a_device_lie_apart() -> None:
-    from treelet.gram.executors.device import DeviceExecutor
-    from treelet.gram.tiles import Job
+    from treelet.matrices.executors.device import DeviceExecutor
+    from treelet.matrices.tiles import Job
     from treelet.resources import Resources
 
     bank = tl.Treebank(["(A (B x))", "(A (B y))", "(C z)"])

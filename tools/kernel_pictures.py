@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import treelet as tl
-from treelet.draw import Drawing, draw, heat_svg
-from treelet.draw.layout import width_of
-from treelet.draw.svg import escaped
+from treelet.drawing import Drawing, draw, heat_svg
+from treelet.drawing.layout import width_of
+from treelet.drawing.svg import escaped
 from treelet.edits import EditScript
 from treelet.fragments import shared_fragments
 from treelet.kernels import Kernel

@@ -22,8 +22,8 @@ from playwright.sync_api import sync_playwright
 
 import treelet as tl
 from treelet.datasets import flights
-from treelet.draw import web
-from treelet.draw.web.pictures import explained
+from treelet.drawing import web
+from treelet.drawing.web.pictures import explained
 from treelet.report.page import data_block, page
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"

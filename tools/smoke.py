@@ -35,7 +35,7 @@ def main() -> None:
     for file in (
         "py.typed",
         "__init__.pyi",
-        "draw/web/tree-view.js",
+        "drawing/web/tree-view.js",
         "explorer/static/index.html",
         "device/cuda/counts.cu",
     ):

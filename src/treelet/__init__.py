@@ -9,8 +9,6 @@ Names are loaded on first use, which keeps ``import treelet`` fast. The names ar
 ``__init__.pyi``, which both type checkers and this module read.
 """
 
-import sys
-from types import ModuleType
 from typing import Any
 
 from treelet.lazy import loader, names_in_stub
@@ -30,20 +28,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *_WHERE})  # with the packages, which `from treelet import *` leaves out
-
-
-class _Door(ModuleType):
-    """A module in which `gram` and `draw` are functions, although packages have the same names.
-
-    Python sets an imported package as an attribute of its parent. This class sets the function of
-    that name instead. ``tl.gram`` is therefore always the function, regardless of previous imports.
-    ``from treelet.gram import ...`` still reaches the package.
-    """
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if isinstance(value, ModuleType) and _WHERE.get(name) == f"treelet.{name}":
-            value = getattr(value, name)
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Door

@@ -7,11 +7,13 @@ from treelet import (
     corpora as corpora,
     cuts as cuts,
     datasets as datasets,
+    drawing as drawing,
     errors as errors,
     formats as formats,
     fragments as fragments,
     kernels as kernels,
     learn as learn,
+    matrices as matrices,
     metrics as metrics,
     parsing as parsing,
     report as report,
@@ -20,7 +22,7 @@ from treelet import (
     testing as testing,
 )
 from treelet.corpora import diff as diff, families as families
-from treelet.draw import draw as draw
+from treelet.drawing import draw as draw
 from treelet.edits import EditDistance as EditDistance, edit_script as edit_script
 from treelet.errors import TreeletError as TreeletError
 from treelet.fragments import (
@@ -28,7 +30,7 @@ from treelet.fragments import (
     shared_fragments as shared_fragments,
     top_fragments as top_fragments,
 )
-from treelet.gram import gram as gram, lazy_gram as lazy_gram, nearest as nearest
+from treelet.matrices import gram as gram, lazy_gram as lazy_gram, nearest as nearest
 from treelet.kernels import (
     Bag as Bag,
     ForestKernel as ForestKernel,

@@ -10,8 +10,8 @@ import pytest
 
 import treelet as tl
 from treelet.datasets import flights
-from treelet.draw import web
-from treelet.draw.web.pictures import picture
+from treelet.drawing import web
+from treelet.drawing.web.pictures import picture
 from treelet.fragments import shared_fragments
 from treelet.structures.tree import OpenNode
 

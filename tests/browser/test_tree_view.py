@@ -12,10 +12,10 @@ import pytest
 
 import treelet as tl
 from treelet.datasets import flights
-from treelet.draw import web
-from treelet.draw.arcs import _ArcLayout
-from treelet.draw.layout import MARGIN, ForestGraph, ForestLayout
-from treelet.draw.web.pictures import edited, picture
+from treelet.drawing import web
+from treelet.drawing.arcs import _ArcLayout
+from treelet.drawing.layout import MARGIN, ForestGraph, ForestLayout
+from treelet.drawing.web.pictures import edited, picture
 
 HOSTILE = "<img src=x onerror=alert`1`></script><script>window.hurt=1</script>\"'&"
 SENTENCE = tl.Tree.parse("(S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog))))")

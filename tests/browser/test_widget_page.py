@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import treelet as tl
-from treelet.draw import web
-from treelet.draw.web.pictures import explained, picture
+from treelet.drawing import web
+from treelet.drawing.web.pictures import explained, picture
 
 PAGE = """<!doctype html><meta charset="utf-8"><link rel="stylesheet" href="tree-view.css"><div id="here"></div>
 <script type="module">import widget from "./widget.js";

@@ -9,7 +9,7 @@ import pytest
 import treelet as tl
 from conftest import fail, run
 from messages import cli as messages
-from treelet.draw import dependency_svg, forest_svg, latex
+from treelet.drawing import dependency_svg, forest_svg, latex
 
 TREE = "(S (NP (D the) (N cat)) (VP (V sat)))"
 CONLLU = "1\tdogs\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tbark\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"

@@ -26,7 +26,7 @@ from messages.common import cannot_be, does_not_exist
 from treelet.cli import evaluate
 from treelet.cli import train as train_module
 from treelet.cli.explain import _text as explain_text
-from treelet.draw.confusion import confusion_svg
+from treelet.drawing.confusion import confusion_svg
 from treelet.learn import matrices
 from treelet.learn.persist import load_predictor
 from treelet.metrics import predictions
@@ -564,7 +564,7 @@ def test_long_names_of_classes_are_tilted_and_inside_the_picture() -> None:
 def test_picture_without_matplotlib(train: Path, test: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = train.with_name("m.treelet")
     succeed("train", train, "-o", model)
-    monkeypatch.setattr(import_module("treelet.draw.drawing"), "find_spec", lambda name: None)
+    monkeypatch.setattr(import_module("treelet.drawing.drawing"), "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "pip install 'treelet[viz]'" in fail("evaluate", model, test, "--picture", train.with_name("c.png"))
     assert messages.must_end_in(".png, .pdf or .svg") in fail(

@@ -15,7 +15,7 @@ from conftest import all_commands, fail, run
 from messages import cli as messages
 from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, _marks
 from treelet.cli.wording import shown_name
-from treelet.gram.executors import ThreadExecutor
+from treelet.matrices.executors import ThreadExecutor
 
 COMMANDS = all_commands()
 NO_FILES = {

@@ -15,7 +15,7 @@ import treelet as tl
 from conftest import ROOT, fail, process, run, succeed
 from messages import cli as messages
 from messages.common import NOT_UTF8
-from treelet.draw import forest_svg, latex, tree_svg
+from treelet.drawing import forest_svg, latex, tree_svg
 
 GRAMMAR = """S -> NP VP [1.0]
 VP -> V NP [0.6] | VP PP [0.4]

@@ -120,7 +120,7 @@ def test_neighbors_are_the_same():
 
 @pytest.mark.parametrize("equals", [0, 60, 400])
 def test_the_largest_of_a_tile_elsewhere(equals, monkeypatch):
-    from treelet.gram import nearest
+    from treelet.matrices import nearest
 
     monkeypatch.setattr(nearest, "_MOST", 200)
     rng = np.random.default_rng(0)

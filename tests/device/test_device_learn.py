@@ -26,14 +26,14 @@ from messages.common import one_of, wrong_parameter
 from treelet.datasets import flights
 from treelet.device.launching import _Cuda, device_named, on_host
 from treelet.errors import DeviceMemoryError, KernelOverflowError, ParameterError, TreeletError, TreeletWarning
-from treelet.gram import operator, reduce
-from treelet.gram.executors import executor_for
-from treelet.gram.operator import Products
-from treelet.gram.tiles import Job
 from treelet.kernels.store import StoreKernel
 from treelet.learn import RLS, Nearest, RankRLS, RankSVM, growing
 from treelet.learn.model import CompressedModel
 from treelet.learn.selection import select
+from treelet.matrices import operator, reduce
+from treelet.matrices.executors import executor_for
+from treelet.matrices.operator import Products
+from treelet.matrices.tiles import Job
 from treelet.resources import Resources
 from treelet.testing.cases import KERNELS, examples
 

@@ -28,8 +28,8 @@ from differ_structures import Structures
 import treelet as tl
 from definitions import rounding
 from treelet.errors import TreeletWarning
-from treelet.gram.executors import ThreadExecutor
-from treelet.gram.tiles import Block
+from treelet.matrices.executors import ThreadExecutor
+from treelet.matrices.tiles import Block
 
 GROUP = "independence"
 MATRICES = "matrices"

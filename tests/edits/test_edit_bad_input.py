@@ -18,7 +18,7 @@ from messages import edits as messages
 from treelet import _core
 from treelet.edits import EditSimilarity
 from treelet.errors import CostError, FileError, NotEnoughMemoryError, ParameterError, TreeError
-from treelet.gram import operator, reduce
+from treelet.matrices import operator, reduce
 from treelet.testing import definition
 
 NODES = 100_000

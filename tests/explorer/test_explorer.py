@@ -27,7 +27,7 @@ from messages import explorer as messages
 from treelet import _core
 from treelet.cli.explore import _embedded, workspace_of
 from treelet.cli.reading import Reading
-from treelet.draw.web.pictures import picture
+from treelet.drawing.web.pictures import picture
 from treelet.learn import CompressedModel
 from treelet.parsing.chart import relative_logp
 from treelet.structures.bank import Bank

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import treelet as tl
 from conftest import run
 from treelet.datasets import flights
-from treelet.draw import draw, forest_svg
+from treelet.drawing import draw, forest_svg
 from treelet.structures import RoleInstance, read_conllu, write_instances
 
 TREES = 36

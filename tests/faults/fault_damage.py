@@ -22,8 +22,8 @@ from fault_places import Snapshot, Trial, snapshot
 
 import treelet as tl
 from treelet.errors import TreeletError
-from treelet.gram.stored.matrix_file import MatrixFile, NpyFile
-from treelet.gram.stored.zarr_file import ZarrFile
+from treelet.matrices.stored.matrix_file import MatrixFile, NpyFile
+from treelet.matrices.stored.zarr_file import ZarrFile
 
 FAST = Path("/dev/shm")
 """Where syncing costs nothing, if it is there."""

@@ -282,7 +282,7 @@ def matrices(output: str, number: int, resume: bool, seed: int = 0) -> Iterator[
 
 
 def _read(path: Path) -> Any:
-    from treelet.gram.stored.matrix_file import kind_of
+    from treelet.matrices.stored.matrix_file import kind_of
 
     return np.array(kind_of(path).opened(path)[:])
 

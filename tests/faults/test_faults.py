@@ -33,8 +33,8 @@ import treelet as tl
 from treelet import work
 from treelet.cli.overwriting import OutputFile, _marks
 from treelet.errors import FileError, NotEnoughMemoryError, TreeletWarning
-from treelet.gram.stored.fingerprint import Manifest
-from treelet.gram.stored.matrix_file import NotOpenedError
+from treelet.matrices.stored.fingerprint import Manifest
+from treelet.matrices.stored.matrix_file import NotOpenedError
 
 FEW = (
     "--resume",
@@ -257,7 +257,7 @@ def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: py
 @pytest.mark.skipif(sys.platform != "linux", reason="needs zarr's threads as they are there")
 def test_what_zarr_has_begun_is_ended_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("zarr")
-    from treelet.gram.stored import zarr_file
+    from treelet.matrices.stored import zarr_file
 
     done: list[str] = []
 

@@ -42,8 +42,8 @@ from fuzz_seeds import (
 import treelet as tl
 from treelet.explorer.requests import Request
 from treelet.formats.languages import LANGUAGES
-from treelet.gram.stored.fingerprint import Manifest
 from treelet.kernels import Kernel
+from treelet.matrices.stored.fingerprint import Manifest
 from treelet.structures import WordVectors, read_conllu, read_instances, write_instances
 from treelet.tasks.reranking import CandidateParses
 

@@ -19,10 +19,10 @@ import treelet as tl
 from messages import kernels as messages
 from treelet import _core
 from treelet.edits.distance import _EditEvaluator
-from treelet.gram.nearest import Index, Part
 from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.prepared import can_be_prepared, prepared_arrays, restored_bank
 from treelet.kernels.store import StoreKernel
+from treelet.matrices.nearest import Index, Part
 from treelet.resources import Resources
 from treelet.structures import SequenceBank
 from treelet.testing.strategies import banks

@@ -266,9 +266,9 @@ def test_changes_of_several_threads_are_all_kept():
 
 @pytest.mark.parametrize("place", ["prepare", "write", "crowded"])
 def test_an_interrupted_change_leaves_the_old_index(search, tmp_path, monkeypatch, place):
-    from treelet.gram.nearest import Index
     from treelet.learn.collection import Collection
     from treelet.learn.index_files import IndexFiles
+    from treelet.matrices.nearest import Index
 
     tl.save(search, tmp_path / "x.treelet")
     with tl.load(tmp_path / "x.treelet", mode="a") as opened:

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 import treelet as tl
 from conftest import ROOT, binary, run_python
 from treelet.datasets import flights
-from treelet.draw.leaves import excerpt
+from treelet.drawing.leaves import excerpt
 from treelet.fragments import shared_fragments
 from treelet.structures import DependencyBank, SequenceBank, Table, TaggedBank
 from treelet.testing import cases

@@ -15,7 +15,7 @@ import treelet as tl
 from conftest import fail, succeed
 from messages import report as messages
 from messages.common import wrong_parameter
-from treelet.draw import heat_svg, web
+from treelet.drawing import heat_svg, web
 from treelet.fragments.occurrences import places
 from treelet.report.page import Html, data_block, page, paragraphs, table
 from treelet.report.report_page import report, report_page

@@ -13,8 +13,8 @@ import treelet as tl
 from conftest import run_python
 from messages import report as messages
 from messages.common import wrong_parameter
-from treelet.draw import web
-from treelet.draw.web.pictures import attributed_structures, explained, picture
+from treelet.drawing import web
+from treelet.drawing.web.pictures import attributed_structures, explained, picture
 from treelet.structures import Table
 from treelet.testing.strategies import trees
 
@@ -133,7 +133,7 @@ def test_measures_are_those_of_the_other_pictures() -> None:
     """tree-view.js and layout.py draw alike."""
     import re
 
-    from treelet.draw import arcs, layout
+    from treelet.drawing import arcs, layout
 
     there = dict(re.findall(r"\b([A-Z]+) = ([\d.]+)", web.text("layouts.js")))
     for name in ("FONT", "HEIGHT", "PAD", "GAP", "DROP", "CHANNEL", "CLOSE", "STEP", "TRUNK", "MARGIN", "LONGEST"):

@@ -32,7 +32,7 @@ from messages.common import (
 )
 from treelet import PartialTree, SubsetTree, Tree, Treebank, read_trees
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
-from treelet.draw import dependency_svg
+from treelet.drawing import dependency_svg
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletWarning
 from treelet.formats import read_document
 from treelet.formats.dependency_forms import _FORMS

@@ -110,7 +110,7 @@ def command(
 
 
 def _check_edit_options(tree_kernel: Any, top: int | None, picture: str | None) -> None:
-    from treelet.draw.drawing import check_kind
+    from treelet.drawing.drawing import check_kind
 
     default = kernel_from_options(**{name: value for name, (_, value) in KERNEL_OPTIONS.items()})
     if repr(tree_kernel) != repr(default) or top is not None:
@@ -126,7 +126,7 @@ def _compare_edits(first: Any, second: Any, picture: str | None, json: bool) -> 
 
     script = edit_script(first, second)
     if picture is not None:
-        from treelet.draw import draw
+        from treelet.drawing import draw
 
         draw(script).save(picture)
         print(f"picture: {picture}", file=sys.stderr)

@@ -169,7 +169,7 @@ def _value(kernel: Any, tree: str) -> float:
 
 
 def _on_gpu(kernel: Any, tree: str) -> float:
-    from treelet.gram.executors import host_matrix
+    from treelet.matrices.executors import host_matrix
     from treelet.resources import Resources
 
     return float(host_matrix(kernel, kernel.coerce([tree]), resources=Resources(device="cuda"))[0, 0])

@@ -72,7 +72,7 @@ def command(
 
     Example: treelet draw "(S (NP (D the) (N cat)) (VP (V sat)))" -o tree.pdf --style plain --triangles NP
     """
-    from treelet.draw.drawing import SCALE, STYLES, check_kind, draw
+    from treelet.drawing.drawing import SCALE, STYLES, check_kind, draw
 
     kind = check_kind(Path(output).suffix, output)
     chosen = one_of("--style", style, STYLES)

@@ -128,7 +128,7 @@ def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[s
 
 
 def _check_picture(picture: str) -> None:
-    from treelet.draw.drawing import check_kind
+    from treelet.drawing.drawing import check_kind
 
     if Path(picture).suffix.lower() not in _PICTURES:
         raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg.")
@@ -210,7 +210,7 @@ def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
 
 def _picture_of(result: dict[str, Any], suffix: str) -> bytes:
     """Return the picture of the confusion matrix as the content of a file."""
-    from treelet.draw.confusion import confusion_svg
+    from treelet.drawing.confusion import confusion_svg
 
     low, high = result["interval"]
     title = f"Accuracy {100 * result['accuracy']:.1f} %"

@@ -122,11 +122,11 @@ def command(
         raise ParameterError(f"{option} needs an output file that ends in .npy or .zarr.{got}")
 
     from treelet.formats.files import whole_file
-    from treelet.gram import gram
-    from treelet.gram.executors import executor_for
-    from treelet.gram.executors.base import checked_dtype
-    from treelet.gram.stored.matrix_file import NotOpenedError
-    from treelet.gram.tiles import Job
+    from treelet.matrices import gram
+    from treelet.matrices.executors import executor_for
+    from treelet.matrices.executors.base import checked_dtype
+    from treelet.matrices.stored.matrix_file import NotOpenedError
+    from treelet.matrices.tiles import Job
     from treelet.resources import Resources
     from treelet.structures import read_trees
 

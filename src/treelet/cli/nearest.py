@@ -111,7 +111,7 @@ def command(
         raise ParameterError(f"{shortened(tree)} is a tree, not a file of trees. Pass a query with --query.")
 
     from treelet.checks import plural
-    from treelet.gram import nearest
+    from treelet.matrices import nearest
     from treelet.structures import Treebank, read_trees
 
     check_device(computing)

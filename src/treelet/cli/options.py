@@ -186,7 +186,7 @@ COMPUTING_OPTIONS: dict[str, tuple[Any, Any]] = {
 
 def check_device(computing: dict[str, Any]) -> None:
     """Raise an error if the chosen device cannot be used. Commands call this function before they read any file."""
-    from treelet.gram.executors import executor_for
+    from treelet.matrices.executors import executor_for
     from treelet.resources import Resources
 
     executor_for(Resources.of(device=computing["device"], device_memory=computing["device_memory"]))

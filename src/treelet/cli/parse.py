@@ -322,7 +322,7 @@ def _check_options(
         if wrong:
             raise wrong_value("--prune", "a number of at least 0, or none", prune)
     if picture is not None:
-        from treelet.draw.drawing import check_kind
+        from treelet.drawing.drawing import check_kind
 
         if check_kind(Path(picture).suffix, picture) == ".tex" and forest:
             raise ParameterError(f"{picture}: a forest cannot be drawn as LaTeX. Use .svg or .pdf, or remove --forest.")
@@ -425,7 +425,7 @@ def _draw(
     kind: str,
 ) -> int:
     """Draw the first sentence that has a parse, and return its number."""
-    from treelet.draw import draw
+    from treelet.drawing import draw
 
     for number, words in enumerate(sentences):
         if forest:

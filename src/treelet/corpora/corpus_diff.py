@@ -16,10 +16,6 @@ from treelet.checks import check_boolean, check_integer, plural
 from treelet.corpora.diversity import vendi_score
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.fragments.model_fragments import top_fragments
-from treelet.gram.executors import ThreadExecutor
-from treelet.gram.matrix import ordered
-from treelet.gram.stored.fingerprint import fingerprint
-from treelet.gram.tiles import Job, Plan, Tile, check_pairwise, plan_matrix
 from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.fragments.weighting import has_fragments
 from treelet.kernels.pairwise import Matrix, Pairwise, Vector
@@ -27,6 +23,10 @@ from treelet.learn.fragment_features import FragmentCounter, listed_parts
 from treelet.learn.linear_output import resolve_output
 from treelet.learn.model import CompressedModel
 from treelet.learn.terms import Roots
+from treelet.matrices.executors import ThreadExecutor
+from treelet.matrices.matrix import ordered
+from treelet.matrices.stored.fingerprint import fingerprint
+from treelet.matrices.tiles import Job, Plan, Tile, check_pairwise, plan_matrix
 from treelet.printable import printable, shortened
 from treelet.progress import progress_bar
 from treelet.resources import PLAIN, Resources

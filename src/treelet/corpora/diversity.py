@@ -8,10 +8,10 @@ import numpy as np
 
 from treelet.checks import check_integer
 from treelet.errors import ParameterError
-from treelet.gram import gram
-from treelet.gram.tiles import not_a_kernel
 from treelet.kernels.base import Kernel
 from treelet.kernels.wrapped import Normalized
+from treelet.matrices import gram
+from treelet.matrices.tiles import not_a_kernel
 from treelet.work import generator, one_blas_thread
 
 _LARGEST = 5_000  # maximal number of examples without `sample`; the eigenvalues take half a minute

@@ -16,10 +16,10 @@ from treelet.corpora.corpus_diff import FragmentDifference, differing_fragments
 from treelet.edits import EditDistance
 from treelet.edits.distance import EditMeasure
 from treelet.errors import TreeletWarning
-from treelet.gram.nearest import ROUNDING, nearest, reached
 from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.pairwise import Pairwise, Vector
 from treelet.learn.fragment_features import listed_parts
+from treelet.matrices.nearest import ROUNDING, nearest, reached
 from treelet.printable import printable
 from treelet.structures.bank import Bank
 from treelet.structures.treebank import Treebank

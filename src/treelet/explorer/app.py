@@ -30,7 +30,7 @@ from treelet.explorer.workspace import Workspace
 from treelet.vocabulary import current, keyword
 
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_FOLDERS = ("treelet.explorer", "static"), ("treelet.draw", "web")
+_FOLDERS = ("treelet.explorer", "static"), ("treelet.drawing", "web")
 _PAGE = "index.html"
 _LOG = logging.getLogger("uvicorn.error")
 

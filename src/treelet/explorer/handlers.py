@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import some_of, suggestion
-from treelet.draw.leaves import shortened
-from treelet.draw.web.pictures import edited, fragment_text, picture
+from treelet.drawing.leaves import shortened
+from treelet.drawing.web.pictures import edited, fragment_text, picture
 from treelet.edits import EditDistance, edit_script
 from treelet.errors import InputTypeError, KernelOverflowError, TreeletError
 from treelet.explorer.requests import LETTERS, NODES, Request, RequestError

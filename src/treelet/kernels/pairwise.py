@@ -25,7 +25,7 @@ from treelet.vocabulary import current, keyword
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
-    from treelet.gram.cost import Cost
+    from treelet.matrices.cost import Cost
 from difflib import get_close_matches
 from functools import wraps
 
@@ -445,7 +445,7 @@ class Pairwise(ABC):
         -------
         ndarray of shape (len(X), len(Y))
         """
-        from treelet.gram.matrix import gram  # imported late, because gram imports this package
+        from treelet.matrices.matrix import gram  # imported late, because gram imports this package
 
         return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
 
@@ -552,8 +552,8 @@ class Pairwise(ABC):
         >>> SubsetTree().cost(["(A " * 1000 + "x" + ")" * 1000]).pairs
         1994007
         """
-        from treelet.gram.cost import cost_of  # imported late, because gram imports this package
-        from treelet.gram.tiles import Job
+        from treelet.matrices.cost import cost_of  # imported late, because gram imports this package
+        from treelet.matrices.tiles import Job
 
         job = Job(self, self.coerce(X), None if Y is None else self.coerce(Y))
         return cost_of(job, Resources.of(n_jobs, memory, owner="cost"))

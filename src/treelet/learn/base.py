@@ -23,8 +23,6 @@ from treelet.errors import (
     TreeSizeError,
 )
 from treelet.formats.base import TreeLimits
-from treelet.gram import parse_memory
-from treelet.gram.executors import executor_for, host_matrix
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Pairwise
@@ -36,6 +34,8 @@ from treelet.learn.matrices import MatrixColumns, MatrixModel, check_columns, gi
 from treelet.learn.model import CompressedModel, warn_if_missing
 from treelet.learn.persist import fitted_kernel, fitted_parameters, training
 from treelet.learn.terms import banks_in, compact_examples
+from treelet.matrices import parse_memory
+from treelet.matrices.executors import executor_for, host_matrix
 from treelet.resources import Resources
 from treelet.shown import learnt
 from treelet.vocabulary import keyword

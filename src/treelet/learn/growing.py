@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.errors import KernelOverflowError
-from treelet.gram.executors import host_matrix
 from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
@@ -25,6 +24,7 @@ from treelet.kernels.store import StoreKernel
 from treelet.kernels.vector import Linear
 from treelet.learn.model import ROOT_LARGE, CompressedModel
 from treelet.learn.terms import Roots, collapses, linear_parts
+from treelet.matrices.executors import host_matrix
 from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table

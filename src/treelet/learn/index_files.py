@@ -37,14 +37,14 @@ from treelet.checks import in_words, wrong
 from treelet.errors import FileError, TreeletError
 from treelet.formats.files import PathLike, checked_path, locked, naming, own_name, remove_stale
 from treelet.formats.places import Places
-from treelet.gram.nearest import Part
-from treelet.gram.stored.fingerprint import sync_folder
 from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.prepared import can_be_prepared, prepared_arrays, restored_bank
 from treelet.learn.collection import Collection, Ids, StoredPart
 from treelet.learn.encoding import BANKS, Encoder
 from treelet.learn.fits import snapshot
 from treelet.learn.persist import ModelFileError, decoded_model, write_model
+from treelet.matrices.nearest import Part
+from treelet.matrices.stored.fingerprint import sync_folder
 from treelet.structures.bank import Bank
 
 if TYPE_CHECKING:

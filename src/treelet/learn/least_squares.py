@@ -18,13 +18,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_number, plural, wrong
 from treelet.errors import ParameterError, user_level
-from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import are_floats, register
 from treelet.learn.fits import one_fit
 from treelet.learn.targets import Rows, checked_groups
+from treelet.matrices import parse_memory
 
 Cube = NDArray[np.float64]  # alphas x examples x outputs
 _AT_ONCE = 1 << 22  # maximum number of values per step, besides the decomposition

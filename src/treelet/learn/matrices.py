@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from treelet.checks import is_integer, plural, wrong
 from treelet.errors import KernelOverflowError, ParameterError
-from treelet.gram.executors import host_matrix
 from treelet.kernels.algebra import Constant, Product, Scale, Sum
 from treelet.kernels.base import Kernel
 from treelet.kernels.on import On
@@ -20,6 +19,7 @@ from treelet.kernels.values import to_logs
 from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
 from treelet.learn.encoding import are_floats, register, whole_numbers
 from treelet.learn.targets import Rows
+from treelet.matrices.executors import host_matrix
 from treelet.resources import PLAIN, Resources
 from treelet.vocabulary import keyword
 

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 
 from treelet.checks import article, plural
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning, user_level
-from treelet.gram.executors import Executor, executor_for
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
@@ -40,6 +39,7 @@ from treelet.learn.terms import (
     banks_in,
     linear_parts,
 )
+from treelet.matrices.executors import Executor, executor_for
 from treelet.printable import shortened
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources

@@ -14,13 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from treelet.checks import check_integer, check_one_of, wrong
 from treelet.edits import EditSimilarity
 from treelet.formats.files import PathLike
-from treelet.gram import parse_memory
-from treelet.gram.nearest import Index, Part
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.learn.base import KernelTransformer
 from treelet.learn.collection import Collection, Ids, StoredPart
 from treelet.learn.encoding import register, whole_numbers
 from treelet.learn.fits import atomic_fit, snapshot
+from treelet.matrices import parse_memory
+from treelet.matrices.nearest import Index, Part
 
 if TYPE_CHECKING:
     from treelet.learn.index_files import IndexFiles

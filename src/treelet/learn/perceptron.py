@@ -13,7 +13,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import ParameterError
-from treelet.gram.executors import host_matrix
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner
@@ -25,6 +24,7 @@ from treelet.learn.model import warn_if_missing
 from treelet.learn.ranking import TIE, Ranker, beats, nothing_to_learn, signed_sums
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 from treelet.learn.terms import compact_examples
+from treelet.matrices.executors import host_matrix
 from treelet.progress import Advance, progress_bar
 from treelet.resources import PLAIN, Resources
 from treelet.structures.table import stacked

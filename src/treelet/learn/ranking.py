@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_integer, check_number, check_one_of, plural
 from treelet.errors import ParameterError
-from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import register
 from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
+from treelet.matrices import parse_memory
 from treelet.metrics import mean_kendall_tau
 from treelet.progress import progress_bar
 

@@ -15,8 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from treelet.checks import check_integer, check_one_of, is_number, plural
 from treelet.errors import ParameterError, UnavailableError
-from treelet.gram import parse_memory
-from treelet.gram.operator import Products
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner
@@ -24,6 +22,8 @@ from treelet.learn.encoding import register
 from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.least_squares import EIGEN_ONLY, LeastSquares, Problem, Spectrum, features, finite
 from treelet.learn.targets import Rows, checked_groups, checked_outputs
+from treelet.matrices import parse_memory
+from treelet.matrices.operator import Products
 from treelet.progress import progress_bar
 from treelet.resources import DEFAULT_MEMORY
 

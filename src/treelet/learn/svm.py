@@ -25,7 +25,6 @@ from treelet.errors import (
     UnseenLabelWarning,
     user_level,
 )
-from treelet.gram import parse_memory
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner
@@ -35,6 +34,7 @@ from treelet.learn.matrices import folds_of, matrix_parts
 from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.persist import Decides, Unseen, sigmoid_parameters
 from treelet.learn.targets import USE_A_CLASSIFIER, Rows, checked_numbers, checked_targets, weighted_rows
+from treelet.matrices import parse_memory
 from treelet.vocabulary import keyword
 from treelet.work import abandonable, run
 

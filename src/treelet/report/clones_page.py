@@ -20,8 +20,8 @@ from textwrap import dedent
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from treelet.checks import plural
-from treelet.draw import web
-from treelet.draw.leaves import shortened
+from treelet.drawing import web
+from treelet.drawing.leaves import shortened
 from treelet.errors import NotEnoughMemoryError, TreeletError
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.printable import printable

@@ -9,8 +9,8 @@ import json
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
-from treelet.draw.leaves import shortened
-from treelet.draw.svg import escaped
+from treelet.drawing.leaves import shortened
+from treelet.drawing.svg import escaped
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1f2328; --ground: #ffffff; --faint: #57606a; --line: #e1e4e8; --chosen: #eef5fc; --accent: #0072b2;

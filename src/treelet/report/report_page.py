@@ -11,12 +11,12 @@ import scipy.sparse as sp
 
 from treelet.checks import check_integer, plural
 from treelet.cuts import TreeIndex
-from treelet.draw import web
-from treelet.draw.layout import width_of
-from treelet.draw.leaves import LETTERS, NOTE, excerpt, text_html
-from treelet.draw.shaded import aligned, heat_svg, signed, tint
-from treelet.draw.svg import captioned_svg
-from treelet.draw.web.pictures import AttributedStructure, attributed_structures, explained, largest_share
+from treelet.drawing import web
+from treelet.drawing.layout import width_of
+from treelet.drawing.leaves import LETTERS, NOTE, excerpt, text_html
+from treelet.drawing.shaded import aligned, heat_svg, signed, tint
+from treelet.drawing.svg import captioned_svg
+from treelet.drawing.web.pictures import AttributedStructure, attributed_structures, explained, largest_share
 from treelet.errors import ParameterError
 from treelet.formats import label_text
 from treelet.fragments.explanation import Explanation, TopFragments, WeightedFragment

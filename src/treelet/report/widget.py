@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from treelet.checks import check_integer, check_one_of, wrong
-from treelet.draw import web
-from treelet.draw.web.pictures import Picture, explained, picture
+from treelet.drawing import web
+from treelet.drawing.web.pictures import Picture, explained, picture
 from treelet.errors import TreeletError
 from treelet.fragments.explanation import Explanation
 

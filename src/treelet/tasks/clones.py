@@ -32,8 +32,8 @@ from treelet.formats.files import PathLike, SkipLog, unpacked_name, unreadable
 from treelet.formats.languages import BY_SUFFIX
 from treelet.formats.paths import File
 from treelet.formats.places import Places, SourcePlace
-from treelet.gram.nearest import ROUNDING
 from treelet.kernels.pairwise import Vector
+from treelet.matrices.nearest import ROUNDING
 from treelet.printable import printable
 from treelet.resources import DEFAULT_MEMORY, Resources
 from treelet.structures.treebank import Treebank, bank_of

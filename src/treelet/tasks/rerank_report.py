@@ -7,7 +7,7 @@ import textwrap
 from html import escape
 
 from treelet.checks import plural
-from treelet.draw.drawing import Drawing
+from treelet.drawing.drawing import Drawing
 from treelet.report.gold_comparison import marked, marked_svg
 from treelet.report.page import page, paragraphs, table
 from treelet.tasks.rerank_job import Mended, Outcome, Scores

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from treelet import kernels
-from treelet.gram import gram
 from treelet.kernels.base import Kernel
+from treelet.matrices import gram
 from treelet.structures import WordVectors
 
 

@@ -1,0 +1,398 @@
+"""Drawings: pictures that notebooks display and that can be saved as SVG, PNG, PDF or LaTeX."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Self
+from xml.etree import ElementTree
+
+from treelet.checks import article, check_one_of, in_words, is_number, wrong
+from treelet.errors import InputTypeError, ParameterError, TreeletError
+from treelet.formats.files import PathLike, open_whole
+from treelet.printable import printable
+from treelet.structures import Dependencies, Forest, Tree
+from treelet.vocabulary import keyword
+
+_PIXELS = 96.0  # per inch
+_LARGEST = 20_000  # pixels along a side
+_FAMILIES = ("Helvetica", "Arial", "Liberation Sans", "DejaVu Sans")
+_INHERITED = ("fill", "stroke", "stroke-width", "stroke-dasharray", "font-size", "text-anchor")
+_SIDES = {"start": "left", "middle": "center", "end": "right"}
+
+Style = dict[str, str]
+
+_ROTATION = re.compile(r"rotate\(([-.\d]+) ")  # of a text, around its own position
+
+
+def _rendered(svg: str, kind: str, scale: float) -> bytes:
+    """Return the picture as the content of a PNG or PDF file. Raise `TreeletError` if no font has some character."""
+    if not is_number(scale) or scale <= 0:
+        raise wrong("scale", "a positive number", scale, of="save")
+    from matplotlib.figure import Figure
+
+    root = ElementTree.fromstring(svg)
+    width, height = float(root.attrib["width"]), float(root.attrib["height"])
+    figure = Figure(figsize=(width / _PIXELS, height / _PIXELS))
+    axes = figure.add_axes((0, 0, 1, 1))
+    axes.set(xlim=(0, width), ylim=(height, 0))
+    axes.axis("off")
+    elements = list(_elements(root))
+    families = _fonts("".join(element.text or "" for element, _ in elements if element.tag == "text"), kind)
+    for number, (element, style) in enumerate(elements):
+        _DRAW[element.tag](axes, element, style, {"zorder": number, "families": families})
+    return _content_of(figure, kind, min(_PIXELS * scale, _LARGEST / max(width, height) * _PIXELS))
+
+
+def _content_of(figure: Any, kind: str, dots: float) -> bytes:
+    """Return a matplotlib figure as the content of a file. The content is reproducible: no dates, no random names."""
+    from matplotlib import rc_context
+
+    out = io.BytesIO()
+    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {"Software": None}}
+    with rc_context({"svg.hashsalt": "treelet"}):
+        figure.savefig(out, format=kind, dpi=dots, metadata=dates[kind])
+    return out.getvalue()
+
+
+def _elements(root: Any) -> Iterator[tuple[Any, Style]]:
+    """Yield the elements in drawing order with their inherited styles. The namespace of tags is removed."""
+    stack: list[tuple[Any, Style]] = [(root, {"fill": "#000000", "stroke": "none", "stroke-width": "1"})]
+    while stack:
+        element, outer = stack.pop()
+        element.tag = element.tag.rpartition("}")[2]
+        style = {**outer, **{name: element.attrib[name] for name in _INHERITED if name in element.attrib}}
+        if element.tag in ("svg", "g"):
+            stack.extend((child, style) for child in reversed(element))
+        elif element.tag != "title":
+            yield element, style
+
+
+def _look(style: Style) -> dict[str, Any]:
+    width = float(style["stroke-width"]) * 72 / _PIXELS
+    look = {"facecolor": style["fill"], "edgecolor": style["stroke"], "linewidth": width, "capstyle": "round"}
+    if dashes := style.get("stroke-dasharray"):  # matplotlib measures dashes in line widths
+        lengths = [float(length) / float(style["stroke-width"]) for length in dashes.split()]
+        look |= {"linestyle": (0, lengths), "capstyle": "butt"}
+    return look
+
+
+def _path(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
+    from matplotlib.patches import PathPatch
+
+    axes.add_patch(PathPatch(_outline(element.attrib["d"]), zorder=where["zorder"], **_look(style)))
+
+
+def _circle(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
+    from matplotlib.patches import Circle
+
+    x, y, radius = (float(element.attrib[name]) for name in ("cx", "cy", "r"))
+    axes.add_patch(Circle((x, y), radius, zorder=where["zorder"], **_look(style)))
+
+
+def _rect(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
+    from matplotlib.patches import FancyBboxPatch
+
+    x, y, width, height = (float(element.attrib[name]) for name in ("x", "y", "width", "height"))
+    corner = float(element.attrib.get("rx", 0))
+    box = f"round,pad=0,rounding_size={corner:g}"
+    axes.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=box, zorder=where["zorder"], **_look(style)))
+
+
+def _text(axes: Any, element: Any, style: Style, where: dict[str, Any]) -> None:
+    from matplotlib.patheffects import withStroke
+
+    halo = []
+    if style["stroke"] != "none":
+        halo = [withStroke(linewidth=float(style["stroke-width"]) * 72 / _PIXELS, foreground=style["stroke"])]
+    axes.text(
+        float(element.attrib["x"]),
+        float(element.attrib["y"]),
+        element.text or "",
+        fontsize=float(style["font-size"]) * 72 / _PIXELS,
+        fontfamily=where["families"],
+        color=style["fill"],
+        ha=_SIDES[style.get("text-anchor", "start")],
+        va="baseline",
+        rotation=-float(turned[1]) if (turned := _ROTATION.match(element.attrib.get("transform", ""))) else 0,
+        rotation_mode="anchor",
+        fontweight=element.attrib.get("font-weight", "normal"),
+        fontstyle=element.attrib.get("font-style", "normal"),
+        parse_math=False,
+        path_effects=halo,
+        zorder=where["zorder"],
+    )
+
+
+_DRAW = {"path": _path, "circle": _circle, "rect": _rect, "text": _text}
+
+
+# --- outlines -----------------------------------------------------------------------------------------------------
+
+_STEP = re.compile(r"([A-Za-z])([^A-Za-z]*)")
+
+
+def _outline(data: str) -> Any:
+    """Return the matplotlib path of the data of an SVG path."""
+    from matplotlib.path import Path
+
+    points: list[tuple[float, float]] = []
+    codes: list[Any] = []
+    x = y = 0.0
+    for command, text in _STEP.findall(data):
+        values = [float(value) for value in re.findall(r"-?[\d.]+(?:e-?\d+)?", text)]
+        if command == "z":
+            points.append((x, y))
+            codes.append(Path.CLOSEPOLY)
+            continue
+        if command in "HVhv":
+            along = values[0] + (0 if command.isupper() else x if command == "h" else y)
+            pairs = [(along, y) if command in "Hh" else (x, along)]
+        else:
+            pairs = list(zip(values[::2], values[1::2], strict=True))
+            if command.islower():
+                pairs = [(x + dx, y + dy) for dx, dy in pairs]
+        code = {"M": Path.MOVETO, "C": Path.CURVE4, "Q": Path.CURVE3}.get(command.upper(), Path.LINETO)
+        points += pairs
+        codes += [code] * len(pairs)
+        x, y = pairs[-1]
+    return Path(points, codes)
+
+
+# --- fonts --------------------------------------------------------------------------------------------------------
+
+
+def _fonts(text: str, kind: str) -> list[str]:
+    """Return as few font families as possible that contain all characters, the usual ones first."""
+    from matplotlib import font_manager
+
+    known = _families(font_manager.fontManager)
+    families = [name for name in _FAMILIES if name in known][:1]
+    missing = {ord(letter) for letter in text if not letter.isspace()}
+    missing = _without(missing, families, known)[0]
+    if missing:
+        known_files = {entry.fname for entry in font_manager.fontManager.ttflist}
+        for file in sorted(
+            set(font_manager.findSystemFonts()) - known_files
+        ):  # fonts that were installed after matplotlib built its cache
+            with suppress(RuntimeError, OSError):
+                font_manager.fontManager.addfont(file)
+        known = _families(font_manager.fontManager)
+        others = sorted((name for name in known if name not in families), key=lambda name: ("Sans" not in name, name))
+        missing, more = _without(missing, others, known)
+        families += more
+    if missing:
+        lacking = printable(" ".join(sorted(map(chr, missing))[:10]))
+        raise TreeletError(
+            f"No font that matplotlib finds has the characters {lacking}. Install a font such as Noto Sans, or save the picture as "
+            f".svg instead of .{kind}."
+        )
+    return families
+
+
+def _families(manager: Any) -> dict[str, str]:
+    """Return one regular font file per family, without the Last Resort font, which has a box for every character."""
+    known: dict[str, str] = {}
+    for entry in manager.ttflist:
+        if entry.style == "normal" and entry.weight in (400, "normal", "regular") and "Last Resort" not in entry.name:
+            known.setdefault(entry.name, entry.fname)
+    return known
+
+
+def _without(missing: set[int], names: list[str], known: dict[str, str]) -> tuple[set[int], list[str]]:
+    """Return the characters that these families lack, and the families that are needed."""
+    used = []
+    for name in names:
+        if not missing:
+            break
+        if has := missing & _letters(known[name]):
+            missing = missing - has
+            used.append(name)
+    return missing, used
+
+
+def _letters(file: str) -> set[int]:
+    """Return the characters of a font; none if the font cannot be read."""
+    from matplotlib.ft2font import FT2Font
+
+    try:
+        return set(FT2Font(file).get_charmap())
+    except RuntimeError:
+        return set()
+
+
+_KINDS = (".svg", ".png", ".pdf", ".tex")
+STYLES = ("color", "plain")
+SCALE = 2.0
+
+
+class Drawing(str):
+    """A picture as the text of an SVG document. Notebooks display it, and `save` writes it to a file.
+
+    Attributes
+    ----------
+    of : Tree, Dependencies, ... or None
+        The drawn structure, if it can also be written in LaTeX.
+    options : dict
+        Options of `treelet.drawing.latex` for the same style.
+    """
+
+    __slots__ = ("of", "options")
+    of: object
+    options: dict[str, Any]
+
+    def __new__(cls, svg: str, of: object = None, options: dict[str, Any] | None = None) -> Self:
+        drawing = super().__new__(cls, svg)
+        drawing.of, drawing.options = of, options or {}
+        return drawing
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.of, self.options)
+
+    @property
+    def width(self) -> float:
+        """Width in pixels."""
+        return float(self.partition('width="')[2].partition('"')[0])
+
+    @property
+    def height(self) -> float:
+        """Height in pixels."""
+        return float(self.partition('height="')[2].partition('"')[0])
+
+    def __repr__(self) -> str:
+        return f"<Drawing: {self.width:.0f} x {self.height:.0f}>"
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+    def save(self, file: PathLike, *, scale: float = SCALE) -> None:
+        """Write the picture to a file. The file appears only when it is complete.
+
+        Parameters
+        ----------
+        file : path
+            Name that ends in ``.svg``, ``.png``, ``.pdf`` or ``.tex``. PNG and PDF need matplotlib; see
+            `treelet.drawing.latex` for LaTeX.
+        scale : float, default 2
+            Pixels of a PNG per pixel of the drawing.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> import treelet as tl
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     file = Path(folder) / "tree.tex"
+        ...     tl.draw("(NP (D the) (N apple))").save(file)
+        ...     print(file.read_text().splitlines()[-2])
+          [NP [D [the]] [N [apple]]]
+        """
+        content = self.content(Path(file).suffix, scale=scale, name=str(file))
+        with open_whole(file) as stream:
+            stream.write(content)
+
+    def content(self, suffix: str, *, scale: float = SCALE, name: str = "") -> bytes:
+        """Return the content of a file with this extension."""
+        kind = check_kind(suffix, name)
+        if kind == ".svg":
+            return str(self).encode("utf-8", "replace")
+        if kind == ".tex":
+            from treelet.drawing.tex import latex
+
+            if self.of is None:
+                raise ParameterError("This picture has no LaTeX form. Save it as .pdf, or draw the tree alone.")
+            return f"{latex(self.of, **self.options)}\n".encode()
+
+        return _rendered(self, kind[1:], scale)
+
+
+def check_kind(suffix: str, name: str = "") -> str:
+    """Return the extension in lower case. Raise TreeletError if it is not supported, or if a package is missing."""
+    if (kind := suffix.lower()) not in _KINDS:
+        raise ParameterError(f"{name or suffix}: the name of a picture must end in {in_words(list(_KINDS))}.")
+    if kind in (".png", ".pdf") and find_spec("matplotlib") is None:
+        raise TreeletError(
+            f"Writing {kind} requires matplotlib. Install it with pip install 'treelet[viz]', or choose .svg."
+        )
+    return kind
+
+
+def check_style(style: object) -> None:
+    """Require the name of a style."""
+    check_one_of("style", style, STYLES)
+
+
+def draw(
+    thing: object, *, style: str = "color", triangles: Iterable[str | int] | str | int = (), **options: Any
+) -> Drawing:
+    """Draw a tree, a forest, a dependency parse or an edit script.
+
+    Parameters
+    ----------
+    thing : Tree, str, Forest, Dependencies or EditScript
+        Structure to draw. A string is a tree in brackets. An edit script is drawn as two trees whose deleted, inserted and
+        renamed nodes are marked.
+    style : {"color", "plain"}, default "color"
+        ``"color"`` draws categories in light blue boxes, with all words in a row at the bottom.
+        ``"plain"`` is the usual style of linguistic papers: labels without boxes, straight black
+        lines, and each node one level below its parent. Arcs of a dependency parse are then black.
+        Forests and edit scripts have only the first style.
+    triangles : str, int or collection of them, default ()
+        Constituents of a tree to draw as a triangle over their words: labels such as ``"NP"``, or
+        numbers of nodes in pre-order, counted from 0. A constituent inside a triangle is not drawn.
+        For labels that no constituent has, `TreeletWarning` is issued.
+    **options
+        Other options of `tree_svg`, `forest_svg`, `dependency_svg` or `edit_svg`, depending on `thing`.
+
+    Returns
+    -------
+    Drawing
+        An SVG document as a string. Notebooks display it, and its `save` method writes it to a file
+        as SVG, PDF, PNG or LaTeX.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> tl.draw("(NP (D the) (N apple))")
+    <Drawing: 148 x 182>
+    >>> tl.draw("(S (NP (D the) (N cat)) (VP (V sat)))", style="plain", triangles=["NP"]).count("the cat</text>")
+    1
+    """
+    from treelet.drawing.arcs import dependency_svg
+    from treelet.drawing.layout import checked_triangles
+    from treelet.drawing.svg import forest_svg, tree_svg
+    from treelet.edits import EditScript
+
+    check_style(style)
+    if isinstance(thing, (Tree, str)):
+        return tree_svg(thing, style=style, triangles=triangles, **options)
+    if isinstance(thing, (Forest, Dependencies, EditScript)) and checked_triangles(triangles):
+        raise ParameterError(
+            f"Triangles can only be drawn in a tree. Got {article(type(thing).__name__)} instead. "
+            f"Remove {keyword('triangles')}."
+        )
+    if isinstance(thing, Dependencies):
+        return dependency_svg(thing, style=style, **options)
+    if isinstance(thing, Forest):
+        if style != "color":
+            raise ParameterError(
+                f"A forest has no plain style, because colors distinguish its alternatives. Use {keyword('style', 'color')}, "
+                "or draw the most probable tree."
+            )
+        return forest_svg(thing, **options)
+    if isinstance(thing, EditScript):
+        from treelet.drawing.edits import edit_svg
+
+        if style != "color":
+            raise ParameterError(
+                f"An edit script has no plain style. Use {keyword('style', 'color')}, which is also readable in gray."
+            )
+        return edit_svg(thing, **options)
+    raise InputTypeError(
+        "draw takes a Tree, a bracketed string, a Forest, Dependencies or an EditScript. "
+        f"Got {article(type(thing).__name__)} instead."
+    )

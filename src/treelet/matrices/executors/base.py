@@ -1,0 +1,411 @@
+"""The base class of executors, with the methods that all executors share."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from treelet.kernels.pairwise import Matrix, Needs, Pairwise
+from treelet.matrices.tiles import Block, Job, Plan, Sink, Tile, Values, mirrored, steps
+from treelet.progress import Advance, progress_bar
+from treelet.resources import Resources
+from treelet.work import run
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
+import mmap
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from numpy.typing import DTypeLike, NDArray
+
+from treelet import _core
+from treelet.checks import article, in_words, plural, wrong
+from treelet.errors import NotEnoughMemoryError, ParameterError
+from treelet.kernels.pairwise import Evaluator
+from treelet.matrices.stored.matrix_file import DTYPES, SUFFIXES, RowsInFile
+from treelet.matrices.tiles import Span, bind, column_blocks, fill_tile, plan_matrix
+from treelet.vocabulary import keyword
+
+Shape = tuple[int, int]
+Take = Callable[[slice, slice, Matrix], object]
+"""Receives rows, columns and the values of these cells."""
+
+
+def checked_dtype(dtype: DTypeLike, out: Any = None, *, of: str = "gram") -> np.dtype[Any]:
+    """Return float64 or float32. An `out` array has its own dtype, which must agree with `dtype`."""
+    try:
+        wanted = np.dtype(dtype)
+    except TypeError:
+        wanted = np.dtype(object)
+    if dtype is None or wanted not in DTYPES:
+        raise wrong("dtype", "'float64' or 'float32'", dtype, of)
+    if isinstance(out, np.ndarray) and wanted != DTYPES[0] and wanted != out.dtype:
+        raise wrong("dtype", f"{out.dtype}, the dtype of 'out'", dtype, of)
+    return out.dtype if isinstance(out, np.ndarray) and out.dtype in DTYPES else wanted
+
+
+def is_file(out: Any) -> bool:
+    """Return whether `out` is the name of a matrix file."""
+    return isinstance(out, str | os.PathLike) and Path(out).suffix.lower() in SUFFIXES
+
+
+def _allocated(shape: Shape, dtype: np.dtype[Any], limit: int | None) -> Values:
+    """Return a new array, or raise an error if its size exceeds the limit."""
+    needed = dtype.itemsize * shape[0] * shape[1]
+    if limit is not None and needed > limit:
+        larger = f"a larger {keyword('memory')}"
+        if dtype == DTYPES[0] and needed // 2 <= limit:
+            remedy = f"{_half_size()}, {larger}, or {keyword('out', 'K.npy')} for a file"
+        else:
+            remedy = f"{larger}, or write the result to a file with {keyword('out', 'K.npy')}"
+        limit_text = f"the memory limit of {plural(limit, 'byte')} ({keyword('memory')})"
+        raise ParameterError(_too_large(shape, needed, limit_text, remedy))
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError):  # ValueError: more than any machine can address
+        half = [_half_size()] if dtype == DTYPES[0] else []
+        remedy = in_words(["fewer examples", *half, f"{keyword('out', 'K.npy')} for a file"])
+        raise NotEnoughMemoryError(_too_large(shape, needed, "the available memory", remedy)) from None
+
+
+def _half_size() -> str:
+    return f"{keyword('dtype', 'float32', of='treelet.gram')} for half the size"
+
+
+def _too_large(shape: Shape, needed: int, limit: str, remedy: str) -> str:
+    """Return the message about a result of more bytes than the limit."""
+    return f"The result of {shape[0]:,} x {shape[1]:,} values takes {needed:,} bytes, more than {limit}. Use {remedy}."
+
+
+def _checked_out(out: Any, shape: Shape, examples: Iterable[Any]) -> Values:
+    """Return `out` if it can hold the matrix, or raise `ParameterError`.
+
+    The cells of `out` must not overlap each other or the memory of the examples.
+    """
+    problem = _problem(out, shape)
+    if problem is None and any(isinstance(data, np.ndarray) and np.may_share_memory(out, data) for data in examples):
+        problem = "an array that shares memory with the examples"
+    if problem is not None:
+        wanted = f"an array or a path ending in {in_words(SUFFIXES)}"
+        if isinstance(out, np.ndarray):
+            wanted = f"a writable float64 or float32 array of shape {shape} with contiguous, non-overlapping rows"
+        raise wrong("out", wanted, out, of="gram", got=problem)
+    checked: Values = out
+    return checked
+
+
+def _problem(out: Any, shape: Shape) -> str | None:
+    if not isinstance(out, np.ndarray):
+        return repr(str(out)) if isinstance(out, str | Path) else article(type(out).__name__)
+    described = described_array(out)
+    if out.dtype not in DTYPES or not out.dtype.isnative or out.shape != shape:
+        return described
+    if not out.flags.writeable:
+        return f"{described} that is read-only"
+    if not out.flags.aligned:
+        return f"{described} that is not aligned"
+    layout = layout_problem(out)
+    return layout and f"{described} {layout}"
+
+
+def described_array(out: Any) -> str:
+    """Return the type and shape of an array of NumPy or CuPy, for messages."""
+    return f"{article(str(out.dtype))} array of shape {out.shape}"
+
+
+def layout_problem(out: Any) -> str | None:
+    """Return the problem with the memory layout of a NumPy or CuPy array, or None if it is valid."""
+    rows, columns = out.shape
+    if columns > 1 and out.strides[1] != out.itemsize:
+        return "whose rows are not contiguous"
+    if rows > 1 and abs(out.strides[0]) < columns * out.itemsize:
+        return "whose rows overlap"
+    return None
+
+
+class _MappedFile(RowsInFile):
+    """A matrix in a file that is mapped for reading and writing. Written pages are released from memory."""
+
+    def __init__(self, out: np.memmap[Any, Any]) -> None:
+        self._map: mmap.mmap = out._mmap  # type: ignore[attr-defined]  # NumPy has no public name for the map
+        start = out.offset - out.offset % mmap.ALLOCATIONGRANULARITY
+        begin = start + out.ctypes.data - np.frombuffer(self._map, np.uint8).ctypes.data
+        super().__init__(os.open(str(out.filename), os.O_RDWR), int(begin), out.strides[0], out.dtype)
+
+    @staticmethod
+    def of(out: NDArray[Any]) -> _MappedFile | None:
+        """Return the mapped file of an array, or None if the array is in memory.
+
+        A private map counts as memory, because releasing its pages would lose the written values.
+        """
+        able = hasattr(mmap, "MADV_DONTNEED")
+        if not able or not isinstance(out, np.memmap) or out.mode not in ("r+", "w+") or out.filename is None:
+            return None
+        return _MappedFile(out)
+
+    def release(self) -> None:
+        """Release written pages. Their values remain in the file, not in this process."""
+        self._map.madvise(mmap.MADV_DONTNEED)
+
+    def close(self) -> None:
+        """Close the file. The map stays open."""
+        os.close(self._file)
+
+
+class _ArraySink:
+    """Writes tiles to an array, which may lie in a mapped file."""
+
+    def __init__(self, out: Values) -> None:
+        self._out, self._mapped = out, _MappedFile.of(out)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._mapped is not None:
+            self._mapped.close()
+
+    def write(self, tile: Tile, values: Values) -> None:
+        """Write the values of a tile."""
+        with self.tile(tile) as out:
+            out[...] = values
+
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Values]:
+        yield self._out[tile.rows.slice, tile.columns.slice]
+        if self._mapped is not None:
+            self._mapped.release()
+
+    def mirror(self, tile: Tile) -> None:
+        """Complete a tile above the diagonal from its mirror image."""
+        if self._mapped is not None:
+            self._mapped.mirror(tile)
+        else:
+            _core.mirror(self._out, tile.rows.begin, tile.rows.end, tile.columns.begin, tile.columns.end)
+
+
+class FunctionSink:
+    """Passes every tile to a function, which several threads call at once."""
+
+    def __init__(self, take: Callable[[Tile, Values], object]) -> None:
+        self._take = take
+
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Matrix]:
+        values = np.empty(tile.shape)
+        yield values
+        self._take(tile, values)
+
+
+class _ProductSink:
+    """Multiplies tiles with vectors.
+
+    Products are added in the order of the tiles, so the sum does not depend on timing.
+    """
+
+    def __init__(self, plan: Plan, vectors: Matrix, product: Matrix, transposed: bool) -> None:
+        self._vectors, self._product, self._transposed, self._symmetric = vectors, product, transposed, plan.symmetric
+        self._order = {tile: number for number, tile in enumerate(plan.tiles)}
+        self._lock, self._next = Lock(), 0
+        self._ready: dict[int, list[tuple[Span, Matrix]]] = {}
+
+    @contextmanager
+    def tile(self, tile: Tile) -> Iterator[Matrix]:
+        values = np.empty(tile.shape)
+        yield values
+        summands = list(tile_products(tile, values, self._symmetric, self._vectors, self._transposed))
+        with self._lock:
+            self._ready[self._order[tile]] = summands
+            while self._next in self._ready:
+                for rows, summand in self._ready.pop(self._next):
+                    self._product[rows.slice] += summand
+                self._next += 1
+
+
+def tile_products(
+    tile: Tile, values: Any, symmetric: bool, vectors: Any, transposed: bool
+) -> Iterator[tuple[Span, Any]]:
+    """Yield the rows of a product to which a tile contributes, and the summands."""
+    for rows, columns, cells in pieces(tile, values, symmetric):
+        if transposed:
+            yield columns, cells.T @ vectors[rows.slice]
+        else:
+            yield rows, cells @ vectors[columns.slice]
+
+
+def pieces(tile: Tile, values: Matrix, symmetric: bool) -> Iterator[tuple[Span, Span, Matrix]]:
+    """Yield rows, columns and values of the cells that a tile determines.
+
+    In a symmetric matrix these include the mirror image of the tile. All tiles of a plan together
+    yield every cell once.
+    """
+    rows, columns = tile.rows, tile.columns
+    if not symmetric:
+        yield rows, columns, values
+        return
+    if tile.halves:
+        square = values[:, rows.begin :]
+        if isinstance(square, np.ndarray):
+            _core.mirror(square, 0, len(rows), 0, len(rows))
+        else:
+            square[...] = np.tril(square) + np.tril(square, -1).T
+        yield rows, rows, square
+        columns, values = Span(0, rows.begin), values[:, : rows.begin]
+    else:  # a block of columns: rows that are also columns of the block are complete
+        border = min(max(columns.end, rows.begin), rows.end)
+        if border > rows.begin:
+            yield Span(rows.begin, border), columns, values[: border - rows.begin]
+        rows, values = Span(border, rows.end), values[border - rows.begin :]
+    if values.size:
+        yield rows, columns, values
+        yield columns, rows, values.T
+
+
+class TileSearch(NamedTuple):
+    """A search through all values of a matrix, for example for the largest values of each row."""
+
+    take: Callable[[Tile, Values], object]
+    """Search a tile that was computed in this process. Several threads call it at once."""
+    choose: Callable[[Tile, Any], list[Any]]
+    """Return the candidates of a tile, in the process or on the device that computed it. Must be picklable."""
+    add: Callable[[Any], object]
+    """Add one of these candidates. Only one thread calls it."""
+
+
+class Executor(ABC):
+    """Computes the tiles of a matrix within the limits of its resources.
+
+    Threads and Dask workers give the same values; a GPU agrees with them to 12 digits.
+    """
+
+    device: Device | None = None
+    """The device of the computation; None for the CPU."""
+
+    def __init__(self, resources: Resources) -> None:
+        self.resources = resources
+
+    def limited(self) -> AbstractContextManager[None]:
+        """Return a context that enforces the memory limit of the device."""
+        return nullcontext()
+
+    def with_limits(self, threads: int, memory: int) -> Self:
+        """Return the same executor with another number of threads and another memory limit."""
+        executor = copy.copy(self)
+        executor.resources = self.resources._replace(threads=threads, memory_limit=memory)
+        return executor
+
+    def warn_of_copies(self, kernels: Iterable[Any]) -> None:  # noqa: B027  # only a device needs copies
+        """Warn about kernels that are computed on the CPU although a device was requested."""
+
+    @property
+    def result_limit(self) -> int | None:
+        """Limit in bytes for a result in this process; None for no limit."""
+        return self.resources.memory_limit
+
+    @abstractmethod
+    def plan(
+        self,
+        job: Job,
+        *,
+        buffers: int = 0,
+        needs: Needs | None = None,
+        begin: int = 0,
+        at_once: int = 1,
+        grid: int = 1,
+    ) -> Plan:
+        """Divide a matrix into tiles that fit the memory; see `treelet.matrices.tiles.plan_matrix`."""
+
+    @abstractmethod
+    def compute(self, job: Job, blocks: Iterable[Block], sink: Sink, advance: Advance) -> None:
+        """Compute the tiles of all blocks and pass them to the sink. `advance` counts finished cells."""
+
+    @abstractmethod
+    def search(self, job: Job, search: TileSearch, needs: Needs | None = None) -> None:
+        """Search all values of a matrix without storing it."""
+
+    @abstractmethod
+    def prepare(self, kernel: Pairwise, columns: Any, needs: Needs) -> None:
+        """Build the cached index of `columns` for later queries, unless the search needs several blocks."""
+
+    # --- shared by all executors -----------------------------------------------------------------
+
+    def new_matrix(self, job: Job) -> Any:
+        """Return the matrix in a new array."""
+        return self.host_matrix(job)
+
+    def host_matrix(self, job: Job) -> Values:
+        """Return the matrix in a new NumPy array."""
+        return self.fill(job, _allocated(job.shape, job.dtype, self.result_limit))
+
+    def checked_out(self, job: Job, out: Any, examples: Iterable[Any]) -> Any:
+        """Return `out` if it can hold the matrix, or raise `ParameterError`.
+
+        `examples` are the uncoerced examples, with which `out` must not share memory.
+        """
+        return _checked_out(out, job.shape, examples)
+
+    def fill(self, job: Job, out: Values) -> Values:
+        """Compute a matrix into an array of its shape and dtype."""
+        resources = self.resources
+        known = job.known(1)
+        plan = self.plan(job, begin=known, at_once=resources.threads)
+        with _ArraySink(out) as sink:
+            if job.existing is not None:
+                job.existing.copy_to(sink, known, resources.memory // 4)
+            self.compute_all(job, plan, sink)
+            if plan.symmetric:
+                images = mirrored(plan.shape[0], resources.memory // 2, resources.threads, known)
+                run(sink.mirror, images, resources.threads, lambda done: None)
+        return out
+
+    def compute_all(self, job: Job, plan: Plan, sink: Sink) -> None:
+        """Compute all tiles of a plan and show the progress."""
+        what, total = "rows" if job.kernel.searches else "values", sum(steps(job.kernel, tile) for tile in plan.tiles)
+        with progress_bar(self.resources.progress, what, total) as advance:
+            self.compute(job, plan.blocks, sink, advance)
+
+    def plan_products(self, job: Job) -> Plan:
+        """Divide a matrix into tiles for `multiply`."""
+        return self.plan(job, buffers=1)
+
+    def multiply(self, job: Job, plan: Plan, vectors: Matrix, transposed: bool) -> Matrix:
+        """Return the product of the matrix, or its transpose, with vectors, without storing the matrix."""
+        product = np.zeros((plan.shape[1] if transposed else plan.shape[0], vectors.shape[1]))
+        self.compute_all(job, plan, _ProductSink(plan, vectors, product, transposed))
+        return product
+
+
+class ThreadExecutor(Executor):
+    """Computes tiles in threads. Blocks of columns are computed in turn; all tiles of a block share an index."""
+
+    def plan(self, job: Job, **options: Any) -> Plan:
+        return plan_matrix(job, threads=self.resources.threads, memory=self.resources.memory, **options)
+
+    def compute(self, job: Job, blocks: Iterable[Block], sink: Sink, advance: Advance) -> None:
+        threads = self.resources.threads
+        for block in blocks:
+            evaluator = bind(job, block, threads).ready(threads)
+            evaluator.memory = self.resources.memory
+
+            def work(tile: Tile, evaluator: Evaluator = evaluator) -> None:
+                with sink.tile(tile) as out:
+                    fill_tile(job.kernel, evaluator, tile, out, advance)
+
+            run(work, block.tiles, threads, lambda done: None)
+
+    def search(self, job: Job, search: TileSearch, needs: Needs | None = None) -> None:
+        plan = self.plan(job, buffers=1, needs=needs)
+        self.compute_all(job, plan, FunctionSink(search.take))
+
+    def prepare(self, kernel: Pairwise, columns: Any, needs: Needs) -> None:
+        if len(column_blocks(len(columns), needs.index + needs.thread, self.resources.memory)) <= 1:
+            kernel.evaluator(columns[:0], columns).ready()

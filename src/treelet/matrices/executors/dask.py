@@ -1,0 +1,419 @@
+"""Tiles computed by the workers of a Dask cluster. The examples are sent to each worker once."""
+
+from __future__ import annotations
+
+import io
+import threading
+import time
+import uuid
+from asyncio import CancelledError as AsyncCancelled
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import CancelledError
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from pickle import PicklingError
+from typing import Any
+from weakref import WeakValueDictionary
+
+import cloudpickle
+import distributed
+import numpy as np
+from distributed.scheduler import KilledWorker
+
+import treelet
+from treelet import _core
+from treelet.checks import plural, wrong
+from treelet.errors import ClusterError, InputTypeError, TreeletError
+from treelet.formats.base import Columns
+from treelet.kernels.pairwise import Evaluator, Needs, Pairwise
+from treelet.matrices.executors.base import Executor, TileSearch
+from treelet.matrices.tiles import Block, Job, Plan, Sink, Span, Tile, Values, bind, fill_tile, plan_matrix
+from treelet.progress import Advance, progress_bar
+from treelet.resources import Resources
+from treelet.structures.bank import STORES, Bank, exact_arrays, exact_store, store_arrays, store_of
+
+_IDLE = 10.0
+"""Seconds without use after which a process stops holding a shipment."""
+Content = tuple[Pairwise, Any, Any | None, int]
+Buffer = bytes | memoryview
+
+
+class Shipment:
+    """A kernel, rows and columns, which every receiving process binds to each other once.
+
+    Values in all processes are equal, bit for bit: banks keep the numbers of their parts, which
+    determine the order of sums, and continue to share stores. All copies in a process are one
+    object.
+
+    Parameters
+    ----------
+    kernel : Pairwise
+        Kernel or distance.
+    X, Y : collections
+        Rows and columns, coerced by the kernel. Without Y, the columns are X.
+    room : int
+        Memory limit in bytes for indexes over columns. The latest index is always kept.
+    held : bool
+        Whether a receiving process keeps a reference to the shipment. Without a reference, Dask may
+        delete copies that no task uses, and send them again. The process drops the reference when
+        `_release` is called, another shipment is held, or the shipment was not used for `_IDLE`
+        seconds (the client may have died).
+    """
+
+    def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, room: int, held: bool = False) -> None:
+        self._set(uuid.uuid4().hex, held, content=(kernel, X, Y, room))
+
+    def _set(self, token: str, held: bool, *, packed: Buffer | None = None, content: Content | None = None) -> None:
+        self.token, self._held, self._packed, self._content = token, held, packed, content
+        self.used = time.monotonic()
+        self._stop, self._stopped = _core.Stop(), False
+        self._lock, self._evaluators = threading.Lock(), dict[Span, tuple[Evaluator, int]]()
+
+    def packed(self) -> Buffer:
+        """Return the pickled content."""
+        with self._lock:
+            if self._packed is None:
+                stream = io.BytesIO()
+                _Exactly(stream, protocol=5).dump(self._content)
+                self._packed = stream.getvalue()
+            return self._packed
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _arrived, (self.token, self._held, self.packed())
+
+    def __sizeof__(self) -> int:  # Dask estimates the cost of transfer and storage from this
+        return object.__sizeof__(self) + len(self.packed())
+
+    @property
+    def kernel(self) -> Pairwise:
+        with self._lock:
+            return self._unpacked()[0]
+
+    def evaluator(self, columns: Span) -> Evaluator:
+        """Return the kernel bound to all rows and some columns. The index of the columns is built once."""
+        self.used = time.monotonic()
+        with self._lock:
+            if columns not in self._evaluators:
+                kernel, X, Y, room = self._unpacked()
+                needed = kernel.needs((X if Y is None else Y)[columns.slice], room).index
+                while self._evaluators and needed + sum(size for _, size in self._evaluators.values()) > room:
+                    del self._evaluators[next(iter(self._evaluators))]
+                evaluator = bind(Job(kernel, X, Y), Block(columns, ())).ready()
+                self._evaluators[columns] = evaluator, needed
+            self._evaluators[columns] = self._evaluators.pop(columns)  # the most recently used evaluator comes last
+            return self._evaluators[columns][0]
+
+    def _unpacked(self) -> Content:
+        if self._stopped:
+            raise RuntimeError("stopped")
+        if self._content is None:
+            assert self._packed is not None
+            self._content = cloudpickle.loads(self._packed)
+        return self._content
+
+    @contextmanager
+    def stoppable(self) -> Iterator[None]:
+        """Let `stop` end long computations of this thread, whose results are then discarded."""
+        _core.watch(self._stop)
+        try:
+            yield
+        except RuntimeError:
+            if not self._stopped:
+                raise
+        finally:
+            _core.watch(_core.Stop())  # the thread belongs to Dask
+
+    def stop(self) -> None:
+        """Stop running computations and free the examples, even if tracebacks still refer to this object."""
+        self._stopped = True
+        self._stop.set()
+        self._content, self._evaluators = None, {}
+
+
+_lock = threading.Lock()
+_here: WeakValueDictionary[str, Shipment] = WeakValueDictionary()
+_latest: Shipment | None = None  # the shipment that this process holds
+
+
+def _arrived(token: str, held: bool, packed: Buffer) -> Shipment:
+    """Return the shipment with a token, which exists once per process."""
+    global _latest  # noqa: PLW0603
+    with _lock:
+        shipment = _here.get(token)
+        if shipment is None:
+            shipment = _here[token] = Shipment.__new__(Shipment)
+            shipment._set(token, held, packed=packed)
+        if held and shipment is not _latest:
+            _latest = shipment
+            _watch(shipment, _IDLE)
+        return shipment
+
+
+def _watch(shipment: Shipment, seconds: float) -> None:
+    timer = threading.Timer(seconds, _release_if_idle, [shipment.token])
+    timer.daemon = True
+    timer.start()
+
+
+def _release_if_idle(token: str) -> None:
+    """Drop the reference to an unused shipment. Tasks that still use the shipment have their own."""
+    global _latest  # noqa: PLW0603
+    with _lock:
+        if _latest is None or _latest.token != token:
+            return
+        left = _IDLE - (time.monotonic() - _latest.used)
+        if left > 0:
+            _watch(_latest, left)
+        else:
+            _latest = None
+
+
+def _release(token: str) -> None:
+    """Stop the computations of this process for a token, and free the shipment if it has arrived."""
+    global _latest  # noqa: PLW0603
+    with _lock:
+        shipment = _here.get(token)
+        if shipment is not None:
+            shipment.stop()
+        if shipment is _latest:
+            _latest = None
+
+
+class _Exactly(cloudpickle.Pickler):  # type: ignore[misc]
+    """Pickles banks with their complete stores, and functions and classes of an interactive session."""
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, Bank):
+            return _bank, (type(value), *value.columns)
+        if isinstance(value, _core.Store):
+            return exact_store, (exact_arrays(value),)
+        if isinstance(value, STORES):
+            return store_of, (store_arrays(value),)
+        return super().reducer_override(value)
+
+
+def _bank(kind: type[Bank[Any]], store: Any, roots: Any) -> Bank[Any]:
+    return kind.from_columns(Columns(store, roots))
+
+
+_AHEAD = 3
+"""Requested tiles per worker thread: one in computation, one in the queue, one in transfer."""
+_STRIPS = 12
+"""Strips of rows per worker thread. Each strip takes the scheduler some milliseconds."""
+_MAX_LOSSES = 3
+"""Maximal number of times that all workers with the examples may be lost."""
+_PATIENCE = 120.0
+"""Seconds to wait for a new worker after all workers were lost."""
+_RECOUNT = 2.0
+"""Seconds after which the workers are counted again, because clusters grow and shrink."""
+_LOST = (CancelledError, AsyncCancelled)
+_WHY = "Dask kills workers that exceed their memory limit. Reduce memory=, the limit of treelet per worker."
+
+Choose = Callable[[Tile, Values], Any]
+"""Applied to a tile by a worker, which sends the result instead of the tile."""
+
+
+class DaskExecutor(Executor):
+    """Computes tiles on the workers of a cluster, which must all have this version of treelet.
+
+    The memory limit of the resources applies per worker, not to this process.
+    """
+
+    def __init__(self, resources: Resources) -> None:
+        super().__init__(resources)
+        client = resources.client
+        if not isinstance(client, distributed.Client) or client.asynchronous:
+            raise wrong("client", "a dask.distributed.Client that is not asynchronous", client, of="gram")
+        if client.status != "running":
+            raise ClusterError(f"The Dask client is {client.status}. Create a new client.")
+        self.client = client
+        with _cluster_errors():
+            versions = self._versions()
+            if not versions:  # a cluster that starts workers on demand
+                client.submit(_version, pure=False).result()
+                versions = self._versions()
+            self.count()
+        for address, version in versions.items():
+            if version != treelet.__version__:
+                raise ClusterError(
+                    f"The Dask worker {address} has treelet {version}, but this process has treelet {treelet.__version__}. "
+                    "Install the same version everywhere."
+                )
+        addresses = [client.scheduler.address, *versions]
+        self.is_local = all(address.startswith(("tcp://127.", "inproc://", "unix://")) for address in addresses)
+        """True if results are fetched directly from the workers. Otherwise the setting of the client applies."""
+
+    @property
+    def result_limit(self) -> int | None:
+        return None
+
+    def _versions(self) -> dict[str, str]:
+        """Return the version of treelet per worker. A dying worker is skipped; others take over its work."""
+        answers = self.client.run(_version, on_error="return")
+        for answer in answers.values():
+            if isinstance(answer, BaseException) and not isinstance(answer, OSError):
+                raise answer
+        return {address: answer for address, answer in answers.items() if not isinstance(answer, BaseException)}
+
+    def count(self) -> None:
+        """Count the threads of all workers, and those of the largest worker."""
+        threads = self.client.nthreads().values()
+        self.threads, self.threads_per_worker = max(1, sum(threads)), max(threads, default=1)
+        self.counted = time.monotonic()
+
+    def plan(self, job: Job, *, buffers: int = 0, **options: Any) -> Plan:
+        threads, memory, strips = self.threads_per_worker, self.resources.memory, _STRIPS * self.threads
+        return plan_matrix(job, threads=threads, memory=memory, buffers=buffers + _AHEAD - 1, strips=strips, **options)
+
+    def compute(self, job: Job, blocks: Iterable[Block], sink: Sink, advance: Advance) -> None:
+        with closing(self._results(job, blocks)) as results:
+            for tile, values in results:
+                with sink.tile(tile) as out:
+                    out[...] = values
+                advance(tile.cells)
+
+    def search(self, job: Job, search: TileSearch, needs: Needs | None = None) -> None:
+        plan = self.plan(job, buffers=1)
+        with (
+            progress_bar(self.resources.progress, "values", plan.cells) as advance,
+            closing(self._results(job, plan.blocks, search.choose)) as results,
+        ):
+            for tile, candidates in results:
+                for candidate in candidates:
+                    search.add(candidate)
+                advance(tile.cells)
+
+    def prepare(self, kernel: Pairwise, columns: Any, needs: Needs) -> None:
+        """Do nothing: workers build their own indexes."""
+
+    def _results(
+        self, job: Job, blocks: Iterable[Block], choose: Choose | None = None
+    ) -> Generator[tuple[Tile, Any], None, None]:
+        """Yield each tile with its values, or with the result of `choose` on the worker."""
+        shipment = Shipment(job.kernel, job.X, job.Y, self.resources.memory // 2, held=True)
+        try:
+            shipment.packed()
+        except (PicklingError, TypeError, AttributeError) as error:
+            raise InputTypeError(f"The kernel and the examples must be picklable for Dask workers: {error}.") from error
+        blocks = [block for block in blocks if block.tiles]
+        if not blocks:
+            return
+        with closing(_Team(self, shipment)) as team:
+            for block in blocks:
+                work = partial(_computed, columns=block.columns, dtype=job.dtype.str, choose=choose)
+                yield from team.results(work, block.tiles)
+
+
+class _Team:
+    """The workers of a cluster, which all hold the same examples."""
+
+    def __init__(self, executor: DaskExecutor, shipment: Shipment) -> None:
+        self.executor, self.client, self.shipment = executor, executor.client, shipment
+        self.waiting: deque[Any] = deque()
+        self.requested: dict[distributed.Future, tuple[Any, distributed.Future]] = {}
+        self.losses = self.request_count = 0
+        with _cluster_errors():
+            self._send()
+
+    def results(self, work: Callable[[Shipment, Any], Any], items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+        """Yield each item with its result, in order of completion. Other workers redo the items of a lost worker."""
+        self.waiting.extend(items)
+        done = distributed.as_completed(loop=self.client.loop, raise_errors=False)
+        with _cluster_errors():
+            self._request(work, done)
+            while self.requested:
+                yield from self._receive(done.next_batch(block=True))
+                self._request(work, done)
+
+    def close(self) -> None:
+        """Release the examples. Cancel requested tiles, which remain after an error or an interrupt."""
+        with suppress(Exception):
+            if self.requested:
+                self.client.cancel(list(self.requested), force=True)
+        with suppress(Exception):
+            self.client.run(_release, self.shipment.token)
+        for future in (*self.requested, self.held):
+            future.release()  # the traceback of an error may also hold a reference
+
+    def _send(self) -> None:
+        self.held = self.client.scatter(self.shipment, broadcast=True, hash=False, timeout=_PATIENCE)
+
+    def _request(self, work: Callable[[Shipment, Any], Any], done: distributed.as_completed) -> None:
+        """Request items up to the maximal number of simultaneous requests."""
+        if time.monotonic() - self.executor.counted > _RECOUNT:
+            self.executor.count()
+        while self.waiting and len(self.requested) < _AHEAD * self.executor.threads:
+            item = self.waiting.popleft()
+            key = f"kernel-values-{self.shipment.token}-{self.request_count}"
+            self.request_count += 1
+            future = self.client.submit(work, self.held, item, key=key, pure=False)
+            self.requested[future] = item, self.held
+            done.add(future)
+
+    def _receive(self, batch: list[distributed.Future]) -> Iterator[tuple[Any, Any]]:
+        """Yield finished items and put lost items back into the queue."""
+        finished, results = [future for future in batch if future.status == "finished"], []
+        for future in batch:
+            if future.status == "error":
+                raise future.exception()
+        with suppress(*_LOST):
+            results = self.client.gather(finished, direct=self.executor.is_local or None)
+        for future, result in zip(finished, results, strict=False):
+            item, _ = self.requested.pop(future)
+            future.release()
+            yield item, result
+        for future in batch:
+            if future in self.requested:
+                self._repeat(*self.requested.pop(future))
+                future.release()
+
+    def _repeat(self, item: Any, held: distributed.Future) -> None:
+        """Put back an item that was lost together with all workers that held the examples."""
+        self.waiting.appendleft(item)
+        if held is not self.held:
+            return
+        self.losses += 1
+        if self.losses > _MAX_LOSSES:
+            raise ClusterError(f"All Dask workers with the examples were lost {plural(self.losses, 'time')}. {_WHY}")
+        held.release()
+        self._send()
+
+
+@contextmanager
+def _cluster_errors() -> Iterator[None]:
+    """Turn the failures of a cluster into `ClusterError`; errors about kernels and examples pass unchanged."""
+    try:
+        yield
+    except TreeletError:
+        raise
+    except KilledWorker as error:
+        raise ClusterError(f"Several Dask workers died while they computed the same tile. {_WHY}") from error
+    except ModuleNotFoundError as error:
+        raise ClusterError(
+            f"A package is missing on the Dask workers: {error}. Install the same packages there as in this process."
+        ) from error
+    except (Exception, *_LOST) as error:
+        if not isinstance(error, (*_LOST, OSError)) and not _closed(error):
+            raise
+        reason = str(error).partition("\n")[0].strip(" .")  # older versions of Dask append the lost message
+        raise ClusterError(f"The connection to the Dask cluster is lost: {reason or type(error).__name__}.") from error
+
+
+def _closed(error: BaseException) -> bool:
+    """Return whether the client was closed. Older versions of Dask raise a plain `Exception` for this."""
+    return type(error).__name__ == "ClosedClientError" or (type(error) is Exception and "after closing" in str(error))
+
+
+# --- on the workers -----------------------------------------------------------------------------------------------
+
+
+def _version() -> str:
+    return treelet.__version__
+
+
+def _computed(shipment: Shipment, tile: Tile, *, columns: Span, dtype: str, choose: Choose | None) -> Any:
+    out = np.zeros(tile.shape, dtype)
+    with shipment.stoppable():
+        fill_tile(shipment.kernel, shipment.evaluator(columns), tile, out)
+    return out if choose is None else choose(tile, out)

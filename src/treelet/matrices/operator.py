@@ -1,0 +1,113 @@
+"""Kernel matrices as linear operators: products with vectors, without storing the matrix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from treelet.errors import ParameterError
+from treelet.kernels.pairwise import Matrix, Pairwise
+from treelet.matrices.executors import executor_for
+from treelet.matrices.tiles import Job, check_pairwise
+from treelet.resources import Resources
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+
+def operator(
+    kernel: Pairwise,
+    X: Any,
+    Y: Any | None = None,
+    *,
+    n_jobs: int | None = 1,
+    memory: int | float | str | None = None,
+    device: str = "cpu",
+    device_memory: int | float | str | None = None,
+    progress: bool = False,
+) -> LinearOperator:
+    """Return a kernel matrix as a SciPy linear operator, which computes ``K @ v`` without storing K.
+
+    Parameters
+    ----------
+    kernel : Kernel or distance
+        For example ``SubsetTree(lam=0.4)`` or ``kernel.distance()``.
+    X : collection of examples
+        Rows of the matrix.
+    Y : collection of examples, optional
+        Columns of the matrix. If omitted, the matrix of X with itself is used. It is symmetric, so
+        only half of its values are computed.
+    n_jobs : int, default 1
+        Number of threads. -1 uses one thread per core. Products are equal up to rounding for any
+        number of threads, and bit for bit if they are repeated.
+    memory : int or str, optional
+        Memory limit per product, besides the examples and the product, for example ``"512MiB"``.
+        Default: 1 GiB.
+    device : {"cpu", "cuda"}, default "cpu"
+        Where to compute and multiply, as for `treelet.gram`. A matrix that fits into half of the
+        GPU memory is computed by the first product and stays on the GPU as long as the operator
+        exists. Products are NumPy arrays.
+    device_memory : int or str, optional
+        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
+    progress : bool, default False
+        Show a progress bar on standard error for each product.
+
+    Returns
+    -------
+    scipy.sparse.linalg.LinearOperator of shape (len(X), len(Y))
+        For SciPy's iterative solvers: eigenvalues (``eigsh``) and linear systems (``cg``,
+        ``minres``).
+
+    Notes
+    -----
+    On the CPU, every product computes all values again, so one product takes as long as the matrix.
+    Multiply several vectors at once: ``K @ V`` takes much less time than one product per vector.
+    Self-values and the index of the examples are cached between products.
+
+    Examples
+    --------
+    >>> import numpy as np, treelet as tl
+    >>> from treelet.matrices import operator
+    >>> K = operator(tl.SubsetTree(lam=1), ["(NP (D the) (N apple))", "(NP (D the) (N pear))"])
+    >>> K.shape, K @ np.array([1.0, -1.0])
+    ((2, 2), array([ 3., -3.]))
+    """
+    check_pairwise(kernel, "operator")
+    from scipy.sparse.linalg import LinearOperator
+
+    resources = Resources.of(n_jobs, memory, device, device_memory, progress=progress, owner="operator")
+    products = Products(kernel, X, Y, resources)
+    back = products.times if products.job.Y is None else products.transposed_times
+    return LinearOperator(
+        products.plan.shape, matvec=products.times, rmatvec=back, matmat=products.times, rmatmat=back, dtype=np.float64
+    )
+
+
+class Products:
+    """A kernel bound to rows and columns, for products of its matrix with vectors."""
+
+    def __init__(self, kernel: Pairwise, X: Any, Y: Any | None, resources: Resources) -> None:
+        self.executor = executor_for(resources)
+        rows = kernel.with_cached_index(X) if Y is None else kernel.coerce(X)
+        self.job = Job(kernel, rows, None if Y is None else kernel.with_cached_index(Y))
+        self.plan = self.executor.plan_products(self.job)
+
+    def times(self, vectors: Any) -> Matrix:
+        """Return the product of the matrix with another matrix or a vector."""
+        return self._product(vectors, transposed=False)
+
+    def transposed_times(self, vectors: Any) -> Matrix:
+        """Return the product of the transposed matrix with another matrix or a vector."""
+        return self._product(vectors, transposed=True)
+
+    def _product(self, vectors: Any, transposed: bool) -> Matrix:
+        if np.iscomplexobj(vectors):
+            raise ParameterError(
+                "A kernel matrix cannot be multiplied by complex vectors. Multiply the real and imaginary parts separately."
+            )
+        vectors = np.asarray(vectors, np.float64)
+        height = self.plan.shape[0] if transposed else self.plan.shape[1]
+        columns = vectors.reshape(height, vectors.shape[1] if vectors.ndim > 1 else 1)
+        product = self.executor.multiply(self.job, self.plan, columns, transposed)
+        return product if vectors.ndim > 1 else product[:, 0]
