@@ -45,6 +45,8 @@ from treelet.errors import TreeletError
 from treelet.printable import printable
 from treelet.vocabulary import speaking
 
+# --- messages about wrong usage ---------------------------------------------------------------------------------------
+
 _TYPES = {"integer": "a whole number", "int": "a whole number", "bool": "true or false", "number": "a number"}
 _TYPES |= {"boolean": "true or false", "float": "a number"}
 _EXAMPLES = {
@@ -153,6 +155,8 @@ def _described(parameter: Any) -> str:
 
 
 FAILED, INTERNAL, PIPE_CLOSED = 2, 3, 141
+# --- the command ``treelet`` ------------------------------------------------------------------------------------------
+
 _TERMINATING = ("SIGTERM", "SIGHUP")  # the latter is sent when a terminal is closed; Windows does not have it
 _SUMMARY = """Classify, rank, search and compare trees by the fragments that they share.
 

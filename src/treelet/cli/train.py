@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     from treelet.cli.examples import Examples
 
 
+# --- the tasks of ``treelet train`` -----------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class _Metric:
     """A metric for choosing among settings.
@@ -157,6 +160,8 @@ def queries_of(examples: Examples, name: str) -> list[str]:
         )
     return examples.strings[name]
 
+
+# --- the grid search of ``treelet train``: the settings to try, and the table of their scores -------------------------
 
 _FOLDS = 5
 _PRICES = (0.1, 1.0, 10.0, 100.0)
@@ -383,6 +388,8 @@ def _folds(task: str, folds: int | None, targets: Sequence[Any], seed: int) -> A
     splitter = StratifiedKFold if task == "classify" else KFold
     return splitter(max(2, min(folds or _FOLDS, most)), shuffle=True, random_state=seed)
 
+
+# --- ``treelet train`` ------------------------------------------------------------------------------------------------
 
 _SHOWN = 20  # maximum number of classes to list
 _PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"

@@ -36,6 +36,8 @@ from treelet.structures.bank import Bank
 from treelet.structures.table import stacked
 from treelet.work import one_blas_thread, seed_of
 
+# --- sums of kernel values over pairs within groups -------------------------------------------------------------------
+
 _PLANNED = 8  # simultaneous tiles for any number of threads, so the sums are equal, bit for bit
 _ROWS = 256  # rows per tile; with fewer rows, converting the groups takes longer than multiplying
 _GROUPINGS = 256  # groupings per multiplication
@@ -132,6 +134,8 @@ class _PairSums:
         self.rows[tile.columns.slice] += by_column
 
 
+# --- the two-sample test ----------------------------------------------------------------------------------------------
+
 _ROUNDING = 1e-11  # smaller differences, relative to the mean value, count as equal
 Labels = NDArray[np.int8]
 
@@ -187,6 +191,8 @@ def _p_value(value: float, drawn: Vector, close: float = 0.0) -> float:
     """Return the p-value of a permutation test: (1 + draws with at least this value) / (1 + draws)."""
     return (1 + int(np.count_nonzero(drawn >= value - close))) / (1 + len(drawn))
 
+
+# --- comparison of two corpora ----------------------------------------------------------------------------------------
 
 _VARIETY = 2_000  # maximal number of examples for the Vendi score
 _ALPHA = 0.05
@@ -520,6 +526,8 @@ def _turned(fragment: FragmentDifference) -> FragmentDifference:
         z=-fragment.z, weight=-fragment.weight, counts=fragment.counts[::-1], per_thousand=fragment.per_thousand[::-1]
     )
 
+
+# --- the fragments by which two samples differ ------------------------------------------------------------------------
 
 _LOOKED_AT = 2_000  # number of the heaviest fragments, which are then sorted
 _SAME = 0.8  # two fragments are similar if this share of the trees with either contains both

@@ -16,6 +16,8 @@ from treelet.errors import TreeError
 from treelet.structures.forest import Draft, Forest, Ways
 from treelet.structures.spans import Span
 
+# --- copying of parts of a forest to a draft of a new one -------------------------------------------------------------
+
 Variants = list[tuple[int, float]]
 
 
@@ -122,6 +124,9 @@ class RootCollector:
         for label, ways in self._ways.items():
             roots[draft.node(label, span, ways),] = sum(ways.values())
         return roots
+
+
+# --- parts of a forest: over a span, below a node, or the trees that contain a node -----------------------------------
 
 
 def sub_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:

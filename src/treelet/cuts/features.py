@@ -24,6 +24,8 @@ from treelet.structures.dependency import Dependencies, DependencyBank
 from treelet.structures.sequence_bank import SequenceBank
 from treelet.structures.spans import Span
 
+# --- seven feature sequences of a dependency parse, for sequence kernels ----------------------------------------------
+
 FEATURES = (
     "bigram",
     "word_tag",
@@ -343,6 +345,8 @@ def forest_candidates(
         key=lambda candidate: (candidate.begin, -candidate.end, candidate.label),
     )
 
+
+# --- flat features of arguments and entities, computed from a tree ----------------------------------------------------
 
 _BE = frozenset(["be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m", "ai"])
 _GET = frozenset(["get", "gets", "got", "gotten", "getting"])

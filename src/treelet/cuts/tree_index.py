@@ -13,6 +13,8 @@ from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.structures.spans import Span, as_span
 from treelet.structures.tree import Tree, check_label
 
+# --- head rules for the phrases of the Penn Treebank ------------------------------------------------------------------
+
 PUNCTUATION = frozenset({",", ".", ":", "``", "''", "?", "!", "-LRB-", "-RRB-", "-LCB-", "-RCB-", "-LSB-", "-RSB-"})
 CONJUNCTIONS = frozenset({"CC", "CONJP"})
 
@@ -96,6 +98,8 @@ def _noun_head(names: list[str], solid: list[int]) -> int:
                 return index
     return solid[-1]
 
+
+# --- an index of a tree: the span, the parent and the head of each node -----------------------------------------------
 
 Group = tuple[int, int, str]  # children i to j - 1 of a node, and the label of the node that is put above them
 

@@ -13,6 +13,8 @@ from treelet.checks import check_integer
 from treelet.structures import Treebank
 from treelet.work import seed_of
 
+# --- the words and patterns of the generator `flights` ----------------------------------------------------------------
+
 # Slots <...> are filled in from left to right. A name stands for one of its alternatives in SLOTS. <NP flight fare>
 # stands for a noun and <VB show list> for a verb; the first of the list is the most frequent. Both may get modifiers.
 # <+2> adds at least two modifiers, each at the phrase where it belongs. After <.>, earlier phrases get no more
@@ -250,6 +252,8 @@ BEFORE = {
 PAIRED = "flight hotel fare meal ticket car airline seat"
 BOTH = ("cheap", "good")  # adjectives that apply to both nouns of a pair
 
+
+# --- a generator of travel questions and requests in which words determine attachment ---------------------------------
 
 SIZES = (800, 200, 336)  # as in Collins & Duffy (2001)
 LENGTHS = (5, 18)  # minimum and maximum number of words

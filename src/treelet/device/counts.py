@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from treelet.device.launching import Array, Device
 from treelet.device.strips import DeviceColumns, Entries, starts
 
+# --- products of counts: the sum over keys of the count in a row times the count in a column --------------------------
+
 _OFTEN = 128  # a key is dense if it occurs in more than one of this many columns
 _MOST_DENSE = 1 << 14  # maximum number of dense keys
 _THREADS = 64
@@ -141,6 +143,9 @@ class CountProduct:
         self.device.launch(
             "rare_keys", own.stop - own.start, _THREADS, *keys, *columns, out, step, first, halves, scale
         )
+
+
+# --- the subtree kernel -----------------------------------------------------------------------------------------------
 
 
 class SubtreeColumns(DeviceColumns):

@@ -26,6 +26,8 @@ from treelet.device.strips import (
     up_to,
 )
 
+# --- the nodes and hyperedges of a store on a device ------------------------------------------------------------------
+
 
 @dataclass(frozen=True)
 class _Hypergraph:
@@ -230,6 +232,8 @@ class _Alternatives(NamedTuple):
         production[start[words]] = graph.word[words]
         return _Alternatives(start, production, p, code)
 
+
+# --- the subset-tree kernel and the forest kernel; see ``cuda/hyperedges.cu`` -----------------------------------------
 
 Spread = tuple[Array, Array, Array]
 """Three columns: an example, one of its edges or keys, and the weight of this edge or key."""

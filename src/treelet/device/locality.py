@@ -31,6 +31,8 @@ from treelet.errors import NotEnoughMemoryError
 from treelet.vocabulary import keyword
 
 POSITION, EXACT, COUNT = range(3)
+# --- the locality-convolution kernel; see ``cuda/locality.cu`` --------------------------------------------------------
+
 _CHEAPER = 256  # multiplications of a dense product that take as long as one addition to scattered memory
 FREQUENT, FREQUENT_BYTES = 1 << 12, 1 << 31
 """Maximum number of windows in a dense product, and maximum number of bytes of the matrix."""
@@ -340,6 +342,9 @@ BLOCKS, WORKING = 1 << 13, 1 << 30
 
 A single block may need more.
 """
+
+
+# --- the gap-weighted subsequence kernel; see ``cuda/subsequence.cu`` -------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from treelet.printable import printable
 from treelet.structures import Dependencies, Forest, Tree
 from treelet.vocabulary import keyword
 
+# --- drawings as PNG and PDF, rendered by matplotlib ------------------------------------------------------------------
+
 _PIXELS = 96.0  # per inch
 _LARGEST = 20_000  # pixels along a side
 _FAMILIES = ("Helvetica", "Arial", "Liberation Sans", "DejaVu Sans")
@@ -224,6 +226,8 @@ def _letters(file: str) -> set[int]:
     except RuntimeError:
         return set()
 
+
+# --- drawings: pictures that notebooks display and that can be saved as SVG, PNG, PDF or LaTeX ------------------------
 
 _KINDS = (".svg", ".png", ".pdf", ".tex")
 STYLES = ("color", "plain")

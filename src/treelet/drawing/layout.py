@@ -22,6 +22,8 @@ from treelet.drawing.leaves import shortened
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.structures import Forest, Tree
 
+# --- triangles --------------------------------------------------------------------------------------------------------
+
 
 class _WordsUnderTriangle(Tree):
     """The words of a collapsed constituent as one leaf. The label may contain spaces."""
@@ -105,6 +107,8 @@ def checked_triangles(triangles: Iterable[str | int] | str | int) -> Set[str | i
             raise wrong("triangles", wanted, item)
     return {item if isinstance(item, str) else int(item) for item in chosen}
 
+
+# --- the layout of a forest: positions of nodes, alternatives and lines -----------------------------------------------
 
 FONT = 13.0
 HEIGHT, PAD, GAP = 30.0, 9.0, 14.0  # height of a node, space inside it and beside it

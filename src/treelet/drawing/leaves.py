@@ -22,6 +22,8 @@ from treelet.structures.dependency import Link
 from treelet.structures.tree import OpenNode
 
 LEAVES, LEVELS = 30, 20  # limits of a tree that is shown completely
+# --- excerpts of structures that are too large to be shown completely -------------------------------------------------
+
 WORDS = 30  # limit of a sequence or a parse
 _COUNTED = 100_000  # counting stops here, because a tree with shared parts may have exponentially many nodes
 LETTERS = 1_000  # characters of a text
@@ -101,6 +103,8 @@ def first_words(parse: Dependencies, words: int = WORDS) -> Dependencies:
     links = {Link(left, min(right, words), kind) for left, right, kind in parse.links if left < words}
     return Dependencies(texts, tags, sorted(links))
 
+
+# --- words and open categories: how drawings distinguish the leaves of a fragment -------------------------------------
 
 DASHES = "4 3"
 """The outline of an open category in SVG: lengths of dashes and gaps. The style sheet tree-view.css has the same."""

@@ -22,6 +22,8 @@ from treelet.shown import Tabled
 from treelet.structures.treebank import Treebank
 from treelet.structures.word_vectors import ReadsVectors, WordVectors
 
+# --- costs of edit operations -----------------------------------------------------------------------------------------
+
 Costs = float | Mapping[str, float]
 Rename = float | Callable[[str, str], float] | Any
 _OTHER = 1.0
@@ -181,6 +183,8 @@ def _from_vectors(vectors: WordVectors, rows: list[str], columns: list[str]) -> 
         costs[np.ix_(*known)] = 1 - np.clip(units[0] @ units[1].T, 0, 1)
     return costs
 
+
+# --- the edit distance of trees and the similarity that it defines ----------------------------------------------------
 
 _NODE = 128
 """Bytes per node of two trees, besides those per pair of nodes."""

@@ -29,6 +29,8 @@ from treelet.explorer.requests import Request, RequestError
 from treelet.explorer.workspace import Workspace
 from treelet.vocabulary import current, keyword
 
+# --- the explorer as a web application --------------------------------------------------------------------------------
+
 _KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _FOLDERS = ("treelet.explorer", "static"), ("treelet.drawing", "web")
 _PAGE = "index.html"
@@ -101,6 +103,8 @@ def _page_files() -> dict[str, tuple[bytes, str]]:
                 served[item.name] = item.read_bytes(), kind
     return served
 
+
+# --- the server of the explorer: finding a free port, serving, and stopping on Ctrl-C ---------------------------------
 
 _HOST = "127.0.0.1"  # reachable from this machine only
 _PORT = 8377

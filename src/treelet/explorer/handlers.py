@@ -37,6 +37,8 @@ from treelet.parsing.chart import LISTED as LISTED_WORDS
 from treelet.parsing.chart import adapted_words, checked_sentence, outside_grammar, relative_logp, unknown_words
 from treelet.structures import Tree, Treebank
 
+# --- requests about a sentence ----------------------------------------------------------------------------------------
+
 _K = 10
 _MOST_K = 50
 _WORDS = 60
@@ -185,6 +187,8 @@ def _count(trees: int) -> str:
     return f"{trees:,}" if trees < 10**12 else f"10^{len(str(trees)) - 1}"
 
 
+# --- requests about a model and a tree --------------------------------------------------------------------------------
+
 _NEAREST = 5
 
 
@@ -312,6 +316,8 @@ def _support(view: ModelView, term: GraphTerm, mix: Vector) -> tuple[list[str | 
     return [str(names[k]) if weight > 0 else None for k, weight in zip(best, largest, strict=True)], weights
 
 
+# --- highlights in a picture ------------------------------------------------------------------------------------------
+
 _OCCURRENCES = 20  # highlighted occurrences of a fragment in a tree
 _STEPS = 250_000  # nodes and children that are looked at, in total: about half a second
 _CACHED = 2_000  # cached pairs of a fragment and a tree
@@ -407,6 +413,8 @@ def _can_be_attributed(tree: Tree) -> bool:
         stack.extend((child, depth + 1) for child in node.children)
     return below <= _ATTRIBUTED
 
+
+# --- requests about two trees -----------------------------------------------------------------------------------------
 
 _PAIRS = 20e6  # node pairs of one kernel value: about a tenth of a second. A request computes about four such values.
 _CURVE_PAIRS = 2e6  # node pairs per point of a curve
@@ -525,6 +533,8 @@ def _shares(kernel: Kernel, tree: Tree, other: Tree) -> list[float] | None:
     except KernelOverflowError:
         return None
 
+
+# --- the requests of the page -----------------------------------------------------------------------------------------
 
 Response = dict[str, Any]
 _EXAMPLES = 4

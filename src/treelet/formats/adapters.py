@@ -23,6 +23,8 @@ from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
 from treelet.formats.conllu import reader_of
 
+# --- adapters' view of the nodes of other libraries: labels, children, places -----------------------------------------
+
 Node = Any
 _KNOWN = 8192  # size of the caches of labels: most names occur again and again
 
@@ -424,6 +426,9 @@ class MarkupAdapter(Adapter):
     def place(self, node: Node) -> Place | None:
         line = getattr(node, "sourceline", None)
         return self._places.get(id(node)) or (None if line is None else Place(line))
+
+
+# --- adapters for trees of other libraries ----------------------------------------------------------------------------
 
 
 class _OwnAdapter(Adapter):

@@ -19,6 +19,8 @@ from treelet.checks import check_integer, in_words, plural
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.places import Places
 
+# --- options of a format, written after its name: ``python:each=function,docstrings=false`` ---------------------------
+
 
 class OptionText(str):
     """The text of an option's value. It is converted to the type of the option once the format is known."""
@@ -62,6 +64,9 @@ def _value(text: str, parameter: inspect.Parameter) -> Any:
     return text.split("+") if "Collection" in kinds else text
 
 
+# --- limits on the size of trees, for programs that read or score untrusted trees -------------------------------------
+
+
 class TreeLimits(NamedTuple):
     """Limits on the nodes and on the depth of each tree. None means no limit."""
 
@@ -96,6 +101,8 @@ class TreeLimits(NamedTuple):
             for row in np.flatnonzero(depth > self.max_depth).tolist():
                 yield row, f"has a depth of {depth[row]:,}, more than max_depth={self.max_depth} allows."
 
+
+# --- file formats, and the registry of all known formats --------------------------------------------------------------
 
 PARTS = ("labels", "vectors", "strings", "trees")
 

@@ -15,6 +15,8 @@ from treelet.formats.files import HEAD, NOT_TEXT, Source, unpacked_name
 from treelet.printable import shortened
 from treelet.vocabulary import keyword
 
+# --- helpers that look at the first lines of a file, by which formats are detected ------------------------------------
+
 _BRACKET = re.compile(r"[()]")
 
 
@@ -57,6 +59,8 @@ def is_tree(text: str) -> bool:
     end = end_of_tree(stripped)
     return stripped != "" and end == len(stripped) if end is not None else len(text) >= HEAD // 2
 
+
+# --- choice of the format of a file: by name, by suffix or by content -------------------------------------------------
 
 _ALIASES = {
     "penn": "brackets",

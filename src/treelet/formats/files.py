@@ -34,6 +34,8 @@ from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarnin
 from treelet.printable import shortened
 from treelet.vocabulary import keyword
 
+# --- incomplete files: temporary names, locks and error messages ------------------------------------------------------
+
 _LONGEST = 200  # maximum number of bytes of the target's name within a temporary name
 _NAME = re.compile(r"([0-9a-f]{6})-([0-9]{1,10})-[0-9a-f]{8}\.tmp")
 _mine: set[str] = set()  # names of the files that this process is writing
@@ -180,6 +182,8 @@ def _is_dead(name: str, match: re.Match[str]) -> bool:
         return False
     return False
 
+
+# --- files: opened, unpacked, packed and written ----------------------------------------------------------------------
 
 PathLike = str | os.PathLike[str]
 BINARY: int = getattr(os, "O_BINARY", 0)  # for os.open: without this flag, Windows converts line ends

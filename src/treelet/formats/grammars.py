@@ -14,6 +14,8 @@ from treelet.formats.brackets import label_problem
 from treelet.formats.files import Source
 from treelet.formats.json_files import checksum
 
+# --- grammars in files and in other libraries -------------------------------------------------------------------------
+
 
 class Word(str):
     """A word in the tail of a rule. It differs from a symbol with the same spelling.
@@ -221,6 +223,8 @@ def nltk_grammar(grammar: GrammarParts, symbol: str, total: float) -> Any:
         ],
     )
 
+
+# --- grammars as text, one rule per line, as in NLTK ------------------------------------------------------------------
 
 _PLAIN = re.compile(r"(?!->$)[\w/@^$.,:;+*=&~!?-]+")
 _TOKEN = re.compile(

@@ -24,6 +24,8 @@ from treelet.formats.places import Places
 from treelet.memory import available, in_bytes
 from treelet.vocabulary import keyword
 
+# --- Python source with syntax errors ---------------------------------------------------------------------------------
+
 _MAX_LEVELS = 100
 """Number of nested blocks that are split; Python's own limit of indentation."""
 _MAX_CUTS = 6
@@ -253,6 +255,8 @@ class _Recovery:
             line = self._next_code(self._logical_end(line, end)[0], end)
         return end
 
+
+# --- Python source as trees, parsed by the interpreter's own parser ---------------------------------------------------
 
 Options = dict[str, Any]
 _SUFFIXES = (".py",)

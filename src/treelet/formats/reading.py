@@ -25,6 +25,8 @@ from treelet.formats.paths import File, FoundFiles, find_files, listed_files
 from treelet.progress import progress_bar
 from treelet.vocabulary import keyword
 
+# --- writing of files in any registered format that has a writer ------------------------------------------------------
+
 
 def write_document(
     document: Document, file: PathLike | IO[str], format: str | None = None, *, drop: str | Collection[str] = ()
@@ -84,6 +86,8 @@ def _beside(document: Document, known: Collection[str]) -> dict[str, str]:
     }
     return {content: described for content, described in contents.items() if described}
 
+
+# --- reading of files and folders in any registered format ------------------------------------------------------------
 
 Item = TypeVar("Item")
 Content = TypeVar("Content")

@@ -22,6 +22,8 @@ from treelet.formats.brackets import Reader, bracketed
 from treelet.formats.detection import is_tree, opening_lines
 from treelet.formats.files import Source
 
+# --- SVM-Light-TK files -----------------------------------------------------------------------------------------------
+
 Vector = dict[str | int, float]
 _SPACE = " \t\n\v\f\r"  # separates labels in brackets; any other white space is part of a label
 _MARK = "\ufeff"  # byte order mark: at the beginning of a file it is not part of the text
@@ -427,6 +429,8 @@ register(
     )
 )
 
+
+# --- KeLP files: labels, then named trees, vectors and texts, one example per line ------------------------------------
 
 _CLOSING = {"BT": "|ET|", "BV": "|EV|", "BDV": "|EDV|", "BS": "|ES|"}
 _OPENING = re.compile(r"\|(BT|BV|BDV|BS):([^|\n]+)\|")

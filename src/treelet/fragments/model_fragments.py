@@ -39,6 +39,8 @@ from treelet.learn.terms import ColumnKernel, GraphTerm, KernelTerm, Roots, Supp
 from treelet.structures import Dependencies, Forest, ForestBank, SequenceBank, Tagged, Tree
 from treelet.structures.vectors import Vectors
 
+# --- the share of each node, word or feature of an example in a score -------------------------------------------------
+
 _LARGEST_TREE = 5_000  # maximal number of distinct subtrees of an example; scoring more would take too long
 _LARGEST_SEQUENCE = 1_000  # maximal number of features of an example, for the same reason
 
@@ -202,6 +204,9 @@ def _node_scores(view: _TermExamples, row: int, parts: Any) -> Matrix:
         return out
     term.plain(parts, out)
     return out * math.exp(-log_root)
+
+
+# --- the fragments of a model -----------------------------------------------------------------------------------------
 
 
 def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> Explanation:

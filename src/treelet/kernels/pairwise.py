@@ -32,6 +32,8 @@ from functools import wraps
 from treelet.checks import some_of, suggestion
 from treelet.errors import InputTypeError
 
+# --- errors for parameter names that a kernel does not have -----------------------------------------------------------
+
 _SYNONYMS = {"λ": "lam", "decay": "lam", "decay_factor": "lam", "decay_rate": "lam"}
 
 
@@ -94,6 +96,8 @@ def _with_suggestions(init: Callable[..., None]) -> Callable[..., None]:
 
     return checked
 
+
+# --- functions of two examples ----------------------------------------------------------------------------------------
 
 Matrix = NDArray[np.float64]
 Vector = NDArray[np.float64]

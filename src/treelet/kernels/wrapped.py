@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from treelet.device.launching import Device
 
 
+# --- distances in the feature space of a kernel -----------------------------------------------------------------------
+
 _ROUNDING = 32 * np.finfo(np.float64).eps
 
 
@@ -136,6 +138,8 @@ class Distance(Pairwise):
     def __repr__(self) -> str:
         return f"{tightly(self.kernel)}.distance()"
 
+
+# --- kernels that transform the values of another kernel: normalized, Gaussian, polynomial ----------------------------
 
 _EXCESS = 1e-9
 """Largest excess of a normalized value over 1 that rounding can cause."""

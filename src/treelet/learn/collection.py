@@ -202,6 +202,10 @@ def _hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
     return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
+# --- a collection of examples that grows and shrinks, in parts that are never changed ---------------------------------
+
+# --- ids of examples --------------------------------------------------------------------------------------------------
+
 Numbers = NDArray[np.int64]
 _TIER = 4
 """This many parts of similar size become one part."""

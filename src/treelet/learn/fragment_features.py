@@ -41,6 +41,8 @@ from treelet.structures import Tree, Treebank
 from treelet.vocabulary import keyword
 from treelet.work import run
 
+# --- selection of the fragments with the largest weights in a model or a collection of trees --------------------------
+
 _ROWS = 1 << 15  # maximum number of trees per task of a thread
 _MOST = 50_000  # maximum number of fragments per node that are hashed
 _SEARCHED = 20_000  # number of fragments in the search for names of columns
@@ -352,6 +354,8 @@ def _coefficients(
     assert model.outputs == mixes.shape[1]
     return out
 
+
+# --- fragments as features: a transformer with readable column names --------------------------------------------------
 
 _NOTHING = (
     "FragmentFeatures found no fragment with a nonzero weight, so the result has no columns. "

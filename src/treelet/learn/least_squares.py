@@ -26,6 +26,8 @@ from treelet.learn.fits import one_fit
 from treelet.learn.targets import Rows, checked_groups
 from treelet.matrices import parse_memory
 
+# --- least squares from one eigendecomposition ------------------------------------------------------------------------
+
 Cube = NDArray[np.float64]  # alphas x examples x outputs
 _AT_ONCE = 1 << 22  # maximum number of values per step, besides the decomposition
 _ROUNDING = 8 * np.finfo(float).eps  # relative to the order of a matrix times its largest eigenvalue
@@ -341,6 +343,8 @@ def _checked_alphas(alphas: Any, of: str) -> Vector:
         raise wrong("alphas", "a sequence of positive numbers", alphas, of=of)
     return strengths
 
+
+# --- base of `RLS` and `RankRLS` --------------------------------------------------------------------------------------
 
 EIGEN_ONLY = (
     "the eigendecomposition, which solver='cg' does not compute. "

@@ -64,6 +64,8 @@ from treelet.learn.terms import (
 )
 from treelet.structures.vectors import Vectors
 
+# --- compressed models: the learned function without separate support vectors -----------------------------------------
+
 ROOT_LARGE = LARGE / 2  # limit for the logarithm of a root
 _STEP = 200  # examples between two updates of the progress bar
 _PIECES = 10  # updates of the progress bar on a device
@@ -436,6 +438,8 @@ def _overflow(term: Term, example: int) -> KernelOverflowError:
         "which does not overflow."
     )
 
+
+# --- building a model from support vectors and their coefficients -----------------------------------------------------
 
 _SPREAD = 600.0  # Largest logarithm whose exponential fits a float64, with room for coefficients and counts.
 

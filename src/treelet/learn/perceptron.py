@@ -29,6 +29,8 @@ from treelet.progress import Advance, progress_bar
 from treelet.resources import PLAIN, Resources
 from treelet.structures.table import stacked
 
+# --- the comparisons of a perceptron within groups --------------------------------------------------------------------
+
 _VOTES = 1 << 22  # maximum number of scores under all weight vectors in memory
 
 
@@ -299,6 +301,8 @@ def _compared(function: Growing, rows: Rows) -> list[int]:
             function.add(int(rows[rival]), -1.0)
     return lost
 
+
+# --- the voted and averaged perceptron for ranking, in dual form, over any kernel -------------------------------------
 
 _PREDICTIONS = ("averaged", "voted", "last")
 

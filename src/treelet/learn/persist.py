@@ -32,6 +32,8 @@ from treelet.learn.fits import one_fit, snapshot
 from treelet.learn.model import CompressedModel, warn_if_missing, warn_if_unrelated
 from treelet.vocabulary import keyword
 
+# --- classes and probabilities from the scores of a model, without scikit-learn ---------------------------------------
+
 Floats = NDArray[np.float64]
 
 
@@ -321,6 +323,8 @@ class SavedClassifier(Decides, SavedPredictor):
             )
         return self._probabilities(X)
 
+
+# --- model files and model cards --------------------------------------------------------------------------------------
 
 _MAGIC = b"treelet\0"
 _VERSION = 2

@@ -38,6 +38,8 @@ from treelet.matrices import parse_memory
 from treelet.vocabulary import keyword
 from treelet.work import abandonable, run
 
+# --- base of the support vector machines ------------------------------------------------------------------------------
+
 Codes = NDArray[np.intp]
 _LARGEST = 1e30  # A gradient of libsvm sums over many kernel values, and the largest float32 is 3e38.
 
@@ -212,6 +214,8 @@ class _KernelMachine(KernelLearner):
         super()._check_fitted_state()
         check_intercepts(self.intercept_, self.model_.outputs)
 
+
+# --- support vector machines over any kernel, trained by libsvm on the kernel matrix ----------------------------------
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -26,6 +26,8 @@ from threading import Lock
 
 from treelet.device.launching import on_host
 
+# --- the largest values of each row, exactly, regardless of the order and shape of the tiles --------------------------
+
 Numbers = NDArray[np.int64]
 Matches = tuple[Numbers, Numbers, NDArray[np.float64]]
 """Rows, indices and values."""
@@ -208,6 +210,8 @@ def _apart(larger: Any, smaller: Any, close: float) -> Any:
     """Return whether the first value exceeds the second by more than rounding."""
     return (larger > smaller) & ((larger - close * np.abs(larger) > smaller) | ~np.isfinite(smaller))
 
+
+# --- nearest neighbors of examples, by kernel value or by distance ----------------------------------------------------
 
 _DEFAULT_K = 10
 _TOGETHER = 32  # queries whose neighbors are computed again at once

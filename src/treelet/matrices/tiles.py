@@ -227,9 +227,13 @@ def mirrored(n: int, memory: int, threads: int, begin: int = 0) -> list[Tile]:
     return [Tile(rows, columns) for rows in bands for columns in wanted if columns.end > rows.begin]
 
 
+# --- a matrix to compute, and the computation of one tile, which all executors share ----------------------------------
+
 Values = NDArray[Any]
 """float64 or float32."""
 FLOAT = np.dtype(np.float64)
+# --- plans: the tiles of a matrix under a memory limit ----------------------------------------------------------------
+
 _STRIP = 1 << 24  # maximal bytes of float64 values that are computed at once, before they are rounded to float32
 _ROWS = 64  # minimal number of rows per strip, because computing similar rows together is faster
 _STRIPS = 4  # minimal number of strips per tile

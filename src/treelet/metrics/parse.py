@@ -17,6 +17,8 @@ from treelet.metrics.ranking import best_of_group
 from treelet.structures import Treebank
 from treelet.vocabulary import keyword
 
+# --- constituents: the labeled spans of a tree ------------------------------------------------------------------------
+
 Chain = tuple[int, "Chain | None"]  # labels of the nodes over one span, linked: a unary chain may be very long
 Found = tuple[int, int, int, int, Chain | None]  # matched, proposed, crossing, correct tags, labels not yet matched
 
@@ -315,6 +317,9 @@ def _matched(gold: _Gold, chain: Chain | None, a: int, b: int) -> int:
         label, rest = rest
         labels[label] += 1
     return sum(min(count, gold.brackets.get((label, a, b), 0)) for label, count in labels.items())
+
+
+# --- measures of parses: the parse score, PARSEVAL, and both for lists of candidates ----------------------------------
 
 
 @dataclass(frozen=True)

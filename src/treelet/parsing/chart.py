@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from treelet.parsing.grammar import PCFG
 
 
+# --- sentences that a person types ------------------------------------------------------------------------------------
+
 LISTED = 10
 _BEFORE = "\"'“‘«¿¡"
 _FINAL = ".!?…"
@@ -108,6 +110,8 @@ def outside_grammar(grammar: PCFG, words: Sequence[str], subject: str, remedy: s
     reason = f"Unknown words: {some_of(unknown, LISTED)}" if unknown else "All of its words are known"
     return f"{subject} is outside this grammar{pieces}. {reason}. {remedy}"
 
+
+# --- the binarized form of a grammar, as arrays for the native parser -------------------------------------------------
 
 _CACHED = 1 << 17  # words
 _LONG = 80  # maximum length of the name of an intermediate symbol
@@ -257,6 +261,8 @@ class CompiledGrammar:
             f"{len(self.unary_child):,} unary rules>"
         )
 
+
+# --- parsing sentences with a grammar: the k best trees, or packed forests --------------------------------------------
 
 FALLBACK = "FALLBACK"
 """Root label of a fallback tree, which is returned for a sentence without a parse."""

@@ -15,6 +15,8 @@ from treelet.parsing.unknown import UnknownWords
 from treelet.structures.treebank import Treebank
 from treelet.vocabulary import current
 
+# --- splits of the labels of the Penn Treebank ------------------------------------------------------------------------
+
 _VERBS = {"VB": "B", "VBD": "F", "VBG": "G", "VBN": "N", "VBP": "F", "VBZ": "F", "MD": "F", "TO": "T"}
 _AUXILIARIES = {
     **dict.fromkeys(("be", "am", "is", "are", "was", "were", "been", "being", "'s", "'re", "'m"), "-BE"),
@@ -115,6 +117,8 @@ def _splits(labels: Sequence[str], children: Sequence[Sequence[int]]) -> list[st
         out.append(suffix)
     return out
 
+
+# --- estimation of a grammar from a treebank by relative frequencies --------------------------------------------------
 
 Counts = dict[str, dict[Tail, float]]
 Context = tuple[str, ...] | None  # the previous siblings of a child; None for the first child

@@ -39,6 +39,8 @@ from treelet.structures.bank import Stats
 from treelet.structures.treebank import Treebank
 from treelet.work import seed_of
 
+# --- drawing random trees from a grammar ------------------------------------------------------------------------------
+
 _ANY = 2**62  # number of words that stands for no limit
 STEPS, SMALL, SETTLED, LARGE = 5000, 1e-13, 1e-5, 1e100
 Vector = NDArray[np.float64]
@@ -121,6 +123,8 @@ def _drawn(sampler: _core.Sampler, n: int, seed: int, max_words: int | None) -> 
 def _starts(lengths: Iterable[int]) -> Numbers:
     return np.concatenate([[0], np.cumsum(list(lengths))]).astype(np.int64)
 
+
+# --- checks of the parts of a grammar: rules, start symbols, labels and hidden symbols --------------------------------
 
 _TOLERANCE = 1e-6
 _NORMALIZE = " To rescale weights, pass normalize=True to PCFG.from_rules."
@@ -282,6 +286,9 @@ def _warn_of_sums(rules: Iterable[Rule], start: Mapping[str, float]) -> None:
             GrammarWarning,
             stacklevel=3,
         )
+
+
+# --- probabilistic context-free grammars: the class `PCFG` ------------------------------------------------------------
 
 
 class PCFG(Parser):
@@ -758,6 +765,8 @@ class PCFG(Parser):
     def __reduce__(self) -> tuple[Any, ...]:
         return PCFG._of, (self._parts(),)
 
+
+# --- the lexicon of a grammar: the possible symbols of each word, and their probabilities -----------------------------
 
 _CACHED = 1 << 17  # words
 

@@ -27,6 +27,8 @@ from treelet.errors import InputTypeError, TreeletError
 from treelet.printable import shortened
 from treelet.structures.dependency import Dependencies, DependencyBank, from_linkage
 
+# --- results of the Link Grammar parser -------------------------------------------------------------------------------
+
 _STATUSES = ("ok", "null words", "panic", "no linkage", "timed out", "failed", "too long", "empty", "not text")
 """Possible statuses of a sentence. With the first three, there are linkages."""
 _SHOWN = 20  # default number of failed sentences that a summary lists
@@ -277,6 +279,8 @@ class LinkResults(Sequence[Linkages]):
         counts = ", ".join(f"{number} {status}" for status, number in self.counts.items())
         return f"<LinkResults: {plural(len(self), 'sentence')}{': ' if counts else ''}{counts}>"
 
+
+# --- Link Grammar's C library, called through ctypes in a separate process --------------------------------------------
 
 _SONAMES = ("liblink-grammar.so.5", "liblink-grammar.5.dylib", "liblink-grammar-5.dll")
 _ERROR = 2  # the highest severity number that is an error

@@ -23,6 +23,8 @@ from treelet.parsing import link_library, link_program
 from treelet.parsing.link_library import Answer, Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults, Settings
 from treelet.progress import progress_bar
 
+# --- a child process with line-based requests and answers and a time limit --------------------------------------------
+
 _TAIL = 2000  # bytes of error output that are kept
 
 
@@ -127,6 +129,8 @@ def _stop(process: subprocess.Popen[str], errors: IO[bytes], pid: int) -> None:
         except OSError:  # buffered text can no longer be written
             pass
 
+
+# --- the Link Grammar parser ------------------------------------------------------------------------------------------
 
 _WAYS = ("auto", "library", "program")
 _MOST_WORDS = 252  # Link Grammar supports 254, including the two walls

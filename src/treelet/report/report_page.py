@@ -33,6 +33,8 @@ from treelet.report.page import Html, data_block, page, paragraphs, said, table
 from treelet.structures import Forest, Table, Tree, Treebank
 from treelet.structures.bank import Bank
 
+# --- the content of a report: the largest fragment weights of a model and its errors ----------------------------------
+
 _EXAMPLES = 2  # example sentences per fragment
 _LOOKED_AT = 100  # trees that are searched for different example sentences
 _SHARES = 30  # fragments per explanation
@@ -358,6 +360,8 @@ def words_of(row: Any) -> list[str]:
             return list(words() if callable(words) else words)
     return []
 
+
+# --- a report as one HTML page ----------------------------------------------------------------------------------------
 
 _SHOWN = 10  # fragments per explained example
 _CELLS = 30  # classes of the largest confusion matrix that is drawn

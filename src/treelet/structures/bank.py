@@ -23,6 +23,8 @@ from treelet.formats.places import Places
 from treelet.printable import shortened
 from treelet.shown import Tabled
 
+# --- serialization of a bank's columns as arrays of small integers ----------------------------------------------------
+
 Array = NDArray[Any]
 Arrays = dict[str, Array]
 STORES = (_core.Store, _core.ForestStore)
@@ -112,6 +114,8 @@ def _starts(counts: Array) -> Array:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
+# --- errors about trees that were passed as strings rather than read from a file --------------------------------------
+
 _SOURCE_CODE = re.compile(r"\s*(@\w|(async\s+def|def|class|import)\s+\w|from\s+[\w.]+\s+import\s)")
 _MISSING = ("", "nan", "none", "<na>", "nat", "null")
 _EXAMPLE = "'(NP (D the) (N cat))'"
@@ -164,6 +168,8 @@ def _hint(text: str) -> str:
         return "For label<TAB>tree, pass only the part after the tab, or read the lines with treelet.read_examples."
     return ""
 
+
+# --- the base class of banks ------------------------------------------------------------------------------------------
 
 # Items that may be missing have types such as Tree | Any: with Tree | None, type checkers would require a check for None
 # at every use.

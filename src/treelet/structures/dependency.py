@@ -31,6 +31,8 @@ from treelet.structures.bank import PostOrder, Stats, listed
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import TreeFormBank
 
+# --- dependency parses: words, their tags, and typed links between them -----------------------------------------------
+
 
 class Link(NamedTuple):
     """A link between two words. `left` comes before `right`; positions are counted from 0."""
@@ -443,6 +445,8 @@ def _links_of(heads: tuple[int, ...], relations: tuple[str, ...]) -> tuple[Link,
 
 
 LEFT_WALL, RIGHT_WALL = "LEFT-WALL", "RIGHT-WALL"
+# --- conversion of Link Grammar linkages to dependency parses ---------------------------------------------------------
+
 _SUBSCRIPT = r"[a-z#=@][^.\s]*"
 _GUESSED = re.compile(rf"(.+)\[(?:[?~&]|!(?:<[^<>]*>)?)\](?:\.({_SUBSCRIPT}))?")  # age-matched[!<ED-WORDS>].v-d
 _KNOWN = re.compile(rf"(.+)\.({_SUBSCRIPT})")  # dogs.n
@@ -568,6 +572,8 @@ def main_types(parse: Dependencies) -> Dependencies:
     links = {(link.left, link.right, _MAIN.match(link.type)[0]): None for link in parse.links}  # type: ignore[index]
     return Dependencies(parse.words, parse.tags, links, lemmas=parse.lemmas)
 
+
+# --- collections of dependency parses, and CoNLL-U files --------------------------------------------------------------
 
 _KEEP = (None, "comments", "lines")
 

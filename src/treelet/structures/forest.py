@@ -21,6 +21,8 @@ from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
 from treelet.work import seed_of
 
+# --- a builder of forests, used for packing trees and for cutting forests ---------------------------------------------
+
 Ways = dict[tuple[int, ...], float]
 """The expansions of a node: tuples of child numbers with their weights."""
 
@@ -239,8 +241,12 @@ def _unite(trees: list[Tree], weights: Vector) -> ForestColumns:
     return draft.columns(roots)
 
 
+# --- packed forests: many parses of a sentence, with their common parts stored once -----------------------------------
+
 _EMPTY = "The forest contains no tree."
 _MAX_LISTED = 100_000
+# --- packing of the trees of one sentence into a forest ---------------------------------------------------------------
+
 Vector = NDArray[np.float64]
 
 

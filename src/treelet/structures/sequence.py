@@ -29,6 +29,8 @@ from treelet.shown import Tabled
 from treelet.structures.bank import PostOrder, Stats, listed
 from treelet.structures.treebank import TreeFormBank, is_format
 
+# --- a tagged sequence: words, each with its tag ----------------------------------------------------------------------
+
 
 class Tagged(Tabled):
     """A tagged sequence: words with one tag per word.
@@ -151,6 +153,8 @@ def _parse_inline(text: str, source: str = "") -> TaggedWords:
     except FormatError as error:
         raise InlineFormatError(error.message, source, error.line, error.column) from None
 
+
+# --- collections of tagged sequences in which equal suffixes are stored once ------------------------------------------
 
 _SUFFIXES = (".txt", ".pos", ".conll")  # of the files that are read in a folder
 

@@ -13,6 +13,8 @@ from treelet.printable import shortened
 from treelet.shown import Drawn
 from treelet.structures.bank import inline_error
 
+# --- a tree: an immutable label over ordered children -----------------------------------------------------------------
+
 _DRAWN = 500  # maximum number of levels in a drawing; the width of a line grows with the depth
 
 
@@ -344,6 +346,9 @@ def trees_of(columns: Columns) -> list[Tree | None]:
     for node, name in enumerate(label):
         built.append(Tree._trusted(labels[name], tuple(built[kid] for kid in child[start[node] : start[node + 1]])))
     return [built[root] if root >= 0 else None for root in roots.tolist()]
+
+
+# --- leaves of fragments that are categories, not words ---------------------------------------------------------------
 
 
 class OpenNode(Tree):

@@ -23,6 +23,8 @@ from treelet.structures.bank import Bank, Stats, inline_error, listed
 from treelet.structures.tree import Tree, trees_of
 from treelet.vocabulary import keyword
 
+# --- collections of trees in which equal subtrees are stored once -----------------------------------------------------
+
 
 class Treebank(Bank[Tree | Any]):
     """A collection of trees that stores every distinct subtree once.
@@ -355,6 +357,8 @@ def bank_of(document: Document, column: str | None = None) -> Treebank:
         f"The file has no column {column!r} of trees. Its tree columns are {some_of(names)}.{near or ' ' + choose}"
     )
 
+
+# --- the base class of banks that store other structures in the form of trees -----------------------------------------
 
 Item = TypeVar("Item")
 

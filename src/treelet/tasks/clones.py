@@ -39,6 +39,8 @@ from treelet.resources import DEFAULT_MEMORY, Resources
 from treelet.structures.treebank import Treebank, bank_of
 from treelet.vocabulary import keyword
 
+# --- the result of `find_clones` --------------------------------------------------------------------------------------
+
 _FORMAT = "treelet-clones-1"
 """Version of the JSON form. Fingerprints of other versions cannot be compared."""
 _RULE = "similar-functions"
@@ -428,6 +430,8 @@ def _increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 __all__ = ["CloneFamily", "CloneMember", "CloneReport", "LineDifference", "find_clones"]
+
+# --- similar functions in source code, in families --------------------------------------------------------------------
 
 Numbers = NDArray[np.int64]
 

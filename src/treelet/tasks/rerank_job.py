@@ -33,6 +33,8 @@ from treelet.tasks.reranking import CandidateParses, Reranker, Rows, random_spli
 from treelet.vocabulary import current, keyword
 from treelet.work import generator
 
+# --- training ---------------------------------------------------------------------------------------------------------
+
 Say = Callable[[str], None]
 Words = tuple[str, ...]
 SIZES = (0.6, 0.15, 0.25)  # similar to the 800, 200 and 336 sentences of Collins & Duffy (2001)
@@ -382,6 +384,8 @@ __all__ = [
     "quiet",
     "rerank",
 ]
+
+# --- parse reranking from a treebank ----------------------------------------------------------------------------------
 
 _READABLE = 8  # preferred number of words of a sentence that is drawn
 

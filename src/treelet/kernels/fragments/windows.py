@@ -22,6 +22,8 @@ from treelet.kernels.fragments.weighting import Fragment, NodeWeighting, SearchR
 from treelet.kernels.pairwise import Vector
 from treelet.structures.sequence_bank import feature_of
 
+# --- fragments of sequences and vectors -------------------------------------------------------------------------------
+
 _GAP = "\u00b7"  # a position of a window without an equal feature
 
 
@@ -166,6 +168,8 @@ def _written(feature: Hashable) -> str:
 def _typed(kind: str, text: str) -> str:
     return f"{kind}: {text}" if kind else text
 
+
+# --- the fragments of the locality kernel -----------------------------------------------------------------------------
 
 _CELLS = 1 << 22  # pairs of features that are compared at once
 _MAX_CELLS = 1 << 27  # pairs of features when a model's windows are compared with each other, about a second of work

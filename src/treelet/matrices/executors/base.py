@@ -35,6 +35,8 @@ from treelet.matrices.stored.matrix_file import DTYPES, SUFFIXES, RowsInFile
 from treelet.matrices.tiles import Span, bind, column_blocks, fill_tile, plan_matrix
 from treelet.vocabulary import keyword
 
+# --- destinations of a matrix -----------------------------------------------------------------------------------------
+
 Shape = tuple[int, int]
 Take = Callable[[slice, slice, Matrix], object]
 """Receives rows, columns and the values of these cells."""
@@ -270,6 +272,9 @@ def pieces(tile: Tile, values: Matrix, symmetric: bool) -> Iterator[tuple[Span, 
         yield columns, rows, values.T
 
 
+# --- the base class of executors, with the methods that all executors share -------------------------------------------
+
+
 class TileSearch(NamedTuple):
     """A search through all values of a matrix, for example for the largest values of each row."""
 
@@ -382,6 +387,9 @@ class Executor(ABC):
         product = np.zeros((plan.shape[1] if transposed else plan.shape[0], vectors.shape[1]))
         self.compute_all(job, plan, _ProductSink(plan, vectors, product, transposed))
         return product
+
+
+# --- tiles computed by threads of this process ------------------------------------------------------------------------
 
 
 class ThreadExecutor(Executor):

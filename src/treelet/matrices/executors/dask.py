@@ -33,6 +33,8 @@ from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
 from treelet.structures.bank import STORES, Bank, exact_arrays, exact_store, store_arrays, store_of
 
+# --- a kernel with its examples, sent to other processes --------------------------------------------------------------
+
 _IDLE = 10.0
 """Seconds without use after which a process stops holding a shipment."""
 Content = tuple[Pairwise, Any, Any | None, int]
@@ -196,6 +198,8 @@ class _Exactly(cloudpickle.Pickler):  # type: ignore[misc]
 def _bank(kind: type[Bank[Any]], store: Any, roots: Any) -> Bank[Any]:
     return kind.from_columns(Columns(store, roots))
 
+
+# --- tiles computed by the workers of a Dask cluster ------------------------------------------------------------------
 
 _AHEAD = 3
 """Requested tiles per worker thread: one in computation, one in the queue, one in transfer."""

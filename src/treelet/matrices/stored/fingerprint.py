@@ -29,6 +29,8 @@ from treelet.structures.vectors import Vectors
 from treelet.structures.word_vectors import WordVectors
 from treelet.vocabulary import keyword
 
+# --- fingerprints of examples and kernels -----------------------------------------------------------------------------
+
 
 def fingerprint(value: Any) -> str:
     """Return 32 hexadecimal digits that are the same for equal content, in any object and process.
@@ -135,6 +137,8 @@ def _as_float(value: Any) -> Any:
 def _flat(items: Mapping[Any, Any]) -> list[Any]:
     return [part for item in items.items() for part in item]
 
+
+# --- manifests of matrices in files: kernel, examples, tiles, and the tiles that are on disk --------------------------
 
 _FORMAT = 3  # format 1 had no checksum; format 2 had sums instead of checksums of tiles
 _BEGIN = b'{"format": '  # of every manifest

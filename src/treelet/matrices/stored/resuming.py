@@ -37,6 +37,8 @@ from treelet.progress import progress_bar
 from treelet.vocabulary import keyword
 from treelet.work import CannotStartError, check_room, run
 
+# --- verification of matrices in files, by checksums of tiles and by symmetry -----------------------------------------
+
 
 def _checksum(values: Values, tile: Tile, symmetric: bool) -> int:
     """Return a checksum of the values. In a symmetric matrix, values above the diagonal are first set to 0."""
@@ -119,6 +121,8 @@ def _is_copy(matrix: MatrixFile, manifest: Manifest) -> bool:
     except OSError:
         return False
 
+
+# --- journals list the tiles of a matrix that are on disk -------------------------------------------------------------
 
 _PATIENCE = 2.0  # maximal seconds of lost work, besides the tiles in computation
 
@@ -221,6 +225,8 @@ class _Journal(_NoJournal):
         if self._error is not None:
             raise FileError(f"{self._target}: cannot be written ({self._error}).") from self._error
 
+
+# --- matrices on disk -------------------------------------------------------------------------------------------------
 
 _MOST_THREADS = 8  # maximal number of threads of a resumed call if the first call had fewer
 
@@ -542,6 +548,9 @@ def _not_ours(path: Path) -> FileError:
 
 def _warn_of_restart(why: str) -> None:
     warnings.warn(f"{why.rstrip('.')}. The whole matrix is computed again.", TreeletWarning, stacklevel=7)
+
+
+# --- an existing matrix in a file, which a new matrix with more examples extends --------------------------------------
 
 
 class _Writer(Protocol):

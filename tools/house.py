@@ -1,0 +1,115 @@
+"""Check that every public name at the top of a module has a reader.
+
+A public name is a function, class or constant at the top of a module of `src/treelet`, without a
+leading underscore. It is read if a package exports it (imports it in ``__init__.py`` or
+``__init__.pyi``), or if another module uses it. The rule is two readers; names with a single
+reader are counted, and their number may only fall.
+
+    python tools/house.py          # fails if a name has no reader, or if more names than before have only one
+    python tools/house.py --list   # also prints the names with one reader
+"""
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent / "src" / "treelet"
+MOST_WITH_ONE_READER = 0
+# Names that are read in another way: a pattern for module.name, and the reason.
+EXCEPTIONS = {
+    r"cli\.\w+\.command": "cli/main.py loads the function `command` of each module by its name",
+    r"cli\.main\.(Command|start)": "the command line of experiments",
+    r"errors\.\w+": "errors that users catch",
+    r"device\.\w+\.\w+Columns": "kernels name these classes as strings, so that devices are imported late",
+    r"testing\.(strategies|reference)\.\w+": "documented modules: strategies for hypothesis, slow definitions",
+    r"datasets\.\w+\.\w+": "loaders that experiments use",
+    r"tasks\.(role_kernels|rerank_job|dependency_ranking)\.\w+": "parts of whole jobs that experiments use",
+    r"metrics\.links\.(PUNCTUATION|joined)": "used by an experiment",
+    r"explorer\.app\.(listen|server_of)": "used by tools/screenshots.py",
+    r"cli\.explore\.workspace_of": "used by tools/screenshots.py",
+    r"report\.widget\.TreeView": "a documented class of notebooks",
+    r"learn\.selection\.Selection": "the result of `select`, which users read",
+    r"learn\.persist\.TreesInsteadOfModelError": "cli recognizes this error by its name",
+    r"parsing\.link_library\.main": "the child process of Link Grammar",
+}
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts)
+
+
+def public_names(tree: ast.Module) -> Iterator[tuple[str, ast.stmt]]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            name = node.name
+        elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id.isupper():
+            name = node.targets[0].id
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id.isupper():
+            name = node.target.id
+        else:
+            continue
+        if not name.startswith("_"):
+            yield name, node
+
+
+def readers(trees: dict[Path, ast.Module]) -> dict[tuple[str, str], set[Path]]:
+    """Map (module, name) to the files that import the name, or use it as an attribute of its module."""
+    found: dict[tuple[str, str], set[Path]] = defaultdict(set)
+    for path, tree in trees.items():
+        modules = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("treelet"):
+                package = node.module.removeprefix("treelet").removeprefix(".")
+                for alias in node.names:
+                    found[package, alias.name].add(path)
+                    modules[alias.asname or alias.name] = f"{package}.{alias.name}".removeprefix(".")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+                found[modules[node.value.id], node.attr].add(path)
+    return found
+
+
+def registered(node: ast.stmt) -> bool:
+    """Whether a class is entered into a registry by a decorator, such as the classes of model files."""
+    return isinstance(node, ast.ClassDef) and any("register" in ast.unparse(each) for each in node.decorator_list)
+
+
+def main() -> int:
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
+    stubs = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("__init__.pyi"))}
+    found = readers(trees | stubs)
+    exported = {
+        alias.name
+        for path, tree in (trees | stubs).items()
+        if path.stem == "__init__"
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    nobody, one = [], []
+    for path, tree in trees.items():
+        if path.stem == "__init__":
+            continue
+        module = module_name(path)
+        for name, node in public_names(tree):
+            full = f"{module}.{name}"
+            if name in exported or registered(node) or any(re.fullmatch(pattern, full) for pattern in EXCEPTIONS):
+                continue
+            count = len(found[module, name] - {path})
+            if count == 0:
+                nobody.append(full)
+            elif count == 1:
+                one.append(full)
+    for full in nobody:
+        print(f"{full} has no reader in another module. Make it private (_{full.rsplit('.', 1)[1]}), or export it.")
+    print(f"{len(nobody)} names without a reader, {len(one)} with one (at most {MOST_WITH_ONE_READER}).")
+    if "--list" in sys.argv:
+        print(*one, sep="\n")
+    return 1 if nobody or len(one) > MOST_WITH_ONE_READER else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
