@@ -196,6 +196,7 @@ LINEAR = {
     "Grammar.__init__ __len__": "nothing",
     "Stop.__init__ set": "nothing",
     "Mask.__init__": "nothing",
+    "Chunks.__init__ raise_error": "nothing",  # the parser calls it for each piece of a text, and it checks for signals
     "InputError": "nothing",
     "build check children_first forest post_order mirror watch": "nodes, or cells",
     "FragmentMatcher.__init__ rows": "nodes of the fragments, of the trees; polled",
@@ -214,7 +215,7 @@ def entry_points() -> set[str]:
     """Return all callables of the core, including properties, which copy."""
     found = set()
     for name, value in vars(_core).items():
-        if name.startswith("__") or isinstance(value, str | bool):
+        if name.startswith("__") or isinstance(value, str | bool | int):
             continue
         own = vars(value) if isinstance(value, type) else {}
         members = [key for key in own if not key.startswith("_") or key in ("__init__", "__len__")]
