@@ -9,9 +9,9 @@ FUZZ_SECONDS ?= 600
 CASES ?= 100000
 JOBS ?= 2
 CLANG := $(shell command -v clang++)
-# Reviewed exceptions to the security rules: the child processes of Link Grammar and git, XML of our own pictures and of a corpus,
+# Reviewed exceptions to the security rules: the child processes of Link Grammar and git, XML of our own pictures,
 # and pickles and eval in the testing helpers.
-KNOWN := $(foreach place,parsing/link_parser.py:S603 formats/paths.py:S603 drawing/drawing.py:S314 datasets/relations.py:S314 \
+KNOWN := $(foreach place,parsing/link_parser.py:S603 formats/paths.py:S603 drawing/drawing.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
 .PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist wheels compilers minimum newest clean

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import lzma
 import os
 import statistics
 import subprocess
@@ -38,18 +39,30 @@ SMALL = "(S (NP (D the) (N dog)) (VP (V barks)))", "(S (NP (D the) (N cat)) (VP 
 # --- data ---------------------------------------------------------------------------------------------------------
 
 
+def corpus(file: str) -> Path:
+    """Return a file of the data folder that docs/data.md describes, compressed or not."""
+    path = Path(os.environ.get("TREELET_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data", file)
+    return path if path.exists() else path.with_name(f"{path.name}.xz")
+
+
+def lines(path: Path) -> list[str]:
+    data = path.read_bytes()
+    return (lzma.decompress(data) if path.suffix == ".xz" else data).decode().splitlines()
+
+
 @cache
 def wsj() -> Any:
     import treelet as tl
 
-    return tl.datasets.wsj_sample()[0]
+    return tl.read_trees(corpus("ptb_sample/wsj_sample.clean.tsv"), format="tsv")
 
 
 @cache
 def questions(part: str) -> Any:
     import treelet as tl
 
-    return tl.datasets.questions(part)
+    path = corpus(f"qc_trees/{part}.tsv")
+    return tl.read_trees(path, format="tsv"), [line.split(":")[0] for line in lines(path)]
 
 
 @cache
@@ -79,10 +92,11 @@ def ranked() -> tuple[list[Any], Any, Any]:
     """Link Grammar's parses of some sentences, how good each is, and its sentence."""
     import treelet as tl
 
-    chosen = [one for one in tl.datasets.link_parses()[:60] if len(one.parses) > 1]
-    parses = [parse for one in chosen for parse in one.parses]
-    goodness = np.array([value for one in chosen for value in one.goodness])
-    return parses, goodness, np.repeat(np.arange(len(chosen)), [len(one.parses) for one in chosen])
+    lists = [json.loads(line)["parses"] for line in lines(corpus("lg_parse_ranking/craft1100_lg20.jsonl"))[:60]]
+    chosen = [parses for parses in lists if len(parses) > 1]
+    parses = [tl.structures.from_linkage(one["words"], one["links"]) for parses in chosen for one in parses]
+    goodness = np.array([float(one["f1"]) for parses in chosen for one in parses])
+    return parses, goodness, np.repeat(np.arange(len(chosen)), [len(parses) for parses in chosen])
 
 
 @cache

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 import treelet as tl
-from treelet.datasets import corpus
+from experiments.data import corpus
 from treelet.edits.distance import tree_sizes
 from treelet.formats.files import open_source
 from treelet.structures import SequenceBank, Tagged, TaggedBank

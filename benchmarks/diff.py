@@ -25,6 +25,7 @@ from scipy.stats import binomtest, kstest
 import treelet as tl
 from benchmarks.corpora import staged
 from experiments import report
+from experiments.data import question_bank, wsj_sample
 from treelet import Tree
 from treelet.corpora.corpus_diff import _relabeled, differing_fragments
 from treelet.errors import TreeletWarning
@@ -43,7 +44,7 @@ SST = tl.SubsetTree()
 def corpora() -> dict[str, tl.Treebank]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TreeletWarning)
-        return {"Wall Street Journal": tl.datasets.wsj_sample()[0], "QuestionBank": tl.datasets.question_bank()}
+        return {"Wall Street Journal": wsj_sample()[0], "QuestionBank": question_bank()}
 
 
 # --- planted constructions ----------------------------------------------------------------------------------------

@@ -23,6 +23,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
 import treelet as tl
+from experiments import data as corpora
 from experiments import report
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
@@ -40,7 +41,7 @@ def linear() -> LinearSVC:
 
 
 def data() -> tuple[tl.Treebank, Any, tl.Treebank, Any]:
-    (train, y), (test, gold) = tl.datasets.questions(), tl.datasets.questions("test")
+    (train, y), (test, gold) = corpora.questions(), corpora.questions("test")
     return train, y, test, gold
 
 

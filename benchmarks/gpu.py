@@ -27,7 +27,8 @@ import numpy as np
 import treelet as tl
 from benchmarks import gpu_page
 from benchmarks.corpora import sequences, staged, tagged
-from treelet.datasets import corpus
+from experiments.data import corpus
+from tests.cases import KERNELS, examples
 from treelet.device.launching import device_named
 from treelet.matrices import operator
 from treelet.matrices.executors.device import DeviceExecutor
@@ -35,7 +36,6 @@ from treelet.matrices.nearest import Index
 from treelet.matrices.tiles import Job, fill_tile
 from treelet.resources import Resources
 from treelet.structures import ForestBank
-from treelet.testing.cases import KERNELS, examples
 
 ROOT = Path(__file__).resolve().parents[1]
 Found = dict[str, Any]
@@ -328,7 +328,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--out", type=Path, default=ROOT / "build")
-    parser.add_argument("--only", nargs="*", help="kernels of a check, by the names of treelet.testing.cases")
+    parser.add_argument("--only", nargs="*", help="kernels of a check, by the names of tests/cases.py")
     parser.add_argument("--page", type=Path)
     given = parser.parse_args()
     if given.page:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import treelet as tl
+from experiments.data import questions
 from treelet.errors import FileError
 
 WORD = re.compile(r"(?<=[^\s()] )[^\s()]+(?=\))")
@@ -49,7 +50,7 @@ class Examples:
 def examples() -> Examples:
     """The TREC questions where they are; else travel questions by their first word."""
     try:
-        trees, labels = tl.datasets.questions()
+        trees, labels = questions()
         return Examples("TREC questions", trees, labels)
     except FileError:
         trees = tl.datasets.flights(4000)

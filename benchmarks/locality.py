@@ -16,9 +16,9 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 from experiments import report
+from experiments.data import link_parses
 from treelet import Locality
 from treelet.cuts import as_sequencebank
-from treelet.datasets import link_parses
 from treelet.structures import SequenceBank
 from treelet.tasks import ParseLists
 from treelet.testing import reference

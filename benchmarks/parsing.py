@@ -20,7 +20,7 @@ import numpy as np
 
 import treelet as tl
 from experiments import report
-from treelet.datasets.loaders import corpus, wsj_sample
+from experiments.data import corpus, wsj_sample
 
 ROOT = Path(__file__).resolve().parents[1]
 clock = time.process_time

@@ -20,6 +20,7 @@ import numpy as np
 
 import treelet as tl
 from experiments import report
+from experiments.data import question_bank
 from treelet.learn import growing
 from treelet.tasks.reranking import CandidateParses, Reranker, reranking_kernel
 
@@ -36,7 +37,7 @@ def peak() -> float:
 
 
 def measured(source: str, way: str) -> dict[str, Any]:
-    bank = tl.datasets.flights() if source == "flights" else tl.datasets.question_bank()[:1336]
+    bank = tl.datasets.flights() if source == "flights" else question_bank()[:1336]
     train, test = bank[:800], bank[1000:1336]
     grammar = tl.PCFG.from_treebank(train)
     found = CandidateParses.parsed(grammar, test)

@@ -41,7 +41,8 @@ NAMES = {"st": "ST", "sst": "SST", "ptk": "PT"}
 
 def treebank_file(folder: Path) -> tuple[Path, str]:
     """Write one tree per line: the WSJ sample where it is, else generated trees."""
-    from treelet.datasets import flights, wsj_sample
+    from experiments.data import wsj_sample
+    from treelet.datasets import flights
 
     path = folder / "trees.txt"
     try:

@@ -25,6 +25,7 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.svm import LinearSVC
 
 import treelet as tl
+from experiments import data as corpora
 from experiments import report
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
@@ -42,7 +43,7 @@ def timed(work: Callable[..., Any], *args: Any) -> tuple[Any, float]:
     return work(*args), time.process_time() - begin
 
 
-wsj = cache(tl.datasets.wsj_sample)
+wsj = cache(corpora.wsj_sample)
 
 
 def sample() -> tl.Treebank:
@@ -122,7 +123,7 @@ def landmarks() -> list[dict[str, Any]]:
 
 
 def questions() -> list[dict[str, Any]]:
-    (train, y), (test, gold) = tl.datasets.questions(), tl.datasets.questions("test")
+    (train, y), (test, gold) = corpora.questions(), corpora.questions("test")
     warnings.simplefilter("ignore", ConvergenceWarning)
     machine, seconds = timed(tl.KernelSVC(QUESTIONS, C=C).fit, train.compact(), y)
     rows = [

@@ -11,8 +11,8 @@ on the development set, the last 1,000 training sentences; --tune repeats a part
 used for any choice. On the test set, 90.15% of the tags are correct in the first choice of the tagger, 91.74% after
 reranking, and 95.50% with an oracle that chooses the best candidate.
 
-    python examples/rerank_tags.py                  # five minutes
-    python examples/rerank_tags.py --quick          # some seconds
+    python examples/rerank_tags.py train.txt test.txt            # five minutes
+    python examples/rerank_tags.py train.txt test.txt --quick    # some seconds
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from typing import NamedTuple
 import numpy as np
 
 import treelet as tl
-from treelet.datasets.loaders import corpus
 from treelet.parsing import HMM
 
 FOLDS = 5
@@ -91,6 +90,8 @@ def report(name: str, part: Candidates, ranker: tl.VotedPerceptron) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("train", help="training sentences of CoNLL-2000")
+    parser.add_argument("test", help="test sentences of CoNLL-2000")
     parser.add_argument("--quick", action="store_true", help="use 400 training, 200 development and 200 test sentences")
     parser.add_argument(
         "--tune", action="store_true", help="compare settings on the development set; do not use the test set"
@@ -104,9 +105,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=1, help="passes over the training data (default: 1)")
     options = parser.parse_args()
     started = time.perf_counter()
-    bank = tl.read_tagged(corpus("conll2000", "train.txt"), tag=2)
+    bank = tl.read_tagged(options.train, tag=2)
     train, development = bank[:-DEVELOPMENT], bank[-DEVELOPMENT:]
-    test = tl.read_tagged(corpus("conll2000", "test.txt"), tag=2)
+    test = tl.read_tagged(options.test, tag=2)
     sentences = min(options.sentences, len(train))
     if options.quick:
         sentences, development, test = 400, development[:200], test[:200]

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from treelet.datasets import flights, question_bank, wsj_sample
-from treelet.datasets.loaders import corpus
+from experiments.data import corpus, question_bank, wsj_sample
+from treelet.datasets import flights
 from treelet.errors import ParameterError
 from treelet.formats.files import open_source
 from treelet.formats.reading import read_document

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from experiments.data import propbank, wsj_sample
 from experiments.documents import balanced_folds
 from experiments.forest_treebanks import GRAMMAR
 from experiments.moschitti_data import learnt_by_the_parser
-from treelet.datasets.loaders import wsj_sample
-from treelet.datasets.roles import propbank
 from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
 from treelet.structures.instances import RoleInstance

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.data import semeval2010
 from experiments.forest_treebanks import grammars
 from treelet.cuts import enclosed_forest, entity_features, indicators, minimal_complete_tree, path_enclosed_tree
-from treelet.datasets.relations import semeval2010
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
 from treelet.parsing import PCFG
 from treelet.structures import Forest, ForestBank, Table, Tree, Treebank

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from treelet.datasets.loaders import corpus, question_bank, wsj_sample
+from experiments.data import corpus, question_bank, wsj_sample
 from treelet.errors import TreeletWarning
 from treelet.formats import read_document
 from treelet.parsing import PCFG

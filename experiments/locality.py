@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.data import link_parses
 from experiments.differences import across, holm, level, part
 from experiments.locality_curves import cell, curves
 from experiments.locality_data import Corpus, Rows, distinct, tabled
@@ -36,7 +37,6 @@ from experiments.locality_grid import (
 )
 from experiments.locality_trials import by_choice, counterexamples, semidefinite, trials
 from experiments.running import Say
-from treelet.datasets import link_parses
 from treelet.kernels import Kernel, Locality, On, PartialTree
 from treelet.metrics import paired_t_test
 from treelet.structures import Table

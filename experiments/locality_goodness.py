@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.datasets import ParsedSentence
 from treelet.metrics import align_words
 from treelet.metrics.links import PUNCTUATION, joined
 from treelet.structures import Dependencies, main_types
+from treelet.tasks import ParsedSentence
 
 Pairs = set[tuple[int, int]]
 

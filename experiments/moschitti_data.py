@@ -8,11 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.data import corpus, propbank, question_bank
 from experiments.documents import balanced_folds, drawn_documents, rows_of
 from treelet.cuts import TreeIndex, argument_tree, indicators, role_features
 from treelet.cuts.roles import ARGUMENT, PREDICATE
-from treelet.datasets.loaders import corpus, question_bank
-from treelet.datasets.roles import propbank
 from treelet.formats.reading import read_document
 from treelet.structures import Table, Tree, Treebank
 from treelet.structures.spans import Span

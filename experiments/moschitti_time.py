@@ -21,12 +21,12 @@ from scipy.optimize import nnls
 from scipy.stats import t as student
 from sklearn.svm import SVC
 
+from experiments.data import corpus, wsj_sample
 from experiments.differences import part
 from experiments.documents import drawn_documents, rows_of
 from experiments.moschitti_data import examples, tree_of
 from experiments.pair_kernels import Kernel, compiled, timed
 from experiments.running import Say
-from treelet.datasets.loaders import corpus, wsj_sample
 from treelet.formats import read_document
 from treelet.kernels import PartialTree, SubsetTree, Subtree
 from treelet.matrices import gram

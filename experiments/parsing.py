@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from experiments.data import wsj_sample
 from experiments.differences import across, counted, figure, part, spread
 from experiments.documents import rows_of
 from experiments.forest_treebanks import treebanks
 from experiments.running import Say
-from treelet.datasets.loaders import wsj_sample
 from treelet.metrics import PARSEVAL, candidate_scores, oracle, parse_score, parseval
 from treelet.parsing import PCFG
 from treelet.parsing.chart import FALLBACK

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments import plain
+from experiments.data import questions
 from experiments.differences import across, mcnemar_row, part, spread, summary
 from experiments.questions_systems import (
     BAG,
@@ -32,7 +33,6 @@ from experiments.questions_systems import (
     systems,
 )
 from experiments.running import Say
-from treelet.datasets.loaders import questions
 from treelet.kernels import PartialTree, Smoothed, SubsetTree
 from treelet.learn import KernelSVC
 

@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from experiments import plain, vectors
 from experiments.climbing import climbed
-from treelet.datasets.loaders import corpus, questions
+from experiments.data import corpus, questions
 from treelet.formats.files import open_source
 from treelet.formats.json_files import read_nbest
 from treelet.kernels import ForestKernel, Kernel, Linear, PartialTree, Smoothed, SubsetTree

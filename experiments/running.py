@@ -14,9 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from experiments import EXPERIMENTS, report
+from experiments.data import corpus
 from experiments.sources import digest
 from treelet.checks import suggestion
-from treelet.datasets.loaders import corpus
 from treelet.errors import ParameterError
 from treelet.formats.files import naming
 

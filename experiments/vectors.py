@@ -16,7 +16,7 @@ from scipy import sparse
 from scipy.sparse.linalg import eigsh
 from sklearn.utils.extmath import randomized_svd
 
-from treelet.datasets.loaders import corpus
+from experiments.data import corpus
 from treelet.formats.files import open_source
 from treelet.structures import WordVectors
 

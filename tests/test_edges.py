@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from cases import EXAMPLES, KERNELS, Case
 from messages import project as messages
 from messages.common import wrong_parameter
 from treelet.checks import LEAST, MOST
 from treelet.errors import KernelOverflowError, ParameterError
 from treelet.kernels import Kernel, Normalized
-from treelet.testing.cases import EXAMPLES, KERNELS, Case
 
 DECAYS, SCALES = ("lam", "mu"), ("factor", "value", "sigma", "gamma")
 

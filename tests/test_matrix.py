@@ -1,4 +1,4 @@
-"""Every kernel times everything that must hold for every kernel: the list of kernels is `treelet.testing.cases`."""
+"""Every kernel times everything that must hold for every kernel: the list of kernels is `tests/cases.py`."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import treelet as tl
+from cases import EXAMPLES, KERNELS, PLAIN, Case, examples
 from treelet.learn import CompressedModel
 from treelet.learn.growing import _GrowingBlocks, _GrowingSum, growing
 from treelet.testing import check_kernel, definition
-from treelet.testing.cases import EXAMPLES, KERNELS, PLAIN, Case, examples
 from treelet.testing.strategies import examples as random_examples
 
 LISTED = {kind: {name: case for name, case in KERNELS.items() if case.kind == kind} for kind in EXAMPLES}

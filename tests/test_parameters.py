@@ -9,9 +9,9 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import treelet as tl
+from cases import VECTORS
 from treelet import edits, kernels, learn
 from treelet.kernels.pairwise import Pairwise
-from treelet.testing.cases import VECTORS
 
 KERNEL, DISTANCE = tl.SubsetTree(lam=0.3), tl.EditDistance(insert=0.5)
 VALUES: dict[str, list[Any]] = {  # the first value that differs from the default is passed

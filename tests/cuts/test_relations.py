@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction import DictVectorizer
 
 import treelet as tl
+from experiments.data import bioinfer, conll04, semeval2010, tokens
 from messages import cuts as messages
 from messages.common import at, wrong_parameter
 from treelet.cuts import TreeIndex, entity_features, indicators, minimal_complete_tree, path_enclosed_tree
-from treelet.datasets.relations import bioinfer, conll04, semeval2010, tokens
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.metrics.relations import Score, semeval_scores
 from treelet.structures.instances import Parse, RelationInstance, read_instances, write_instances

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction import DictVectorizer
 
 import treelet as tl
+from experiments.data import AUXILIARIES, propbank, wsj_sample
 from messages import cuts as messages
 from messages.common import item_is, wrong_parameter
 from treelet.cuts import (
@@ -32,7 +33,6 @@ from treelet.cuts import (
     voice,
 )
 from treelet.cuts.tree_index import category, siblings
-from treelet.datasets.roles import AUXILIARIES, propbank
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.metrics.relations import Score, role_scores
 from treelet.structures.instances import (
@@ -735,4 +735,4 @@ def test_propbank_options(data: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 def test_masc_shares_articles_with_the_wsj_sample(data: Path) -> None:
     needs(data, "masc_srl", "ptb_sample")
     documents = {one.doc for one in everything("masc")}
-    assert documents & set(tl.datasets.wsj_sample()[1]) >= {"wsj_0006", "wsj_0189"}
+    assert documents & set(wsj_sample()[1]) >= {"wsj_0006", "wsj_0189"}

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from cases import KERNELS, examples
 from messages import device as messages
 from messages.common import one_of, wrong_parameter
 from treelet.device import strips
 from treelet.device.counts import SubtreeColumns
 from treelet.device.launching import _Emulated
 from treelet.errors import KernelOverflowError, NotEnoughMemoryError, ParameterError, TreeletError
-from treelet.testing.cases import KERNELS, examples
 
 CLOSE = 1e-12
 SST = tl.SubsetTree(lam=0.4)

@@ -20,6 +20,7 @@ import pytest
 from sklearn.base import clone
 
 import treelet as tl
+from cases import KERNELS, examples
 from conftest import ROOT, fail, run, succeed
 from messages import device as messages
 from messages.common import one_of, wrong_parameter
@@ -35,7 +36,6 @@ from treelet.matrices.executors import executor_for
 from treelet.matrices.operator import Products
 from treelet.matrices.tiles import Job
 from treelet.resources import Resources
-from treelet.testing.cases import KERNELS, examples
 
 DEVICE = os.environ.get("TREELET_TEST_DEVICE", "emulated")
 KIND = type(device_named(DEVICE))

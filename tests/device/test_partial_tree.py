@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cases
 import treelet as tl
 from messages import device as messages
 from treelet import _core
@@ -16,7 +17,6 @@ from treelet.device.partial_tree import PartialTreeColumns
 from treelet.errors import NotEnoughMemoryError, TreeletError
 from treelet.kernels.store import StoreRows
 from treelet.structures import Tree
-from treelet.testing import cases
 
 CASES = {name: case.kernel for name, case in cases.PLAIN.items() if type(case.kernel) is tl.PartialTree}
 SOME = {name: CASES[name] for name in ("pt", "pt no leaves", "pt large terminals")}

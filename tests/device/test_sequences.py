@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import cases
 import treelet as tl
 from messages import device as messages
 from messages.common import value_of
@@ -19,7 +20,6 @@ from treelet.device.tagging import TaggingColumns
 from treelet.errors import NotEnoughMemoryError
 from treelet.kernels.store import StoreKernel, StoreRows
 from treelet.structures import Tagged, Tree
-from treelet.testing import cases
 
 ALGORITHMS: dict[type[Any], Any] = {
     tl.Subtree: SubtreeColumns,

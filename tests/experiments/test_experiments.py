@@ -14,12 +14,11 @@ import pytest
 
 import treelet as tl
 from conftest import ROOT, run_experiment
-from experiments import EXPERIMENTS, collins_duffy_data, report
+from experiments import EXPERIMENTS, collins_duffy_data, data, report
 from experiments.locality_trials import counterexamples, of_windows
 from experiments.report import write
 from experiments.running import run
 from messages import experiments as messages
-from treelet.datasets import loaders
 
 
 def test_the_list_says_what_each_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -60,25 +59,24 @@ def test_results_are_written_before_pictures(monkeypatch: pytest.MonkeyPatch, tm
 def test_missing_corpora_say_what_they_are(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     with pytest.raises(tl.errors.FileError, match=r"qc_trees.*TREC.*TREELET_DATA"):
-        loaders.questions()
+        data.questions()
 
 
 def test_where_corpora_are_does_not_depend_on_where_one_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "shared" / "data" / "qc_trees").mkdir(parents=True)
     (tmp_path / "work").mkdir()
     monkeypatch.delenv("TREELET_DATA", raising=False)
-    before = loaders.data_folder()
+    before = data.data_folder()
     monkeypatch.chdir(tmp_path / "work")
-    assert loaders.data_folder() == before != tmp_path / "shared" / "data"
+    assert data.data_folder() == before != tmp_path / "shared" / "data"
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
-    assert loaders.data_folder() == tmp_path
+    assert data.data_folder() == tmp_path
 
 
-def test_an_installed_package_looks_in_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_without_shared_data_corpora_are_in_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TREELET_DATA", raising=False)
-    monkeypatch.setattr(loaders, "__file__", str(tmp_path / "lib" / "site-packages" / "treelet" / "datasets" / "x.py"))
-    (tmp_path / "shared" / "data").mkdir(parents=True)
-    assert loaders.data_folder() == Path.home() / "treelet_data"
+    monkeypatch.setattr(data, "__file__", str(tmp_path / "checkout" / "experiments" / "data.py"))
+    assert data.data_folder() == Path.home() / "treelet_data"
 
 
 def test_files_of_corpora_may_be_packed_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -87,11 +85,11 @@ def test_files_of_corpora_may_be_packed_or_not(monkeypatch: pytest.MonkeyPatch, 
     with pytest.raises(
         tl.errors.FileError, match=r"qc_trees/test\.tsv: " + messages.NOT_THERE + r".*TREC.*docs/data\.md"
     ):
-        loaders.questions("test")
+        data.questions("test")
     (tmp_path / "qc_trees" / "test.tsv").write_text("NUM:date\t(S (A a))\n")
     with gzip.open(tmp_path / "qc_trees" / "train.tsv.gz", "wt") as out:
         out.write("LOC:city\t(S (B b))\n")
-    assert [(list(map(str, bank)), labels) for bank, labels in map(loaders.questions, ("train", "test"))] == [
+    assert [(list(map(str, bank)), labels) for bank, labels in map(data.questions, ("train", "test"))] == [
         (["(S (B b))"], ["LOC"]),
         (["(S (A a))"], ["NUM"]),
     ]
@@ -99,12 +97,12 @@ def test_files_of_corpora_may_be_packed_or_not(monkeypatch: pytest.MonkeyPatch, 
 
 def test_the_page_on_data_names_every_corpus() -> None:
     page = (ROOT / "docs" / "data.md").read_text()
-    assert [name for name in loaders.ORIGINS if f"`{name}`" not in page] == []
+    assert [name for name in data.ORIGINS if f"`{name}`" not in page] == []
 
 
 def test_real_questions(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
-    bank, labels = loaders.questions("test")
+    bank, labels = data.questions("test")
     assert len(bank) == len(labels) == 500
     assert set(labels) == {"ABBR", "DESC", "ENTY", "HUM", "LOC", "NUM"}
 

@@ -14,6 +14,7 @@ import treelet as tl
 from conftest import first_lines
 from experiments import locality, locality_page, report
 from experiments.claims import VERDICTS
+from experiments.data import link_parses
 from experiments.differences import across
 from experiments.locality_curves import square
 from experiments.locality_data import Corpus, distinct, tabled
@@ -33,9 +34,8 @@ from experiments.locality_grid import (
 )
 from experiments.running import run
 from messages import experiments as messages
-from treelet.datasets import ParsedSentence, link_parses
 from treelet.metrics import link_f1, paired_t_test
-from treelet.tasks import ParseLists
+from treelet.tasks import ParsedSentence, ParseLists
 
 pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus
 

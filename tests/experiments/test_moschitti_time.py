@@ -13,9 +13,9 @@ import treelet as tl
 from conftest import first_lines, run_experiment
 from experiments import moschitti_time, moschitti_time_page, pair_kernels
 from experiments.claims import VERDICTS
+from experiments.data import wsj_sample
 from experiments.recursions import nodes_of, value
 from messages import experiments as messages
-from treelet.datasets.loaders import wsj_sample
 from treelet.testing.strategies import trees
 
 pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus

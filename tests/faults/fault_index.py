@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 import treelet as tl
-from treelet.testing.cases import random_tree
+from cases import random_tree
 
 KERNEL = tl.SubsetTree(lam=0.4).normalized()
 

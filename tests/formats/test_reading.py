@@ -16,6 +16,7 @@ import pytest
 
 import treelet as tl
 from conftest import fail, succeed
+from experiments.data import question_bank
 from messages import formats as messages
 from messages.common import NOT_UTF8, at, left_out, one_of, wrong_parameter
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
@@ -528,7 +529,7 @@ def test_the_public_question_bank(data_dir: Path, monkeypatch: pytest.MonkeyPatc
         assert len(tl.read_trees(path, on_error="skip")) == 3994
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
     with pytest.warns(TreeletWarning, match=left_out("6", "4,000 trees")):
-        assert len(tl.datasets.question_bank()) == 3994
+        assert len(question_bank()) == 3994
 
 
 # --- the same on the command line -------------------------------------------------------------------------------

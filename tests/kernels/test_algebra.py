@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from sklearn.base import clone
 
 import treelet as tl
+from cases import EXAMPLES, KERNELS
 from conftest import binary
 from definitions.rounding import size
 from messages import kernels as messages
@@ -23,7 +24,6 @@ from messages.common import PUT_IT_IN_A_LIST, item_is, value_of, wrong_parameter
 from treelet.kernels.bag import Bags
 from treelet.structures import Vectors, bag_of_words
 from treelet.testing import check_kernel, definition
-from treelet.testing.cases import EXAMPLES, KERNELS
 from treelet.testing.strategies import examples
 
 SST, PT = tl.SubsetTree(lam=0.4), tl.PartialTree(lam=0.5, mu=0.6)

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from cases import PLAIN, Case, random_tree
 from conftest import binary
 from experiments import recursions
 from messages import kernels as messages
 from messages.common import SMALLER_LAM, number_in, wrong_parameter
 from treelet.testing import definition, reference
-from treelet.testing.cases import PLAIN, Case, random_tree
 from treelet.testing.strategies import banks, trees
 
 CAT = "(VP (V brought) (NP (D a) (N cat)))"

@@ -28,10 +28,9 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.validation import check_is_fitted
 
 import treelet as tl
-from treelet.datasets import ParsedSentence
 from treelet.learn import RLS, KernelSVR, RankRLS, RankSVM, VotedPerceptron, fits
 from treelet.learn.ranking import Ranker
-from treelet.tasks import ParseLists, ParseRanker, dependency_ranking
+from treelet.tasks import ParsedSentence, ParseLists, ParseRanker, dependency_ranking
 
 SOURCE = Path(tl.__file__).parent
 FITTING = tuple(map(str, (SOURCE / "learn", dependency_ranking.__file__)))

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from cases import random_tree
 from treelet.errors import FileError, InputTypeError, ParameterError
-from treelet.testing.cases import random_tree
 
 KERNELS = {
     "sst": tl.SubsetTree(lam=0.4).normalized(),

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from cases import EXAMPLES, KERNELS, Case
 from conftest import on_linux, run_python
 from messages import gram as messages
 from messages.common import wrong_parameter
 from treelet.errors import CostError
 from treelet.kernels import parts as counting
 from treelet.matrices import Cost
-from treelet.testing.cases import EXAMPLES, KERNELS, Case
 from treelet.testing.strategies import examples as random_examples
 
 Part = tuple[Any, Any, float, float]

@@ -18,6 +18,7 @@ import pytest
 from distributed import Client, LocalCluster
 
 import treelet as tl
+from cases import EXAMPLES, KERNELS, random_tree
 from conftest import binary, posix
 from messages import gram as messages
 from messages.common import needs_package, value_of, wrong_parameter
@@ -29,7 +30,6 @@ from treelet.matrices.executors.dask import DaskExecutor, Shipment
 from treelet.matrices.tiles import Block, Job
 from treelet.resources import Resources
 from treelet.structures.bank import exact_arrays, exact_store
-from treelet.testing.cases import EXAMPLES, KERNELS, random_tree
 
 
 @pytest.fixture(scope="session")

@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from cases import random_tree
 from conftest import binary
 from messages import gram as messages
 from messages.common import cannot_be, more_than_memory_limit, needs_a_kernel, one_of, value_of, wrong_parameter
 from treelet.matrices import parse_memory
 from treelet.matrices.tiles import _planned, _row_strips, column_blocks
-from treelet.testing.cases import random_tree
 
 
 @pytest.fixture(scope="module")

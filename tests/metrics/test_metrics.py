@@ -502,7 +502,7 @@ class NBest:
 
 @pytest.fixture(scope="module")
 def nbest(data_dir: Path) -> NBest:
-    from treelet.datasets.loaders import corpus
+    from experiments.data import corpus
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TREELET_DATA", str(data_dir))

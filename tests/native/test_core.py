@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from cases import PLAIN
 from messages import native as messages
 from treelet import _core
 from treelet.formats.base import Columns
-from treelet.testing.cases import PLAIN
 
 KERNELS = [PLAIN[name].kernel for name in ("st", "sst", "sst depth 1", "sst depth 3", "pt", "pt no leaves")]
 

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from cases import PLAIN, examples
 from messages import native as messages
 from treelet import _core
 from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import NodeWeighting
-from treelet.testing.cases import PLAIN, examples
 
 SEARCHED = ["sst", "sst depth 2", "sst leaves", "pt", "pt no leaves", "forest", "forest leaves", "tagging"]
 SEARCHED += ["subsequence", "subsequence of three"]

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from cases import PLAIN, examples
 from messages import native as messages
 from treelet import _core, work
-from treelet.testing.cases import PLAIN, examples
 
 MANY = 16
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from definitions.derivations import derivations, doubled, expected_nodes
+from experiments.data import question_bank
 from messages import parsing as messages
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG
@@ -297,7 +298,7 @@ def test_atis_counts(data_dir):
 
 def test_forest_kernel_on_real_forests_is_positive_semi_definite(data_dir, monkeypatch):
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
-    bank = tl.datasets.question_bank()[:600]
+    bank = question_bank()[:600]
     grammar = PCFG.from_treebank(bank[:500], markov=2, parent=True)
     forests = grammar.forests([tree.words() for tree in bank[500:560]], prune=8.0)
     for kernel in (tl.ForestKernel(lam=0.4), tl.ForestKernel(lam=1.0).normalized()):

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+import cases
 import treelet as tl
 from conftest import ROOT, binary, run_python
 from treelet.datasets import flights
 from treelet.drawing.leaves import excerpt
 from treelet.fragments import shared_fragments
 from treelet.structures import DependencyBank, SequenceBank, Table, TaggedBank
-from treelet.testing import cases
 from treelet.testing.strategies import trees
 
 formatters = pytest.importorskip("IPython.core.formatters")

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import treelet as tl
+from experiments.data import link_parses
 from messages import tasks as messages
 from messages.common import at, wrong_parameter
 from treelet.cuts.features import FEATURES
-from treelet.datasets import ParsedSentence, link_parses
 from treelet.learn.matrices import SharedMatrices
 from treelet.metrics import align_words, link_f1
 from treelet.metrics.ranking import _leveled
 from treelet.parsing import link_grammar_version
-from treelet.tasks import ParseLists, ParseRanker
+from treelet.tasks import ParsedSentence, ParseLists, ParseRanker
 from treelet.tasks.dependency_ranking import _default_kernels, _trees, typewise
 
 # --- how good a parse is --------------------------------------------------------------------------------------------

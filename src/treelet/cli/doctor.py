@@ -33,7 +33,7 @@ def command(
 ) -> None:
     """Check the installation, or print the card of a model.
 
-    Without MODEL, the command lists versions, the GPU and the data folder, and compares kernel values with known results. The exit code is 1 if any value is wrong.
+    Without MODEL, the command lists versions and the GPU, and compares kernel values with known results. The exit code is 1 if any value is wrong.
 
     With MODEL, the command prints the model card: kernel, labels, sizes, metrics, treelet version and a fingerprint of the training examples.
 
@@ -50,7 +50,6 @@ def command(
         "machine": _machine(),
         "core": _core(),
         "gpu": _gpu(),
-        "data": _data(),
     }
     report["checks"] = _checks(report["gpu"]["usable"])
     print(json_format.dumps(report) if json else _text(report))
@@ -115,13 +114,6 @@ def _gpu() -> dict[str, Any]:
         return {"usable": True, "name": device_named("cuda").described()}
     except TreeletError as error:
         return {"usable": False, "why": re.split(r";|\.(?=\s|$)", str(error), maxsplit=1)[0]}
-
-
-def _data() -> dict[str, Any]:
-    from treelet.datasets.loaders import data_folder
-
-    folder = data_folder()
-    return {"TREELET_DATA": os.environ.get("TREELET_DATA") or None, "folder": str(folder), "there": folder.is_dir()}
 
 
 def _checks(on_gpu: bool) -> list[dict[str, Any]]:
@@ -220,13 +212,7 @@ def _text(report: dict[str, Any]) -> str:
         lines.extend(f"{name:<{width}}{value}" for name, value in report[section].items())
     gpu = report["gpu"]
     lines.append(f"{'GPU':<{width}}{gpu['name'] if gpu['usable'] else 'not usable: ' + gpu['why']}")
-    data = report["data"]
-    where = (
-        data["folder"]
-        if data["there"]
-        else f"{data['folder']} (folder not found; set TREELET_DATA to the folder of the corpora)"
-    )
-    lines += [f"{'data':<{width}}{where}", ""]
+    lines.append("")
     for check in report["checks"]:
         verdict = "ok    " if check["ok"] else "FAILED"
         lines.append(f"{verdict}  {check['check']}: {_readable(check['value'])}, expected {check['expected']}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
@@ -16,7 +16,6 @@ from treelet.formats.json_files import FIELDS, read_records
 from treelet.printable import shortened
 from treelet.structures.spans import Span, as_span
 from treelet.structures.tree import Tree
-from treelet.structures.treebank import Treebank
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -143,12 +142,6 @@ class RelationInstance:
                 raise _wrong("types", "two words, one per entity", types)
             object.__setattr__(self, "types", tuple(types))
         _check_texts(self, "label")
-
-
-def as_parses(lists: Mapping[Key, Sequence[tuple[str, float]]]) -> dict[Key, tuple[Parse, ...]]:
-    """Read the trees of several lists of (brackets, log probability) at once. Equal subtrees become the same object."""
-    trees = iter(Treebank([tree for listed in lists.values() for tree, _ in listed]))
-    return {key: tuple(Parse(cast(Tree, next(trees)), score) for _, score in listed) for key, listed in lists.items()}
 
 
 Instance = RoleInstance | RelationInstance

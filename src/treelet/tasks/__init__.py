@@ -7,7 +7,7 @@ from treelet.checks import suggestion
 
 if TYPE_CHECKING:
     from treelet.tasks.clones import CloneFamily, CloneMember, CloneReport, LineDifference, find_clones
-    from treelet.tasks.dependency_ranking import KernelChoice, ParseLists, ParseRanker
+    from treelet.tasks.dependency_ranking import KernelChoice, ParsedSentence, ParseLists, ParseRanker
     from treelet.tasks.reranking import CandidateParses, Reranker
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "LineDifference",
     "ParseLists",
     "ParseRanker",
+    "ParsedSentence",
     "Reranker",
     "find_clones",
 ]
@@ -30,7 +31,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'treelet.tasks' has no attribute {name!r}.{suggestion(name, __all__)}")
     homes = {
         "reranking": ("CandidateParses", "Reranker"),
-        "dependency_ranking": ("KernelChoice", "ParseLists", "ParseRanker"),
+        "dependency_ranking": ("KernelChoice", "ParseLists", "ParseRanker", "ParsedSentence"),
     }
     home = next((home for home, names in homes.items() if name in names), "clones")
     return getattr(import_module(f"treelet.tasks.{home}"), name)

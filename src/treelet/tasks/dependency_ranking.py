@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from treelet.checks import article, check_one_of, plural, wrong
 from treelet.cuts import as_sequencebank, dependency_trees
 from treelet.cuts.features import FEATURES
-from treelet.datasets.link_parses import ParsedSentence
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels import Kernel, Locality, On
 from treelet.learn import RLS, RankRLS
@@ -30,6 +29,41 @@ _ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
 _ROUNDING = 1e-9
 """Relative tolerance for equal scores within a sentence. Rounding changes scores by up to 1e-11, and
 parses that differ for the kernel have scores that differ by at least 1e-6."""
+
+
+@dataclass(frozen=True)
+class ParsedSentence:
+    """A sentence with candidate parses and the goodness of each.
+
+    Attributes
+    ----------
+    text : str
+        The sentence.
+    gold : Dependencies or None
+        Gold parse, if it is known.
+    parses : tuple of Dependencies
+        Candidate parses.
+    goodness : tuple of float
+        Goodness of each parse; higher is better.
+    ranks : tuple of int
+        Rank of each parse in the parser's own order; 0 is its best.
+    document : str
+        Source of the sentence.
+    """
+
+    text: str
+    gold: Dependencies | None
+    parses: tuple[Dependencies, ...]
+    goodness: tuple[float, ...]
+    ranks: tuple[int, ...]
+    document: str = ""
+
+    def __post_init__(self) -> None:
+        if not len(self.parses) == len(self.goodness) == len(self.ranks):
+            raise ValueError(
+                f"A sentence needs one goodness and one rank per parse. Got {plural(len(self.parses), 'parse')}, "
+                f"{plural(len(self.goodness), 'goodness value')} and {plural(len(self.ranks), 'rank')}."
+            )
 
 
 class ParseLists:
@@ -55,8 +89,7 @@ class ParseLists:
     Examples
     --------
     >>> from treelet import Dependencies
-    >>> from treelet.datasets import ParsedSentence
-    >>> from treelet.tasks import ParseLists
+    >>> from treelet.tasks import ParsedSentence, ParseLists
     >>> words = ["dogs", "bark", "loudly"]
     >>> parses = [Dependencies(words, None, [(0, 1, "S"), (1, 2, "M")]), Dependencies(words, None, [(0, 2, "S")])]
     >>> lists = ParseLists([ParsedSentence("dogs bark loudly", None, tuple(parses), (1.0, 0.0), (0, 1))])

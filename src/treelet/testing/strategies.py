@@ -116,7 +116,7 @@ typed_sequences = st.dictionaries(st.sampled_from(["w", "t"]), sequences, max_si
 
 
 def examples(kind: str, min_size: int = 2, max_size: int = 6, max_nodes: int = 9) -> st.SearchStrategy[list[Any]]:
-    """Draw lists of examples of a kind, which is a key of `treelet.testing.cases.EXAMPLES`."""
+    """Draw lists of examples of a kind, such as "trees" or "rows"."""
     few = trees(max_nodes=7)
     words = (*WORDS, "z", "w")
     kinds: dict[str, st.SearchStrategy[Any]] = {
