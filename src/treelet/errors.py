@@ -28,7 +28,6 @@ Write counts, articles and lists with `plural`, `article`, `in_words` and `some_
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 
 class TreeletError(Exception):
@@ -115,20 +114,6 @@ class KernelOverflowError(TreeletError, ValueError, OverflowError):
 
 class NotEnoughMemoryError(TreeletError, MemoryError):
     """A computation needs more memory than is available."""
-
-
-class CostError(TreeletError, ValueError):
-    """The estimated cost of a matrix exceeds ``limit``.
-
-    Attributes
-    ----------
-    cost : Cost
-        The estimated cost.
-    """
-
-    def __init__(self, message: str, cost: Any = None) -> None:
-        super().__init__(message)
-        self.cost = cost
 
 
 class DeviceMemoryError(NotEnoughMemoryError):

@@ -192,10 +192,6 @@ SECONDS = {
     "docs/kernels/subtree.md": {"st": r"trees take ([\d.]+) s with one thread"},
     "docs/kernels/subset-tree.md": {"sst": r"trees take ([\d.]+) s with one thread"},
     "docs/kernels/partial-tree.md": {"ptk": r"trees take ([\d.]+) s with one thread"},
-    "docs/scale.md": {
-        "sst": r"69 million pairs and takes ([\d.]+) s",
-        "ptk": r"1,003 million pairs and takes ([\d.]+) s",
-    },
 }
 
 

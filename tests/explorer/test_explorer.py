@@ -153,6 +153,7 @@ def test_large_trees_are_answered_or_refused_quickly() -> None:
     assert answer("compare", a=deep, b=deep, kernel="st", lam=1)["value"] == 2000
     assert answer("compare", a=wide, b=A)["value"] == 0
     assert messages.PAIRS_OF_NODES in str(refused("compare", a=wide, b=wide, kernel="pt"))
+    assert messages.PAIRS_OF_NODES in str(refused("compare", a=deep, b=deep, depth=1000))  # once per level
     assert "5,000" in str(refused("compare", a=f"(A {'x ' * 5001})", b=A))
     assert "10,001" in str(refused("compare", a="(A " * 10_000 + "x" + ")" * 10_000, b=A))
     found = answer("compare", a=str(binary(10)), b=str(binary(10)), kernel="sst", lam=1)
@@ -384,6 +385,18 @@ def test_a_misspelled_class_gets_a_suggestion() -> None:
     workspace = Workspace(_embedded(), ModelView(model, "m"))
     error = refused("judge", workspace, tree=TREES[0], output="humen")
     assert str(error) == messages.no_class("humen", "human")
+
+
+def test_a_tree_that_is_too_large_for_the_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = tl.KernelSVC(tl.SubsetTree()).fit(TREES[:2], ["human", "place"])
+    workspace = Workspace(_embedded(), ModelView(model, "m"))
+    sizes = [
+        len(bank.columns.store) + len(bank.columns.store.child) for bank in map(tl.Treebank, (TREES[:2], TREES[:1]))
+    ]
+    monkeypatch.setattr(handlers, "_MODEL_PAIRS", sizes[0] * sizes[1])
+    assert answer("judge", workspace, tree=TREES[0])["label"] in ("human", "place")
+    monkeypatch.setattr(handlers, "_MODEL_PAIRS", sizes[0] * sizes[1] - 1)
+    assert refused("judge", workspace, tree=TREES[0]).field == "tree"
 
 
 def test_a_request_scores_the_tree_once(models: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

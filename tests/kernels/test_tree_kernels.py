@@ -282,3 +282,8 @@ def test_candidate_lists_share_their_work(case: Case) -> None:
     K = kernel(bank)
     apart = np.vstack([kernel(bank[[k]], bank) for k in range(len(bank))])
     np.testing.assert_allclose(K, apart, rtol=1e-12)
+
+
+def test_a_depth_beyond_all_trees_is_none() -> None:
+    X = ["(S (A a) (B b))", "(S (A a) (C c))"]
+    assert (tl.SubsetTree(max_depth=10**30)(X) == tl.SubsetTree()(X)).all()

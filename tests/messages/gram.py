@@ -38,17 +38,7 @@ def does_not_fit(value: str, dtype: str) -> str:
 
 USE_FLOAT64 = r"\. Use dtype='float64' or kernel\.normalized\(\)\."
 
-# --- cost and memory ----------------------------------------------------------------------------------------------
-
-
-def costs_more_pairs(limit: str, shape: str = "", kernel: str = "") -> str:
-    """A matrix compares more pairs of parts than `limit` allows."""
-    return f"{shape} values of {kernel}.* pairs of parts, more than the {limit} pairs of parts of limit="
-
-
-def costs_more_memory(limit: str) -> str:
-    """A matrix needs more memory than `limit` allows."""
-    return rf"needs about .* KiB, more than the {limit} of limit=\. Use fewer"
+# --- memory ---------------------------------------------------------------------------------------------------------
 
 
 def result_takes(size: str, remedy: str = "") -> str:

@@ -349,21 +349,6 @@ class EditMeasure(Tabled, Pairwise):
         table = 0.0 if self.searches else costs.cell * largest**2
         return Needs(index, int(min(table + _NODE * largest, 2.0**62)))
 
-    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        """Estimate the number of subproblems of the dynamic program per row."""
-        rows = tree_sizes(self.coerce(X))
-        if Y is None:
-            left, right = (sizes * np.cumsum(sizes) for sizes in rows[1:])
-        else:
-            left, right = (
-                own * other.sum() for own, other in zip(rows[1:], tree_sizes(self.coerce(Y))[1:], strict=True)
-            )
-        return np.minimum(left, right)
-
-    def self_pairs(self, X: Any) -> Vector:
-        _, left, right = tree_sizes(self.coerce(X))
-        return np.minimum(left, right) ** 2
-
 
 def tree_sizes(bank: Treebank) -> tuple[Vector, Vector, Vector]:
     """Return the number of nodes of each tree, and the numbers of subproblems from the left and from the right."""

@@ -16,7 +16,8 @@ from treelet import _core
 from treelet.checks import some_of, suggestion
 from treelet.drawing.leaves import shortened
 from treelet.drawing.web.pictures import edited, fragment_text, picture
-from treelet.edits import EditDistance, edit_script
+from treelet.edits import edit_script
+from treelet.edits.distance import tree_sizes
 from treelet.errors import InputTypeError, KernelOverflowError, TreeletError
 from treelet.explorer.requests import LETTERS, NODES, Request, RequestError
 from treelet.explorer.workspace import ModelView, Workspace
@@ -237,21 +238,23 @@ def _check_cost(view: ModelView, tree: Tree, bank: Treebank) -> None:
     steps = 0.0
     for term in getattr(view.model.model_, "terms", ()):
         if isinstance(term, GraphTerm):
-            kernel, most = term.kernel_term.inner.kernel, float(_size(bank) * _size(term.graph))
-            # Below this bound, counting the pairs would take longer than comparing them.
-            needless = most < _PAIRS and getattr(kernel, "max_depth", None) is None
-            steps += most if needless else kernel.cost(bank, term.graph).pairs
-    if steps > 10 * _PAIRS:
+            steps += _most_pairs(term.kernel_term.inner.kernel, bank, term.graph)
+    if steps > _MODEL_PAIRS:
         raise RequestError(
             "tree",
-            f"Scoring this tree takes about {steps:.1g} pairs of nodes. The limit is {10 * _PAIRS:.1g}. Enter a smaller tree.",
+            f"Scoring this tree takes up to {steps:.1g} pairs of nodes. The limit is {_MODEL_PAIRS:.1g}. Enter a smaller tree.",
         )
 
 
-def _size(bank: Any) -> int:
-    """Return an upper bound of the number of distinct nodes and child lists that are compared."""
-    store = bank.columns.store
-    return len(store) + len(store.child)
+def _most_pairs(kernel: Kernel, *banks: Any) -> float:
+    """Return the size of one bank times the size of another: no comparison has more pairs of nodes and of children.
+
+    A kernel with a maximum depth compares each pair once per level.
+    """
+    stores = [bank.columns.store for bank in banks]
+    depth = getattr(kernel, "max_depth", None)
+    levels = 1 if depth is None else min(depth, *(int(store.height.max(initial=1)) for store in stores))
+    return float(max(1, levels)) * math.prod(len(store) + len(store.child) for store in stores)
 
 
 def _prediction(view: ModelView, values: Matrix) -> dict[str, Any]:
@@ -416,8 +419,9 @@ def _can_be_attributed(tree: Tree) -> bool:
 
 # --- requests about two trees -----------------------------------------------------------------------------------------
 
-_PAIRS = 20e6  # node pairs of one kernel value: about a tenth of a second. A request computes about four such values.
-_CURVE_PAIRS = 2e6  # node pairs per point of a curve
+_PAIRS = 20e6  # size of one tree times size of the other: at most two seconds, if all nodes and children are alike
+_CURVE_PAIRS = 2e6  # the same for a curve
+_MODEL_PAIRS = 2e9  # the same for a tree and the support trees of a model, in which few pairs are alike
 _POINTS = 24  # points of a curve
 _LISTED = 40  # fragments that are listed
 _EDIT_STEPS = 2e8  # steps of an edit distance: about half a second
@@ -468,7 +472,8 @@ def _curve(request: Request) -> dict[str, Any]:
 def _edits(request: Request) -> dict[str, Any]:
     """Return the edit distance and similarity of two trees, the operations, and the pairs of nodes that are kept or renamed."""
     a, b = request.tree("a"), request.tree("b")
-    steps = EditDistance().cost([a], [b]).pairs
+    (_, *subproblems), (_, *others) = (tree_sizes(Treebank([tree])) for tree in (a, b))
+    steps = min(float(own[0] * other[0]) for own, other in zip(subproblems, others, strict=True))
     size = 8 * math.prod(sum(1 for _ in tree.nodes()) for tree in (a, b))
     if steps > _EDIT_STEPS or size > _EDIT_BYTES:
         needs = f"{steps:.1g} steps" if steps > _EDIT_STEPS else f"{size / 2**20:,.0f} MiB of memory"
@@ -500,11 +505,11 @@ def _edits(request: Request) -> dict[str, Any]:
 
 def _trees_and_kernel(request: Request, most: float = _PAIRS) -> tuple[tuple[Tree, Tree], TreeKernel]:
     trees, kernel = (request.tree("a"), request.tree("b")), request.kernel()
-    steps = kernel.normalized().cost([trees[0]], [trees[1]]).pairs  # includes the value of each tree with itself
+    steps = _most_pairs(kernel, *(Treebank([tree]) for tree in trees))
     if steps > most:
         raise RequestError(
             "kernel",
-            f"Comparing these trees takes about {steps:.1g} pairs of nodes. The limit of this page is {most:.1g}. "
+            f"Comparing these trees takes up to {steps:.1g} pairs of nodes. The limit of this page is {most:.1g}. "
             "Enter smaller trees, or use the command treelet compare.",
         )
     return trees, kernel

@@ -98,12 +98,6 @@ class Constant(Kernel):
         value = log_of(float(self.value)) if logs else float(self.value)
         return ConstantEvaluator(value, len(X), len(X if Y is None else Y))
 
-    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        return np.zeros(len(X))
-
-    def self_pairs(self, X: Any) -> Vector:
-        return np.zeros(len(X))
-
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         return np.full(len(X), log_of(float(self.value)) if logs else float(self.value))
 

@@ -15,7 +15,6 @@ from treelet.errors import FormatError, InputTypeError, KernelOverflowError, Tre
 from treelet.kernels.algebra import ConstantEvaluator
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
-from treelet.kernels.parts import counted
 from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
 from treelet.kernels.values import check_inner, check_logs, check_values, fits, inverse_roots, to_logs
 from treelet.kernels.wrapped import Normalized
@@ -269,25 +268,6 @@ class Bag(Kernel):
         # The factors of the members must fit a float64.
         inner = self.kernel.kernel
         return all(fits(inner.self_values(part.members, logs=True)) for part in parts)
-
-    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        """Estimate the pairs of all members. Pairs that members share are counted repeatedly."""
-        X, Y = self.coerce(X), None if Y is None else self.coerce(Y)
-        if not len(X.members) or (Y is not None and not len(Y.members)):
-            return np.zeros(len(X))
-        return self._by_bag(X, self.kernel.row_pairs(X.members, None if Y is None else Y.members))
-
-    def self_pairs(self, X: Any) -> Vector:
-        X = self.coerce(X)
-        return (
-            self._by_bag(X, X.sizes.repeat(X.sizes) * self.kernel.self_pairs(X.members))
-            if len(X.members)
-            else np.zeros(len(X))
-        )
-
-    @staticmethod
-    def _by_bag(X: Bags, values: Vector) -> Vector:
-        return counted(np.repeat(np.arange(len(X)), X.sizes), values, len(X))
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
         members = self.coerce(X).members

@@ -92,7 +92,6 @@ class Kernel(Pairwise, Tunable, Tabled):
         n_jobs: int | None = 1,
         progress: bool = False,
         out: Any = None,
-        limit: Any = None,
     ) -> Matrix:
         """Compute the kernel matrix of X with Y, or of X with itself.
 
@@ -113,9 +112,6 @@ class Kernel(Pairwise, Tunable, Tabled):
         out : ndarray or path, optional
             Destination, as for `treelet.gram`: an array of float64 or float32, or the name of a
             ``.npy`` or ``.zarr`` file.
-        limit : number, str or dict, optional
-            Raise `CostError` if the matrix needs more pairs or more bytes, as for `treelet.gram`.
-            See `cost`.
 
         Returns
         -------
@@ -139,7 +135,7 @@ class Kernel(Pairwise, Tunable, Tabled):
                     "The gradient is available only for a new matrix of X with itself. Omit Y and out=."
                 )
             return self.gradient(X)  # type: ignore[return-value]  # only Gaussian processes request the pair
-        return super().__call__(X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
+        return super().__call__(X, Y, n_jobs=n_jobs, progress=progress, out=out)
 
     def distance(self) -> Distance:
         """Return the distance in the feature space of this kernel, which is called like a kernel.

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from treelet import _core
 from treelet.checks import check_boolean, check_tunable
-from treelet.kernels.parts import Ids, KeyedParts, spread
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.forest_bank import ForestBank
@@ -71,10 +68,3 @@ class ForestKernel(StoreKernel):
 
     def _native_parameters(self, store: Any) -> tuple[Any, ...]:
         return float(self.lam), bool(self.leaves)
-
-    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Return the hyperedges by production, weighted by the number of their children."""
-        start = store.edge_start
-        owner, position = spread((start[nodes + 1] - start[nodes]).astype(np.int64))
-        edge = start[nodes][owner] + position
-        return KeyedParts.of(owner, store.production[edge] + 1, 1 + np.diff(store.child_start)[edge])

@@ -24,13 +24,11 @@ from treelet.checks import (
 )
 from treelet.cuts.features import as_sequencebank
 from treelet.errors import ParameterError
-from treelet.kernels.parts import Ids, KeyedParts, StoreNodes
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds, Matrix
 from treelet.structures.sequence_bank import SequenceBank
 
 _MATCHES = ("position", "exact", "count")
-_MOST_PLACES = 1 << 22  # positions in windows up to which pairs are counted exactly
 
 
 class _SequenceKernel(StoreKernel):
@@ -40,13 +38,6 @@ class _SequenceKernel(StoreKernel):
 
     def coerce(self, X: Any) -> SequenceBank:
         return as_sequencebank(X)
-
-    @staticmethod
-    def _sequences(store: Any, nodes: Ids) -> StoreNodes:
-        """Return the nodes with their features as children; other nodes have no children."""
-        of = StoreNodes.of(store, nodes)
-        word = np.diff(store.child_start)[of.child] == 0
-        return of._replace(owner=of.owner[word], position=of.position[word], child=of.child[word])
 
 
 class Locality(_SequenceKernel):
@@ -192,33 +183,6 @@ class Locality(_SequenceKernel):
             types.append((label, min(int(window) // 2, 2**30), float(factors.get(name, 1))))
         return types, _MATCHES.index(self.match), float(self.theta)
 
-    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Return the positions by feature, and the pairs of features that lie in one window."""
-        of, names = self._sequences(store, nodes), store.labels
-        reach = np.full(len(names), 0 if isinstance(self.window, Mapping) else min(int(self.window) // 2, 2**30))
-        for name, window in self.window.items() if isinstance(self.window, Mapping) else ():
-            if name in names:
-                reach[names.index(name)] = min(int(window) // 2, 2**30)
-        own, count = reach[of.label[of.owner]], len(names)
-        feature, length = store.label[of.child].astype(np.int64), of.arity[of.owner]
-        middle = of.label[of.owner] * count + feature
-        beside = np.minimum(of.position, own) + np.minimum(length - 1 - of.position, own)
-        if beside.sum() > _MOST_PLACES or count**3 > 2**62:  # an upper bound: as if windows were equal
-            return KeyedParts.of(of.owner, middle, 1 + beside, 1 + beside)
-        shifts = range(1, int(beside.max(initial=0)) + 1)
-        kinds = [KeyedParts.of(of.owner, middle)]
-        pairs = []
-        for shift in shifts:
-            left = np.flatnonzero((own >= shift) & (length - of.position > shift))
-            pairs += [
-                (of.owner[left], middle[a] * count + feature[b])
-                for a, b in ((left, left + shift), (left + shift, left))
-            ]
-        if pairs:
-            owner, key = (np.concatenate(column) for column in zip(*pairs, strict=True))
-            kinds.append(KeyedParts.of(owner, key))
-        return KeyedParts.together(*kinds)
-
     @property
     def is_certain(self) -> bool:
         """Whether the kernel is known to be positive semi-definite for all possible examples."""
@@ -301,10 +265,3 @@ class Subsequence(_SequenceKernel):
 
     def _less_memory(self) -> str:
         return ", a smaller length"
-
-    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Return the sequences by type, weighted by the positions that a comparison visits."""
-        of = self._sequences(store, nodes)
-        node = np.unique(of.owner)
-        node = node[of.arity[node] >= self.length]
-        return KeyedParts.of(node, of.label[node], of.arity[node] * float(self.length), of.arity[node])

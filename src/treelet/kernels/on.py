@@ -135,12 +135,6 @@ class On(Kernel):
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         return self.kernel.self_values(self._part(X), logs=logs)
 
-    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        return self.kernel.row_pairs(self._part(X), None if Y is None else self._part(Y))
-
-    def self_pairs(self, X: Any) -> Vector:
-        return self.kernel.self_pairs(self._part(X))
-
     def needs(self, X: Any, enough: int = 0) -> Needs:
         return self.kernel.needs(self._part(X), enough)
 

@@ -20,12 +20,10 @@ from numpy.typing import DTypeLike, NDArray
 from treelet.checks import in_words
 from treelet.errors import KernelOverflowError, ParameterError
 from treelet.kernels.tuning import unchanged_on_error
-from treelet.resources import Resources
 from treelet.vocabulary import current, keyword
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
-    from treelet.matrices.cost import Cost
 from difflib import get_close_matches
 from functools import wraps
 
@@ -432,7 +430,6 @@ class Pairwise(ABC):
         n_jobs: int | None = 1,
         progress: bool = False,
         out: Any = None,
-        limit: Any = None,
     ) -> Matrix:
         """Compute the matrix of X with Y, or of X with itself.
 
@@ -442,7 +439,7 @@ class Pairwise(ABC):
             Rows of the matrix.
         Y : collection of examples, optional
             Columns of the matrix. Default: X.
-        n_jobs, progress, out, limit
+        n_jobs, progress, out
             As for `treelet.gram`.
 
         Returns
@@ -451,7 +448,7 @@ class Pairwise(ABC):
         """
         from treelet.matrices.matrix import gram  # imported late, because gram imports this package
 
-        return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out, limit=limit)
+        return gram(self, X, Y, n_jobs=n_jobs, progress=progress, out=out)
 
     def prepare(self, X: Any, Y: Any | None, threads: int) -> None:  # noqa: B027  # most functions have nothing to prepare
         """Compute in several threads the self-values that `evaluator` will need; they are cached with the examples.
@@ -477,90 +474,6 @@ class Pairwise(ABC):
             self.get_params(deep=False).values() if hasattr(self, "get_params") else [getattr(self, "kernel", None)]
         )
         return [value for value in params if isinstance(value, Pairwise)]
-
-    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        """Estimate how many matching pairs of parts each row of the matrix compares.
-
-        The estimate uses counts, before anything is computed. Without Y, only columns up to the
-        diagonal count. A kernel without its own estimate costs as much as its inner kernels, or one
-        pair per value.
-        """
-        inner = self._inner()
-        if not inner:
-            n, m = len(X), len(X if Y is None else Y)
-            return np.arange(1.0, n + 1) if Y is None else np.full(n, float(m))
-        parts = [kernel.row_pairs(X, Y) for kernel in inner]
-        total: Vector = np.sum(parts, axis=0)
-        return total
-
-    def self_pairs(self, X: Any) -> Vector:
-        """Estimate how many matching pairs of parts the comparison of each example with itself needs."""
-        inner = self._inner()
-        return np.sum([kernel.self_pairs(X) for kernel in inner], axis=0) if inner else np.ones(len(X))
-
-    def _with_self_pairs(self, X: Any, Y: Any | None) -> Vector:
-        """Estimate `row_pairs` for functions that also need the self-values of all examples."""
-        rows = Pairwise.row_pairs(self, X, Y)
-        for kernel in self._inner():
-            rows = rows + kernel.self_pairs(X)
-            if Y is not None and len(rows):
-                rows = rows + kernel.self_pairs(Y).sum() / len(rows)
-        return rows
-
-    def cost(
-        self, X: Any, Y: Any | None = None, *, n_jobs: int | None = 1, memory: int | float | str | None = None
-    ) -> Cost:
-        """Estimate the cost of the matrix of X with Y, without computing the matrix.
-
-        Parameters
-        ----------
-        X : collection of examples
-            Rows of the matrix.
-        Y : collection of examples, optional
-            Columns of the matrix. Default: X.
-        n_jobs, memory
-            As for `treelet.gram`. More threads need more memory.
-
-        Returns
-        -------
-        Cost
-            The attribute `pairs` is the number of matching pairs of parts that are compared.
-            `bytes` is the maximum memory besides the examples and the result, and `result` is the
-            size of the result in bytes.
-
-        Notes
-        -----
-        Each row compares its distinct parts with the distinct parts of all columns. For the matrix
-        of X with itself, these are the columns up to the row. The unit that is counted depends on
-        the kernel:
-
-        - SST and forests: nodes or hyperedges with the same production;
-        - PT: nodes with the same label;
-        - ST: equal subtrees;
-        - tagging: equal tags;
-        - locality: windows with the same middle;
-        - subsequences: positions;
-        - vectors: features;
-        - edit distance: nodes, once per step of the dynamic program.
-
-        Matching pairs of children are added, and a depth limit multiplies the number by its levels.
-        Many pairs take almost no time, because their value is constant. The number of pairs per
-        second depends on the kernel and the machine. See docs/scale.md.
-
-        Examples
-        --------
-        >>> from treelet import SubsetTree
-        >>> cost = SubsetTree().cost(["(S (NP (D the) (N dog)) (VP (V barks)))", "(S (NP (D a) (N dog)) (VP (V barks)))"])
-        >>> cost.pairs, cost.result
-        (27, 32)
-        >>> SubsetTree().cost(["(A " * 1000 + "x" + ")" * 1000]).pairs
-        1994007
-        """
-        from treelet.matrices.cost import cost_of  # imported late, because gram imports this package
-        from treelet.matrices.tiles import Job
-
-        job = Job(self, self.coerce(X), None if Y is None else self.coerce(Y))
-        return cost_of(job, Resources.of(n_jobs, memory, owner="cost"))
 
 
 @lru_cache(256)

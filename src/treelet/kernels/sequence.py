@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from treelet import _core
 from treelet.checks import check_tunable
-from treelet.kernels.parts import Ids, KeyedParts, StoreNodes
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.sequence import TaggedBank
@@ -68,9 +65,3 @@ class Tagging(StoreKernel):
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return (float(self.lam),)
-
-    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Return the suffixes by their first tag."""
-        of = StoreNodes.of(store, nodes)
-        suffix = np.flatnonzero(of.arity)  # a word has no children
-        return KeyedParts.of(suffix, of.label[suffix])

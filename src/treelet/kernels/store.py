@@ -16,7 +16,6 @@ from treelet import _core
 from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import CachedIndex, Evaluator, Matrix, Needs, Vector, overflow
-from treelet.kernels.parts import Ids, KeyedParts, StoreNodes, pairs_by_row, pairs_within
 from treelet.memory import SMALL, check_memory
 from treelet.structures.bank import Bank
 from treelet.vocabulary import keyword
@@ -297,20 +296,6 @@ class StoreKernel(Kernel):
     def _less_memory(self) -> str:
         """Return more ways to reduce the memory, for an error message."""
         return ""
-
-    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Return the parts that the kernel compares; by default, nodes by label."""
-        return KeyedParts.of(np.arange(len(nodes)), StoreNodes.of(store, nodes).label)
-
-    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        X = self.coerce(X)
-        if Y is None:
-            return pairs_by_row(StoreRows.of(X), None, self._parts)
-        columns, rows = self.coerce(Y).joined(X)
-        return pairs_by_row(StoreRows.of(rows), StoreRows.of(columns), self._parts)
-
-    def self_pairs(self, X: Any) -> Vector:
-        return pairs_within(StoreRows.of(self.coerce(X)), self._parts)
 
     def _rough(self, store: Any, weights: _core.NodeWeights) -> int:
         """Return an upper bound for the bytes of an index and two threads, which is quick to compute."""

@@ -5,11 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_number, check_tunable
-from treelet.kernels.parts import Ids, KeyedParts, StoreNodes
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.treebank import Treebank
@@ -71,11 +68,6 @@ class Subtree(TreeKernel):
 
     def _native_parameters(self, store: _core.Store) -> tuple[float]:
         return (float(self.lam),)
-
-    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Return the subtrees, which match if they are equal."""
-        inner = np.flatnonzero(StoreNodes.of(store, nodes).arity)
-        return KeyedParts.of(inner, nodes[inner])
 
 
 class SubsetTree(TreeKernel):
@@ -154,24 +146,6 @@ class SubsetTree(TreeKernel):
 
     def _less_memory(self) -> str:
         return "" if self.max_depth is None else ", a smaller max_depth or max_depth=None"
-
-    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Return nodes by production, and children by production and position per level."""
-
-        def numbered(label: Any, production: Any) -> Any:
-            return np.where(production < 0, 2 * label + 1, 2 * production) if self.leaves else production
-
-        of = StoreNodes.of(store, nodes)
-        own = numbered(of.label, of.production)
-        below = numbered(store.label[of.child].astype(np.int64), store.production[of.child].astype(np.int64))
-        edge, node = np.flatnonzero(below >= 0), np.flatnonzero(own >= 0)
-        _, first, production = np.unique(own, return_index=True, return_inverse=True)
-        slot = (np.cumsum(of.arity[first]) - of.arity[first])[production]  # one number per production and position
-        deepest = self._deepest()
-        levels = 1 if deepest is None else np.minimum(deepest, store.height[nodes] + int(self.leaves)) - 1
-        count = np.broadcast_to(np.maximum(levels, 0), len(nodes))[of.owner[edge]]
-        key = (slot[of.owner[edge]] + of.position[edge]) * (int(below.max(initial=0)) + 1) + below[edge]
-        return KeyedParts.together(KeyedParts.of(node, own[node]), KeyedParts.of(of.owner[edge], key, count))
 
 
 class PartialTree(TreeKernel):
@@ -254,9 +228,3 @@ class PartialTree(TreeKernel):
 
     def _native_parameters(self, store: _core.Store) -> tuple[Any, ...]:
         return float(self.lam), float(self.mu), bool(self.leaves), float(self.terminal_factor), None
-
-    def _parts(self, store: Any, nodes: Ids) -> KeyedParts:
-        """Return the nodes by label, and the children by their own label and that of their parent."""
-        of, labels = StoreNodes.of(store, nodes), len(store.labels)
-        below = of.label[of.owner] * labels + store.label[of.child]
-        return KeyedParts.together(KeyedParts.of(np.arange(len(nodes)), of.label), KeyedParts.of(of.owner, below))

@@ -98,26 +98,6 @@ class _VectorKernel(Kernel):
             return Needs(0, 0)
         return Needs(values.data.nbytes + values.indices.nbytes + values.indptr.nbytes, 0)
 
-    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        rows = self.coerce(X)
-        left, right = (rows.values, rows.values) if Y is None else rows.matched(self.coerce(Y))
-        n, m = left.shape[0], right.shape[0]
-        if isinstance(left, np.ndarray):
-            columns: Vector = np.arange(1.0, n + 1) if Y is None else np.full(n, float(m))
-            columns *= left.shape[1]
-            return columns
-        held = np.bincount(right.indices, minlength=right.shape[1]).astype(np.float64)  # number of columns per feature
-        so_far = np.concatenate([[0.0], np.cumsum(held[left.indices])])
-        pairs: Vector = np.diff(so_far[left.indptr])
-        if Y is None:
-            pairs *= np.arange(1, n + 1) / n
-        return pairs
-
-    def self_pairs(self, X: Any) -> Vector:
-        values = self.coerce(X).values
-        sizes = np.full(len(values), values.shape[1]) if isinstance(values, np.ndarray) else np.diff(values.indptr)
-        return sizes.astype(np.float64)
-
     def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> _VectorEvaluator:
         self.validate()
         return _VectorEvaluator(self, self.coerce(X), None if Y is None else self.coerce(Y), logs)

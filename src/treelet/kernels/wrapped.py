@@ -129,9 +129,6 @@ class Distance(Pairwise):
             self.kernel.cache_self_values(Y, threads)
         self.kernel.prepare(X, Y, threads)
 
-    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        return self._with_self_pairs(X, Y)
-
     def needs(self, X: Any, enough: int = 0) -> Needs:
         return self.kernel.needs(X, enough)
 
@@ -245,9 +242,6 @@ class Normalized(WrappedKernel):
         column_roots = row_roots if Y is None else inverse_roots(columns)
         inner = self.kernel.evaluator(X, Y)
         return _NormalizedEvaluator(self, inner, row_roots, column_roots, same=Y is None, logs=logs)
-
-    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        return self._with_self_pairs(X, Y)
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         positive = np.isfinite(self.kernel.self_values(X, logs=True))
@@ -375,12 +369,6 @@ class Gaussian(WrappedKernel):
         rows = self.kernel.diag(X)
         columns = rows if Y is None else self.kernel.diag(Y)
         return _GaussianEvaluator(self, self.kernel.evaluator(X, Y), rows, columns, same=Y is None, logs=logs)
-
-    def row_pairs(self, X: Any, Y: Any | None = None) -> Vector:
-        return self._with_self_pairs(X, Y)
-
-    def self_pairs(self, X: Any) -> Vector:
-        return np.zeros(len(X))
 
     def self_values(self, X: Any, *, logs: bool = False) -> Vector:
         n = len(self.coerce(X))

@@ -16,7 +16,6 @@ from treelet.checks import check_boolean, in_words, wrong
 from treelet.errors import ParameterError
 from treelet.formats.files import checked_path
 from treelet.kernels.pairwise import Matrix, Pairwise
-from treelet.matrices.cost import Limit, check_limit
 from treelet.matrices.executors import executor_for
 from treelet.matrices.executors.base import checked_dtype, is_file
 from treelet.matrices.stored.matrix_file import SUFFIXES
@@ -45,7 +44,6 @@ def gram(
     device: str = "cpu",
     device_memory: int | float | str | None = None,
     progress: bool = False,
-    limit: Limit | None = None,
 ) -> Matrix:
     """Compute a kernel matrix in tiles.
 
@@ -96,10 +94,6 @@ def gram(
         Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
     progress : bool, default False
         Show a progress bar on standard error.
-    limit : number, str or dict, optional
-        Refuse an expensive matrix before any work is done; see `Kernel.cost`. Pass a number of
-        pairs of parts (``1e9``), a number of bytes besides the result (``"2GiB"``), or both
-        (``{"pairs": 1e9, "bytes": "2GiB"}``).
 
     Returns
     -------
@@ -111,8 +105,6 @@ def gram(
 
     Raises
     ------
-    CostError
-        If the matrix exceeds `limit`.
     FileError
         If an existing file for `resume` or `extend` was computed with another kernel or other
         examples. Also if a resumed call has less `memory` than the interrupted call.
@@ -153,8 +145,6 @@ def gram(
     if extend is not None:
         checked_path(extend)
     job = Job(kernel, kernel.coerce(X), None if Y is None else kernel.coerce(Y), numbers)
-    if limit is not None:
-        check_limit(limit, job, resources)
     if out is None and client is None and resources == PLAIN and not resume and extend is None and _is_small(job):
         return _small_matrix(job)
     executor = executor_for(resources)
