@@ -32,6 +32,12 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.register_profile("mutants", settings.get_profile("default"), phases=[Phase.explicit, Phase.generate])
 settings.load_profile(os.environ.get("TREELET_HYPOTHESIS", "default"))
 
+
+def trials(number: int) -> int:
+    """Return the number of random examples: at most 80, or `number` if the variable TREELET_TRIALS is "all"."""
+    return number if os.environ.get("TREELET_TRIALS") == "all" else min(number, 80)
+
+
 # A shell lets jobs in the background ignore Ctrl-C. Tests send SIGINT to this process and to children, which inherit that.
 if threading.current_thread() is threading.main_thread():  # Dask's workers import this module in another thread.
     signal.signal(signal.SIGINT, signal.default_int_handler)

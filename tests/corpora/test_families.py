@@ -10,6 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import trials
 from messages.common import wrong_parameter
 from treelet.corpora.families import SimilarPairs
 from treelet.datasets import flights
@@ -73,7 +74,7 @@ def test_equals_the_definition(measure: Any, some: list[Any], copied: list[int],
         assert family.similarity == (family.values[others].min(), family.values[others].max())
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=trials(100))
 @given(st.lists(trees(), max_size=8), st.lists(trees(), max_size=8), st.booleans(), st.floats(0.05, 1.0))
 def test_two_sides_equal_the_definition_without_copies(
     some: list[Any], others: list[Any], shared: bool, threshold: float

@@ -12,6 +12,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import trials
 from messages import cuts as messages
 from treelet.cuts import (
     Candidate,
@@ -392,7 +393,7 @@ def test_cuts_make_equal_edges_one():
 # --- against all trees ------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=trials(100), deadline=None)
 @given(cases(), st.data())
 def test_over_spans_and_below_nodes(case, data):
     forest, n = case
@@ -427,7 +428,7 @@ def test_below_a_node_by_its_number(case):
             same(sub_forest(forest, number), below(forest, number).trees())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=trials(100), deadline=None)
 @given(cases(), st.data())
 def test_enclosed_forests_are_those_of_the_cut_trees(case, data):
     forest, n = case
@@ -453,7 +454,7 @@ def quiet(function, *args, **options):
         return None
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=trials(100), deadline=None)
 @given(cases(), st.data())
 def test_paths_and_arguments_are_those_of_the_trees(case, data):
     forest, n = case
@@ -505,7 +506,7 @@ def test_paths_to_a_label(case, data):
     assert len(got.best()[0].words()) == words
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=trials(100), deadline=None)
 @given(cases(), st.data())
 def test_candidates_are_those_of_the_trees(case, data):
     forest, n = case

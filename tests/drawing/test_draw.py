@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from conftest import run_python
+from conftest import run_python, trials
 from messages import draw as messages
 from messages.common import wrong_parameter
 from treelet.drawing import dependency_svg, draw, forest_svg, latex, tree_svg
@@ -322,7 +322,7 @@ def read_back(text: str) -> tl.Tree:
     return done
 
 
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 @given(trees(labels=NASTY, words=NASTY, max_nodes=30))
 def test_latex_says_the_tree(tree: tl.Tree) -> None:
     text = latex(tree)

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 import treelet as tl
+from conftest import trials
 from messages import draw as messages
 from messages.common import wrong_parameter
 from treelet.drawing import latex, tree_svg
@@ -44,7 +45,7 @@ def test_no_boxes_no_curves_no_colors() -> None:
     assert tl.draw(TREE) == tl.draw(TREE, style="color") == tree_svg(TREE)
 
 
-@settings(max_examples=100)
+@settings(max_examples=trials(100))
 @given(trees(labels=("S", "NP", "A"), words=("x", "y", "longer-words"), max_nodes=30))
 def test_each_node_is_below_its_parent_and_lines_do_not_cross(tree: tl.Tree) -> None:
     graph = ForestGraph(tl.Forest.from_tree(tree), hanging=True)
@@ -93,7 +94,7 @@ def test_a_triangle_has_the_words_of_its_constituent() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.* so no triangle was drawn for it")
-@settings(max_examples=100)
+@settings(max_examples=trials(100))
 @given(trees(labels=("S", "NP", "A"), words=("x", "NP"), max_nodes=30))
 def test_collapsed_trees_have_the_same_words(tree: tl.Tree) -> None:
     small = collapsed(tree, "NP")

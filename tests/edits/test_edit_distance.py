@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import trials
 from definitions.edit_scripts import check_mapping, replayed
 from treelet.testing import definition
 from treelet.testing.strategies import trees
@@ -35,7 +36,7 @@ def distances(draw: st.DrawFn) -> tl.EditDistance:
 banks = st.lists(st.one_of(trees(labels=LABELS, words=LABELS), st.none()), min_size=1, max_size=5)
 
 
-@settings(max_examples=300)
+@settings(max_examples=trials(300))
 @given(banks, banks, distances())
 def test_values_equal_the_slow_definition(X, Y, d):
     slow, slow_similarity = definition(d), definition(d.similarity())
@@ -43,7 +44,7 @@ def test_values_equal_the_slow_definition(X, Y, d):
     np.testing.assert_allclose(d.similarity()(X, Y), [[slow_similarity(a, b) for b in Y] for a in X], atol=1e-9)
 
 
-@settings(max_examples=200)
+@settings(max_examples=trials(200))
 @given(banks, banks, distances(), st.sampled_from([-0.5, 0, 0.5, 1, 1.5, 2, 3, 4.25, 6]), st.integers(1, 5))
 def test_searches_find_what_the_matrix_contains(X, Q, d, threshold, k):
     for measure, sign, reach in ((d, -1, threshold), (d.similarity(), 1, 1 - threshold / 3)):
@@ -61,7 +62,7 @@ def test_searches_find_what_the_matrix_contains(X, Q, d, threshold, k):
         np.testing.assert_allclose(values, np.take_along_axis(matrix, indices, axis=1), atol=1e-9)
 
 
-@settings(max_examples=300)
+@settings(max_examples=trials(300))
 @given(trees(labels=LABELS, words=LABELS), trees(labels=LABELS, words=LABELS), distances())
 def test_scripts_cost_the_distance(a, b, d):
     script = tl.edit_script(a, b, d)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import treelet as tl
+from conftest import trials
 from messages import draw as messages
 from treelet.cuts import TreeIndex
 from treelet.errors import TreeError
@@ -15,7 +16,7 @@ from treelet.testing import strategies
 DEEP = tl.Tree.parse("(A " * 61 + "a" + ")" * 61)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=trials(200), deadline=None)
 @given(strategies.trees(), strategies.trees())
 def test_unchanged_subtrees_are_the_largest_equal_ones(a: tl.Tree, b: tl.Tree) -> None:
     script = tl.edit_script(a, b)
@@ -32,7 +33,7 @@ def test_unchanged_subtrees_are_the_largest_equal_ones(a: tl.Tree, b: tl.Tree) -
     assert all(size == first.after[source] - source for source, _, size in script.unchanged())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=trials(200), deadline=None)
 @given(strategies.trees(), strategies.trees())
 def test_the_drawing_has_every_change_once(a: tl.Tree, b: tl.Tree) -> None:
     script = tl.edit_script(a, b)

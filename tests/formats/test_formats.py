@@ -20,6 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from conftest import trials
 from messages import formats as messages
 from messages.common import cannot_be, does_not_exist, item_is, wrong_parameter
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
@@ -128,7 +129,7 @@ numbers = st.floats(allow_nan=False, allow_infinity=False)
 writable = trees.filter(lambda tree: not UNWRITABLE["svmlight_tk"].search(str(tree)))
 
 
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(st.lists(trees, max_size=5))
 @pytest.mark.parametrize("format", [*NAMES, "csv"])
 def test_trees_come_back_as_they_were(format: str, given_trees: list[Tree]) -> None:
@@ -142,7 +143,7 @@ def test_trees_come_back_as_they_were(format: str, given_trees: list[Tree]) -> N
     assert list(read_trees(io.BytesIO(written(document, format).encode()), format)) == given_trees
 
 
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(st.data())
 def test_svmlight_tk_documents_come_back(data: st.DataObject) -> None:
     rows = data.draw(st.integers(1, 4))
@@ -161,7 +162,7 @@ def test_svmlight_tk_documents_come_back(data: st.DataObject) -> None:
     assert content(read_all(written(document, "svmlight_tk"), "svmlight_tk")) == content(document)
 
 
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(st.data())
 def test_kelp_documents_come_back(data: st.DataObject) -> None:
     rows = data.draw(st.integers(1, 4))
@@ -1046,7 +1047,7 @@ ODD = [
 ]
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=trials(200), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(
         st.tuples(

@@ -18,6 +18,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 import treelet as tl
+from conftest import trials
 from definitions.fragments import at_node, norm, vector
 from definitions.fragments import weights as slow_weights
 from messages import fragments as messages
@@ -75,7 +76,7 @@ def test_shares_are_those_of_the_slow_definition(
 
 
 @each_kernel
-@settings(max_examples=100)
+@settings(max_examples=trials(100))
 @given(
     bank=banks(max_size=4, max_nodes=9), tree=trees(max_nodes=9), alpha=coefficients, n=st.integers(1, 8),
     normalized=st.booleans(),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import trials
 from definitions.fragments import as_tree
 from messages import fragments as messages
 from messages.common import SMALLER_LAM, wrong_parameter
@@ -84,7 +85,7 @@ each_case = pytest.mark.parametrize("name", CASES)
 
 
 @each_case
-@settings(max_examples=150)
+@settings(max_examples=trials(150))
 @given(a=trees(max_nodes=10), b=trees(max_nodes=10))
 def test_are_those_of_the_slow_definition(name: str, a: tl.Tree, b: tl.Tree) -> None:
     kernel, slow = CASES[name]

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import trials
 from definitions.derivations import expected_nodes
 from messages import kernels as messages
 from treelet.cuts import ForestIndex, span_forest, sub_forest
@@ -49,7 +50,7 @@ def test_packing_of_unary_cycles_is_acyclic():
     assert {"(A (B x))", "(B (A x))", "(A (A x))"} <= {str(tree) for tree, _ in forest.trees()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=trials(150), deadline=None)
 @given(forests())
 def test_inside_outside_and_kbest_are_those_of_the_trees(forest):
     listed = forest.trees()
@@ -214,7 +215,7 @@ def test_counts_beyond_a_double():
 # --- the kernel -------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=trials(100), deadline=None)
 @given(st.lists(trees(), min_size=2, max_size=5), st.sampled_from([0.4, 1.0]))
 def test_forests_of_one_tree_give_the_subset_tree_kernel(bank, lam):
     np.testing.assert_allclose(tl.ForestKernel(lam=lam)(bank), tl.SubsetTree(lam=lam)(bank), rtol=1e-13)

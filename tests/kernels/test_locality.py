@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import trials
 from messages import kernels as messages
 from messages.common import wrong_parameter
 from treelet.testing import check_estimator, check_kernel, definition, reference
@@ -35,7 +36,7 @@ SHORT = [list("abcab"), list("bca"), list("aabbc"), list("xyz"), [], list("abcab
 def test_equals_the_triple_sum_on_thousands_of_pairs(match: str) -> None:
     pairs = 0
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=trials(300), deadline=None)
     @given(
         st.lists(st.one_of(PLAIN, TYPED), min_size=2, max_size=6),
         st.sampled_from([1, 2, 3, 4, 5, 6, 7, 8, 20, 301]),
@@ -55,7 +56,7 @@ def test_equals_the_triple_sum_on_thousands_of_pairs(match: str) -> None:
     assert pairs >= 1500, f"only {pairs} pairs were compared"
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=trials(100), deadline=None)
 @given(
     st.lists(TYPED, min_size=1, max_size=5),
     st.fixed_dictionaries({name: st.integers(1, 9) for name in TYPES}),
@@ -201,7 +202,7 @@ def test_parses() -> None:
 # --- subsequence ----------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=trials(300), deadline=None)
 @given(
     st.lists(st.one_of(PLAIN, TYPED), min_size=2, max_size=5),
     st.sampled_from([0.3, 0.5, 1.0]),

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import treelet as tl
+from conftest import trials
 from messages import kernels as messages
 from treelet import _core
 from treelet.edits.distance import _EditEvaluator
@@ -81,7 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("prepared")
 
 
-@settings(max_examples=120)
+@settings(max_examples=trials(120))
 @given(trees=banks(max_size=6), queries=banks(max_size=3), name=st.sampled_from(sorted(KERNELS)))
 def test_values_are_equal_to_the_bit(folder: Path, trees: list[tl.Tree], queries: list[tl.Tree], name: str) -> None:
     kernel, bank, Q = KERNELS[name], tl.Treebank([*trees, None]), [*queries, *QUERIES]

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from conftest import binary
+from conftest import binary, trials
 from messages import learn as messages
 from treelet import _core
 from treelet.learn import CompressedModel, linear_parts
@@ -83,7 +83,7 @@ def test_linear_parts() -> None:
     assert [kernel_term.inner.kernel for kernel_term in linear_parts(opaque)] == [opaque]
 
 
-@settings(max_examples=100)
+@settings(max_examples=trials(100))
 @given(problem=problems())
 def test_weights_spread_to_the_parts(problem: Any) -> None:
     """From the top down, as if each example were counted out."""

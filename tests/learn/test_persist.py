@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import treelet as tl
-from conftest import binary, round_trip, run_python, signed
+from conftest import binary, round_trip, run_python, signed, trials
 from messages import learn as messages
 from messages.common import CUT_SHORT, cannot_be, does_not_exist, wrong_parameter
 from treelet.learn import CompressedModel
@@ -370,7 +370,7 @@ def test_a_thousand_damaged_copies(fitted: tl.KernelSVC, content: bytes, tmp_pat
 
 
 @pytest.mark.parametrize("where", ["header", "arrays", "anywhere"])
-def test_a_thousand_forged_copies(content: bytes, where: str, tmp_path: Path) -> None:
+def test_many_forged_copies(content: bytes, where: str, tmp_path: Path) -> None:
     """Damage with a checksum that fits: the documented error, or a model that works (on other numbers) or says why not."""
     rng = np.random.default_rng(len(where))
     length = _PREFIX.unpack_from(content)[4]
@@ -379,8 +379,8 @@ def test_a_thousand_forged_copies(content: bytes, where: str, tmp_path: Path) ->
         "arrays": (_PREFIX.size + length, len(content) - 32),
         "anywhere": (8, len(content) - 32),
     }[where]
-    path, loaded, refusals = tmp_path / "m", 0, 0
-    for _ in range(1000):
+    path, loaded, refusals, copies = tmp_path / "m", 0, 0, 1000 if trials(1000) == 1000 else 200
+    for _ in range(copies):
         forged = bytearray(content)
         for place in rng.integers(first, last, int(rng.integers(1, 4))):
             forged[place] = (
@@ -398,8 +398,8 @@ def test_a_thousand_forged_copies(content: bytes, where: str, tmp_path: Path) ->
             model.predict_proba(NEW)
         except tl.TreeletError:
             pass
-    assert loaded + refusals == 1000
-    assert refusals > 100, "nothing was checked"
+    assert loaded + refusals == copies
+    assert refusals > copies // 10, "nothing was checked"
     assert loaded > 0 or where == "header"
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from conftest import trials
 from messages import native as messages
 from treelet import _core
 
@@ -61,7 +62,7 @@ def pairs(draw: st.DrawFn) -> tuple[list[int], list[int]]:
     return a, b
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=trials(300), deadline=None)
 @given(pairs())
 def test_equal_to_the_dynamic_program_for_every_limit(pair: tuple[list[int], list[int]]) -> None:
     a, b = pair

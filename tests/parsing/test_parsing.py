@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from conftest import trials
 from definitions.derivations import derivations, doubled, expected_nodes
 from experiments.data import question_bank
 from messages import parsing as messages
@@ -32,7 +33,7 @@ def same(found, listed):
     assert got == pytest.approx(want, rel=1e-9)
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=trials(500), deadline=None)
 @given(grammars(), SENTENCES)
 def test_everything_equals_the_list_of_derivations(rules, words):
     listed = derivations(rules, "S", words)
@@ -61,7 +62,7 @@ def test_everything_equals_the_list_of_derivations(rules, words):
     assert [math.exp(logp) for _, logp in best] == pytest.approx([p for _, p in listed[:k]], rel=1e-9)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=trials(150), deadline=None)
 @given(grammars(), SENTENCES, st.floats(0, 5))
 def test_a_pruned_forest_is_the_forest_pruned(rules, words, threshold):
     grammar = PCFG.from_rules(rules, start="S")
@@ -69,7 +70,7 @@ def test_a_pruned_forest_is_the_forest_pruned(rules, words, threshold):
     same(pruned.trees(), whole.prune(threshold).trees())
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=trials(100), deadline=None)
 @given(grammars(symbols=("S", "A"), max_rules=6), st.lists(st.sampled_from(["x", "y"]), min_size=1, max_size=3))
 def test_bounded_search_finds_only_real_parses(rules, words):
     grammar = PCFG.from_rules(rules, start="S")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from conftest import trials
 from messages.common import wrong_parameter
 from treelet import Tree
 from treelet.errors import ParameterError
@@ -85,7 +86,7 @@ def annotated(node: Tree, above: tuple[str, ...] = (), alone: bool = False) -> T
     return Tree(label, kids)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=trials(150), deadline=None)
 @given(st.lists(penn, min_size=1, max_size=4), st.sampled_from([None, 0, 1, 2]))
 def test_the_grammar_is_that_of_annotated_trees(bank: list[Tree], markov: int | None) -> None:
     grammar = PCFG.from_treebank(bank, parent="tags", split="penn", markov=markov)
