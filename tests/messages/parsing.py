@@ -69,11 +69,6 @@ PROBABILITY_RANGE = r"a probability must be a number in \(0, 1\], in square brac
 PROBABILITY_AT_THE_END = "ends with its probability"
 QUOTE_NOT_CLOSED = "not closed"
 BAD_ESCAPE = "escapes"
-TWICE = "twice"
-SEVERAL_START_LINES = "some start symbols have a probability and others do not"
-START_SYNTAX = "this line is not a valid directive. Directives are '%start SYMBOL'"
-LABEL_SYNTAX = "%label SYMBOL LABEL"
-UNKNOWN_WORDS = "unknown words"
 NLTK_HAS_ONE_START = "one start symbol"
 NLTK_HAS_NO_MARKOV = "without markov"
 NLTK_GRAMMAR_NEEDED = "An NLTK grammar is needed, but got a str"
@@ -85,10 +80,6 @@ def there_twice(first_line: int) -> str:
 
 def heads_no_rule(symbol: str) -> str:
     return f"the start symbol '{symbol}' is not the head of any rule"
-
-
-def hidden_symbol(symbol: str) -> str:
-    return f"hidden symbol '{symbol}'"
 
 
 # --- parsing and tagging ------------------------------------------------------------------------------------------

@@ -172,7 +172,7 @@ def command(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Save the grammar, as JSON (.json) or text. If SENTENCES and --text are missing, nothing is parsed, and standard input is not read.",
+            help="Save the grammar as JSON, to a name that ends in .json, .json.gz, .json.xz or .json.bz2. If SENTENCES and --text are missing, nothing is parsed, and standard input is not read.",
         ),
         WRITTEN,
     ] = None,
@@ -256,7 +256,7 @@ def command(
         if drawing is not None and not items:
             raise ParameterError("--picture needs at least one sentence, but the input is empty.")
         if save_grammar is not None:
-            (chosen.save if _is_json(save_grammar) else chosen.write_text)(save_grammar)
+            chosen.save(save_grammar)
             print(f"grammar: {chosen.stats()}: {save_grammar}", file=sys.stderr)
         if not parsing:
             return
@@ -328,6 +328,10 @@ def _check_options(
             raise ParameterError(f"{picture}: a forest cannot be drawn as LaTeX. Use .svg or .pdf, or remove --forest.")
     if save_grammar == "-":
         raise ParameterError("A grammar cannot be written to standard output. Pass a file name to --save-grammar.")
+    if save_grammar is not None and not _is_json(save_grammar):
+        raise wrong_value(
+            "--save-grammar", "a file name that ends in .json, .json.gz, .json.xz or .json.bz2", save_grammar
+        )
 
 
 # --- input ----------------------------------------------------------------------------------------------------------

@@ -1,11 +1,11 @@
-"""Grammars in files and in other libraries: rules with probabilities, JSON and NLTK. `grammar_text` has the text format."""
+"""Grammars in files and in other libraries: rules with probabilities, JSON, and NLTK's objects and text."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, cast
 
 from treelet.checks import article, some_of, suggestion
@@ -224,18 +224,16 @@ def nltk_grammar(grammar: GrammarParts, symbol: str, total: float) -> Any:
     )
 
 
-# --- grammars as text, one rule per line, as in NLTK ------------------------------------------------------------------
+# --- rules as text, one per line, as in NLTK; only read ------------------------------------------------------------------
 
-_PLAIN = re.compile(r"(?!->$)[\w/@^$.,:;+*=&~!?-]+")
 _TOKEN = re.compile(
     r"""\s*(?:
         (?P<comment>\#.*)
       | (?P<arrow>->(?!\S))
       | (?P<bar>\|)
       | (?P<word>"(?:[^"\\]|\\.)*" | '[^']*')
-      | (?P<symbol><(?:[^>\\]|\\.)+>)
       | (?P<chance>\[[^\]\s]*\])
-      | (?P<plain>[^\s|"'<\[\#](?:(?!\[[\d.eE+-]+\])[^\s|])*)
+      | (?P<plain>[^\s|"'\[\#](?:(?!\[[\d.eE+-]+\])[^\s|])*)
     )\s*""",
     re.VERBOSE,
 )
@@ -254,18 +252,12 @@ class _Raw(NamedTuple):
     probability: float | None
 
 
-# --- reading ----------------------------------------------------------------------------------------------------
-
-
-def read(source: Source, unknown: Callable[[Any], object] = lambda model: None) -> GrammarParts:
-    """Read a grammar. Errors name the line.
-
-    `unknown` is called with the model of unknown words, and raises an error if the model is invalid.
-    """
-    reader = _GrammarReader(source, unknown)
+def read_rules(source: Source) -> tuple[list[Rule], str]:
+    """Read rules and the start symbol. Errors name the line."""
+    reader = _GrammarReader(source)
     for line, text in _whole_lines(source):
         reader.take(line, text)
-    return GrammarParts(reader.rules(), reader.starts(), reader.labels, reader.hidden, reader.unknown, reader.fallback)
+    return reader.rules(), reader.start_symbol()
 
 
 def _whole_lines(source: Source) -> Iterator[tuple[int, str]]:
@@ -283,27 +275,14 @@ def _whole_lines(source: Source) -> Iterator[tuple[int, str]]:
 
 
 class _GrammarReader:
-    """Collects rules and directives from the lines of a grammar file."""
+    """Collects rules and the start symbol from the lines of a grammar file."""
 
-    def __init__(self, source: Source, check: Callable[[Any], object]) -> None:
-        self.source, self.check = source, check
+    def __init__(self, source: Source) -> None:
+        self.source = source
         self.raw: list[_Raw] = []
-        self.start: list[tuple[int, str, float | None]] = []
-        self.labels: dict[str, str] = {}
-        self.hidden: list[str] = []
-        self.unknown: Any = None
-        self.fallback = False
+        self.start: tuple[int, str] | None = None
 
     def take(self, line: int, text: str) -> None:
-        if text.startswith("%unknown"):
-            try:
-                self.unknown = json.loads(text.removeprefix("%unknown"))
-                self.check(self.unknown)
-            except (ValueError, RecursionError) as error:
-                raise self.source.error(
-                    f"the model of unknown words is invalid ({str(error).removesuffix('.')}).", line
-                ) from None
-            return
         tokens = self.tokens(line, text)
         if not tokens:
             return
@@ -318,9 +297,7 @@ class _GrammarReader:
         while at < end:
             match = _TOKEN.match(text, at)
             if match is None:
-                raise self.source.error(
-                    "a quote or an angle bracket is not closed. Close it on this line.", line, at + 1
-                )
+                raise self.source.error("a quote is not closed. Close it on this line.", line, at + 1)
             kind = cast(str, match.lastgroup)
             column = match.start(kind) + 1
             if kind != "comment":
@@ -329,9 +306,9 @@ class _GrammarReader:
         return tokens
 
     def value(self, kind: str, text: str, line: int, column: int) -> str:
-        if kind not in {"word", "symbol", "plain"}:
+        if kind not in {"word", "plain"}:
             return text
-        if kind == "symbol" or text.startswith('"'):
+        if text.startswith('"'):
             try:
                 text = json.loads(f'"{text[1:-1]}"', strict=False)
             except ValueError:
@@ -362,31 +339,14 @@ class _GrammarReader:
         return number
 
     def directive(self, line: int, tokens: list[_Token]) -> None:
-        name, rest = tokens[0].text, tokens[1:]
-        symbols = [token.text for token in rest if token.kind in {"plain", "symbol"}]
-        chances = [self.probability(line, token) for token in rest if token.kind == "chance"]
-        whole = len(symbols) + len(chances) == len(rest)
-        if name == "%start" and whole and len(symbols) == 1 and len(chances) <= 1:
-            if symbols[0] in [symbol for _, symbol, _ in self.start]:
-                raise self.source.error(
-                    f"the start symbol {symbols[0]!r} occurs twice. Remove one of the two lines.", line
-                )
-            self.start.append((line, symbols[0], chances[0] if chances else None))
-        elif name == "%label" and whole and len(symbols) == 2 and not chances:
-            self.labels[symbols[0]] = symbols[1]
-        elif name == "%hidden" and whole and symbols and not chances:
-            self.hidden += symbols
-        elif name == "%fallback" and not rest:
-            self.fallback = True
-        else:
-            raise self.source.error(
-                "this line is not a valid directive. Directives are '%start SYMBOL', '%start SYMBOL [probability]', '%label "
-                "SYMBOL LABEL', '%hidden SYMBOL', '%unknown {...}' and '%fallback'. Write a symbol that begins with % as <%...>.",
-                line,
-            )
+        if [token.text for token in tokens[:1]] != ["%start"] or [token.kind for token in tokens[1:]] != ["plain"]:
+            raise self.source.error("this line is not a rule, and the only directive is '%start SYMBOL'.", line)
+        if self.start is not None:
+            raise self.source.error("a second start symbol. Remove one of the two lines.", line)
+        self.start = line, tokens[1].text
 
     def rule(self, line: int, tokens: list[_Token]) -> None:
-        if len(tokens) < 2 or tokens[0].kind not in {"plain", "symbol"} or tokens[1].kind != "arrow":
+        if len(tokens) < 2 or tokens[0].kind != "plain" or tokens[1].kind != "arrow":
             raise self.source.error('this line is not a rule. Write HEAD -> SYMBOL "word" [probability].', line)
         tail: list[_Token] = []
         chance: float | None = None
@@ -439,49 +399,13 @@ class _GrammarReader:
             return [Rule(head, tail, cast(float, chance)) for (head, tail), (_, chance) in known.items()]
         return _uniform(known)
 
-    def starts(self) -> dict[str, float]:
-        """Return the start symbols of the file. Default: the head of the first rule."""
-        if not self.start:
-            return {self.raw[0].head: 1.0}
-        heads = {rule.head for rule in self.raw}
-        has_chance = [chance is not None for _, _, chance in self.start]
-        for line, symbol, chance in self.start:
-            if symbol not in heads:
-                raise self.source.error(
-                    f"the start symbol {symbol!r} is not the head of any rule.{suggestion(symbol, heads)}", line
-                )
-            if (chance is not None) != has_chance[0]:
-                raise self.source.error(
-                    "some start symbols have a probability and others do not. Give one to all of them, or to none.",
-                    line,
-                )
-        return {symbol: 1 / len(self.start) if chance is None else chance for _, symbol, chance in self.start}
-
-
-# --- writing ----------------------------------------------------------------------------------------------------
-
-
-def lines(grammar: GrammarParts) -> Iterator[str]:
-    """Yield the lines of a grammar file."""
-    rules = grammar.rules
-    heads = {rule.head for rule in rules}
-
-    def symbol(name: str) -> str:
-        if _PLAIN.fullmatch(name) and name in heads:
-            return name
-        return "<" + json.dumps(name, ensure_ascii=False)[1:-1].replace(">", "\\u003e") + ">"
-
-    for name, probability in grammar.start.items():
-        yield f"%start {symbol(name)} [{probability!r}]"
-    for name, label in grammar.labels.items():
-        if name != label:
-            yield f"%label {symbol(name)} {symbol(label)}"
-    for name in grammar.hidden:
-        yield f"%hidden {symbol(name)}"
-    if grammar.unknown is not None:
-        yield "%unknown " + json.dumps(grammar.unknown, ensure_ascii=False, separators=(",", ":"))
-    if grammar.fallback:
-        yield "%fallback"
-    for head, tail, probability in rules:
-        items = (json.dumps(str(item), ensure_ascii=False) if isinstance(item, Word) else symbol(item) for item in tail)
-        yield f"{symbol(head)} -> {' '.join(items)} [{probability!r}]"
+    def start_symbol(self) -> str:
+        """Return the start symbol of the file. Default: the head of the first rule."""
+        if self.start is None:
+            return self.raw[0].head
+        line, symbol = self.start
+        if symbol not in (heads := {rule.head for rule in self.raw}):
+            raise self.source.error(
+                f"the start symbol {symbol!r} is not the head of any rule.{suggestion(symbol, heads)}", line
+            )
+        return symbol

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.checks import check_integer, some_of, suggestion, wrong
 from treelet.errors import ParameterError, TreeletWarning
-from treelet.formats import grammars
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
 from treelet.formats.files import PathLike, open_source, open_target
@@ -30,6 +29,7 @@ from treelet.formats.grammars import (
     is_lexical,
     nltk_grammar,
     nltk_rules,
+    read_rules,
     shown,
 )
 from treelet.parsing.chart import Charts, CompiledGrammar, Parser
@@ -608,34 +608,26 @@ class PCFG(Parser):
             except (ValueError, OverflowError, RecursionError) as error:
                 raise source.error(f"{error}") from None
 
-    def write_text(self, file: PathLike | IO[str]) -> None:
-        """Write the grammar as text, one rule per line: ``NP -> DT NN [0.25]``.
-
-        `read_text` restores the same grammar exactly.
-        """
-        with open_target(file) as stream:
-            stream.writelines(f"{line}\n" for line in grammars.lines(self._parts()))
-
     @classmethod
     def read_text(cls, file: PathLike | IO[bytes] | IO[str]) -> PCFG:
-        r"""Read a grammar from text that was written by `write_text`, for NLTK or by hand.
+        r"""Read rules from text that was written by hand or for NLTK.
 
         Alternatives are separated by ``|``. Words are quoted. An unquoted string that is not the head of
         any rule is a word, too. Either all rules have a probability in square brackets, or none has. In
-        the second case, the distinct rules of each head are equally probable.
+        the second case, the distinct rules of each head are equally probable. The start symbol is the head
+        of the first rule, or that of a line ``%start SYMBOL``. To store a grammar, use `save`.
 
         >>> import io
         >>> PCFG.read_text(io.StringIO("S -> NP VP | VP\nNP -> he | she\nVP -> 'sleeps'"))
         <PCFG: 1 phrasal label, 2 tags, 2 rules, 3 words>
         """
         with open_source(file) as source:
-            parts = grammars.read(source, UnknownWords.from_document)
+            rules, start = read_rules(source)
             try:
-                grammar = cls._of(parts)
+                grammar = cls(rules, {start: 1.0})
             except ParameterError as error:
                 raise source.error(str(error)) from None
-        if not grammar._hidden and grammar._unknown is None:
-            _warn_of_sums(grammar.productions(), grammar._start)
+        _warn_of_sums(grammar.productions(), grammar._start)
         return grammar
 
     @classmethod
