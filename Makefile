@@ -14,7 +14,7 @@ CLANG := $(shell command -v clang++)
 KNOWN := $(foreach place,parsing/link_parser.py:S603 formats/paths.py:S603 drawing/drawing.py:S314 \
 	testing/*:S301 testing/*:S307,--per-file-ignores src/treelet/$(place))
 
-.PHONY: setup demo test test-slow link-grammar sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist wheels compilers minimum newest clean
+.PHONY: setup demo test test-slow link-grammar chromium sanitize tsan fuzz fuzz-readers fuzz-native portable differential faults mutants bench load reproduce lint audit stubs format docs linkcheck dist wheels compilers minimum newest clean
 
 setup: $(VENV)/.stamp-installed $(VENV)/.stamp-tools
 
@@ -55,13 +55,19 @@ demo: $(VENV)/.stamp-installed
 test: setup link-grammar
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
 
-# Link Grammar is a system package. It is installed if we are root and apt-get exists; otherwise its tests are skipped.
-link-grammar:
-	@install() { DEBIAN_FRONTEND=noninteractive timeout 300 apt-get install -qq -y --no-install-recommends link-grammar; }; \
-	if ! command -v link-parser && test "$$(id -u)" = 0 && command -v apt-get; then \
+# Link Grammar and Chromium are system packages. They are installed if we are root and apt-get exists; otherwise their tests
+# are skipped. make test installs Link Grammar; Chromium is large, so only .ci/run asks for it.
+system = @install() { DEBIAN_FRONTEND=noninteractive timeout 600 apt-get install -qq -y --no-install-recommends $(1); }; \
+	if ! command -v $(2) && test "$$(id -u)" = 0 && command -v apt-get; then \
 		install || { timeout 120 apt-get update -qq && install; }; \
 	fi >/dev/null 2>&1; \
-	command -v link-parser >/dev/null || echo "Link Grammar is not installed, so its tests are skipped. Run apt install link-grammar."
+	command -v $(2) >/dev/null || echo "$(2) is not installed, so its tests are skipped. Run apt install $(1)."
+
+link-grammar:
+	$(call system,link-grammar,link-parser)
+
+chromium:
+	$(call system,chromium,chromium)
 
 test-slow: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m slow
