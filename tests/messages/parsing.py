@@ -126,9 +126,6 @@ def no_position(link: int, position: int) -> str:
 
 DECODE_BYTES = "A sentence must be a string. Got a bytes instead. Decode it"
 JOIN_WORDS = "A sentence must be a string. Got a list instead. Join the words"
-OUTPUT_LACKS_SENTENCE = "the sentence is not repeated in the output"
-OUTPUT_LACKS_WORDS = "a linkage has no words or no links"
-OUTPUT_LINK_TO_NOTHING = "a link leads to a word that does not exist"
 SENTENCES_NEEDED = "A list of sentences is needed. Got (a|an) (single )?(str|bytes|int|NoneType) instead"
 HOW_TO_INSTALL = "apt install link-grammar"
 ONLY_LINK_PARSER = "Only LinkParser needs Link Grammar"

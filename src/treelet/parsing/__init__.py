@@ -4,8 +4,15 @@ from treelet.formats.grammars import Rule, Word
 from treelet.parsing.chart import CompiledGrammar
 from treelet.parsing.grammar import PCFG, GrammarWarning
 from treelet.parsing.hmm import HMM
-from treelet.parsing.link_library import Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults
-from treelet.parsing.link_parser import LinkParser, link_grammar_version
+from treelet.parsing.link_parser import (
+    Linkage,
+    LinkageCost,
+    Linkages,
+    LinkGrammarError,
+    LinkParser,
+    LinkResults,
+    link_grammar_version,
+)
 from treelet.parsing.unknown import UnknownWords
 
 __all__ = [

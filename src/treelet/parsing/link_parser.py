@@ -1,4 +1,4 @@
-"""The Link Grammar parser: from sentences to linkages, with the installed library or program."""
+"""The Link Grammar parser: from sentences to linkages, with the installed library."""
 
 from __future__ import annotations
 
@@ -11,17 +11,276 @@ import tempfile
 import threading
 import unicodedata
 import weakref
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, cast
+from typing import IO, Any, NamedTuple, cast, overload
 
-from treelet.checks import article, check_boolean, check_integer, check_one_of, plural, wrong
-from treelet.errors import InputTypeError
-from treelet.parsing import link_library, link_program
-from treelet.parsing.link_library import Answer, Linkage, LinkageCost, Linkages, LinkGrammarError, LinkResults, Settings
+import numpy as np
+from numpy.typing import NDArray
+
+from treelet.checks import article, check_boolean, check_integer, plural, wrong
+from treelet.errors import InputTypeError, TreeletError
+from treelet.parsing import link_library
+from treelet.printable import shortened
 from treelet.progress import progress_bar
+from treelet.structures.dependency import Dependencies, DependencyBank, from_linkage
+
+# --- results of the Link Grammar parser -------------------------------------------------------------------------------
+
+_STATUSES = ("ok", "null words", "panic", "no linkage", "timed out", "failed", "too long", "empty", "not text")
+"""Possible statuses of a sentence. With the first three, there are linkages."""
+_SHOWN = 20  # default number of failed sentences that a summary lists
+
+
+class LinkGrammarError(TreeletError, RuntimeError):
+    """Link Grammar is not installed, cannot be started, or was closed."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of a `LinkParser`. The last three apply to panic mode; their values are those of the link-parser program."""
+
+    language: str = "en"
+    limit: int = 1000
+    max_null: int = 3
+    max_cost: float | None = None
+    max_seconds: int = 30
+    short: int = 16
+    panic_null: int = 10
+    panic_cost: float = 4.0  # if the dictionary does not define it
+    panic_short: int = 12
+
+
+class LinkageCost(NamedTuple):
+    """The cost of a linkage: three numbers. Link Grammar sorts linkages by these, in this order."""
+
+    unused: int
+    """Number of words without a link."""
+    disjunct: float
+    """Cost of rare uses of words, from the dictionary. The link-parser program prints two digits of it."""
+    length: int
+    """Total length of all links."""
+
+
+class Answer(NamedTuple):
+    """The raw result of one search by Link Grammar."""
+
+    linkages: Sequence[tuple[Sequence[str], Sequence[tuple[int, int, str]], tuple[int, float, int]]] = ()
+    found: int = 0
+    valid: int = 0
+    null_count: int = 0
+    timed_out: bool = False
+    out_of_memory: bool = False
+    problem: str | None = None
+    """The reason why the text could not be parsed; empty if it has no words."""
+
+
+@dataclass(frozen=True)
+class Linkage:
+    """A parse of a sentence by Link Grammar.
+
+    Attributes
+    ----------
+    parse : Dependencies
+        The linkage as a dependency parse with undirected links. The subscripts of words become tags.
+        Computed on first use.
+    rank : int
+        Rank in the order of Link Grammar, from 0.
+    cost : LinkageCost
+        Unused words, cost of disjuncts, and total length of the links.
+    words : tuple of str
+        Words as in the output of Link Grammar, with walls and subscripts: ``dogs.n``. Unused words are in
+        brackets: ``[only]``.
+    links : tuple of (int, int, str)
+        Links between positions in `words`, with their types, sorted.
+    walls : bool
+        Whether `parse` includes the walls.
+    """
+
+    rank: int
+    cost: LinkageCost
+    words: tuple[str, ...]
+    links: tuple[tuple[int, int, str], ...]
+    walls: bool = True
+
+    @cached_property
+    def parse(self) -> Dependencies:
+        return from_linkage(self.words, self.links, walls=self.walls)
+
+
+@dataclass(frozen=True)
+class Linkages(Sequence[Linkage]):
+    """The linkages of a sentence, best first, and the status of the sentence. A sequence of `Linkage`.
+
+    Attributes
+    ----------
+    sentence : object
+        The sentence that was passed to the parser.
+    status : str
+        - ``"ok"``: there are linkages of all words;
+        - ``"null words"``: there are linkages only if some words are skipped;
+        - ``"panic"``: there are linkages only in panic mode;
+        - ``"no linkage"``: there is no linkage;
+        - ``"timed out"``: no linkage was found within the time limit;
+        - ``"failed"``: Link Grammar crashed;
+        - ``"too long"``: the sentence has more words or characters than Link Grammar supports;
+        - ``"empty"``: the sentence has no words;
+        - ``"not text"``: the item is not a string, or it contains control characters or unpaired
+          surrogates.
+    problem : str or None
+        Details, if there are no linkages.
+    found : int
+        Number of linkages found. If it exceeds the limit, only a sample was examined. 2147483647 means
+        at least that many. The program may report a smaller number than the library.
+    valid : int
+        Number of examined linkages that passed post-processing. The sequence contains these, or the
+        first k of them.
+    null_count : int
+        Number of words that the search skipped.
+    timed_out, out_of_memory : bool
+        Whether the search stopped early. If there are linkages, others may be missing.
+    panic : bool
+        Whether the linkages were found in panic mode.
+    """
+
+    sentence: Any
+    status: str
+    linkages: tuple[Linkage, ...] = field(default=(), repr=False)
+    problem: str | None = None
+    found: int = 0
+    valid: int = 0
+    null_count: int = 0
+    timed_out: bool = False
+    out_of_memory: bool = False
+    panic: bool = False
+
+    @property
+    def parses(self) -> DependencyBank:
+        """The linkages as dependency parses."""
+        return DependencyBank([linkage.parse for linkage in self.linkages])
+
+    def __len__(self) -> int:
+        return len(self.linkages)
+
+    def __iter__(self) -> Iterator[Linkage]:
+        return iter(self.linkages)
+
+    @overload
+    def __getitem__(self, index: int) -> Linkage: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Linkage, ...]: ...
+    def __getitem__(self, index: int | slice) -> Linkage | tuple[Linkage, ...]:
+        return self.linkages[index]
+
+    def __str__(self) -> str:
+        text = f"{shortened(self.sentence)}: {self.status}, {len(self):,} of {plural(self.found, 'linkage')}"
+        return f"{text} ({self.problem})" if self.problem else text
+
+
+class LinkResults(Sequence[Linkages]):
+    """The results of many sentences: a sequence with one `Linkages` per sentence.
+
+    Parameters
+    ----------
+    results : sequence of Linkages
+
+    Attributes
+    ----------
+    parses : DependencyBank
+        The parses of all linkages, grouped by sentence.
+    qid : ndarray of int
+        Index of the sentence of each parse.
+    costs : ndarray of float, shape (n_parses, 3)
+        Costs of the parses: unused words, disjuncts, total length of links.
+    ranks : ndarray of int
+        Rank of each parse in the order of Link Grammar, from 0.
+    """
+
+    def __init__(self, results: Sequence[Linkages]) -> None:
+        for number, item in enumerate(results):
+            if not isinstance(item, Linkages):
+                raise InputTypeError(
+                    f"Item {number} is {article(type(item).__name__)}, but a Linkages object is needed. "
+                    "LinkParser.parse returns such objects."
+                )
+        self._results = tuple(results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+    def __iter__(self) -> Iterator[Linkages]:
+        return iter(self._results)
+
+    @overload
+    def __getitem__(self, index: int) -> Linkages: ...
+    @overload
+    def __getitem__(self, index: slice) -> LinkResults: ...
+    def __getitem__(self, index: int | slice) -> Linkages | LinkResults:
+        return LinkResults(self._results[index]) if isinstance(index, slice) else self._results[index]
+
+    @property
+    def parses(self) -> DependencyBank:
+        return DependencyBank([linkage.parse for result in self for linkage in result])
+
+    @property
+    def qid(self) -> NDArray[np.int64]:
+        return np.repeat(np.arange(len(self)), [len(result) for result in self]).astype(np.int64)
+
+    @property
+    def costs(self) -> NDArray[np.float64]:
+        return np.array([linkage.cost for result in self for linkage in result], dtype=np.float64).reshape(-1, 3)
+
+    @property
+    def ranks(self) -> NDArray[np.int64]:
+        return np.array([linkage.rank for result in self for linkage in result], dtype=np.int64)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Number of sentences by status, for the statuses that occur."""
+        by_status = Counter(result.status for result in self)
+        return {status: by_status[status] for status in _STATUSES if by_status[status]}
+
+    @property
+    def failed(self) -> list[int]:
+        """Indices of the sentences without a linkage."""
+        return [number for number, result in enumerate(self) if not len(result)]
+
+    def summary(self, shown: int = _SHOWN) -> str:
+        """Return a text that counts the statuses and lists the sentences without a linkage.
+
+        Parameters
+        ----------
+        shown : int, default 20
+            Maximum number of sentences to list.
+        """
+        linkages = sum(len(result) for result in self)
+        lines = [f"{plural(len(self), 'sentence')}, {plural(linkages, 'linkage')}"]
+        lines += [f"  {status}: {number}" for status, number in self.counts.items()]
+        sampled = sum(result.found > result.valid > 0 and result.found > len(result) for result in self)
+        if sampled:
+            lines.append(f"  with more linkages than are listed: {sampled}")
+        early = sum(len(result) > 0 and (result.timed_out or result.out_of_memory) for result in self)
+        if early:
+            lines.append(f"  with linkages, but the search stopped early: {early}")
+        failed = self.failed
+        if failed:
+            lines.append("Sentences without a linkage:")
+        for number in failed[:shown]:
+            result = self[number]
+            why = f" ({result.problem})" if result.problem else ""
+            lines.append(f"  sentence {number}: {result.status}{why}: {shortened(result.sentence)}")
+        if len(failed) > shown:
+            lines.append(f"  and {len(failed) - shown} more")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{number} {status}" for status, number in self.counts.items())
+        return f"<LinkResults: {plural(len(self), 'sentence')}{': ' if counts else ''}{counts}>"
+
 
 # --- a child process with line-based requests and answers and a time limit --------------------------------------------
 
@@ -45,8 +304,7 @@ class _Child:
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        # In append mode, the file can be truncated after each answer while the process continues to write.
-        self._errors = tempfile.TemporaryFile("a+b")  # noqa: SIM115  # closed by stop
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed by stop
         self._process = subprocess.Popen(
             list(command),
             stdin=subprocess.PIPE,
@@ -67,8 +325,8 @@ class _Child:
         """Whether the process runs and belongs to this process, not to the process that this one was forked from."""
         return self._stop.alive and self.pid == os.getpid() and self._process.poll() is None
 
-    def ask(self, text: str, seconds: float, last: Callable[[str], bool]) -> list[str]:
-        """Send text, and read lines until `last` is true for one. The process is killed after `seconds`."""
+    def ask(self, text: str, seconds: float) -> str:
+        """Send text, and return the line of the answer. The process is killed after `seconds`."""
         late, process = threading.Event(), self._process
 
         def end() -> None:  # a reference to self would keep it alive
@@ -81,20 +339,15 @@ class _Child:
         timer = threading.Timer(seconds, end)
         timer.daemon = True
         timer.start()
-        lines: list[str] = []
         try:
             stdin.write(text)
             stdin.flush()
-            while True:
-                line = stdout.readline()
-                if not line:
-                    raise BrokenPipeError
-                lines.append(line.rstrip("\n"))
-                if last(lines[-1]):
-                    return lines
+            if (line := stdout.readline()).endswith("\n"):
+                return line
+            raise BrokenPipeError  # no answer, or a part of one
         except OSError:
             process.wait()
-            reason = self.error_output() or f"the process ended with exit code {process.returncode}"
+            reason = self._error_output() or f"the process ended with exit code {process.returncode}"
             self.stop()
             if late.is_set():
                 reason = f"no answer after {seconds:g} seconds"
@@ -105,13 +358,11 @@ class _Child:
         finally:
             timer.cancel()
 
-    def error_output(self) -> str:
-        """Return the end of the text that was written to standard error since the last call, as one line."""
+    def _error_output(self) -> str:
+        """Return the end of the text that was written to standard error, as one line."""
         size = self._errors.seek(0, os.SEEK_END)
         self._errors.seek(max(0, size - _TAIL))
-        text = self._errors.read().decode("utf-8", "replace")
-        self._errors.truncate(0)
-        return " ".join(text.split())
+        return " ".join(self._errors.read().decode("utf-8", "replace").split())
 
     def stop(self) -> None:
         """Kill the process. Repeated calls have no effect."""
@@ -132,14 +383,14 @@ def _stop(process: subprocess.Popen[str], errors: IO[bytes], pid: int) -> None:
 
 # --- the Link Grammar parser ------------------------------------------------------------------------------------------
 
-_WAYS = ("auto", "library", "program")
 _MOST_WORDS = 252  # Link Grammar supports 254, including the two walls
 _LONGEST_WORD = 250  # bytes; in experiments, words of tens of thousands of bytes corrupted its memory
 _LONGEST = 16_000  # bytes of a sentence; from 32,768 bytes on, its memory is corrupted
 _TOO_MANY = 2**24  # linkages; beyond, if no linkage of the sample is valid, Link Grammar does not skip words
+_MOST = 2**31 - 1  # the largest number for the library
 _GRACE = 10  # additional seconds, because Link Grammar checks its clock only now and then
 _MISSING = (
-    "Link Grammar is not installed{detail}. Install it with: apt install link-grammar (Debian, Ubuntu), "
+    "Link Grammar is not installed: its library was not found. Install it with: apt install link-grammar (Debian, Ubuntu), "
     "or see https://github.com/opencog/link-grammar. Only LinkParser needs Link Grammar."
 )
 
@@ -147,7 +398,7 @@ _MISSING = (
 class LinkParser:
     """The Link Grammar parser: from English sentences to linkages, which are undirected dependency parses.
 
-    Link Grammar is a separate program: ``apt install link-grammar``.
+    Link Grammar is installed separately: ``apt install link-grammar``.
 
     Parameters
     ----------
@@ -174,16 +425,11 @@ class LinkParser:
         Whether parses contain the walls, which Link Grammar adds before and after a sentence. The links
         of the first wall lead to the main verb and to the subject. It can be the root in
         `Dependencies.rooted`.
-    way : {"auto", "library", "program"}, default "auto"
-        Use the C library or the program ``link-parser``. Both return the same linkages. ``"auto"``
-        prefers the library.
 
     Attributes
     ----------
     settings : Settings
         The settings that are passed to Link Grammar.
-    way : str
-        ``"library"`` or ``"program"``.
     version, dictionary : str
         The versions of Link Grammar and of the dictionary.
 
@@ -226,19 +472,17 @@ class LinkParser:
         max_seconds: int = 30,
         panic: bool = True,
         walls: bool = True,
-        way: str = "auto",
     ) -> None:
         if not isinstance(language, str) or not language or not language.isprintable() or language.startswith("-"):
             raise wrong("language", "a language such as 'en', or a folder", language, of="LinkParser")
         for name, value, least in (("limit", limit, 1), ("max_null", max_null, 0), ("max_seconds", max_seconds, 1)):
-            check_integer(name, value, least, most=link_program.MOST, of="LinkParser")
+            check_integer(name, value, least, most=_MOST, of="LinkParser")
         if max_cost is not None and (
             isinstance(max_cost, bool) or not isinstance(max_cost, (int, float)) or not 0 <= max_cost < math.inf
         ):
             raise wrong("max_cost", "a number of at least 0", max_cost, of="LinkParser", optional=True)
         for name, flag in (("panic", panic), ("walls", walls)):
             check_boolean(name, flag, of="LinkParser")
-        check_one_of("way", way, _WAYS, of="LinkParser")
         self._given: dict[str, Any] = {
             "language": language,
             "limit": limit,
@@ -247,14 +491,16 @@ class LinkParser:
             "max_seconds": max_seconds,
             "panic": panic,
             "walls": walls,
-            "way": way,
         }
         self.panic, self.walls = panic, walls
         if os.sep in language:
             language = str(Path(language).resolve())
         cost = None if max_cost is None else float(max_cost)
         self.settings = Settings(language, limit, max_null, cost, max_seconds)
-        self.way, self._path = _found(way)
+        library = link_library.find_library() if sys.executable else None
+        if library is None:
+            raise LinkGrammarError(_MISSING)
+        self._library = library
         self._lock, self._pid = threading.Lock(), os.getpid()
         self._child: _Child | None = None
         self._closed = False
@@ -296,12 +542,6 @@ class LinkParser:
         status, problem = _text_problem(text)
         if status:
             return Linkages(sentence, status, problem=problem)
-        if self.way == "program" and len(text.encode()) > link_program.LONGEST:
-            return Linkages(
-                sentence,
-                "too long",
-                problem=f"the program supports at most {link_program.LONGEST} bytes; the library supports more",
-            )
         if self._pid != os.getpid():  # after a fork, the lock may belong to a thread that does not exist here
             self._lock, self._pid = threading.Lock(), os.getpid()
         with self._lock:
@@ -314,25 +554,12 @@ class LinkParser:
         return self._result(sentence, answer, panic)
 
     def _answer(self, text: str, k: int | None, panic: bool = False) -> Answer:
-        child, settings = self._running(), self.settings
-        # Link Grammar measures its CPU time, and this limit is wall-clock time. The program searches twice,
-        # without and with skipped words.
-        seconds = (6 if self.way == "program" else 3) * settings.max_seconds + _GRACE
+        child = self._running()
+        seconds = 3 * self.settings.max_seconds + _GRACE  # of wall-clock time; Link Grammar measures its CPU time
         try:
-            if self.way == "library":
-                request = json.dumps({"text": text, "k": k, "panic": panic}) + "\n"
-                [line] = child.ask(request, seconds, lambda line: True)
-                return Answer(**json.loads(line))
-            lines = child.ask(link_program.request(text, k, panic, settings), seconds, link_program.is_end)
-            errors = child.error_output()
-            if panic:
-                child.stop()  # after a panic search, the program (5.12.0) continues to use only short links
-            return link_program.read_answer(text, lines[:-1], errors, panic, settings)
+            return Answer(**json.loads(child.ask(json.dumps({"text": text, "k": k, "panic": panic}) + "\n", seconds)))
         except _ChildEnded as ended:
             return Answer(timed_out=ended.timed_out, problem=None if ended.timed_out else str(ended))
-        except ValueError as error:
-            child.stop()
-            return Answer(problem=f"the output of Link Grammar {self.version} cannot be read: {error}")
 
     def _result(self, sentence: str, answer: Answer, panic: bool) -> Linkages:
         linkages = tuple(
@@ -419,11 +646,8 @@ class LinkParser:
             raise LinkGrammarError("This LinkParser is closed. Create a new LinkParser to parse more sentences.")
         if self._child is not None and self._child.alive:
             return self._child
-        if self.way == "library":
-            script = [sys.executable, "-I", str(Path(link_library.__file__).resolve())]
-            command = [*script, self._path, json.dumps(asdict(self.settings))]
-        else:
-            command = link_program.command(self._path, self.settings)
+        script = [sys.executable, "-I", str(Path(link_library.__file__).resolve())]
+        command = [*script, self._library, json.dumps(asdict(self.settings))]
         try:
             self._child = _Child(command)
             self.version, self.dictionary = self._greeted(self._child)
@@ -438,15 +662,11 @@ class LinkParser:
 
     def _greeted(self, child: _Child) -> tuple[str, str]:
         """Wait until the process has loaded its dictionary. Return the versions of Link Grammar and the dictionary."""
-        if self.way == "library":
-            [line] = child.ask("", _GRACE + self.settings.max_seconds, lambda line: True)
-            hello = json.loads(line)
-            if "error" in hello:
-                raise _ChildEnded(hello["error"], False)
-            version, dictionary = cast("tuple[str, str]", hello["versions"])
-            return version, dictionary
-        child.ask(f" {link_program.END}\n", _GRACE + self.settings.max_seconds, link_program.is_end)
-        return link_program.versions(child.error_output())
+        hello = json.loads(child.ask("", _GRACE + self.settings.max_seconds))
+        if "error" in hello:
+            raise _ChildEnded(hello["error"], False)
+        version, dictionary = cast("tuple[str, str]", hello["versions"])
+        return version, dictionary
 
     def close(self) -> None:
         """End the process. The parser cannot be used afterwards."""
@@ -467,29 +687,15 @@ class LinkParser:
         return _made, (self._given,)
 
     def __repr__(self) -> str:
-        return (
-            f"<LinkParser: Link Grammar {self.version}, {self.settings.language} {self.dictionary}, by the {self.way}>"
-        )
+        return f"<LinkParser: Link Grammar {self.version}, {self.settings.language} {self.dictionary}>"
 
 
 def _made(given: dict[str, Any]) -> LinkParser:
     return LinkParser(**given)
 
 
-def _found(way: str) -> tuple[str, str]:
-    """Return ``"library"`` or ``"program"``, and the path of the library or the program."""
-    library = link_library.find_library() if way in ("auto", "library") and sys.executable else None
-    if library is not None:
-        return "library", library
-    program = link_program.find_program() if way in ("auto", "program") else None
-    if program is not None:
-        return "program", program
-    detail = {"auto": "", "library": " (library not found)", "program": " (program link-parser not found)"}[way]
-    raise LinkGrammarError(_MISSING.format(detail=detail))
-
-
 def _check_k(k: object) -> None:
-    check_integer("k", k, most=link_program.MOST, optional=True)
+    check_integer("k", k, most=_MOST, optional=True)
 
 
 def _text_problem(text: str) -> tuple[str | None, str | None]:
