@@ -130,7 +130,7 @@ def test_licences_are_those_of_the_packages() -> None:
     others = {
         name: license_of(name) for name in met if not PERMISSIVE.search(license_of(name)) or "GPL" in license_of(name)
     }
-    assert others.keys() <= {"crc32c"}, others  # which zarr 3.0 needs
+    assert others == {}
 
 
 @pytest.mark.parametrize(

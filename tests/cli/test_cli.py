@@ -464,7 +464,7 @@ def test_doctor_without_the_optional_packages(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("treelet.cli.doctor.version", missing)
     text = succeed("doctor").stdout
     width = len("tree-sitter-javascript") + 2
-    for name in ("nltk", "zarr", "distributed", "uvicorn"):
+    for name in ("nltk", "distributed", "uvicorn"):
         assert f"{name:<{width}}not installed" in text
     assert {line[width - 1] for line in text.split("\n\n")[0].splitlines()} == {" "}
 

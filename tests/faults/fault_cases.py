@@ -116,15 +116,12 @@ def _commands(m: Material) -> Iterator[Writer]:
 
     quiet = "--no-progress"
     parts = {"beside": ("K.npy.json",), "begun": ("K.npy.part", "K.npy.part.json")}
-    zarr = {"beside": ("K.zarr.json",), "begun": ("K.zarr.part", "K.zarr.part.json")}
     small = ("--memory", "20kB", quiet)
     yield of("gram", "out", "K.npy", m.trees, "-o", OUT, quiet)
     yield of("gram", "out", "K.npy", m.trees, "-o", OUT, "--resume", *small, say="K.npy --resume", **parts)
     yield of(
         "gram", "out", "K.npy", m.trees, "-o", OUT, "--no-normalize", "--extend", m.old, quiet, say="K.npy --extend"
     )
-    yield of("gram", "out", "K.zarr", m.trees, "-o", OUT, *small)
-    yield of("gram", "out", "K.zarr", m.trees, "-o", OUT, "--resume", *small, say="K.zarr --resume", **zarr)
     yield of("gram", "out", "K.tsv", m.trees, "-o", OUT, quiet)
     yield of("gram", "out", "K.csv", m.trees, "-o", OUT, quiet)
     yield of("train", "output", "m.treelet", m.data, "-o", OUT, quiet, whole=loads)

@@ -22,8 +22,7 @@ from fault_places import Snapshot, Trial, snapshot
 
 import treelet as tl
 from treelet.errors import TreeletError
-from treelet.matrices.stored.matrix_file import MatrixFile, NpyFile
-from treelet.matrices.stored.zarr_file import ZarrFile
+from treelet.matrices.stored.matrix_file import NpyFile
 
 FAST = Path("/dev/shm")
 """Where syncing costs nothing, if it is there."""
@@ -131,7 +130,7 @@ class _Ended(BaseException):
 
 
 @contextmanager
-def ended_after(kind: type[MatrixFile], tiles: int, method: str = "write") -> Iterator[None]:
+def ended_after(kind: type[NpyFile], tiles: int, method: str = "write") -> Iterator[None]:
     """A run is ended when it has written, or mirrored, so many tiles; what is done by then is known to be."""
     left, whole = tiles, getattr(kind, method)
 
@@ -156,7 +155,7 @@ def all_kept(m: Material) -> list[Kept]:
     def whole(name: str) -> Callable[[Path], object]:
         return lambda folder: tl.gram(KERNEL, trees, out=folder / name, **options)
 
-    def begun(name: str, kind: type[MatrixFile], tiles: int) -> Callable[[Path], object]:
+    def begun(name: str, kind: type[NpyFile], tiles: int) -> Callable[[Path], object]:
         def make(folder: Path) -> None:
             with ended_after(kind, tiles):
                 tl.gram(KERNEL, trees, out=folder / name, **options)
@@ -170,15 +169,6 @@ def all_kept(m: Material) -> list[Kept]:
         _old(few, folder)
         with ended_after(NpyFile, 4):
             grown(folder, out=folder / "L.npy", **options)
-
-    def opened(folder: Path) -> object:
-        try:
-            found = np.array(ZarrFile.opened(folder / "K.zarr")[:])
-        except Exception as error:  # Zarr's own
-            raise TreeletError(str(error)) from error
-        if np.isnan(found).any():  # of a file that is gone
-            raise TreeletError("there are values that are none")
-        return found
 
     def is_stored(found: Any) -> bool:
         return np.array_equal(found, stored)
@@ -215,18 +205,10 @@ def all_kept(m: Material) -> list[Kept]:
             for end in (".gz", ".xz", ".bz2")
         ),
         Kept("a matrix, .npy", whole("K.npy"), lambda f: np.array(whole("K.npy")(f)), is_stored),
-        Kept("a matrix, .zarr", whole("K.zarr"), lambda f: np.array(whole("K.zarr")(f)[:]), is_stored),  # type: ignore[index]
-        Kept("a matrix, .zarr, read by Zarr", lambda f: tl.gram(KERNEL, trees, out=f / "K.zarr"), opened, is_stored),
         Kept(
             "a matrix that was begun, .npy",
             begun("K.npy", NpyFile, 9),
             lambda f: np.array(whole("K.npy")(f)),
-            is_stored,
-        ),
-        Kept(
-            "a matrix that was begun, .zarr",
-            begun("K.zarr", ZarrFile, 2),
-            lambda f: np.array(whole("K.zarr")(f)[:]),  # type: ignore[index]
             is_stored,
         ),
         Kept(

@@ -57,14 +57,11 @@ def commands(m: Material, folder: Path) -> list[Victim]:
         return Victim(Writer(name, output, work, **options), ("-m", "treelet", *map(str, words)))
 
     npy = {"beside": ("K.npy.json",), "begun": ("K.npy.part", "K.npy.part.json")}
-    zarr = {"beside": ("K.zarr.json",), "begun": ("K.zarr.part", "K.zarr.part.json")}
     pt = ("gram", trees, "-k", "pt", "--no-normalize", "-j", "2", "--memory", "2MB")
     small = ("--sizes", "60,20,20", "--k", "5", "--folds", "2", "--epochs", "1", "--lam", "0.3", "--logp", "0.1")
     return [
         of("treelet gram K.npy", "K.npy", *pt, "-o", "K.npy"),
         of("treelet gram K.npy --resume", "K.npy", *pt, "-o", "K.npy", "--resume", **npy),
-        of("treelet gram K.zarr", "K.zarr", *pt, "-o", "K.zarr"),
-        of("treelet gram K.zarr --resume", "K.zarr", *pt, "-o", "K.zarr", "--resume", **zarr),
         of("treelet train", "m.treelet", "train", data, "-o", "m.treelet", "-j", "2", whole=loads),
         of("treelet rerank", "report", "rerank", *small, "-o", "report", whole=is_report),
     ]
@@ -200,12 +197,6 @@ def _wrong_files(writer: Writer, folder: Path, new: Snapshot, before: Snapshot, 
         ends = (b">", b"}", b".", b"|")
         bad = [n for n, content in output.items() if content != old.get(n) and content.rstrip()[-1:] not in ends]
         return f"{bad} is not whole" if bad else ""
-    if not output and writer.output.endswith(".zarr"):  # a folder is replaced in two steps: the old one waits beside
-        return (
-            ""
-            if any(found and found["name"] == writer.output for found in map(LEFT.fullmatch, loose))
-            else "it is gone"
-        )
     if writer.whole is not None:
         return "" if writer.whole(folder / writer.output) else "it is not whole"
     mine = {name: content for name, content in new.items() if name.partition("/")[0] == writer.output}
@@ -282,9 +273,9 @@ def matrices(output: str, number: int, resume: bool, seed: int = 0) -> Iterator[
 
 
 def _read(path: Path) -> Any:
-    from treelet.matrices.stored.matrix_file import kind_of
+    from treelet.matrices.stored.matrix_file import NpyFile
 
-    return np.array(kind_of(path).opened(path)[:])
+    return np.array(NpyFile.opened(path))
 
 
 # --- the explorer -----------------------------------------------------------------------------------------------------

@@ -32,13 +32,11 @@ def commands(m: Material, folder: Path) -> list[tuple[Writer, tuple[str, ...]]]:
         return Writer(name, output, lambda folder: None, **options), tuple(map(str, words))  # type: ignore[arg-type]
 
     begun = {"beside": ("K.npy.json",), "begun": ("K.npy.part", "K.npy.part.json")}
-    zarr = {"beside": ("K.zarr.json",), "begun": ("K.zarr.part", "K.zarr.part.json")}
     small = ("--sizes", "40,20,20", "--k", "5", "--folds", "2", "--epochs", "1", "--lam", "0.3", "--logp", "0.1")
     return [
         of("K.npy", "gram", trees, "--no-normalize", "-o", "K.npy"),
         of("K.npy", "gram", trees, "--no-normalize", "-j", "2", "-o", "K.npy"),
         of("K.npy", "gram", trees, "--no-normalize", "-j", "2", "--resume", "-o", "K.npy", **begun),
-        of("K.zarr", "gram", trees, "--no-normalize", "-j", "2", "--resume", "-o", "K.zarr", **zarr),
         of("K.tsv", "gram", trees, "--no-normalize", "-j", "2", "-o", "K.tsv"),
         of("m.treelet", "train", data, "-j", "2", "-o", "m.treelet", whole=loads),
         of("labels.txt", "predict", m.model, data, "-o", "labels.txt"),

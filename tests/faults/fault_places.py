@@ -34,7 +34,7 @@ class Trial(NamedTuple):
     wrong: str = ""
 
 
-FOLDERS = (".zarr", ".index", "")
+FOLDERS = (".index", "")
 """Suffixes of outputs that are folders."""
 
 
@@ -57,7 +57,7 @@ def lay_old(writer: Writer, folder: Path) -> None:
         tl.save(tl.Nearest().fit(["(O old)"]), target)
     elif target.suffix in FOLDERS:
         target.mkdir()
-        for name in ("report.html", "report.json", "report.md") if target.suffix == "" else ("zarr.json",):
+        for name in ("report.html", "report.json", "report.md"):
             (target / name).write_bytes(OLD)
     else:
         target.write_bytes(OLD)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import sys
 import threading
 import warnings
 from collections.abc import Iterator
@@ -151,19 +150,6 @@ def test_the_last_thing_that_a_killed_run_left_goes(tmp_path: Path) -> None:
     assert sorted(os.listdir(tmp_path)) == ["K.npy", "K.npy.json"]
 
 
-def test_a_shard_that_is_lost_is_seen(tmp_path: Path) -> None:
-    pytest.importorskip("zarr")
-    out = tmp_path / "K.zarr"
-    found = tl.gram(KERNEL, bank(), out=out, memory="20kB")
-    (out / "c" / "0" / "0").unlink()
-    assert np.isnan(found[0, 0])
-    harmed(out / "c" / "1" / "1", 100)
-    with pytest.raises(ValueError, match=gram.CHECKSUM):
-        found[-1, -1]
-    with pytest.raises(FileError, match=gram.NOT_THE_SAME_MATRIX):
-        tl.gram(KERNEL, bank(), extend=out)
-
-
 def test_a_manifest_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(self: Any, target: Path) -> None:
         raise OSError(28, "No space left on device")
@@ -254,35 +240,6 @@ def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: py
     assert (tmp_path / "L.npy").read_bytes() == (tmp_path / "K.npy").read_bytes()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs zarr's threads as they are there")
-def test_what_zarr_has_begun_is_ended_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("zarr")
-    from treelet.matrices.stored import zarr_file
-
-    done: list[str] = []
-
-    def slowly() -> None:
-        import time
-
-        time.sleep(0.2)
-        done.append("written")
-
-    for first_use in (True, False):  # The first use starts a thread, which an interrupt must not lose.
-        if first_use:
-            zarr_file._apart.cache_clear()
-        done.clear()
-        with pytest.raises(KeyboardInterrupt):
-            zarr_file._undivided(lambda: _interrupting(slowly))
-        assert done == ["written"]
-
-
-def _interrupting(work: Any) -> None:
-    import _thread
-
-    _thread.interrupt_main()
-    work()
-
-
 def test_a_report_that_fails_leaves_no_folder(tmp_path: Path) -> None:
     from conftest import run
 
@@ -292,15 +249,6 @@ def test_a_report_that_fails_leaves_no_folder(tmp_path: Path) -> None:
         )
     assert (done.exit_code, "cannot be written (File too large)" in done.stderr) == (2, True)
     assert os.listdir(tmp_path) == []
-
-
-def test_a_file_is_not_replaced_by_a_folder(tmp_path: Path) -> None:
-    pytest.importorskip("zarr")
-    path = tmp_path / "K.zarr"
-    path.write_text("precious")
-    with pytest.raises(FileError, match=gram.NOT_A_FOLDER):
-        tl.gram(KERNEL, bank(), out=path, resume=True)
-    assert path.read_text() == "precious"
 
 
 def test_an_index_survives_kills() -> None:

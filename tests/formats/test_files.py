@@ -146,13 +146,12 @@ NAMED = {
 @pytest.mark.parametrize("call", NAMED)
 def test_names_that_no_file_can_have(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for suffix in (".npy", ".zarr"):
-        for name in ("a\0b" + suffix, Path("a\0b" + suffix)):
-            with pytest.raises(FileError, match=messages.NUL_IN_A_NAME):
-                NAMED[call](name)
-        if os.name != "nt":  # Windows accepts lone surrogates
-            with pytest.raises(FileError, match=messages.SURROGATE_IN_A_NAME):
-                NAMED[call]("\ud800" + suffix)
+    for name in ("a\0b.npy", Path("a\0b.npy")):
+        with pytest.raises(FileError, match=messages.NUL_IN_A_NAME):
+            NAMED[call](name)
+    if os.name != "nt":  # Windows accepts lone surrogates
+        with pytest.raises(FileError, match=messages.SURROGATE_IN_A_NAME):
+            NAMED[call]("\ud800.npy")
     with pytest.raises((InputTypeError, ParameterError), match=messages.BYTES_AS_A_NAME):
         NAMED[call](b"a.npy")
     if call in ("save", "write", "gram", "resume"):  # others report that there is no such file

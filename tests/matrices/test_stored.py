@@ -21,7 +21,7 @@ import pytest
 import treelet as tl
 from conftest import binary
 from messages import gram as messages
-from messages.common import TRUE_OR_FALSE, cannot_be, does_not_exist, needs_package, wrong_parameter
+from messages.common import TRUE_OR_FALSE, cannot_be, does_not_exist, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.formats.files import locked
@@ -103,9 +103,9 @@ CHILD = """
 import os, signal, sys
 import treelet as tl
 from treelet.datasets import flights
-from treelet.matrices.stored import journal
+from treelet.matrices.stored import resuming
 from treelet.matrices.stored.matrix_file import RowsInFile
-journal.PATIENCE = 0.001
+resuming._PATIENCE = 0.001
 left, write, mirror = int(sys.argv[2]), RowsInFile.write, RowsInFile.mirror
 def counted(whole):
     def work(self, *arguments):
@@ -280,18 +280,6 @@ def test_a_call_that_fails_to_begin_leaves_nothing(
     assert names(path) == []
 
 
-def test_zarr_does_not_replace_other_folders(bank: tl.Treebank, tmp_path: Path) -> None:
-    zarr = pytest.importorskip("zarr")
-    (tmp_path / "photos.zarr").mkdir()
-    (tmp_path / "photos.zarr" / "cat.png").touch()
-    zarr.create_group(tmp_path / "group.zarr")
-    for name in ("photos.zarr", "group.zarr"):
-        for resume in (False, True):
-            with pytest.raises(FileError, match="not a matrix"):
-                tl.gram(KERNEL, bank[:5], out=tmp_path / name, resume=resume)
-    assert (tmp_path / "photos.zarr" / "cat.png").exists()
-
-
 def test_a_lock_of_a_killed_process_does_not_matter(bank: tl.Treebank, path: Path) -> None:
     path.with_name(".K.npy.treelet-lock").touch()
     tl.gram(KERNEL, bank[:5], out=path)
@@ -337,14 +325,11 @@ def test_two_writers_never_get_each_others_matrix(bank: tl.Treebank, path: Path)
 
 
 @pytest.mark.parametrize("resume", [False, True])
-@pytest.mark.parametrize("name", ["K.npy", "K.zarr"])
-def test_a_finished_matrix_cannot_be_overwritten_by_accident(
-    bank: tl.Treebank, tmp_path: Path, name: str, resume: bool
-) -> None:
-    K = tl.gram(KERNEL, bank, out=tmp_path / name, resume=resume)
+def test_a_finished_matrix_cannot_be_overwritten_by_accident(bank: tl.Treebank, path: Path, resume: bool) -> None:
+    K = tl.gram(KERNEL, bank, out=path, resume=resume)
     with pytest.raises(ValueError, match="read-only"):
         K[:] = 0
-    np.testing.assert_array_equal(np.asarray(tl.gram(KERNEL, bank, out=tmp_path / name, resume=resume)), KERNEL(bank))
+    np.testing.assert_array_equal(tl.gram(KERNEL, bank, out=path, resume=resume), KERNEL(bank))
 
 
 def test_where_there_is_nothing_to_go_on_with(bank: tl.Treebank, tmp_path: Path) -> None:
@@ -375,63 +360,6 @@ def test_progress_counts_what_is_left(bank: tl.Treebank, path: Path, capfd: pyte
     left = sum(tile.cells for number, tile in enumerate(tiles) if str(number) not in done["done"])
     assert 0 < left < 120 * 121 // 2
     assert f"of {left:,}" in capfd.readouterr().err
-
-
-# --- Zarr ---------------------------------------------------------------------------------------------------------------
-
-
-def content(folder: Path) -> dict[str, bytes]:
-    return {str(file.relative_to(folder)): file.read_bytes() for file in folder.rglob("*") if file.is_file()}
-
-
-@pytest.mark.parametrize(("memory", "after"), [(None, 0), ("200kB", 0), ("200kB", 2)])
-def test_zarr_wherever_it_was_cut(bank: tl.Treebank, tmp_path: Path, memory: str | None, after: int) -> None:
-    zarr = pytest.importorskip("zarr")
-    from treelet.matrices.stored.zarr_file import ZarrFile
-
-    options: dict[str, Any] = {"dtype": "float32", "memory": memory, "resume": True, "n_jobs": 2}
-    tl.gram(KERNEL, bank, out=tmp_path / "whole.zarr", **options)
-    left, write = after, ZarrFile.write
-
-    def ending(self: Any, tile: Tile, values: Any) -> None:
-        nonlocal left
-        left -= 1
-        write(self, tile, values if left >= 0 else np.full_like(values, 7))
-        if left < 0:
-            raise Killed
-
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr(ZarrFile, "write", ending)
-        with pytest.raises(Killed):
-            tl.gram(KERNEL, bank, out=tmp_path / "K.zarr", **options)
-    K = tl.gram(KERNEL, bank, out=tmp_path / "K.zarr", **options)
-    assert isinstance(K, zarr.Array)
-    assert content(tmp_path / "K.zarr") == content(tmp_path / "whole.zarr")
-    np.testing.assert_allclose(K[:], KERNEL(bank), rtol=1e-6)
-    np.testing.assert_array_equal(K[:], K[:].T)
-    assert names(tmp_path / "K.zarr") == ["K.zarr", "K.zarr.json", "whole.zarr", "whole.zarr.json"]
-
-
-def test_zarr_whole_grown_and_refused(bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("zarr")
-    out = tmp_path / "K.zarr"
-    for _ in range(2):  # also over one that is there
-        np.testing.assert_allclose(tl.gram(KERNEL, bank[:9], bank, out=out)[:], KERNEL(bank[:9], bank))
-    tl.gram(KERNEL, bank[:70], out=out, memory="200kB")
-    grown = tl.gram(KERNEL, bank, extend=out, out=out, memory="200kB")
-    np.testing.assert_allclose(grown[:], KERNEL(bank), rtol=1e-13)
-    with pytest.raises(FileError, match=messages.NOT_THE_SAME_MATRIX):
-        tl.gram(tl.SubsetTree(lam=0.1), bank, extend=out)
-    with pytest.raises(KernelOverflowError):
-        tl.gram(tl.SubsetTree(lam=1), ["(A x)", binary(12)], out=out)
-    assert names(out) == ["K.zarr"]
-    np.testing.assert_array_equal(grown[:], grown[:].T)
-    (out / "zarr.json").write_text("{}")
-    with pytest.raises(FileError, match=messages.NOT_A_ZARR_MATRIX):
-        tl.gram(KERNEL, bank, extend=out)
-    monkeypatch.setitem(sys.modules, "zarr", None)
-    with pytest.raises(FileError, match=needs_package("the package zarr", extra="zarr")):
-        tl.gram(KERNEL, bank, out=out)
 
 
 # --- growing ------------------------------------------------------------------------------------------------------------
@@ -716,11 +644,9 @@ def test_errors_name_the_file_as_it_was_given(
         tl.gram(KERNEL, bank[:3], out="no/K.npy")
 
 
-@pytest.mark.parametrize("name", ["K.npy", "K.zarr"])
 def test_extended_in_place_and_killed_between_two_renames(
-    bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    path = tmp_path / name
     tl.gram(KERNEL, bank[:20], out=path, resume=True)
     with monkeypatch.context() as patched:
         rename = resuming._ResumableMatrix._rename
@@ -734,4 +660,4 @@ def test_extended_in_place_and_killed_between_two_renames(
             tl.gram(KERNEL, bank[:30], extend=path, out=path, resume=True)
     again = np.asarray(tl.gram(KERNEL, bank[:30], extend=path, out=path, resume=True))
     np.testing.assert_allclose(again, KERNEL(bank[:30]), rtol=1e-13)
-    assert names(path) == [name, f"{name}.json"]
+    assert names(path) == ["K.npy", "K.npy.json"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 A_DASK_CLIENT = "a dask.distributed.Client"
 DTYPE_MUST_BE_THAT_OF_OUT = "must be float64, the dtype of 'out'"
-A_FILE_NAME = r"a path ending in \.npy or \.zarr"
+A_FILE_NAME = r"a path ending in \.npy"
 OUT_SHARES_MEMORY = "Got an array that shares memory with the examples instead"
 
 
@@ -20,7 +20,7 @@ def wrong_out(shape: str, got: str) -> str:
 
 def neither_array_nor_path(got: str) -> str:
     """The whole message, as plain text: a wrong file name or another object."""
-    return f"The 'out' parameter of gram must be an array or a path ending in .npy or .zarr. Got {got} instead."
+    return f"The 'out' parameter of gram must be an array or a path ending in .npy. Got {got} instead."
 
 
 OUT_IS_FOR_VALUES_ONLY = "Omit Y and out="
@@ -58,7 +58,6 @@ GRAM_INTO_A_FILE = "treelet.gram(..., out='K.npy')"
 ANOTHER_PROCESS_WRITES = "another process or thread is writing this file"
 NOT_A_FILE = "not a file"
 NOT_THE_SAME_MATRIX = "cannot be extended because it is not the matrix"
-NOT_A_ZARR_MATRIX = "not a float64 or float32 matrix in Zarr format"
 NOT_A_MATRIX = "not a float64 or float32 matrix"
 NOT_COMPARABLE = "The content of an? .* cannot be compared, as resume= and extend= require"
 OF_OTHER_EXAMPLES = "cannot be extended because it was computed from other examples"

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from treelet.kernels.pairwise import Matrix
 
 _SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
-_BINARY = (".npy", ".zarr")
-"""Suffixes of the files that `treelet.gram` writes itself."""
 _PRINTED = 20  # maximum number of rows and columns to print without --output
 
 
@@ -53,7 +51,7 @@ def command(
             "--output",
             "-o",
             metavar="OUT",
-            help=f"Output file, ending in .npy, .zarr, .tsv, .csv or .txt. Use - to print all values in full. A .zarr matrix is a folder and needs treelet[zarr].  [default: print a matrix of at most {_PRINTED} x {_PRINTED} values, rounded]",
+            help=f"Output file, ending in .npy, .tsv, .csv or .txt. Use - to print all values in full.  [default: print a matrix of at most {_PRINTED} x {_PRINTED} values, rounded]",
         ),
         WRITTEN,
     ] = None,
@@ -71,7 +69,7 @@ def command(
         typer.Option(
             metavar="SIZE",
             callback=memory_size,
-            help=f"{MEMORY} A .npy or .zarr matrix does not count toward the limit.  [default: 1GiB]",
+            help=f"{MEMORY} A .npy matrix does not count toward the limit.  [default: 1GiB]",
         ),
     ] = None,
     dtype: Annotated[
@@ -81,14 +79,14 @@ def command(
         bool,
         typer.Option(
             "--resume",
-            help="Save finished parts on disk. Pass --resume in the first run; after an interruption, repeat the same command. For .npy and .zarr only.",
+            help="Save finished parts on disk. Pass --resume in the first run; after an interruption, repeat the same command. For .npy only.",
         ),
     ] = False,
     extend: Annotated[
         str | None,
         typer.Option(
             metavar="FILE3",
-            help="Matrix computed earlier, before trees were added at the end of TREES. Only the new rows and columns are computed. OUT and FILE3 may be the same file. For .npy and .zarr only.",
+            help="Matrix computed earlier, before trees were added at the end of TREES. Only the new rows and columns are computed. OUT and FILE3 may be the same file. For .npy only.",
         ),
         InputFile(replaced_by="out"),
     ] = None,
@@ -119,7 +117,7 @@ def command(
     if (resume or extend) and not _is_binary(out):
         option = "--resume" if resume else "--extend"
         got = "" if out is None else f" Got --output {out} instead."
-        raise ParameterError(f"{option} needs an output file that ends in .npy or .zarr.{got}")
+        raise ParameterError(f"{option} needs an output file that ends in .npy.{got}")
 
     from treelet.formats.files import whole_file
     from treelet.matrices import gram
@@ -183,8 +181,8 @@ def command(
 
 
 def _is_binary(output: str | None) -> bool:
-    """Whether the file is a binary matrix, .npy or .zarr."""
-    return output is not None and Path(output).suffix.lower() in _BINARY
+    """Whether the file is a .npy matrix, which `treelet.gram` writes itself."""
+    return output is not None and Path(output).suffix.lower() == ".npy"
 
 
 def _check_output(output: str | None) -> None:
@@ -193,7 +191,7 @@ def _check_output(output: str | None) -> None:
         return
     if output != "-" and not _is_binary(output) and Path(output).suffix.lower() not in _SEPARATORS:
         raise ParameterError(
-            f"{output}: the name of a matrix must end in .npy, .zarr, .tsv, .csv or .txt. Use - to print the matrix."
+            f"{output}: the name of a matrix must end in .npy, .tsv, .csv or .txt. Use - to print the matrix."
         )
     folder = Path(output).parent
     if output != "-" and not os.access(folder, os.W_OK):  # checked first, because the computation may take hours

@@ -111,7 +111,7 @@ class Kernel(Pairwise, Tunable, Tabled):
             Show a progress bar on standard error.
         out : ndarray or path, optional
             Destination, as for `treelet.gram`: an array of float64 or float32, or the name of a
-            ``.npy`` or ``.zarr`` file.
+            ``.npy`` file.
 
         Returns
         -------

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from treelet import _core
-from treelet.checks import check_boolean, in_words, wrong
+from treelet.checks import check_boolean, wrong
 from treelet.errors import ParameterError
 from treelet.formats.files import checked_path
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.matrices.executors import executor_for
 from treelet.matrices.executors.base import checked_dtype, is_file
-from treelet.matrices.stored.matrix_file import SUFFIXES
 from treelet.matrices.stored.resuming import ExistingMatrix, finish_renaming, into_file, resumed
 from treelet.matrices.tiles import FLOAT, Job, check_pairwise
 from treelet.printable import shortened
@@ -70,8 +69,8 @@ def gram(
         `memory`.
     out : ndarray or path, optional
         Destination. An array must have shape ``(len(X), len(Y))``, dtype float64 or float32, and
-        C-contiguous rows. A path ending in ``.npy`` or ``.zarr`` creates a file that appears only
-        when it is complete. Only one call at a time can write a file.
+        C-contiguous rows. A path ending in ``.npy`` creates a file that appears only when it is
+        complete. Only one call at a time can write a file.
     dtype : {"float64", "float32"}, default "float64"
         Type of a new result; an `out` array keeps its own type. Values are computed in float64 and
         rounded when they are stored.
@@ -100,8 +99,7 @@ def gram(
     ndarray
         The kernel matrix, of shape ``(len(X), len(Y))``. If `out` is an array, that array. If `out`
         is a ``.npy`` path, a read-only memory map; to change the file, reopen it with
-        ``np.load("K.npy", mmap_mode="r+")``. If `out` is a ``.zarr`` path, a read-only zarr array
-        that reads the folder when it is indexed.
+        ``np.load("K.npy", mmap_mode="r+")``.
 
     Raises
     ------
@@ -114,7 +112,7 @@ def gram(
     See Also
     --------
     nearest : the k most similar examples, without computing the matrix.
-    lazy_gram : the same matrix as a Dask array.
+    lazy_gram : the same matrix as a Dask array, for example to write it in another format.
 
     Notes
     -----
@@ -157,7 +155,7 @@ def gram(
             matrix: Matrix = (resumed if resume else into_file)(job, executor, out)  # type: ignore[arg-type]
             return matrix
         if resume:
-            wanted = f"a path ending in {in_words(SUFFIXES)} if {keyword('resume', True)} is passed"
+            wanted = f"a path ending in .npy if {keyword('resume', True)} is passed"
             raise wrong("out", wanted, out, of="gram", got=None if out is None else shortened(out))
         if out is None:
             matrix = executor.new_matrix(job)

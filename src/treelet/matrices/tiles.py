@@ -129,7 +129,6 @@ def _planned(
     memory: int,
     begin: int = 0,
     at_once: int = 1,
-    grid: int = 1,
     strips: int | None = None,
 ) -> Plan:
     """Divide a matrix into tiles. The index takes at most half of the memory, the values the other half.
@@ -151,12 +150,10 @@ def _planned(
         First row of the plan.
     at_once : int
         Number of tiles that must fit the memory together, if larger than the number of threads.
-    grid : int
-        Tiles start at multiples of this number.
     strips : int, optional
         Minimum number of strips of rows. Default: enough to keep all threads busy.
     """
-    spans = column_blocks(shape[1], index + threads * thread, memory, grid)
+    spans = column_blocks(shape[1], index + threads * thread, memory)
     halves = symmetric and len(spans) == 1
     blocks = []
     for columns in spans:
@@ -168,7 +165,6 @@ def _planned(
             memory=memory // 2,
             cell=cell,
             halves=halves and (threads > 1 or strips is not None),
-            grid=grid,
             strips=strips,
         )
         spans_of_rows = [Span(first + strip.begin, first + strip.end) for strip in rows]
@@ -188,7 +184,6 @@ def _row_strips(
     memory: int,
     cell: int,
     halves: bool,
-    grid: int = 1,
     strips: int | None = None,
 ) -> list[Span]:
     """Return strips of rows that fit the memory, and enough of them to keep all threads busy to the end.
@@ -201,17 +196,16 @@ def _row_strips(
     fits = max(1, memory // (cell * n_columns * threads))
     wanted = strips or (24 * threads if threads > 1 else min(12, -(-n_rows * n_columns // _STRIP_ROWS)))
     rows = int(min(fits, -(-n_rows // wanted)))
-    rows = max(grid, rows // grid * grid)
     spans = [Span(begin, min(begin + rows, n_rows)) for begin in range(0, n_rows, rows)]
     return spans[::-1] if halves and (threads > 1 or strips) else spans
 
 
-def column_blocks(n_columns: int, index_bytes: int, memory: int, grid: int = 1) -> list[Span]:
-    """Return blocks of columns whose index takes at most half of the memory, as far as the grid allows."""
+def column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[Span]:
+    """Return blocks of columns whose index takes at most half of the memory."""
     if n_columns == 0:
         return []
     count = max(1, min(n_columns, -(-2 * index_bytes // memory)))
-    width = max(grid, -(-n_columns // count) // grid * grid)
+    width = -(-n_columns // count)
     return [Span(begin, min(begin + width, n_columns)) for begin in range(0, n_columns, width)]
 
 
@@ -264,9 +258,10 @@ class Job:
     def shape(self) -> tuple[int, int]:
         return len(self.X), len(self.columns)
 
-    def known(self, grid: int) -> int:
-        """Return the number of rows and columns to copy from the existing matrix, a multiple of the grid."""
-        return 0 if self.existing is None else self.existing.size // grid * grid
+    @property
+    def known(self) -> int:
+        """The number of rows and columns to copy from the existing matrix."""
+        return 0 if self.existing is None else self.existing.size
 
 
 class Sink(Protocol):

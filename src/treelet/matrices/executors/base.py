@@ -31,7 +31,7 @@ from treelet import _core
 from treelet.checks import article, in_words, plural, wrong
 from treelet.errors import NotEnoughMemoryError, ParameterError
 from treelet.kernels.pairwise import Evaluator
-from treelet.matrices.stored.matrix_file import DTYPES, SUFFIXES, RowsInFile
+from treelet.matrices.stored.matrix_file import DTYPES, RowsInFile
 from treelet.matrices.tiles import Span, bind, column_blocks, fill_tile, plan_matrix
 from treelet.vocabulary import keyword
 
@@ -57,7 +57,7 @@ def checked_dtype(dtype: DTypeLike, out: Any = None, *, of: str = "gram") -> np.
 
 def is_file(out: Any) -> bool:
     """Return whether `out` is the name of a matrix file."""
-    return isinstance(out, str | os.PathLike) and Path(out).suffix.lower() in SUFFIXES
+    return isinstance(out, str | os.PathLike) and Path(out).suffix.lower() == ".npy"
 
 
 def _allocated(shape: Shape, dtype: np.dtype[Any], limit: int | None) -> Values:
@@ -97,7 +97,7 @@ def _checked_out(out: Any, shape: Shape, examples: Iterable[Any]) -> Values:
     if problem is None and any(isinstance(data, np.ndarray) and np.may_share_memory(out, data) for data in examples):
         problem = "an array that shares memory with the examples"
     if problem is not None:
-        wanted = f"an array or a path ending in {in_words(SUFFIXES)}"
+        wanted = "an array or a path ending in .npy"
         if isinstance(out, np.ndarray):
             wanted = f"a writable float64 or float32 array of shape {shape} with contiguous, non-overlapping rows"
         raise wrong("out", wanted, out, of="gram", got=problem)
@@ -325,7 +325,6 @@ class Executor(ABC):
         needs: Needs | None = None,
         begin: int = 0,
         at_once: int = 1,
-        grid: int = 1,
     ) -> Plan:
         """Divide a matrix into tiles that fit the memory; see `treelet.matrices.tiles.plan_matrix`."""
 
@@ -361,7 +360,7 @@ class Executor(ABC):
     def fill(self, job: Job, out: Values) -> Values:
         """Compute a matrix into an array of its shape and dtype."""
         resources = self.resources
-        known = job.known(1)
+        known = job.known
         plan = self.plan(job, begin=known, at_once=resources.threads)
         with _ArraySink(out) as sink:
             if job.existing is not None:

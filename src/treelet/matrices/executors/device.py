@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from treelet.checks import in_words, wrong
+from treelet.checks import wrong
 from treelet.device.launching import Array, Device, device_named, out_of_memory
 from treelet.errors import DeviceMemoryError, TreeletWarning
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
 from treelet.matrices.executors.base import Executor, TileSearch, described_array, layout_problem, tile_products
-from treelet.matrices.stored.matrix_file import SUFFIXES
 from treelet.matrices.tiles import FLOAT, Block, Job, Plan, Sink, Tile, bind, fill_tile, plan_matrix
 from treelet.printable import shortened
 from treelet.progress import Advance, progress_bar
@@ -87,7 +86,7 @@ class DeviceExecutor(Executor):
         if isinstance(out, np.ndarray):
             return super().checked_out(job, out, examples)
         if not isinstance(out, self.device.xp.ndarray):
-            wanted = f"a NumPy or CuPy array, or a path ending in {in_words(SUFFIXES)}"
+            wanted = "a NumPy or CuPy array, or a path ending in .npy"
             raise wrong("out", wanted, out, of="gram", got=shortened(out))
         wanted = (
             f"a NumPy or CuPy array of shape {job.shape}, float64 or float32, with contiguous, non-overlapping rows"

@@ -1,1 +1,1 @@
-"""Matrices in files: .npy and Zarr, whole or resumable, verified by checksums."""
+"""Matrices in files: whole or resumable, verified by checksums."""

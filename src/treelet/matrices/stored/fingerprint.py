@@ -140,7 +140,7 @@ def _flat(items: Mapping[Any, Any]) -> list[Any]:
 
 # --- manifests of matrices in files: kernel, examples, tiles, and the tiles that are on disk --------------------------
 
-_FORMAT = 3  # format 1 had no checksum; format 2 had sums instead of checksums of tiles
+_FORMAT = 4  # formats 1 to 3 were never released
 _BEGIN = b'{"format": '  # of every manifest
 
 
@@ -213,7 +213,6 @@ class Manifest:
     memory: int
     threads: int
     """Number of tiles that fit into the memory at once, according to the plan."""
-    grid: int
     copied: int | None = None
     """Checksum of the existing matrix that was copied; None if it is not copied yet."""
     done: dict[int, int] = field(default_factory=dict)
@@ -257,9 +256,9 @@ class Manifest:
                 raise ValueError("the list of tiles is invalid")
             complete = None if data["complete"] is None else str(data["complete"])
             identity = Identity.from_json(data["identity"])
-            memory, threads, grid = int(data["memory"]), int(data["threads"]), int(data["grid"])
+            memory, threads = int(data["memory"]), int(data["threads"])
             copied = None if data["copied"] is None else int(data["copied"])
-            return cls(identity, plan, memory, threads, grid, copied, done, mirrored, complete)
+            return cls(identity, plan, memory, threads, copied, done, mirrored, complete)
         except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise ValueError(f"incomplete or malformed: {error!r}") from error
 
@@ -271,7 +270,6 @@ class Manifest:
             "plan": self.plan.as_json(),
             "memory": self.memory,
             "threads": self.threads,
-            "grid": self.grid,
             "copied": self.copied,
             "done": {str(number): value for number, value in self.done.items()},
             "mirrored": self.mirrored,

@@ -8,23 +8,17 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
 from treelet.errors import FileError
 from treelet.formats.arrays import read_header
-from treelet.formats.files import BINARY, PathLike, unreadable, whole_file
+from treelet.formats.files import BINARY, unreadable
 from treelet.matrices.tiles import Tile, Values
 
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
-SUFFIXES = (".npy", ".zarr")
-"""Suffixes of matrix files."""
-SAMPLES, SAMPLE = 64, 4096
 _seeking = threading.Lock()
 
 
@@ -32,101 +26,10 @@ class NotOpenedError(FileError):
     """A matrix was written completely, but the file cannot be opened to return it."""
 
 
-class MatrixFile(ABC):
-    """A matrix in a file that is open for reading or also for writing. Several threads write tiles at once."""
-
-    path: Path
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    mirrors: ClassVar[bool] = False
-    """True if `write` also writes the mirror image of a tile of a symmetric matrix; `mirror` then does nothing."""
-
-    @abstractmethod
-    def __init__(self, path: Path, writing: bool = False) -> None: ...
-
-    @classmethod
-    @abstractmethod
-    def create(
-        cls, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], grid: int, symmetric: bool, shown: str
-    ) -> Self:
-        """Create a matrix and overwrite an existing file. If possible, a full disk is detected here."""
-
-    @classmethod
-    @abstractmethod
-    def grid(cls, columns: int, cells: int) -> int:
-        """Return a number of rows; tiles must start at its multiples. That many rows have at most `cells` cells, if possible."""
-
-    @abstractmethod
-    def read(self, tile: Tile) -> Values:
-        """Return the values of a tile."""
-
-    @abstractmethod
-    def write(self, tile: Tile, values: Values) -> None:
-        """Write the values of a tile. In a tile with `halves`, those above the diagonal are ignored."""
-
-    @abstractmethod
-    def mirror(self, tile: Tile) -> None:
-        """Complete a tile above the diagonal from its mirror image, with twice its size in memory."""
-
-    @abstractmethod
-    def sync(self, tiles: Iterable[Tile] = ()) -> None:
-        """Wait until these written tiles, and the metadata of the file, are on disk."""
-
-    @abstractmethod
-    def sample(self) -> str:
-        """Return a fingerprint of samples from the whole file, which identifies the matrix."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the file."""
-
-    def view(self, target: Path) -> Any:
-        """Return the complete matrix, read-only, before the file is renamed to `target`.
-
-        Return None if the matrix must be opened by name. The view remains valid even if another
-        program replaces the file afterwards.
-        """
-        return None
-
-    @staticmethod
-    @abstractmethod
-    def opened(path: Path) -> Any:
-        """Open a complete matrix by name, read-only, as `treelet.gram` returns it."""
-
-    @staticmethod
-    @abstractmethod
-    def check_target(file: PathLike, target: Path) -> None:
-        """Raise `FileError` if the target exists and a matrix cannot or must not overwrite it."""
-
-    @staticmethod
-    @abstractmethod
-    def whole(file: PathLike) -> AbstractContextManager[Path]:
-        """Yield a temporary name. The file is renamed when it is complete, and removed after an error."""
-
-    @staticmethod
-    @abstractmethod
-    def replace(path: Path, target: Path) -> None:
-        """Rename a complete matrix and overwrite the target."""
-
-    @staticmethod
-    @abstractmethod
-    def remove(path: Path) -> None:
-        """Remove a matrix if it exists."""
-
-
-def kind_of(file: PathLike) -> type[MatrixFile]:
-    """Return the class for the suffix of a file name."""
-    if Path(file).suffix.lower() == ".zarr":
-        from treelet.matrices.stored.zarr_file import ZarrFile  # needs an optional package
-
-        return ZarrFile
-    return NpyFile
-
-
-def open_matrix(path: Path) -> MatrixFile:
+def open_matrix(path: Path) -> NpyFile:
     """Open an existing matrix for reading."""
     try:
-        return kind_of(path)(path)
+        return NpyFile(path)
     except OSError as error:
         if isinstance(error, FileError):
             raise
@@ -200,8 +103,8 @@ def _write_at(file: int, values: Values, offset: int) -> None:
         left, offset = left[written:], offset + written
 
 
-class NpyFile(RowsInFile, MatrixFile):
-    """A matrix in a .npy file."""
+class NpyFile(RowsInFile):
+    """A matrix in a .npy file that is open for reading or also for writing. Several threads write tiles at once."""
 
     def __init__(self, path: Path, writing: bool = False) -> None:
         self.path = path
@@ -222,13 +125,8 @@ class NpyFile(RowsInFile, MatrixFile):
         super().__init__(self._file, begin, dtype.itemsize * self.shape[1], dtype)
 
     @classmethod
-    def grid(cls, columns: int, cells: int) -> int:
-        return 1
-
-    @classmethod
-    def create(
-        cls, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], grid: int, symmetric: bool, shown: str
-    ) -> Self:
+    def create(cls, path: Path, shape: tuple[int, int], dtype: np.dtype[Any], shown: str) -> Self:
+        """Create a matrix and overwrite an existing file. If possible, a full disk is detected here."""
         with path.open("w+b") as stream:
             head = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
             np.lib.format.write_array_header_1_0(stream, head)
@@ -244,23 +142,32 @@ class NpyFile(RowsInFile, MatrixFile):
                 ) from error
         return cls(path, writing=True)
 
-    def sync(self, tiles: Iterable[Tile] = ()) -> None:
+    def sync(self) -> None:
+        """Wait until all written tiles are on disk."""
         getattr(os, "fdatasync", os.fsync)(self._file)
 
     def sample(self) -> str:
+        """Return a fingerprint of samples from the whole file, which identifies the matrix."""
+        count, length = 64, 4096
         digest = hashlib.blake2b(digest_size=16)
         with self.path.open("rb") as stream:
             size = stream.seek(0, os.SEEK_END)
             digest.update(str(size).encode())
-            for number in range(SAMPLES):
-                stream.seek(number * max(0, size - SAMPLE) // (SAMPLES - 1))
-                digest.update(stream.read(SAMPLE))
+            for number in range(count):
+                stream.seek(number * max(0, size - length) // (count - 1))
+                digest.update(stream.read(length))
         return digest.hexdigest()
 
     def close(self) -> None:
+        """Close the file."""
         os.close(self._file)
 
     def view(self, target: Path) -> Values | None:
+        """Return the complete matrix, read-only, before the file is renamed to `target`.
+
+        Return None if the matrix must be opened by name. The view remains valid even if another
+        program replaces the file afterwards.
+        """
         if os.name == "nt":  # Windows cannot rename a mapped file
             return None
         return self._mapped(target)
@@ -281,25 +188,9 @@ class NpyFile(RowsInFile, MatrixFile):
 
     @staticmethod
     def opened(path: Path) -> Values:
+        """Open a complete matrix by name, read-only, as `treelet.gram` returns it."""
         file = NpyFile(path)
         try:
             return file._mapped(path)
         finally:
             file.close()
-
-    @staticmethod
-    def check_target(file: PathLike, target: Path) -> None:
-        if target.exists() and not target.is_file():
-            raise FileError(f"{file}: not a file. Choose another name.")
-
-    @staticmethod
-    def whole(file: PathLike) -> AbstractContextManager[Path]:
-        return whole_file(file)
-
-    @staticmethod
-    def replace(path: Path, target: Path) -> None:
-        path.replace(target)
-
-    @staticmethod
-    def remove(path: Path) -> None:
-        path.unlink(missing_ok=True)

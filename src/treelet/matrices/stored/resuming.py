@@ -21,7 +21,7 @@ import numpy as np
 
 from treelet.checks import plural
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
-from treelet.formats.files import PathLike, locked, naming
+from treelet.formats.files import PathLike, locked, naming, whole_file
 from treelet.kernels.pairwise import Pairwise
 from treelet.matrices.executors import Executor
 from treelet.matrices.stored.fingerprint import (
@@ -31,7 +31,7 @@ from treelet.matrices.stored.fingerprint import (
     kernel_fingerprint,
     sync_folder,
 )
-from treelet.matrices.stored.matrix_file import MatrixFile, NotOpenedError, NpyFile, kind_of, open_matrix
+from treelet.matrices.stored.matrix_file import NotOpenedError, NpyFile, open_matrix
 from treelet.matrices.tiles import Block, Job, Plan, Span, Tile, Values, mirrored
 from treelet.progress import progress_bar
 from treelet.vocabulary import keyword
@@ -48,7 +48,7 @@ def _checksum(values: Values, tile: Tile, symmetric: bool) -> int:
     return zlib.crc32(np.ascontiguousarray(values).data)
 
 
-def _copied_checksum(matrix: MatrixFile, plan: Plan, memory: int) -> int:
+def _copied_checksum(matrix: NpyFile, plan: Plan, memory: int) -> int:
     """Return a checksum of the rows that were copied from an existing matrix, read in parts of `memory` bytes."""
     size, value = _begin_of(plan), 0
     height = max(1, memory // (4 * matrix.dtype.itemsize * max(1, size)))
@@ -68,7 +68,7 @@ def _images(manifest: Manifest, threads: int) -> list[Tile]:
     return mirrored(plan.shape[0], manifest.memory // 2, threads, _begin_of(plan)) if plan.symmetric else []
 
 
-def _forget_changes(matrix: MatrixFile, manifest: Manifest) -> str:
+def _forget_changes(matrix: NpyFile, manifest: Manifest) -> str:
     """Remove changed tiles from a manifest. Return a list of the changes for a message, or ""."""
     changed = [number for number in manifest.done if not _is_tile(matrix, manifest, number)]
     for number in changed:
@@ -83,26 +83,25 @@ def _forget_changes(matrix: MatrixFile, manifest: Manifest) -> str:
     return " and ".join(changes)
 
 
-def is_intact(matrix: MatrixFile, manifest: Manifest) -> bool:
+def is_intact(matrix: NpyFile, manifest: Manifest) -> bool:
     """Return whether all values of a complete matrix are unchanged since the matrix was completed."""
     tiles = range(len(manifest.plan.tiles))
     return (
         (_begin_of(manifest.plan) == 0 or _is_copy(matrix, manifest))
         and all(number in manifest.done and _is_tile(matrix, manifest, number) for number in tiles)
-        and (matrix.mirrors or all(_is_image(matrix, tile) for tile in _images(manifest, 2)))
+        and all(_is_image(matrix, tile) for tile in _images(manifest, 2))
     )
 
 
-def _is_tile(matrix: MatrixFile, manifest: Manifest, number: int) -> bool:
+def _is_tile(matrix: NpyFile, manifest: Manifest, number: int) -> bool:
     tile, symmetric = manifest.plan.tiles[number], manifest.plan.symmetric
     try:
-        same = _checksum(matrix.read(tile), tile, symmetric) == manifest.done[number]
+        return _checksum(matrix.read(tile), tile, symmetric) == manifest.done[number]
     except OSError:
         return False
-    return same and (not (symmetric and matrix.mirrors) or _is_image(matrix, Tile(tile.columns, tile.rows)))
 
 
-def _is_image(matrix: MatrixFile, tile: Tile) -> bool:
+def _is_image(matrix: NpyFile, tile: Tile) -> bool:
     try:
         above, below = matrix.read(tile), matrix.read(Tile(tile.columns, tile.rows)).T
     except OSError:
@@ -115,7 +114,7 @@ def _is_image(matrix: MatrixFile, tile: Tile) -> bool:
     return bool(same.all())
 
 
-def _is_copy(matrix: MatrixFile, manifest: Manifest) -> bool:
+def _is_copy(matrix: NpyFile, manifest: Manifest) -> bool:
     try:
         return _copied_checksum(matrix, manifest.plan, manifest.memory) == manifest.copied
     except OSError:
@@ -151,7 +150,7 @@ class _NoJournal:
 class _Journal(_NoJournal):
     """Updates a manifest in a separate thread, so the computation does not wait for the disk."""
 
-    def __init__(self, manifest: Manifest, matrix: MatrixFile, target: Path) -> None:
+    def __init__(self, manifest: Manifest, matrix: NpyFile, target: Path) -> None:
         self._manifest, self._matrix, self._target = manifest, matrix, target
         self._numbers = {tile: number for number, tile in enumerate(manifest.plan.tiles)}
         self._news: list[tuple[Tile, int]] = []
@@ -209,7 +208,7 @@ class _Journal(_NoJournal):
             news, self._news = self._news, []
             images, self._images = self._images, []
         if news or images:
-            self._matrix.sync([tile for tile, _ in news])
+            self._matrix.sync()
             self._manifest.done.update({self._numbers[tile]: value for tile, value in news})
             self._manifest.mirrored.extend(images)
             self._manifest.write(self._target)
@@ -234,7 +233,7 @@ _MOST_THREADS = 8  # maximal number of threads of a resumed call if the first ca
 class _FileSink:
     """Computes tiles in a buffer per thread and writes them to a file."""
 
-    def __init__(self, matrix: MatrixFile, journal: _NoJournal) -> None:
+    def __init__(self, matrix: NpyFile, journal: _NoJournal) -> None:
         self._matrix, self._journal, self._mine = matrix, journal, threading.local()
 
     @contextmanager
@@ -248,25 +247,18 @@ class _FileSink:
         self._journal.computed(tile, values)
 
 
-def _grid(job: Job, executor: Executor, kind: type[MatrixFile], at_once: int) -> int:
-    """Return the number at whose multiples tiles must start, for `at_once` tiles in memory."""
-    return kind.grid(job.shape[1], executor.resources.memory // (2 * at_once * job.dtype.itemsize))
-
-
-def _write(
-    job: Job, executor: Executor, plan: Plan, matrix: MatrixFile, journal: _NoJournal, grid: int, at_once: int
-) -> None:
+def _write(job: Job, executor: Executor, plan: Plan, matrix: NpyFile, journal: _NoJournal, at_once: int) -> None:
     """Compute and write the remaining tiles. `at_once` tiles fit into the memory."""
-    known, resources = job.known(grid), executor.resources
+    known, resources = job.known, executor.resources
     if job.existing is not None and not journal.copied:
-        job.existing.copy_to(matrix, known, resources.memory // 4, grid)
+        job.existing.copy_to(matrix, known, resources.memory // 4)
         journal.was_copied()
     left = [Block(block.columns, tuple(t for t in block.tiles if not journal.is_done(t))) for block in plan.blocks]
     left = [block for block in left if block.tiles]
     cells = sum(tile.cells for block in left for tile in block.tiles)
     with progress_bar(resources.progress, "values", cells) as advance:
         executor.compute(job, left, _FileSink(matrix, journal), advance)
-    if not plan.symmetric or matrix.mirrors:
+    if not plan.symmetric:
         return
     images = mirrored(plan.shape[0], resources.memory // 2, at_once, known)
 
@@ -278,7 +270,7 @@ def _write(
 
 
 @contextmanager
-def _closing(matrix: MatrixFile) -> Iterator[MatrixFile]:
+def _closing(matrix: NpyFile) -> Iterator[NpyFile]:
     try:
         yield matrix
     finally:
@@ -294,32 +286,31 @@ def into_file(job: Job, executor: Executor, file: PathLike) -> Any:
     A second writer of the same file gets an error. The file is mapped before it is renamed, so the
     returned matrix is always the matrix of this call.
     """
-    kind, target = kind_of(file), Path(file)
+    target = Path(file)
     with naming(file, target):
         is_pipe = target.exists() and not target.is_file() and not target.is_dir()
     if is_pipe:
-        _new_matrix(job, executor, kind, file, target)
+        _new_matrix(job, executor, file, target)
         return None
     with naming(file, target):
         target = target.resolve()
     with locked(target, file):
-        matrix = _new_matrix(job, executor, kind, file, target)
+        matrix = _new_matrix(job, executor, file, target)
         _remove_manifest(target)
         if isinstance(matrix, NotOpenedError):
             raise matrix
-        return kind.opened(target) if matrix is None else matrix
+        return NpyFile.opened(target) if matrix is None else matrix
 
 
-def _new_matrix(job: Job, executor: Executor, kind: type[MatrixFile], file: PathLike, target: Path) -> Any:
+def _new_matrix(job: Job, executor: Executor, file: PathLike, target: Path) -> Any:
     """Write a matrix to a file. Return a view of the matrix, None without a view, or the error."""
     threads = executor.resources.threads
-    grid = _grid(job, executor, kind, threads)
     with (
-        kind.whole(file) as temporary,
-        _closing(kind.create(temporary, job.shape, job.dtype, grid, job.Y is None, str(file))) as matrix,
+        whole_file(file) as temporary,
+        _closing(NpyFile.create(temporary, job.shape, job.dtype, str(file))) as matrix,
     ):
-        plan = executor.plan(job, begin=job.known(grid), at_once=threads, grid=grid)
-        _write(job, executor, plan, matrix, _NoJournal(), grid, threads)
+        plan = executor.plan(job, begin=job.known, at_once=threads)
+        _write(job, executor, plan, matrix, _NoJournal(), threads)
         try:
             return matrix.view(target)
         except NotOpenedError as error:  # the matrix is complete, so the file must still appear
@@ -354,13 +345,13 @@ class _State(Enum):
 
 def resumed(job: Job, executor: Executor, file: PathLike) -> Any:
     """Compute a matrix into a file like `into_file`, without the tiles that an earlier call completed."""
-    kind = kind_of(file)
     with naming(file, Path(file), Path(file).absolute()):
         target = Path(file).resolve()
-        kind.check_target(file, target)
+        if target.exists() and not target.is_file():
+            raise FileError(f"{file}: not a file. Choose another name.")
     with locked(target, file), naming(file, target):
-        _ResumableMatrix(job, executor, file, kind, target).complete()
-        return kind.opened(target)
+        _ResumableMatrix(job, executor, file, target).complete()
+        return NpyFile.opened(target)
 
 
 def finish_renaming(file: PathLike) -> None:
@@ -389,8 +380,8 @@ def _part_of(target: Path) -> Path:
 class _ResumableMatrix:
     """A matrix in a file that one or several calls complete."""
 
-    def __init__(self, job: Job, executor: Executor, file: PathLike, kind: type[MatrixFile], target: Path) -> None:
-        self.job, self.executor, self.file, self.kind, self.target = job, executor, file, kind, target
+    def __init__(self, job: Job, executor: Executor, file: PathLike, target: Path) -> None:
+        self.job, self.executor, self.file, self.target = job, executor, file, target
         self.part = _part_of(target)
         extends = None if job.existing is None else job.existing.sample
         self.identity = Identity.of(job.kernel, job.X, job.Y, job.shape, job.dtype, extends)
@@ -410,7 +401,7 @@ class _ResumableMatrix:
                 self._continue(matrix, manifest)
         self._rename(manifest)
 
-    def _state(self) -> tuple[_State, Manifest | None, MatrixFile | None]:
+    def _state(self) -> tuple[_State, Manifest | None, NpyFile | None]:
         """Return the state, the manifest if there is one, and the matrix if it was begun."""
         if self._is_complete():
             return _State.COMPLETE, None, None
@@ -442,7 +433,7 @@ class _ResumableMatrix:
             self._check(identity, manifest, remedy)
         return False
 
-    def _begun(self, manifest: Manifest) -> MatrixFile | None:
+    def _begun(self, manifest: Manifest) -> NpyFile | None:
         """Open the incomplete matrix and forget its damaged tiles. Return None if it cannot be resumed."""
         memory, part = self.executor.resources.memory, self.part
         if memory < manifest.memory:
@@ -451,7 +442,7 @@ class _ResumableMatrix:
                 f"Pass at least the same value, or {self._start_over}."
             )
         try:
-            matrix = self.kind(part, writing=True)
+            matrix = NpyFile(part, writing=True)
         except OSError as error:
             _warn_of_restart(str(error))
             return None
@@ -464,18 +455,17 @@ class _ResumableMatrix:
             warnings.warn(message, TreeletWarning, stacklevel=6)
         return matrix
 
-    def _begin(self) -> tuple[MatrixFile, Manifest]:
+    def _begin(self) -> tuple[NpyFile, Manifest]:
         """Create a manifest and then an empty matrix, so that a file without a manifest is certainly the user's."""
         if self.part.exists() and not Manifest.path(self.part).exists():
             raise _not_ours(self.part)
         job, executor = self.job, self.executor
-        at_once = max(executor.resources.threads, _MOST_THREADS if self.kind is NpyFile else 1)
-        grid = _grid(job, executor, self.kind, at_once)
-        plan = executor.plan(job, begin=job.known(grid), at_once=at_once, grid=grid)
-        manifest = Manifest(self.identity, plan, executor.resources.memory, at_once, grid)
+        at_once = max(executor.resources.threads, _MOST_THREADS)
+        plan = executor.plan(job, begin=job.known, at_once=at_once)
+        manifest = Manifest(self.identity, plan, executor.resources.memory, at_once)
         try:
             manifest.write(self.part)
-            matrix = self.kind.create(self.part, job.shape, job.dtype, grid, job.Y is None, str(self.file))
+            matrix = NpyFile.create(self.part, job.shape, job.dtype, str(self.file))
             try:
                 matrix.sync()
             except BaseException:
@@ -488,16 +478,16 @@ class _ResumableMatrix:
 
     def _remove_part(self) -> None:
         with suppress(OSError):
-            self.kind.remove(self.part)
+            self.part.unlink(missing_ok=True)
             Manifest.remove(self.part)
 
-    def _continue(self, matrix: MatrixFile, manifest: Manifest) -> None:
+    def _continue(self, matrix: NpyFile, manifest: Manifest) -> None:
         """Compute the remaining tiles and mark the matrix as complete."""
         threads = min(self.executor.resources.threads, manifest.threads)
         executor = self.executor.with_limits(threads, manifest.memory)
         try:
             with _Journal(manifest, matrix, self.part) as journal:
-                _write(self.job, executor, manifest.plan, matrix, journal, manifest.grid, manifest.threads)
+                _write(self.job, executor, manifest.plan, matrix, journal, manifest.threads)
         except KernelOverflowError:  # every call would fail in the same way
             self._remove_part()
             raise
@@ -508,7 +498,7 @@ class _ResumableMatrix:
     def _rename(self, manifest: Manifest) -> None:
         """Rename a complete matrix and its manifest."""
         if self.part.exists():
-            self.kind.replace(self.part, self.target)
+            self.part.replace(self.target)
             sync_folder(self.target.parent)
         manifest.write(self.target)
         Manifest.remove(self.part)
@@ -529,7 +519,7 @@ class _ResumableMatrix:
     def _is_intact(self, path: Path, manifest: Manifest) -> bool:
         """Return whether a file contains the complete, unchanged matrix of a manifest."""
         try:
-            with _closing(self.kind(path)) as matrix:
+            with _closing(NpyFile(path)) as matrix:
                 return matrix.sample() == manifest.complete and is_intact(matrix, manifest)
         except OSError:
             return False
@@ -621,10 +611,9 @@ class ExistingMatrix:
                     f"Row {row} differs."
                 )
 
-    def copy_to(self, writer: _Writer, size: int, memory: int, grid: int = 1) -> None:
+    def copy_to(self, writer: _Writer, size: int, memory: int) -> None:
         """Copy the first `size` rows and columns to the new matrix, in parts of `memory` bytes."""
         height = max(1, memory // max(1, self._matrix.dtype.itemsize * size))
-        height = max(grid, height // grid * grid)
         for begin in range(0, size, height):
             tile = Tile(Span(begin, min(begin + height, size)), Span(0, size))
             writer.write(tile, self._matrix.read(tile))
