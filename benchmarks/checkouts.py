@@ -201,7 +201,6 @@ def learned_values() -> Arrays:
     kernel = tl.SubsetTree(lam=0.4).normalized()
     lengths = np.array([len(tree.words()) for tree in X], float)
     ovr = tl.KernelSVC(kernel, C=2).fit(X, y)
-    platt = tl.KernelSVC(kernel, C=2, probability=True, random_state=0).fit(X, y)
     plain = tl.KernelSVC(tl.PartialTree(lam=0.3, mu=0.3), C=1).fit(X[:200], two[:200])
     rls = tl.RLS(kernel, alphas=[0.1, 1.0, 10.0]).fit(X, lengths)
     parses, goodness, qid = ranked()
@@ -215,8 +214,6 @@ def learned_values() -> Arrays:
         loaded = tl.load(f"{folder}/m.treelet").decision_function(test[:200])
     return {
         "svc one-vs-rest": ovr.decision_function(test),
-        "svc one-vs-one": tl.KernelSVC(kernel, multi_class="ovo").fit(X, y).decision_function(test),
-        "svc probability": platt.predict_proba(test),
         "svc two classes, pt": plain.decision_function(test),
         "svc in logarithms": tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(deep(12), [0, 1] * 6).decision_function(deep(24)),
         "svc loaded": loaded,

@@ -94,7 +94,7 @@ def test_train_predict_evaluate(train: Path, test: Path) -> None:
         "60 from",
         "3: person 20, place 20, time 20",
         "SubsetTree(lam=0.4).normalized()",
-        "C=1, ovr",
+        "C=1\n",
         "m.treelet",
     ):
         assert part in text
@@ -121,9 +121,9 @@ def test_train_predict_evaluate(train: Path, test: Path) -> None:
         (["-k", "sst", "--lam", "0.7", "--max-depth", "2", "--C", "5"], tl.SubsetTree(0.7, max_depth=2).normalized(), {"C": 5}),
         (["-k", "st", "--no-normalize"], tl.Subtree(), {}),
         (
-            ["-k", "pt", "--lam", "0.5", "--mu", "0.3", "--no-leaves", "--multi-class", "ovo", "--jobs", "2"],
+            ["-k", "pt", "--lam", "0.5", "--mu", "0.3", "--no-leaves", "--jobs", "2"],
             tl.PartialTree(0.5, 0.3, leaves=False).normalized(),
-            {"multi_class": "ovo"},
+            {},
         ),
         (["--class-weight", "balanced"], tl.SubsetTree().normalized(), {"class_weight": "balanced"}),
     ],
@@ -158,10 +158,7 @@ def test_train_json(train: Path) -> None:
 # --- grid ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_grid_scores_are_those_of_the_classifier(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, multi_class: str
-) -> None:
+def test_grid_scores_are_those_of_the_classifier(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = random.Random(0)
     noisy = [(label if rng.random() < 0.8 else "time", tree) for label, tree in generate(60, seed=3)]
     train = write_tsv(tmp_path / "train.tsv", noisy)
@@ -172,7 +169,7 @@ def test_grid_scores_are_those_of_the_classifier(
         matrices, "host_matrix", lambda kernel, *args, **rest: computed.append(kernel) or gram(kernel, *args, **rest)
     )
     model = tmp_path / "m.treelet"
-    result = report("train", train, "-o", model, "--grid", "--seed", 4, "--multi-class", multi_class, "--jobs", 2)
+    result = report("train", train, "-o", model, "--grid", "--seed", 4, "--jobs", 2)
     assert len(computed) == len(train_module._DECAYS["sst"]["lam"]), "one matrix a kernel"
 
     X, y = tl.read_examples(train)
@@ -181,7 +178,7 @@ def test_grid_scores_are_those_of_the_classifier(
     best = (-1, {})
     for row in result["grid"]["scores"]:
         kernel = tl.SubsetTree(row["lam"]).normalized()
-        clf = tl.KernelSVC(kernel, C=row["C"], multi_class=multi_class)
+        clf = tl.KernelSVC(kernel, C=row["C"])
         folds = [np.mean(clf.fit(X[a], labels[a]).predict(X[b]) == labels[b]) for a, b in splits]
         np.testing.assert_allclose(row["folds"], folds)
         if row["accuracy"] > best[0]:
@@ -400,9 +397,8 @@ def test_predicting_loads_no_scikit_learn(train: Path, test: Path, command: str)
     assert run_python(code).splitlines()[-1] == "[]"
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_a_saved_classifier_predicts_the_same(train: Path, test: Path, multi_class: str) -> None:
-    clf = fitted(train, tl.SubsetTree().normalized() + 1, multi_class=multi_class)
+def test_a_saved_classifier_predicts_the_same(train: Path, test: Path) -> None:
+    clf = fitted(train, tl.SubsetTree().normalized() + 1)
     path = train.with_name("m.treelet")
     tl.save(clf, path)
     X = tl.read_examples(test)[0]
@@ -614,7 +610,6 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
         (["--C", "nan"], "--C must be a number in (0, inf), or several separated by commas. Got 'nan' instead."),
         (["--vectors", "-1"], "--vectors must be a finite number above 0. Got "),
         (["--normalize-vectors"], "--normalize-vectors needs --vectors WEIGHT."),
-        (["--multi-class", "all"], "--multi-class must be 'ovr' or 'ovo'"),
         (["--class-weight", "heavy"], "--class-weight must be 'balanced'"),
         (["--seed", "-1"], "--seed"),
         (["--mu", "0.5"], "--mu does not apply to --kernel sst. Use --kernel pt, or remove --mu."),

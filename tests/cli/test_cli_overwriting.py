@@ -38,7 +38,6 @@ NO_FILES = {
     "LABEL",
     "A,B,C",
     "balanced",
-    "ovr|ovo",
     "cpu|cuda",
     "color|plain",
 }

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.model_selection import StratifiedKFold
 
 import treelet as tl
 from conftest import fail, run
@@ -237,24 +239,28 @@ def test_figures() -> None:
 # --- probabilities and memory -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", [[], ["--multi-class", "ovo"]])
-def test_probabilities(tmp_path: Path, options: list[str]) -> None:
+@pytest.mark.parametrize("names", [["one", "two", "three"], ["one", "two"]], ids=len)
+def test_probabilities(tmp_path: Path, names: list[str]) -> None:
     file, model = tmp_path / "a.tsv", tmp_path / "m.treelet"
-    names = ["one", "two", "three"] if options else ["one", "two"]
     file.write_text("".join(f"{names[size % len(names)]}\t{tree}\n" for size, tree in trees(60)))
-    assert report("train", file, "-o", model, "--probability", "--seed", 3, *options)["probability"] is True
-    assert tl.load(model).random_state == 3  # of the folds that probabilities come from
-    assert report("train", file, "-o", model, "--probability", *options)["probability"] is True
+    assert report("train", file, "-o", model, "--probability", "--seed", 3)["probability"] is True
     lines = [line.split("\t") for line in run("predict", model, file, "--probability").stdout.splitlines()]
     assert lines[0] == ["label", *sorted(names)]
-    expected = tl.load(model).predict_proba(tl.read_trees(file))
-    np.testing.assert_array_equal([[float(cell) for cell in line[1:]] for line in lines[1:]], expected)
+    expected = np.array([[float(cell) for cell in line[1:]] for line in lines[1:]])
+    X, y = tl.read_examples(file)
+    folds = StratifiedKFold(5, shuffle=True, random_state=3)
+    calibrated = CalibratedClassifierCV(tl.KernelSVC(), cv=folds, ensemble=False).fit(X, y)
+    np.testing.assert_allclose(expected, calibrated.predict_proba(X), atol=1e-6)
+    tl.save(tl.load(model), model)  # keeps the probabilities
     np.testing.assert_allclose(expected.sum(axis=1), 1)
     told = json.loads(run("predict", model, file, "--probability", "--json").stdout)
     np.testing.assert_array_equal(told["probabilities"], expected)
     assert messages.SCORES_OR_PROBABILITY in fail("predict", model, file, "--probability", "--scores")
     run("train", file, "-o", model)
     assert messages.MODEL_WITHOUT_PROBABILITIES in fail("predict", model, file, "--probability")
+    with file.open("a") as stream:
+        stream.write("rare\t(A a)\n")
+    assert "only one: 'rare'" in fail("train", file, "-o", model, "--probability")
 
 
 def test_memory_in_python() -> None:

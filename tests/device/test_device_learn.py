@@ -83,11 +83,6 @@ Says = Callable[[Any], Any]
 ESTIMATORS: dict[str, tuple[Any, tuple[Any, ...], Says]] = {
     "matrix": (tl.KernelMatrix(KERNEL), (), lambda e: e.transform(MORE)),
     "classes": (tl.KernelSVC(KERNEL, C=5), (CLASSES,), lambda e: e.decision_function(MORE)),
-    "pairs of classes": (
-        tl.KernelSVC(SST, multi_class="ovo", probability=True, random_state=0),
-        (CLASSES,),
-        lambda e: e.predict_proba(MORE),
-    ),
     "support sums": (tl.KernelSVC(KERNEL.gaussian(1.0), C=5), (CLASSES,), lambda e: e.decision_function(MORE)),
     "values": (tl.KernelSVR(KERNEL + 1, C=50), (SIZES,), lambda e: e.predict(MORE)),
     "least squares": (RLS(KERNEL, alphas=[0.01, 0.1]), (SIZES,), lambda e: e.predict(MORE)),

@@ -348,7 +348,6 @@ def models() -> list[Any]:
     normal = tl.SubsetTree(lam=0.5).normalized()
     return [
         tl.KernelSVC(normal, C=10.0).fit(TREES, LABELS),
-        tl.KernelSVC(normal, C=10.0, multi_class="ovo").fit(TREES, LABELS),
         tl.KernelSVC(tl.PartialTree()).fit(TREES[:5], LABELS[:5]),
         tl.RLS(tl.SubsetTree() + tl.PartialTree()).fit(TREES, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
         tl.RankRLS(tl.On("tree", tl.Subtree())).fit(

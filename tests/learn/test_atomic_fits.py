@@ -145,8 +145,6 @@ def predictions(model: Any) -> list[Any]:
     found = [model.predict(PROBES)]
     if hasattr(model, "classes_"):
         found += [model.classes_, model.decision_function(PROBES)]
-    if hasattr(model, "platt_"):
-        found.append(model.predict_proba(PROBES))
     found.append(model.training_["examples"] if hasattr(model, "training_") else 0)
     return found
 
@@ -194,18 +192,6 @@ GROUPED = (lambda m: m.fit(OLD, OLD_VALUES, [0, 0, 1, 1, 2, 2]), *REGRESS[1:])
 
 CASES = {
     "KernelSVC": Case(tl.KernelSVC(SST), *CLASSIFY),
-    "KernelSVC calibrated": Case(
-        tl.KernelSVC(SST, probability=True, random_state=0),
-        CLASSIFY[0],
-        lambda m: m.fit(NEW[:4], ["x", "x", "y", "y"]),
-        predictions,
-    ),
-    "KernelSVC no longer calibrated": Case(
-        tl.KernelSVC(SST, probability=True, random_state=0),
-        lambda m: m.set_params(probability=True).fit(OLD, LABELS_OLD).set_params(probability=False),
-        CLASSIFY[1],
-        predictions,
-    ),
     "KernelSVC precomputed": Case(
         tl.KernelSVC("precomputed"),
         lambda m: m.fit(named_matrix(), LABELS_OLD),
@@ -447,7 +433,6 @@ GROUPS = [0, 0, 0, 1, 1, 1]
 READING: dict[str, Callable[[Any], Any]] = {
     "predict": lambda m: m.predict(PROBES if not isinstance(m.kernel, str) else np.ones((3, len(OLD))), *query(m)),
     "decision_function": lambda m: m.decision_function(PROBES),
-    "predict_proba": lambda m: m.predict_proba(PROBES),
     "score": lambda m: m.score(PROBES, ["a", "b", "x"] if hasattr(m, "classes_") else [1.0, 2.0, 3.0], *query(m)),
     "rank": lambda m: m.rank(PROBES, QUERY),
     "transform": lambda m: m.transform(PROBES),

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import warnings
 import weakref
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.cluster import SpectralClustering
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import KernelPCA
@@ -27,16 +27,17 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import adjusted_rand_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict, cross_val_score, cross_validate
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.pipeline import Pipeline, make_pipeline, make_union
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import treelet as tl
 from messages import learn as messages
-from messages.common import one_of, wrong_parameter
+from messages.common import wrong_parameter
 from treelet.kernels.store import StoreKernel
 from treelet.learn import base as base_module
-from treelet.learn.persist import _coupled, _sigmoid, load_predictor, sigmoid_parameters
+from treelet.learn.persist import load_predictor
 from treelet.learn.selection import select
 from treelet.testing import check_estimator
 
@@ -76,10 +77,9 @@ def rows(trees: list[str]) -> list[dict[str, Any]]:
 # --- KernelSVC ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 @pytest.mark.parametrize("kernel", [None, KERNEL, tl.PartialTree().normalized(), KERNEL * KERNEL], ids=repr)
-def test_learns(kernel: tl.kernels.Kernel | None, multi_class: str) -> None:
-    clf = tl.KernelSVC(kernel, C=10, multi_class=multi_class).fit(TREES, LABELS)
+def test_learns(kernel: tl.kernels.Kernel | None) -> None:
+    clf = tl.KernelSVC(kernel, C=10).fit(TREES, LABELS)
     assert clf.classes_.tolist() == ["deed", "relation", "thing"]
     assert clf.score(MORE, MORE_LABELS) > 0.9
     assert clf.predict(MORE).dtype == LABELS.dtype
@@ -96,16 +96,6 @@ def test_one_against_the_rest_is_libsvm_on_the_matrix() -> None:
     np.testing.assert_allclose(K2[:, clf.support_] @ clf.dual_coef_.T + clf.intercept_, expected, atol=1e-9)
 
 
-def test_one_against_one_is_libsvm_on_the_matrix() -> None:
-    clf = tl.KernelSVC(KERNEL, C=0.5, multi_class="ovo").fit(HARD, HARD_LABELS)
-    K, K2 = KERNEL(HARD), KERNEL(MORE, HARD)
-    theirs = SVC(kernel="precomputed", C=0.5, decision_function_shape="ovo").fit(K, HARD_LABELS)
-    np.testing.assert_allclose(clf.model_.score(MORE) + clf.intercept_, theirs.decision_function(K2), atol=1e-9)
-    theirs.set_params(decision_function_shape="ovr")
-    np.testing.assert_allclose(clf.decision_function(MORE), theirs.decision_function(K2), atol=1e-9)
-    np.testing.assert_array_equal(clf.predict(MORE), theirs.set_params(break_ties=True).predict(K2))
-
-
 @pytest.mark.parametrize("labels", [[0, 1], [True, False], ["a", "b"], [1.0, 2.0]], ids=str)
 def test_two_classes_have_one_machine(labels: list[Any]) -> None:
     trees, y = sentences(40, classes=2, noise=0.5)
@@ -119,12 +109,9 @@ def test_two_classes_have_one_machine(labels: list[Any]) -> None:
     assert predicted.dtype == named.dtype
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 @pytest.mark.parametrize("class_weight", [None, "balanced"])
-@pytest.mark.parametrize("probability", [False, True])
-def test_examples_of_weight_zero_are_left_out(multi_class: str, class_weight: str | None, probability: bool) -> None:
-    params: dict[str, Any] = {"C": 0.02, "multi_class": multi_class, "class_weight": class_weight}
-    params |= {"probability": probability, "random_state": 0}
+def test_examples_of_weight_zero_are_left_out(class_weight: str | None) -> None:
+    params: dict[str, Any] = {"C": 0.02, "class_weight": class_weight}
     weights = np.random.default_rng(0).choice([0.0, 0.5, 2.0], len(HARD))
     rows = np.flatnonzero(weights)
     few = [HARD[row] for row in rows]
@@ -134,8 +121,6 @@ def test_examples_of_weight_zero_are_left_out(multi_class: str, class_weight: st
     for clf, X in ((trees, HARD), (matrix, KERNEL(HARD))):
         np.testing.assert_array_equal(clf.support_, rows[expected.support_])
         np.testing.assert_allclose(clf.decision_function(X), expected.decision_function(HARD), atol=1e-9)
-        if probability:
-            np.testing.assert_allclose(clf.predict_proba(X), expected.predict_proba(HARD), atol=1e-9)
     assert trees.training_["examples"] == len(rows)
 
 
@@ -186,8 +171,6 @@ def test_weights_of_classes_and_examples() -> None:
     theirs = SVC(kernel="precomputed", C=0.02, class_weight="balanced")
     for column, label in enumerate(["deed", "relation", "thing"]):
         np.testing.assert_allclose(balanced[:, column], theirs.fit(K, y == label).decision_function(K), atol=1e-9)
-    pairs = tl.KernelSVC(KERNEL, C=0.02, class_weight="balanced", multi_class="ovo").fit(trees, y)
-    np.testing.assert_allclose(pairs.decision_function(trees), theirs.fit(K, y).decision_function(K), atol=1e-9)
 
 
 def test_threads_give_the_same_model() -> None:
@@ -197,8 +180,8 @@ def test_threads_give_the_same_model() -> None:
 
 
 def test_where_the_time_goes() -> None:
-    clf = tl.KernelSVC(KERNEL, probability=True).fit(TREES, LABELS)
-    assert set(clf.fit_seconds_) == {"gram", "solve", "compress", "calibrate"}
+    clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
+    assert set(clf.fit_seconds_) == {"gram", "solve", "compress"}
     assert all(seconds > 0 for seconds in clf.fit_seconds_.values())
 
 
@@ -212,7 +195,7 @@ def test_a_fit_lets_the_matrix_go(monkeypatch: pytest.MonkeyPatch) -> None:
         return K
 
     monkeypatch.setattr(base_module, "host_matrix", watched)
-    clf = tl.KernelSVC(KERNEL, probability=True).fit(TREES, LABELS)
+    clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
     model = tl.KernelSVR(KERNEL).fit(TREES, np.arange(60))
     gc.collect()
     assert len(seen) == 2
@@ -223,74 +206,36 @@ def test_a_fit_lets_the_matrix_go(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_refit_or_a_changed_kernel_does_not_leak() -> None:
     kernel = tl.SubsetTree(lam=0.4)
-    clf = tl.KernelSVC(kernel, probability=True).fit(TREES, LABELS)
+    clf = tl.KernelSVC(kernel).fit(TREES, LABELS)
     matrix = tl.KernelMatrix(kernel).fit(TREES)
     before, values = clf.decision_function(MORE), matrix.transform(MORE)
     kernel.set_params(lam=0.9)
     np.testing.assert_array_equal(matrix.transform(MORE), values)
     np.testing.assert_array_equal(clf.decision_function(MORE), before)
-    clf.set_params(probability=False).fit(TREES, LABELS)
-    with pytest.raises(AttributeError, match="predict_proba"):
-        clf.predict_proba(TREES)
+    clf.fit(TREES, LABELS)
     assert not np.allclose(clf.decision_function(MORE), before)
 
 
-# --- probabilities ------------------------------------------------------------------------------------------------
+# --- scikit-learn's meta-estimators ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
-def test_probabilities(multi_class: str) -> None:
-    clf = tl.KernelSVC(KERNEL, multi_class=multi_class, probability=True, random_state=0).fit(HARD, HARD_LABELS)
-    P = clf.predict_proba(MORE)
-    assert P.shape == (45, 3)
-    assert (P >= 0).all()
+@pytest.mark.parametrize("ensemble", [True, False])
+@pytest.mark.parametrize("container", [list, tl.Treebank])
+def test_scikit_learn_calibrates_probabilities(container: Any, ensemble: bool) -> None:
+    calibrated = clone(CalibratedClassifierCV(tl.KernelSVC(KERNEL), cv=3, ensemble=ensemble))
+    P = calibrated.fit(container(HARD), HARD_LABELS).predict_proba(container(MORE))
     np.testing.assert_allclose(P.sum(axis=1), 1)
-    assert (clf.classes_[P.argmax(axis=1)] == MORE_LABELS).mean() > 0.8
-    again = clone(clf).fit(HARD, HARD_LABELS).predict_proba(MORE)
-    np.testing.assert_array_equal(again, P)
-    assert not np.array_equal(clone(clf).set_params(random_state=1).fit(HARD, HARD_LABELS).predict_proba(MORE), P)
+    assert (calibrated.classes_[P.argmax(axis=1)] == MORE_LABELS).mean() > 0.8
+    if not ensemble:  # With an ensemble, scikit-learn does not accept a precomputed matrix.
+        again = clone(calibrated).set_params(estimator__kernel="precomputed").fit(KERNEL(HARD), HARD_LABELS)
+        np.testing.assert_allclose(P, again.predict_proba(KERNEL(MORE, HARD)), atol=1e-6)
 
 
-def test_probabilities_of_two_classes_follow_the_scores() -> None:
-    trees, y = sentences(60, classes=2, noise=0.9)
-    clf = tl.KernelSVC(KERNEL, probability=True, random_state=0).fit(trees, y)
-    P, scores = clf.predict_proba(trees), clf.decision_function(trees)
-    order = np.argsort(scores)
-    assert (np.diff(P[order, 1]) >= 0).all()
-    assert P[order[-1], 1] > 0.5 > P[order[0], 1]
-
-
-def test_sigmoids_are_fitted_to_scores_of_held_out_examples() -> None:
-    clf = tl.KernelSVC(KERNEL, C=0.1, probability=True, random_state=3).fit(HARD, HARD_LABELS)
-    K, scores = KERNEL(HARD), np.empty((90, 3))
-    for train, test in StratifiedKFold(5, shuffle=True, random_state=3).split(HARD, HARD_LABELS):
-        for column, label in enumerate(clf.classes_):
-            machine = SVC(kernel="precomputed", C=0.1).fit(K[np.ix_(train, train)], HARD_LABELS[train] == label)
-            scores[test, column] = machine.decision_function(K[np.ix_(test, train)])
-    for column, label in enumerate(clf.classes_):
-        expected = sigmoid_parameters(scores[:, column], label == HARD_LABELS)
-        np.testing.assert_allclose(clf.platt_[column], expected, rtol=1e-6)
-
-
-def test_sigmoid_is_the_logistic_regression_of_smoothed_targets() -> None:
-    rng = np.random.default_rng(0)
-    scores = rng.normal(size=300)
-    positive = rng.random(300) < 1 / (1 + np.exp(-2 * scores + 0.5))
-    a, b = sigmoid_parameters(scores, positive)
-    high, low = (positive.sum() + 1) / (positive.sum() + 2), 1 / ((~positive).sum() + 2)
-    target = np.where(positive, high, low)
-    theirs = LogisticRegression(C=np.inf, tol=1e-10).fit(
-        np.r_[scores, scores][:, None], np.r_[np.ones(300), np.zeros(300)], sample_weight=np.r_[target, 1 - target]
-    )
-    np.testing.assert_allclose([-a, -b], [theirs.coef_[0, 0], theirs.intercept_[0]], atol=1e-3)
-    for far in (np.array([1e6]), np.array([-1e6])):
-        assert 0 < _sigmoid(far[:, None], np.array([[a, b]]))[0, 0] < 1
-
-
-def test_pairs_of_probabilities_couple() -> None:
-    p = np.array([0.5, 0.3, 0.15, 0.05])
-    first = np.array([[p[i] / (p[i] + p[j]) for i, j in combinations(range(4), 2)]])
-    np.testing.assert_allclose(_coupled(first, 4)[0], p, atol=1e-12)
+def test_scikit_learn_votes_one_against_one_on_a_matrix() -> None:
+    K, K2 = tl.gram(KERNEL, HARD), tl.gram(KERNEL, MORE, HARD)
+    pairs = clone(OneVsOneClassifier(tl.KernelSVC("precomputed", C=0.5))).fit(K, HARD_LABELS)
+    theirs = SVC(kernel="precomputed", C=0.5, break_ties=True).fit(K, HARD_LABELS)
+    np.testing.assert_array_equal(pairs.predict(K2), theirs.predict(K2))
 
 
 # --- KernelSVR ----------------------------------------------------------------------------------------------------
@@ -379,8 +324,7 @@ def test_clone_copies_the_kernel() -> None:
 ESTIMATORS = {
     "svc": tl.KernelSVC(KERNEL),
     "svc-default": tl.KernelSVC(),
-    "svc-pairs": tl.KernelSVC(KERNEL + tl.PartialTree().normalized(), multi_class="ovo", n_jobs=2),
-    "svc-probability": tl.KernelSVC(KERNEL.normalized(), probability=True, random_state=0),
+    "svc-sum": tl.KernelSVC(KERNEL + tl.PartialTree().normalized(), n_jobs=2),
     "svc-weights": tl.KernelSVC(KERNEL, class_weight={"deed": 2.0}),
     "svc-product": tl.KernelSVC(KERNEL * tl.PartialTree()),
     "matrix": tl.KernelMatrix(KERNEL),
@@ -535,7 +479,6 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
     [
         ({"C": 0}, wrong_parameter("C", messages.A_NUMBER, of="KernelSVC")),
         ({"C": "1"}, wrong_parameter("C")),
-        ({"multi_class": "all"}, wrong_parameter("multi_class", one_of("ovr", "ovo"), of="KernelSVC", got="'all'")),
         ({"class_weight": "even"}, wrong_parameter("class_weight")),
         (
             {"class_weight": {"verb": 2}},
@@ -560,7 +503,6 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
             wrong_parameter("kernel", got="'precompute' instead") + messages.did_you_mean("precomputed"),
         ),
         ({"n_jobs": 0}, wrong_parameter("n_jobs")),
-        ({"probability": "yes"}, wrong_parameter("probability")),
         ({"tol": 0}, wrong_parameter("tol")),
         ({"max_iter": 1.5}, wrong_parameter("max_iter")),
     ],
@@ -575,10 +517,6 @@ def test_other_errors() -> None:
         tl.KernelSVC().predict(TREES)
     with pytest.raises(NotFittedError):
         tl.KernelMatrix().transform(TREES)
-    with pytest.raises(tl.errors.ParameterError, match=messages.FITTED_WITHOUT_PROBABILITIES):
-        tl.KernelSVC().fit(TREES, LABELS).set_params(probability=True).predict_proba(TREES)
-    with pytest.raises(tl.errors.ParameterError, match=messages.too_few_for_probabilities("'rare'")):
-        tl.KernelSVC(probability=True).fit(TREES, [*LABELS[:-1], "rare"])
     with pytest.raises(tl.errors.FormatError):
         tl.KernelSVC().fit(["(A x", "(B x)"], [0, 1])
     with pytest.raises(tl.errors.ParameterError, match=messages.ALL_WEIGHTS_ZERO):
@@ -648,9 +586,9 @@ def test_names_of_parameters_reach_through_wrappers() -> None:
     ):
         machine.set_params(nonsense=0.2)
     with pytest.raises(
-        ValueError, match=messages.no_parameter("KernelSVC", "multiclass", messages.did_you_mean("multi_class"))
+        ValueError, match=messages.no_parameter("KernelSVC", "class_weights", messages.did_you_mean("class_weight"))
     ):
-        machine.set_params(multiclass="ovo")
+        machine.set_params(class_weights="balanced")
     kernel = tl.SubsetTree(lam=0.4).gaussian(1.0)
     with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("sigma")):
         kernel.set_params(kernel__lam=0.9, sigma=-1)
@@ -675,21 +613,6 @@ def test_unknown_keywords_of_constructors_are_reported_with_a_suggestion() -> No
     assert list(inspect.signature(tl.KernelSVC).parameters)[:2] == ["kernel", "C"]
     assert clone(tl.KernelSVC(C=2.0)).get_params()["C"] == 2.0
     assert pickle.loads(pickle.dumps(tl.KernelSVC(C=2.0))).C == 2.0
-
-
-def test_probabilities_are_hidden_unless_asked_for() -> None:
-    X, y = ["(A x)", "(B x)", "(A y)", "(B y)"] * 3, [0, 1] * 6
-    hint = messages.PROBABILITIES_ARE_OFF
-    assert not hasattr(tl.KernelSVC(), "predict_proba")
-    for machine in (tl.KernelSVC(), tl.KernelSVC().fit(X, y)):
-        with pytest.raises(AttributeError, match=hint) as error:
-            machine.predict_proba(X)
-        assert isinstance(error.value, tl.TreeletError)
-    pipeline = make_pipeline(FunctionTransformer(), tl.KernelSVC()).fit(X, y)
-    assert not hasattr(pipeline, "predict_proba")
-    assert hasattr(tl.KernelSVC(probability=True), "predict_proba")
-    assert tl.KernelSVC(probability=True).fit(X, y).predict_proba(X).shape == (12, 2)
-    assert "probability of each class" in str(tl.KernelSVC.predict_proba.__doc__)
 
 
 # --- scikit-learn's pipelines ---------------------------------------------------------------------------------------

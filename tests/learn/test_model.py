@@ -277,7 +277,7 @@ def test_threads_share_a_model_from_its_first_use_on(tmp_path: Path) -> None:
     features = tl.FragmentFeatures(svc, n=200).fit(X)
     models = {
         "classes": (svc, "decision_function"),
-        "names": (tl.KernelSVC(PT, multi_class="ovo").fit(X, y), "predict"),
+        "names": (tl.KernelSVC(PT).fit(X, y), "predict"),
         "values": (tl.RLS(SST + 0.5 * PT).fit(X, number), "predict"),
         "ranks": (tl.VotedPerceptron(ST, epochs=1).fit(X, number, qid=qid), "predict"),
         "columns": (features, "transform"),

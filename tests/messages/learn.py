@@ -152,11 +152,6 @@ def one_class_only(label: str) -> str:
     )
 
 
-def too_few_for_probabilities(labels: str) -> str:
-    """Probabilities need two examples per class."""
-    return rf"needs at least two examples per class for cross-validation\. This class has only one: {labels}"
-
-
 ALL_WEIGHTS_ZERO = "All values of sample_weight are 0"
 
 
@@ -231,11 +226,6 @@ def other_column(number: int, name: str, fitted: str) -> str:
 
 # --- what a model can do ------------------------------------------------------------------------------------------
 
-FITTED_WITHOUT_PROBABILITIES = "This KernelSVC was fitted without probabilities"
-PROBABILITIES_ARE_OFF = (
-    r"This KernelSVC was (fitted|created) without probabilities, so predict_proba is not available\. "
-    r"Create it with KernelSVC\(probability=True\)"
-)
 FIT_AGAIN = (
     r"needs the eigendecomposition, which copies, pickles and model files do not contain\. Fit the estimator again"
 )

@@ -392,7 +392,7 @@ def _folds(task: str, folds: int | None, targets: Sequence[Any], seed: int) -> A
 # --- ``treelet train`` ------------------------------------------------------------------------------------------------
 
 _SHOWN = 20  # maximum number of classes to list
-_PARAMETERS = "C", "epsilon", "multi_class", "class_weight", "probability"
+_PARAMETERS = "C", "epsilon", "class_weight"
 
 
 @with_option_groups
@@ -450,14 +450,6 @@ def command(
             help="Task to learn: classify, regress (labels are numbers) or rank (labels are numbers; candidates of the same sentence are compared).",
         ),
     ] = "classify",
-    multi_class: Annotated[
-        str,
-        typer.Option(
-            metavar="ovr|ovo",
-            autocompletion=among("ovr", "ovo"),
-            help="Use one-vs-rest, or one-vs-one with voting; for three or more classes.",
-        ),
-    ] = "ovr",
     class_weight: Annotated[
         str | None,
         typer.Option(
@@ -470,7 +462,7 @@ def command(
         bool,
         typer.Option(
             "--probability",
-            help="Prepare the model for predict --probability. Training takes about five times as long; classify only.",
+            help="Prepare the model for predict --probability by a cross-validation of its scores; classify only.",
         ),
     ] = False,
     epsilon: Annotated[
@@ -541,7 +533,7 @@ def command(
     _check(vectors, normalize_vectors, random_state, cv, output)
     searching = grid or cv is not None or any(len(values) > 1 for values in tried.values())
     metric = _metric(task, scoring, searching)
-    machine_options = _machine_options(task, multi_class, class_weight, probability, epsilon, qid, random_state)
+    machine_options = _machine_options(task, class_weight, probability, epsilon, qid)
     begin = time.perf_counter()
     from treelet.formats.files import whole_file
 
@@ -553,6 +545,8 @@ def command(
         contents = examples.read(file, reading)
         targets: Any = _classes_of(contents) if task == "classify" else values_of(contents)
         queries = queries_of(contents, qid or "qid") if task == "rank" else None
+        if probability:
+            _check_calibration(contents.file, targets)
         trees = _tree_columns(contents, column)
         data, bare = _data(contents, trees, vectors is not None)
         seconds = {"start": opened - begin, "read": time.perf_counter() - opened}
@@ -572,8 +566,12 @@ def command(
             chosen, seconds["grid"] = dict(search.best), search.seconds
         machine.set_params(C=chosen.pop("C"), kernel=kernel_of(**chosen))
         machine.fit(data, targets, **({} if queries is None else {"qid": queries}))
-        machine.set_params(progress=False, n_jobs=1, memory=None)  # resources of the training are not saved
         seconds.update(machine.fit_seconds_)
+        if probability:
+            fitted = time.perf_counter()
+            machine.platt_ = _calibrated(machine, data, targets, random_state)
+            seconds["calibrate"] = time.perf_counter() - fitted
+        machine.set_params(progress=False, n_jobs=1, memory=None)  # resources of the training are not saved
         with naming_output(temporary, output):
             save(machine, temporary, metrics=None if search is None else search.measured())
         size = temporary.stat().st_size
@@ -582,6 +580,36 @@ def command(
         task, contents, queries, machine, search, seconds, output, size, _unused(contents, vectors, task)
     )
     print(json_format.dumps(report.as_dict()) if json else report.text())
+
+
+def _check_calibration(file: str, labels: Sequence[str]) -> None:
+    single = sorted(label for label, count in Counter(labels).items() if count < 2)
+    if single:
+        from treelet.checks import some_of
+
+        raise ParameterError(
+            f"{file}: --probability needs at least two examples per class for cross-validation. "
+            f"{'These classes have' if len(single) > 1 else 'This class has'} only one: {some_of(single)}."
+        )
+
+
+def _calibrated(machine: Any, data: Any, labels: Sequence[str], seed: int) -> Any:
+    """Return the two parameters of the sigmoid of each binary classifier, fitted to cross-validated scores.
+
+    All folds share one kernel matrix.
+    """
+    from sklearn.base import clone
+    from sklearn.calibration import CalibratedClassifierCV
+    from sklearn.model_selection import StratifiedKFold
+
+    from treelet.matrices import gram
+
+    means = {name: getattr(machine, name) for name in ("n_jobs", "device", "device_memory", "progress")}
+    K = gram(machine.kernel, data, **means)
+    folds = StratifiedKFold(min(_FOLDS, *Counter(labels).values()), shuffle=True, random_state=seed)
+    inner = clone(machine).set_params(kernel="precomputed", progress=False)
+    fitted = CalibratedClassifierCV(inner, method="sigmoid", cv=folds, ensemble=False).fit(K, labels)
+    return np.array([[sigmoid.a_, sigmoid.b_] for sigmoid in fitted.calibrated_classifiers_[0].calibrators])
 
 
 def _unused(contents: examples.Examples, vectors: float | None, task: str) -> list[str]:
@@ -619,21 +647,14 @@ def _metric(task: str, metric: str | None, searching: bool) -> str:
 
 def _machine_options(
     task: str,
-    multi_class: str,
     class_weight: str | None,
     probability: bool,
     epsilon: float | None,
     query: str | None,
-    seed: int,
 ) -> dict[str, Any]:
     """Return the parameters of the estimator that are specific to the task."""
-    classify = {
-        "--multi-class": multi_class.lower() != "ovr",
-        "--class-weight": class_weight,
-        "--probability": probability,
-    }
     options_by_task: dict[str, dict[str, Any]] = {
-        "classify": classify,
+        "classify": {"--class-weight": class_weight, "--probability": probability},
         "regress": {"--epsilon": epsilon is not None},
         "rank": {"--query": query},
     }
@@ -641,9 +662,7 @@ def _machine_options(
         for name in (name for name, used in options.items() if used and other_task != task):
             raise ParameterError(f"{name} applies to --task {other_task}, not to --task {task}. Remove {name}.")
     if task == "classify":
-        weight = None if class_weight is None else one_of("--class-weight", class_weight, ("balanced",))
-        kind = one_of("--multi-class", multi_class, ("ovr", "ovo"))
-        return {"multi_class": kind, "class_weight": weight, "probability": probability, "random_state": seed}
+        return {"class_weight": None if class_weight is None else one_of("--class-weight", class_weight, ("balanced",))}
     if task == "rank":
         return {"pairs": "all"}
     return {} if epsilon is None else {"epsilon": epsilon}
@@ -761,9 +780,8 @@ class _TrainingReport:
         machine = self.machine
         phrases = [type(machine).__name__, f"C={machine.C:g}"]
         phrases += [f"epsilon={machine.epsilon:g}"] if hasattr(machine, "epsilon") else []
-        phrases += [machine.multi_class] if hasattr(machine, "multi_class") else []
         phrases += ["balanced class weights"] if getattr(machine, "class_weight", None) == "balanced" else []
-        phrases += ["with probabilities"] if getattr(machine, "probability", False) else []
+        phrases += ["with probabilities"] if hasattr(machine, "platt_") else []
         return f"machine   {', '.join(phrases)}"
 
     def as_dict(self) -> dict[str, Any]:
@@ -775,6 +793,7 @@ class _TrainingReport:
             **self.learned(),
             "kernel": repr(self.machine.kernel),
             **{name: getattr(self.machine, name) for name in _PARAMETERS if hasattr(self.machine, name)},
+            **({"probability": hasattr(self.machine, "platt_")} if self.task == "classify" else {}),
             "grid": None if self.search is None else self.search.as_dict(),
             "support_examples": stats.support_examples,
             "model": {**asdict(stats), "compression": stats.compression},

@@ -225,8 +225,7 @@ def explain(model: Any, tree: Any, output: Any = None, *, limit: int = 100) -> E
         difference of their scores, for example of two parses that a ranker compares.
     output : object, optional
         Class of a classifier, or number of an output. A tuple of two classes explains the difference
-        of their scores. With ``multi_class="ovo"``, the score of a class is the sum of its machines
-        against all other classes. Default: the predicted class.
+        of their scores. Default: the predicted class.
     limit : int, default 100
         Maximal number of fragments, at least 1. There can be exponentially many.
 

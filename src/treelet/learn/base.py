@@ -43,6 +43,9 @@ from treelet.vocabulary import keyword
 _EXECUTION = ("device", "device_memory")
 """Parameters that model files do not store, because another machine may not have the device."""
 
+_REMOVED = {"multi_class", "multi_class_", "probability", "random_state"}
+"""Names in older model files that are ignored where an estimator no longer has them."""
+
 
 def _default_kernel() -> Kernel:
     """Return the default kernel of the estimators: normalized subset trees."""
@@ -283,17 +286,18 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:
         params, fitted = state["params"], state["fitted"]
-        if not params.keys() <= inspect.signature(cls).parameters.keys():
-            unknown = params.keys() - inspect.signature(cls).parameters.keys()
+        known = inspect.signature(cls).parameters.keys()
+        if unknown := params.keys() - known - _REMOVED:
             raise ValueError(f"{cls.__name__} does not have the parameters {some_of(sorted(unknown))}")
-        if not fitted.keys() <= set(cls._fitted):
-            unknown = fitted.keys() - set(cls._fitted)
+        if unknown := fitted.keys() - set(cls._fitted) - _REMOVED:
             raise ValueError(f"{cls.__name__} does not have the attributes {some_of(sorted(unknown))}")
-        estimator = cls(**params)
+        estimator = cls(**{name: value for name, value in params.items() if name in known})
         for name, value in fitted.items():
             setattr(estimator, name, value)
         estimator._check_parameters()
         estimator._check_fitted_state()
+        for name in fitted.keys() - set(cls._fitted):
+            delattr(estimator, name)
         if isinstance(estimator, KernelLearner):
             estimator._fitted_with = estimator.get_params(deep=False)
         return estimator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -169,12 +168,7 @@ def not_explainable(model: Any, of: str) -> InputTypeError:
 def class_mixes(classifier: Any) -> Matrix:
     """Return the weight of each binary classifier for each class: 1 for it, -1 against it, or 0."""
     count = len(classifier.classes_)
-    if count == 2:
-        return np.array([[-1.0], [1.0]])
-    if classifier.multi_class_ == "ovr":
-        return np.eye(count)
-    first, second = np.array(list(combinations(range(count), 2))).T
-    return np.eye(count)[:, first] - np.eye(count)[:, second]
+    return np.array([[-1.0], [1.0]]) if count == 2 else np.eye(count)
 
 
 def _label(names: list[Any], output: Any, of: str) -> Any:

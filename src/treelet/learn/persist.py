@@ -15,7 +15,6 @@ import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import IO, Any, TypeVar
 
 import numpy as np
@@ -34,95 +33,7 @@ from treelet.vocabulary import keyword
 
 # --- classes and probabilities from the scores of a model, without scikit-learn ---------------------------------------
 
-Floats = NDArray[np.float64]
-
-
-def sigmoid_parameters(scores: Floats, positive: NDArray[np.bool_]) -> tuple[float, float]:
-    r"""Fit A and B of :math:`P(y = 1 | f) = 1 / (1 + \exp(A f + B))` by Newton's method with backtracking.
-
-    Targets are smoothed as Platt proposed, so the parameters stay finite for separable scores. Lin,
-    Lin & Weng, "A note on Platt's probabilistic outputs for support vector machines", Machine
-    Learning 68 (2007), algorithm 1.
-    """
-    n_positive, n_negative = int(positive.sum()), int((~positive).sum())
-    target = np.where(positive, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
-
-    def loss(a: float, b: float) -> float:
-        z = a * scores + b
-        return float(np.sum(np.where(z >= 0, target * z, (target - 1) * z) + np.log1p(np.exp(-np.abs(z)))))
-
-    a, b = 0.0, float(np.log((n_negative + 1) / (n_positive + 1)))
-    value = loss(a, b)
-    for _ in range(100):
-        p = _logistic(-(a * scores + b))
-        slack, curve = target - p, p * (1 - p)
-        gradient = np.array([np.sum(scores * slack), np.sum(slack)])
-        if np.abs(gradient).max() < 1e-5:
-            break
-        mixed = np.sum(scores * curve)
-        hessian = np.array([[np.sum(scores**2 * curve), mixed], [mixed, np.sum(curve)]]) + 1e-12 * np.eye(2)
-        step = -np.linalg.solve(hessian, gradient)
-        length = 1.0
-        while length >= 1e-10:
-            trial = (a + length * step[0], b + length * step[1])
-            if (trial_loss := loss(*trial)) < value + 1e-4 * length * float(gradient @ step):
-                (a, b), value = (float(trial[0]), float(trial[1])), trial_loss
-                break
-            length /= 2
-        else:
-            break
-    return a, b
-
-
-def _sigmoid(scores: Floats, parameters: Floats) -> Floats:
-    """Return the probability of the positive side, examples x binary classifiers, strictly between 0 and 1."""
-    p = _logistic(-(scores * parameters[:, 0] + parameters[:, 1]))
-    return np.clip(p, 1e-7, 1 - 1e-7)
-
-
-def _coupled(first: Floats, n_classes: int) -> Floats:
-    r"""Combine the probabilities of pairs of classes into probabilities of classes.
-
-    They minimize :math:`\sum_i \sum_{j \ne i} (r_{ji} p_i - r_{ij} p_j)^2`, where :math:`r_{ij}` is
-    the probability of class i among i and j. This takes one linear system per example. Wu, Lin &
-    Weng, JMLR 5 (2004), section 4.2.
-    """
-    n = len(first)
-    r = np.zeros((n, n_classes, n_classes))
-    for k, (i, j) in enumerate(combinations(range(n_classes), 2)):
-        r[:, i, j], r[:, j, i] = first[:, k], 1 - first[:, k]
-    system = np.zeros((n, n_classes + 1, n_classes + 1))
-    inner = -r * r.transpose(0, 2, 1)
-    inner[:, np.arange(n_classes), np.arange(n_classes)] = np.sum(r**2, axis=1)
-    system[:, :n_classes, :n_classes] = inner
-    system[:, :n_classes, n_classes] = system[:, n_classes, :n_classes] = 1
-    goal = np.zeros((n, n_classes + 1, 1))
-    goal[:, n_classes] = 1
-    p = np.clip(np.linalg.solve(system, goal)[:, :n_classes, 0], 0, 1)
-    result: Floats = p / p.sum(axis=1, keepdims=True)
-    return result
-
-
-def _logistic(z: Any) -> Floats:
-    small = np.exp(-np.abs(z))
-    result: Floats = np.where(z >= 0, 1, small) / (1 + small)
-    return result
-
-
 _SHOWN = 10  # maximum number of labels in a message
-
-
-def _votes(scores: Matrix, n_classes: int) -> Matrix:
-    """Return one score per class from one score per pair: the votes, plus a part of the summed scores for ties."""
-    totals = np.zeros((len(scores), n_classes))
-    sums = np.zeros((len(scores), n_classes))
-    for column, (i, j) in zip(scores.T, combinations(range(n_classes), 2), strict=True):
-        totals[:, i] += column > 0
-        totals[:, j] += column <= 0
-        sums[:, i] += column
-        sums[:, j] -= column
-    totals += sums / (3 * (np.abs(sums) + 1))
-    return totals
 
 
 @dataclass(frozen=True)
@@ -169,11 +80,9 @@ def _few(names: list[str]) -> str:
 
 
 class Decides:
-    """Predictions of a classifier from the values of its binary classifiers, one-vs-rest or one-vs-one."""
+    """Predictions of a classifier from the values of its binary classifiers, one-vs-rest."""
 
     classes_: NDArray[Any]
-    multi_class_: str
-    platt_: Matrix
     model_: Any
     _values: Callable[[Any], Matrix]
 
@@ -188,8 +97,6 @@ class Decides:
         Returns
         -------
         ndarray of shape (len(X),) or (len(X), len(classes_))
-            For ``"ovo"``, the score of a class is its number of votes. A summand of less than 0.5
-            that grows with the summed scores breaks ties.
         """
         return self.decisions(self._values(X))
 
@@ -209,9 +116,7 @@ class Decides:
 
     def decisions(self, values: Matrix) -> NDArray[np.float64]:
         """Return the scores of `decision_function` from the values of the binary classifiers, with intercepts."""
-        if len(self.classes_) == 2:
-            return values.ravel()
-        return _votes(values, len(self.classes_)) if self.multi_class_ == "ovo" else values
+        return values.ravel() if len(self.classes_) == 2 else values
 
     def labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
         """Return the class of each example from the scores of `decision_function`."""
@@ -219,24 +124,16 @@ class Decides:
         labels: NDArray[Any] = self.classes_[best]
         return labels
 
-    def _probabilities(self, X: Any) -> Matrix:
-        """Return the probability of each class by Platt's sigmoids, whose parameters are ``platt_``."""
-        first = _sigmoid(self._values(X), self.platt_)
-        if len(self.classes_) == 2:
-            return np.column_stack([1 - first, first])
-        if self.multi_class_ == "ovo":
-            return _coupled(first, len(self.classes_))
-        first /= first.sum(axis=1, keepdims=True)  # No division by 0, because a sigmoid is never 0.
-        return first
-
     def _check_decisions(self) -> int:
         """Return the number of binary classifiers.
 
         Raises ValueError if attributes from a file are inconsistent.
         """
         k = len(self.classes_) if isinstance(self.classes_, np.ndarray) and self.classes_.ndim == 1 else 0
-        machines = {"ovr": 1 if k == 2 else k, "ovo": k * (k - 1) // 2}.get(self.multi_class_)
-        if k < 2 or machines is None or machines != self.model_.outputs:
+        machines = 1 if k == 2 else k
+        if getattr(self, "multi_class_", "ovr") != "ovr":
+            raise ValueError("one-vs-one classifiers are no longer supported")
+        if k < 2 or machines != self.model_.outputs:
             raise ValueError("classes and binary classifiers do not match")
         platt = getattr(self, "platt_", np.zeros((machines, 2)))
         if not isinstance(platt, np.ndarray) or platt.shape != (machines, 2) or not np.isfinite(platt).all():
@@ -310,7 +207,7 @@ class SavedClassifier(Decides, SavedPredictor):
 
     def __init__(self, kind: str, fitted: dict[str, Any], **means: Any) -> None:
         super().__init__(kind, fitted, **means)
-        self.classes_, self.multi_class_ = fitted["classes_"], fitted["multi_class_"]
+        self.classes_, self.multi_class_ = fitted["classes_"], fitted.get("multi_class_", "ovr")
         if "platt_" in fitted:
             self.platt_ = fitted["platt_"]
         self._check_decisions()
@@ -321,7 +218,14 @@ class SavedClassifier(Decides, SavedPredictor):
             raise _NoPredictorError(
                 f"The model was trained without probabilities. Train it with {keyword('probability', True)}."
             )
-        return self._probabilities(X)
+        # The parameters A and B of 1 / (1 + exp(A f + B)) for each binary classifier (Platt 1999).
+        z = -(self._values(X) * self.platt_[:, 0] + self.platt_[:, 1])
+        small = np.exp(-np.abs(z))
+        first: Matrix = np.clip(np.where(z >= 0, 1, small) / (1 + small), 1e-7, 1 - 1e-7)
+        if len(self.classes_) == 2:
+            return np.column_stack([1 - first, first])
+        first /= first.sum(axis=1, keepdims=True)  # No division by 0, because a sigmoid is never 0.
+        return first
 
 
 # --- model files and model cards --------------------------------------------------------------------------------------

@@ -5,23 +5,20 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from itertools import combinations
-from types import MethodType
-from typing import Any, ClassVar, NamedTuple, Self, TypeVar, cast
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin, RegressorMixin, clone
+from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_boolean, check_number, check_one_of, in_words, plural, some_of
+from treelet.checks import check_boolean, check_number, in_words, plural, some_of
 from treelet.errors import (
     KernelOverflowError,
     ParameterError,
     TreeletWarning,
-    UnavailableError,
     UnseenLabelWarning,
     user_level,
 )
@@ -30,9 +27,8 @@ from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner
 from treelet.learn.encoding import check_intercepts, register
 from treelet.learn.fits import atomic_fit, one_fit
-from treelet.learn.matrices import folds_of, matrix_parts
 from treelet.learn.model import CompressedModel, warn_if_unrelated
-from treelet.learn.persist import Decides, Unseen, sigmoid_parameters
+from treelet.learn.persist import Decides, Unseen
 from treelet.learn.targets import USE_A_CLASSIFIER, Rows, checked_numbers, checked_targets, weighted_rows
 from treelet.matrices import parse_memory
 from treelet.vocabulary import keyword
@@ -103,20 +99,6 @@ def _against_rest(
     return _DualSolution(sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts))
 
 
-def _between_pairs(K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any]) -> _DualSolution:
-    """Fit one function per pair of classes, positive for the first class of the pair."""
-    svc = _solved("SVC", K, codes, solver, sample_weight=weights)
-    support, rows = svc.support_, []
-    own = codes[support]
-    for i, j in combinations(range(len(svc.classes_)), 2):
-        # libsvm stores the coefficient of a support vector of class i against class j in row j - 1 if j > i, else j.
-        coefficients = np.where(own == i, svc.dual_coef_[j - 1], np.where(own == j, svc.dual_coef_[i], 0.0))
-        rows.append(_row(coefficients, support, len(codes)))
-    alpha = sp.csr_array(sp.vstack(rows, format="csr"))
-    alpha.eliminate_zeros()
-    return _DualSolution(alpha, svc.intercept_.copy())
-
-
 def _balanced_weights(codes: Codes) -> Vector:
     """Return weights per example that give all classes the same total weight without changing the sum."""
     counts = np.bincount(codes)
@@ -180,7 +162,7 @@ class _KernelMachine(KernelLearner):
     def _solver(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in ("C", "tol", "cache_size", "shrinking", "max_iter")}
 
-    def _fit(self, kernel: Kernel | None, data: Any, rows: Rows, solve: Callable[[Matrix], _DualSolution]) -> Matrix:
+    def _fit(self, kernel: Kernel | None, data: Any, rows: Rows, solve: Callable[[Matrix], _DualSolution]) -> None:
         """Compute the matrix of the rows, solve the dual problem, and merge the support vectors into a model."""
         started = time.perf_counter()
         if kernel is not None:
@@ -200,7 +182,6 @@ class _KernelMachine(KernelLearner):
             "solve": solved - computed,
             "compress": time.perf_counter() - solved,
         }
-        return K
 
     def _values(self, X: Any) -> Matrix:
         if isinstance(getattr(self, "model_", None), CompressedModel):
@@ -217,47 +198,12 @@ class _KernelMachine(KernelLearner):
 
 # --- support vector machines over any kernel, trained by libsvm on the kernel matrix ----------------------------------
 
-Method = TypeVar("Method", bound=Callable[..., Any])
-
-
-class _Available:
-    """Like scikit-learn's ``available_if``, with a reason and a remedy in the error message."""
-
-    def __init__(self, method: Callable[..., Any], check: Callable[[Any], bool], missing: str, remedy: str) -> None:
-        self.method, self.check, self.missing, self.remedy = method, check, missing, remedy
-        self.__doc__ = method.__doc__
-
-    def __get__(self, owner: Any, kind: type) -> Any:
-        if owner is None:
-            return self.method
-        if not self.check(owner):
-            state = "fitted" if hasattr(owner, "classes_") else "created"
-            raise UnavailableError(
-                f"This {kind.__name__} was {state} without {self.missing}, so {self.method.__name__} is not available. "
-                f"{self.remedy}"
-            )
-        return MethodType(self.method, owner)
-
-
-def _available(check: Callable[[Any], bool], missing: str, remedy: str) -> Callable[[Method], Method]:
-    """Decorate a method that exists only on objects for which `check` holds.
-
-    On other objects the attribute raises `UnavailableError`, an AttributeError with a remedy, so
-    ``hasattr`` returns False.
-    """
-
-    def decorate(method: Method) -> Method:
-        return cast("Method", _Available(method, check, missing, remedy))
-
-    return decorate
-
 
 def _all_of(names: list[Any]) -> str:
     """Return the names of classes as "'a', 'b' and 'c'"; a long list is shortened."""
     return in_words(map(repr, names), "and") if len(names) <= 20 else some_of(names)
 
 
-_FOLDS = 5
 _CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbers"
 
 
@@ -276,15 +222,9 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
     C : float, default 1.0
         Regularization parameter, in (0, inf): the penalty per training error. Larger values fit the
         training data more closely.
-    multi_class : {"ovr", "ovo"}, default "ovr"
-        Strategy for more than two classes: one-vs-rest, or one-vs-one with voting.
     class_weight : dict or "balanced", optional
         Factors of C per class. ``"balanced"`` gives both sides of every binary classifier the same
-        total weight, or all classes the same total weight for ``"ovo"``. Default: 1 for all
-        classes.
-    probability : bool, default False
-        Enable `predict_proba`. Platt's sigmoids are fitted to the scores of a five-fold
-        cross-validation, which takes about five times as long.
+        total weight. Default: 1 for all classes.
     tol : float, default 0.001
         Stopping tolerance of libsvm, in (0, inf).
     cache_size : float, default 200
@@ -306,8 +246,6 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
         Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
     progress : bool, default False
         Show a progress bar on standard error while the matrix is computed.
-    random_state : int or RandomState, optional
-        Seed for the folds of ``probability=True``. Nothing else is random.
 
     Attributes
     ----------
@@ -317,25 +255,26 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
         Indices of the training examples that are support vectors of any binary classifier.
     dual_coef_ : ndarray of shape (n_classifiers, n_support)
         Coefficients of the support vectors. A positive score favors the class of the binary
-        classifier; for ``"ovo"``, the first of its two classes.
+        classifier.
     intercept_ : ndarray of shape (n_classifiers,)
         Intercepts of the binary classifiers.
     model_ : CompressedModel
         The model that computes predictions; see its `stats`.
     fit_seconds_ : dict
-        Time in seconds of the steps ``gram``, ``solve`` and ``compress``, and of ``calibrate`` for
-        probabilities.
+        Time in seconds of the steps ``gram``, ``solve`` and ``compress``.
 
     Notes
     -----
+    For more than two classes, there is one binary classifier per class, against the rest.
+    scikit-learn's ``CalibratedClassifierCV`` adds probabilities.
+
     The matrix takes 8 n^2 bytes during the fit. Prediction time grows with the number of matching
     node pairs between a tree and the model, regardless of the number of support vectors.
 
     References
     ----------
     Collins & Duffy, "Convolution kernels for natural language", NIPS 2001, section 5 (the
-    compressed model). Platt, "Probabilistic outputs for support vector machines", 1999; Wu, Lin &
-    Weng, JMLR 5 (2004), for ``"ovo"``.
+    compressed model).
 
     Examples
     --------
@@ -346,16 +285,14 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
     ['thing', 'deed']
     """
 
-    _fitted: ClassVar[tuple[str, ...]] = (*_KernelMachine._fitted, "classes_", "multi_class_", "platt_")
+    _fitted: ClassVar[tuple[str, ...]] = (*_KernelMachine._fitted, "classes_", "platt_")
 
     def __init__(
         self,
         kernel: Kernel | str | None = None,
         C: float = 1.0,
         *,
-        multi_class: str = "ovr",
         class_weight: Mapping[Any, float] | str | None = None,
-        probability: bool = False,
         tol: float = 1e-3,
         cache_size: float = 200,
         shrinking: bool = True,
@@ -365,13 +302,10 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
         device: str = "cpu",
         device_memory: int | float | str | None = None,
         progress: bool = False,
-        random_state: Any = None,
     ) -> None:
         self.kernel = kernel
         self.C = C
-        self.multi_class = multi_class
         self.class_weight = class_weight
-        self.probability = probability
         self.tol = tol
         self.cache_size = cache_size
         self.shrinking = shrinking
@@ -381,7 +315,6 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
         self.device = device
         self.device_memory = device_memory
         self.progress = progress
-        self.random_state = random_state
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
@@ -413,25 +346,19 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
         rows, factors = weighted_rows(sample_weight, len(data))
         classes, codes = self._classes(labels[rows])
         weights = self._weights(classes, codes, factors)
-        single = classes[np.bincount(codes) < 2].tolist()
-        if self.probability and single:
-            raise ParameterError(
-                f"{keyword('probability', True)} needs at least two examples per class for cross-validation. "
-                f"{'These classes have' if len(single) > 1 else 'This class has'} only one: {some_of(single)}."
-            )
-        K = self._fit(kernel, data, rows, lambda K: self._solve(K, codes, weights))
+        balanced, threads = self.class_weight == "balanced", self._resources.threads
+        self._fit(
+            kernel,
+            data,
+            rows,
+            lambda K: _against_rest(K, codes, weights, self._solver, balanced=balanced, threads=threads),
+        )
         self._remember(kernel, data if len(rows) == len(data) else data[rows], classes[codes])
-        self.classes_, self.multi_class_ = classes, self.multi_class if len(classes) > 2 else "ovr"
-        if self.probability:
-            started = time.perf_counter()
-            self.platt_ = self._calibrated(K, codes, factors)
-            self.fit_seconds_["calibrate"] = time.perf_counter() - started
+        self.classes_ = classes
         return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        check_one_of("multi_class", self.multi_class, ("ovr", "ovo"), of=self)
-        check_boolean("probability", self.probability, of=self)
         if not (self.class_weight is None or self.class_weight == "balanced" or isinstance(self.class_weight, Mapping)):
             raise self._refuse("class_weight", _CLASS_WEIGHTS)
 
@@ -484,65 +411,9 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
                     raise ParameterError(f"{self._refuse('class_weight', _CLASS_WEIGHTS)} {problem}")
                 factors[known[label]] = factor
             weights *= factors[codes]
-        elif self.class_weight == "balanced" and self.multi_class == "ovo":
-            weights *= _balanced_weights(codes)
         return weights
 
-    def _solve(self, K: Matrix, codes: Codes, weights: Vector) -> _DualSolution:
-        if self.multi_class == "ovo" and codes.max() > 1:
-            return _between_pairs(K, codes, weights, self._solver)
-        balanced, threads = self.class_weight == "balanced", self._resources.threads
-        return _against_rest(K, codes, weights, self._solver, balanced=balanced, threads=threads)
-
-    def _calibrated(self, K: Matrix, codes: Codes, factors: Vector) -> Matrix:
-        """Return the two Platt parameters of each binary classifier, fitted to cross-validated scores."""
-        from sklearn.model_selection import StratifiedKFold
-
-        n_classes, labels = len(self.classes_), self.classes_[codes]
-        splitter = StratifiedKFold(
-            min(_FOLDS, int(np.bincount(codes).min())), shuffle=True, random_state=self.random_state
-        )
-        machine = clone(self).set_params(kernel="precomputed", probability=False, progress=False)
-        scores = np.empty((len(codes), self.model_.outputs))
-        for train, test, own, across in matrix_parts(K, folds_of(splitter, codes, None, classifier=True)):
-            machine.fit(own, labels[train], factors[train])
-            scores[test] = machine._values(across)
-        if self.multi_class_ == "ovo":
-            pairs = combinations(range(n_classes), 2)
-            sides = [((codes == i) | (codes == j), codes == i) for i, j in pairs]
-        else:
-            everyone = np.ones(len(codes), bool)
-            sides = [(everyone, codes == c) for c in ([1] if n_classes == 2 else range(n_classes))]
-        return np.array([sigmoid_parameters(scores[who, k], mine[who]) for k, (who, mine) in enumerate(sides)])
-
     # --- predicting ---------------------------------------------------------------------------------------------
-
-    @_available(
-        lambda self: self.probability or hasattr(self, "platt_"),
-        "probabilities",
-        "Create it with KernelSVC(probability=True) and fit it again, or use decision_function.",
-    )
-    @one_fit
-    def predict_proba(self, X: Any) -> Matrix:
-        """Return the probability of each class, in the order of `classes_`.
-
-        Available only if the classifier was fitted with ``probability=True``.
-
-        Parameters
-        ----------
-        X : collection of examples
-
-        Returns
-        -------
-        ndarray of shape (len(X), len(classes_))
-        """
-        check_is_fitted(self)
-        if not hasattr(self, "platt_"):
-            raise ParameterError(
-                "This KernelSVC was fitted without probabilities, so predict_proba is not available. "
-                "Fit it again with probability=True, or use decision_function."
-            )
-        return self._probabilities(X)
 
     @one_fit
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

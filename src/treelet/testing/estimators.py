@@ -147,7 +147,7 @@ def _first(X: Any, n: int) -> Any:
 def _outputs(estimator: Any, X: Any) -> dict[str, Any]:
     outputs = {}
     for name in SCORES:
-        if hasattr(estimator, name) and (name != "predict_proba" or getattr(estimator, "probability", True)):
+        if hasattr(estimator, name):
             values = getattr(estimator, name)(X)
             outputs[name] = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
     return outputs
