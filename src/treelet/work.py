@@ -144,7 +144,7 @@ def abandonable(work: Callable[[], Any]) -> Any:
     return future.result()
 
 
-def _leave(code: object) -> None:
+def leave(code: object) -> None:
     """End the process at once with an exit code, if work that was left behind is still running.
 
     Python must not shut down meanwhile: if C++ code returns to Python then, the process crashes.

@@ -119,7 +119,7 @@ def test_neighbors_are_the_same():
 
 @pytest.mark.parametrize("equals", [0, 60, 400])
 def test_the_largest_of_a_tile_elsewhere(equals, monkeypatch):
-    from treelet.matrices import nearest
+    nearest = sys.modules["treelet.matrices.nearest"]  # the package exports a function of this name
 
     monkeypatch.setattr(nearest, "_MOST", 200)
     rng = np.random.default_rng(0)

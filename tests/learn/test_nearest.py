@@ -46,7 +46,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         return plain(self, store, weights, *args)
 
     monkeypatch.setattr(tl.kernels.SubsetTree, "native", native)
-    monkeypatch.setattr(sys.modules["treelet.matrices.nearest"], "TOGETHER", 1)
+    monkeypatch.setattr(sys.modules["treelet.matrices.nearest"], "_TOGETHER", 1)
     return made
 
 

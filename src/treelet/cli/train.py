@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json as json_format
 import math
+import statistics
 import time
 from collections import Counter
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -39,24 +42,10 @@ from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from treelet.kernels import Kernel
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
-from itertools import product
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from treelet.progress import progress_bar
-
-if TYPE_CHECKING:
+    from treelet.cli.examples import Examples
     from treelet.kernels import Kernel
     from treelet.learn.base import KernelLearner
     from treelet.learn.selection import Trial
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from treelet.cli.examples import Examples
 
 
 # --- the tasks of ``treelet train`` -----------------------------------------------------------------------------------
@@ -229,7 +218,7 @@ class _Search:
         for name, value in self.best.items():
             best_of: dict[float, float] = {}
             for row in self.rows:
-                best_of[row.setting[name]] = max(row.score, best_of.get(row.setting[name], -np.inf))
+                best_of[row.setting[name]] = max(row.score, best_of.get(row.setting[name], -math.inf))
             tried = sorted(best_of)
             bounded = name != "C" and value == 1
             for edge, following, largest in ((tried[-1], tried[-2:][0], True), (tried[0], tried[:2][-1], False)):
@@ -283,7 +272,7 @@ class _Search:
             line = "".join(f"{value:>6g}" for value in refused.values())
             lines += [f"{line}  kernel values overflow float64"]
         best, scale = self.best_row, 100 if self.shown.percent else 1
-        spread = scale * float(np.std(best.by_fold))
+        spread = scale * statistics.pstdev(best.by_fold)
         chosen = ", ".join(f"{name}={value:g}" for name, value in self.best.items())
         head, *unit = self.shown.head.split(", percent")
         title = f"{head} in {len(best.by_fold)}-fold cross-validation on the training examples"
@@ -332,6 +321,7 @@ def _search_grid(
     from sklearn.base import clone
 
     from treelet.learn.selection import select
+    from treelet.progress import progress_bar
 
     begin = time.perf_counter()
     decays = {name: tried for name, tried in values.items() if name != "C"}

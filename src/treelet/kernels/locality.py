@@ -242,7 +242,7 @@ class Subsequence(_SequenceKernel):
     """
 
     _algorithm = _core.SubsequenceColumns
-    _on_device = "subsequence.SubsequenceColumns"
+    _on_device = "locality.SubsequenceColumns"
     _tunable = ("lam",)
     _always_shown = ("lam", "length")
 

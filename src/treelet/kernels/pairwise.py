@@ -11,24 +11,20 @@ import inspect
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import lru_cache
+from difflib import get_close_matches
+from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from treelet.checks import in_words
-from treelet.errors import KernelOverflowError, ParameterError
+from treelet.checks import in_words, some_of, suggestion
+from treelet.errors import InputTypeError, KernelOverflowError, ParameterError
 from treelet.kernels.tuning import unchanged_on_error
 from treelet.vocabulary import current, keyword
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
-from difflib import get_close_matches
-from functools import wraps
-
-from treelet.checks import some_of, suggestion
-from treelet.errors import InputTypeError
 
 # --- errors for parameter names that a kernel does not have -----------------------------------------------------------
 

@@ -54,7 +54,7 @@ class Subtree(TreeKernel):
     """
 
     _algorithm = _core.SubtreeColumns
-    _on_device = "subtree.SubtreeColumns"
+    _on_device = "counts.SubtreeColumns"
     _tunable = ("lam",)
     _always_shown = ("lam",)
 

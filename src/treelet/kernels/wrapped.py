@@ -12,7 +12,7 @@ from treelet.errors import KernelOverflowError
 from treelet.kernels.algebra import tightly
 from treelet.kernels.base import Kernel, WrappedKernel
 from treelet.kernels.on import On
-from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
 from treelet.kernels.tuning import WIDTHS, Bounds
 from treelet.kernels.values import (
     check_degree,
@@ -31,12 +31,6 @@ from treelet.kernels.values import (
     surely_fits,
     to_logs,
 )
-
-if TYPE_CHECKING:
-    from treelet.device.launching import Device
-from typing import TYPE_CHECKING
-
-from treelet.kernels.pairwise import Pairwise
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device

@@ -14,17 +14,21 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import article, plural
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning, user_level
+from treelet.formats.base import Columns
+from treelet.kernels.algebra import Constant
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
+from treelet.kernels.store import StoreKernel
 from treelet.kernels.values import LARGE
+from treelet.kernels.vector import Linear
 from treelet.learn.encoding import array_bytes, packed_weights, register
 from treelet.learn.terms import (
     ColumnKernel,
@@ -37,32 +41,22 @@ from treelet.learn.terms import (
     SupportSum,
     Term,
     banks_in,
+    collapses,
+    compact_examples,
     linear_parts,
+    node_weights,
 )
 from treelet.matrices.executors import Executor, executor_for
 from treelet.printable import shortened
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
 from treelet.structures.treebank import Treebank
+from treelet.structures.vectors import Vectors
 from treelet.vocabulary import current
 from treelet.work import run
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
-from typing import cast
-
-import scipy.sparse as sp
-
-from treelet.formats.base import Columns
-from treelet.kernels.algebra import Constant
-from treelet.kernels.store import StoreKernel
-from treelet.kernels.vector import Linear
-from treelet.learn.terms import (
-    collapses,
-    compact_examples,
-    node_weights,
-)
-from treelet.structures.vectors import Vectors
 
 # --- compressed models: the learned function without separate support vectors -----------------------------------------
 
@@ -446,6 +440,8 @@ _SPREAD = 600.0  # Largest logarithm whose exponential fits a float64, with room
 
 def _built(kernel: Kernel, X: Any, coefficients: Any) -> tuple[int, list[Term], dict[str, int]]:
     """Return the number of outputs, the terms, and counts of the input."""
+    import scipy.sparse as sp  # not at the top: predictions need no SciPy
+
     dense = None if sp.issparse(coefficients) else np.atleast_2d(coefficients)
     alpha = sp.csr_array(coefficients if dense is None else dense, dtype=float)
     if alpha.shape[1] != len(X):
@@ -489,6 +485,8 @@ class _Builder:
         return terms
 
     def _term(self, kernel_term: KernelTerm) -> Term | None:
+        import scipy.sparse as sp  # not at the top: predictions need no SciPy
+
         shift, needs_scaling, factors = 0.0, False, np.full(len(self.X), kernel_term.factor)
         logs = self.roots.logs(kernel_term.roots)
         if logs is not None:
@@ -518,6 +516,8 @@ class _Builder:
 
     def _graph(self, inner: ColumnKernel) -> tuple[Graph, Any]:
         """Return the distinct trees of a column, and the incidence matrix of examples and trees."""
+        import scipy.sparse as sp  # not at the top: predictions need no SciPy
+
         for path, graph, which in self._graphs:
             if path == inner.path and type(graph) is cast(StoreKernel, inner.kernel).bank:
                 return graph, which
@@ -536,6 +536,8 @@ class _Builder:
 
 
 def _summed(coefficients: Any, values: Any) -> Any:
+    import scipy.sparse as sp  # not at the top: predictions need no SciPy
+
     total = np.asarray(coefficients @ values) if isinstance(values, np.ndarray) else sp.csr_array(coefficients @ values)
     if not isinstance(total, np.ndarray):
         total.sort_indices()  # Loaded indices are sorted too, so a model that is saved again gives the same file.

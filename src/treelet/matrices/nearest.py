@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_boolean, check_integer, is_number, wrong
-from treelet.device.launching import functions_of
+from treelet.device.launching import functions_of, on_host
 from treelet.errors import ParameterError
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
 from treelet.kernels.wrapped import is_normalized, without_excess
@@ -22,9 +23,6 @@ from treelet.structures.table import ordered_examples, stacked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
-from threading import Lock
-
-from treelet.device.launching import on_host
 
 # --- the largest values of each row, exactly, regardless of the order and shape of the tiles --------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +18,6 @@ from treelet.progress import Advance
 
 if TYPE_CHECKING:
     from treelet.matrices.stored.resuming import ExistingMatrix
-import math
 
 _STRIP_ROWS = (
     1 << 16

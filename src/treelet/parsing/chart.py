@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
@@ -12,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import article, is_number, plural, wrong
+from treelet.checks import article, is_number, plural, some_of, wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
+from treelet.formats.grammars import Word
 from treelet.memory import available
 from treelet.progress import progress_bar
 from treelet.resources import Resources
@@ -24,20 +26,6 @@ from treelet.structures.forest_bank import ForestBank
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
 from treelet.work import run
-
-if TYPE_CHECKING:
-    from treelet.parsing.grammar import PCFG
-from typing import TYPE_CHECKING
-
-from treelet.formats.grammars import Word
-
-if TYPE_CHECKING:
-    from treelet.parsing.grammar import PCFG
-import re
-from collections.abc import Container
-from typing import TYPE_CHECKING
-
-from treelet.checks import some_of
 
 if TYPE_CHECKING:
     from treelet.parsing.grammar import PCFG

@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 import copy
+import mmap
+import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-
-from treelet.kernels.pairwise import Matrix, Needs, Pairwise
-from treelet.matrices.tiles import Block, Job, Plan, Sink, Tile, Values, mirrored, steps
-from treelet.progress import Advance, progress_bar
-from treelet.resources import Resources
-from treelet.work import run
-
-if TYPE_CHECKING:
-    from treelet.device.launching import Device
-import mmap
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from threading import Lock
-
 from numpy.typing import DTypeLike, NDArray
 
 from treelet import _core
 from treelet.checks import article, in_words, plural, wrong
 from treelet.errors import NotEnoughMemoryError, ParameterError
-from treelet.kernels.pairwise import Evaluator
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise
 from treelet.matrices.stored.matrix_file import DTYPES, RowsInFile
-from treelet.matrices.tiles import Span, bind, column_blocks, fill_tile, plan_matrix
+from treelet.matrices.tiles import (
+    Block,
+    Job,
+    Plan,
+    Sink,
+    Span,
+    Tile,
+    Values,
+    bind,
+    column_blocks,
+    fill_tile,
+    mirrored,
+    plan_matrix,
+    steps,
+)
+from treelet.progress import Advance, progress_bar
+from treelet.resources import Resources
 from treelet.vocabulary import keyword
+from treelet.work import run
+
+if TYPE_CHECKING:
+    from treelet.device.launching import Device
 
 # --- destinations of a matrix -----------------------------------------------------------------------------------------
 
