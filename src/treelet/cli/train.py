@@ -588,6 +588,7 @@ def _calibrated(machine: Any, data: Any, labels: Sequence[str], seed: int) -> An
 
     All folds share one kernel matrix.
     """
+    import numpy as np
     from sklearn.base import clone
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.model_selection import StratifiedKFold
