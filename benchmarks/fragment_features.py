@@ -1,14 +1,11 @@
-"""Fragments as features: how few of them stand for a kernel machine, how fast they are, and all small ones of a stream. One thread.
+"""Fragments as features: how few of them stand for a kernel machine, and how fast they are. One thread.
 
-Writes docs/results/fragment-features.md and .json. Its parts can be run one by one: ``python -m benchmarks.fragment_features questions``; what is
-not run stays as it was.
+Writes docs/results/fragment-features.md and .json.
 """
 
 from __future__ import annotations
 
 import os
-import resource
-import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -19,7 +16,6 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import SGDClassifier
 from sklearn.svm import LinearSVC
 
 import treelet as tl
@@ -31,8 +27,6 @@ KERNEL = tl.SubsetTree(0.3, leaves=True)  # what cross-validation chose, docs/re
 C = 10.0
 COLUMNS = (1000, 2000, 5000, 20_000)
 N = 5000
-SIZES = (1, 2, 3, 4, 5)
-STREAM, BLOCK = 1_000_000, 10_000
 REPEATS = 15
 
 
@@ -136,58 +130,13 @@ def columns(model: Any) -> list[dict[str, Any]]:
     return rows
 
 
-# --- all small fragments ------------------------------------------------------------------------------------------
-
-
-def stream() -> dict[str, Any]:
-    train, y, test, gold = data()
-    rows = []
-    for size in SIZES:
-        hashed = tl.FragmentFeatures(kernel=KERNEL.normalized(), n_features=2**20, size=size)
-        begin = time.process_time()
-        learnt = hashed.transform(train.compact())
-        seconds = time.process_time() - begin
-        asked = hashed.transform(test)
-        machine = SGDClassifier(alpha=1e-5, random_state=0)
-        order = np.random.default_rng(0).permutation(len(y))
-        for _ in range(10):
-            for begin_row in range(0, len(order), 500):
-                some = order[begin_row : begin_row + 500]
-                machine.partial_fit(learnt[some], np.asarray(y)[some], np.unique(y))
-        rows.append(
-            {
-                "size": size, "entries": learnt.nnz / len(train), "trees_s": len(train) / seconds,
-                "svc": linear().fit(learnt, y).score(asked, gold), "sgd": machine.score(asked, gold),
-            }
-        )  # fmt: skip
-    return {"rows": rows, "million": million(train)}
-
-
-def million(train: tl.Treebank) -> dict[str, Any]:
-    """Transform blocks of trees drawn from a grammar. Return the speed and the peak memory of the process."""
-    grammar = tl.PCFG.from_treebank(train)
-    hashed = tl.FragmentFeatures(kernel=KERNEL.normalized(), n_features=2**20, size=3)
-    machine = SGDClassifier(random_state=0)
-    spent, peaks = 0.0, []
-    for block in range(STREAM // BLOCK):
-        trees = grammar.sample(BLOCK, random_state=block)
-        begin = time.process_time()
-        rows = hashed.transform(trees)
-        spent += time.process_time() - begin
-        machine.partial_fit(rows, np.diff(rows.indptr) > 60, [False, True])
-        if (block + 1) * 10 % (STREAM // BLOCK) == 0:
-            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-    return {"trees": STREAM, "trees_s": STREAM / spent, "peaks_mb": peaks}
-
-
 # --- the page -----------------------------------------------------------------------------------------------------
 
 
 def page(results: dict[str, Any]) -> str:
-    made, asked, streamed = results["made_by"], results["questions"], results["stream"]
+    made, asked = results["made_by"], results["questions"]
     best = next(r for r in asked["rows"] if r["n"] == N)
     away = 100 * (asked["accuracy"] - best["l2"])
-    million = streamed["million"]
     return report.page(
         [
             "# Fragments as features",
@@ -226,29 +175,15 @@ def page(results: dict[str, Any]) -> str:
                 ("class", "features with their weights"),
                 [(r["class"], "; ".join(f"`{name}` {weight:+.2f}" for name, weight in r["columns"])) for r in asked["columns"]],
             ),
-            "## All small fragments, without a model",
-            "All fragments up to a maximum size are hashed into 2²⁰ columns, with rows of length 1. The speed is that of `transform`, for a Treebank that is already read. The classifiers are `LinearSVC(C=10)` on all training questions, and "
-            "`SGDClassifier(alpha=1e-5)` with `partial_fit` on blocks of 500 questions, in ten rounds.",
-            report.table(
-                ("maximum number of productions", "entries per tree", "trees per second", "LinearSVC", "SGDClassifier"),
-                [(r["size"], f"{r['entries']:.0f}", f"{r['trees_s']:,.0f}", f"{100 * r['svc']:.1f}", f"{100 * r['sgd']:.1f}") for r in streamed["rows"]],
-                right=range(5),
-            ),
-            f"In another test, a linear model was trained on a stream of {million['trees']:,} trees, drawn from the grammar of the training questions in blocks of {BLOCK:,}. With at most three productions, {million['trees_s']:,.0f} trees per second are transformed. "
-            "The peak memory of the process after each tenth of the stream, in MB: " + ", ".join(f"{peak:,.0f}" for peak in million["peaks_mb"]) + ".",
         ]
     )  # fmt: skip
 
 
 def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
-    parts: dict[str, Callable[[], dict[str, Any]]] = {"questions": questions, "stream": stream}
-    chosen = sys.argv[1:] or list(parts)
-    results = report.read("fragment-features", RESULTS) if (RESULTS / "fragment-features.json").exists() else {}
-    for name in chosen:
-        results[name] = parts[name]()
+    results: dict[str, Any] = {"questions": questions()}
     results["made_by"] = report.provenance("python -m benchmarks.fragment_features")
-    text = page(results) if parts.keys() <= results.keys() else ""
+    text = page(results)
     report.write(RESULTS, "fragment-features", results, text)
     print(text)
 

@@ -1,6 +1,6 @@
 // Python bindings of fragments as features of trees.
 #include "bindings.hpp"
-#include "hashed_fragments.hpp"
+#include "matching.hpp"
 
 namespace treelet::python {
 
@@ -53,37 +53,6 @@ void bind_features(nb::module_ &m) {
                 return arrays(std::move(rows));
             },
             "store"_a, "trees"_a, "factor"_a, "begin"_a, "end"_a, "unit"_a = false, "Starts of rows, columns and values.");
-
-    nb::class_<HashedFragments>(m, "HashedFragments", "All small fragments of trees, as coordinates by a hash.")
-        .def(
-            "__init__",
-            [](HashedFragments *self, const std::string &kind, bool leaves, double lam, double mu, int size, int depth, int columns,
-               std::size_t most) {
-                check_decay(lam), check_decay(mu);
-                if (size < 1 || depth < 0 || columns < 1 || most < 1) refuse("parameters out of range");
-                new (self) HashedFragments({kind_of(kind), leaves, lam, mu, size, depth, columns, most});
-            },
-            "kind"_a, "leaves"_a, "lam"_a, "mu"_a, "size"_a, "depth"_a, "columns"_a, "most"_a)
-        .def(
-            "rows",
-            [](const HashedFragments &self, StorePtr store, const NodeWeights &trees, bool unit) {
-                check_weights(*store, trees);
-                HashedRows found;
-                {
-                    WithoutGil free;
-                    found = self.rows(*store, trees, unit, check_signals);
-                }
-                return std::make_pair(arrays(std::move(found.rows)), found.crowded);
-            },
-            "store"_a, "trees"_a, "unit"_a,
-            "Starts of rows, columns and values; and how many distinct subtrees have too many fragments.")
-        .def(
-            "columns",
-            [](const HashedFragments &self, StorePtr store, IdArray roots) {
-                check_ids(roots, store->size(), "root");
-                return to_numpy(self.columns(*store, roots.data(), roots.shape(0)));
-            },
-            "store"_a, "roots"_a, nb::rv_policy::automatic, "The coordinates of fragments.");
 }
 
 } // namespace treelet::python

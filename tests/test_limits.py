@@ -110,8 +110,6 @@ RANKERS = ("RankRLS", "RankSVM", "VotedPerceptron")
 
 def fitted(name: str) -> Any:
     more: dict[str, Any] = {"Nystroem": {"n_components": 2}, "Nearest": {"n_neighbors": 2}}.get(name, {})
-    if name == "FragmentFeatures":
-        more = {"n_features": 1 << 10}
     groups = {"qid": [1, 1, 2, 2]} if name in RANKERS else {}
     return getattr(tl, name)(kernel=tl.SubsetTree(), **more).fit(SMALL, Y, **groups)
 

@@ -52,7 +52,6 @@ VALUES: dict[str, list[Any]] = {  # the first value that differs from the defaul
     "mu_bounds": ["fixed"],
     "n": [50],
     "n_components": [11],
-    "n_features": [64],
     "n_jobs": [2],
     "n_neighbors": [3],
     "norm": ["l2"],

@@ -367,19 +367,6 @@ class FragmentMatcher:
     def rows(self, store: Store, trees: NodeWeights, factor: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], begin: int, end: int, unit: bool = False) -> tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]]:
         """Starts of rows, columns and values."""
 
-class HashedFragments:
-    """All small fragments of trees, as coordinates by a hash."""
-
-    def __init__(self, kind: str, leaves: bool, lam: float, mu: float, size: int, depth: int, columns: int, most: int) -> None: ...
-
-    def rows(self, store: Store, trees: NodeWeights, unit: bool) -> tuple[tuple[Annotated[NDArray[numpy.int64], dict(shape=(None,))], Annotated[NDArray[numpy.int32], dict(shape=(None,))], Annotated[NDArray[numpy.float64], dict(shape=(None,))]], int]:
-        """
-        Starts of rows, columns and values; and how many distinct subtrees have too many fragments.
-        """
-
-    def columns(self, store: Store, roots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.int32], dict(shape=(None,))]:
-        """The coordinates of fragments."""
-
 class Forest:
     """
     A packed forest: nodes in topological order, hyper-edges grouped by head.

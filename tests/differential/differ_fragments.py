@@ -6,7 +6,6 @@ import math
 from random import Random
 from typing import Any
 
-import numpy as np
 from differ import Batch, check
 from differ_kernels import decay
 from differ_structures import Structures
@@ -173,18 +172,6 @@ def features(batch: Batch) -> None:
     listed = [vector(kernel, tree) for tree in new]
     expected = [[own.get(f, 0.0) / length for f in found] for own, length in zip(listed, lengths, strict=True)]
     batch.compare("FragmentFeatures", made.transform(new).toarray(), expected, tell=lambda place: f"{place}; {tell}")
-    size = random.choice([1, 2, 3, 5])
-    hashed = tl.FragmentFeatures(kernel=kernel, n_features=2**31 - 1, size=size).fit(X).transform(new)
-    for number, tree in enumerate(new):
-        small = vector(kernel, tree, size)
-        row = hashed[[number]]
-        batch.compare(
-            "FragmentFeatures, hashed",
-            sorted(np.abs(row.data)),
-            sorted(small.values()),
-            aside=True,
-            tell=lambda place, tree=tree: f"{tree}, size={size}; {tell}",
-        )
     batch.count(models=1, structures=len(X) + len(new))
 
 

@@ -271,8 +271,6 @@ def digests(seed: int, number: int) -> dict[str, str]:
         found["features"] = (
             "\n".join(features.get_feature_names_out()).encode() + features.transform(X).toarray().tobytes()
         )
-        hashed = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=2**20).fit(X).transform(X)
-        found["hashed features"] = hashed.indices.tobytes() + hashed.data.tobytes()
         found["sketch"] = tl.TreeSketch(n_components=64, random_state=0).fit(X).transform(X).tobytes()
         landmarks = tl.Nystroem(kernel, n_components=6, random_state=0).fit(X)
         found["landmarks"] = landmarks.component_indices_.tobytes() + landmarks.transform(X).tobytes()

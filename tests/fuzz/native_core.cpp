@@ -9,7 +9,7 @@
 #include "edit_columns.hpp"
 #include "edit_mapping.hpp"
 #include "fragment_graphs.hpp"
-#include "hashed_fragments.hpp"
+#include "matching.hpp"
 #include "native_checks.hpp"
 #include "partial_tree.hpp"
 #include "sketch.hpp"
@@ -80,11 +80,6 @@ void count_fragments(const Store &store, const std::vector<Id> &roots, const Nod
             if (store.arity(roots[t]) > 0)
                 expect(own != to && all.value[own - all.column.begin()] >= 1 - 1e-9, "a tree that is not in itself");
         }
-        const HashedFragments hashed({kind, true, 0.4, 0.3, 4, 3, 64, 100});
-        const HashedRows found = hashed.rows(store, trees, true, nothing);
-        expect(found.rows.start.size() == n + 1, "rows that are missing");
-        for (const Id column : hashed.columns(store, distinct.data(), distinct.size()))
-            expect(column >= 0 && column < 64, "a coordinate that is not there");
     }
 }
 

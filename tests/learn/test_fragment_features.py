@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
-from sklearn.linear_model import SGDClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
@@ -24,7 +21,7 @@ from messages.common import wrong_parameter
 from treelet.datasets import flights
 from treelet.fragments import places
 from treelet.learn import fragment_features
-from treelet.learn.fragment_features import FragmentCounter, _HashedCounter
+from treelet.learn.fragment_features import FragmentCounter
 from treelet.testing import check_estimator
 from treelet.testing.strategies import trees
 
@@ -107,9 +104,6 @@ def test_deep_and_wide_trees() -> None:
         some = ["(A w)", "(A (A w))", "(S (A w))"]
         counted = FragmentCounter(kernel, tl.Treebank(some)).rows(bank, None).toarray()
         assert counted[0, 0] > 0
-        hashed, crowded = _HashedCounter(kernel, 3, None, 2**20).rows(bank, unit=False)
-        assert hashed.shape == (2, 2**20)
-        assert bool(crowded) == isinstance(kernel, tl.SubsetTree | tl.PartialTree)
     chain = tl.Tree("A", [deep])
     found = FragmentCounter(tl.SubsetTree(lam=1), tl.Treebank([chain])).rows(tl.Treebank([deep, chain]), None)
     assert found.toarray().ravel().tolist() == [0, 1]
@@ -216,62 +210,6 @@ def test_a_file_keeps_weights_and_no_model(tmp_path: Path) -> None:
     assert again.model.C == 3
     assert not hasattr(again.model, "model_")
     assert again.linear().predict(again.transform(TREES)).tolist() == features.linear().predict(features.transform(TREES)).tolist()  # fmt: skip
-    stream = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=64)
-    tl.save(stream, tmp_path / "s.treelet")
-    np.testing.assert_array_equal(
-        tl.load(tmp_path / "s.treelet").transform(TREES).toarray(), stream.transform(TREES).toarray()
-    )
-
-
-# --- hashed -------------------------------------------------------------------------------------------------------
-
-
-@each_kernel
-@settings(max_examples=30)
-@given(tree=trees(max_nodes=8), size=st.integers(1, 4), depth=st.sampled_from([None, 1, 2]))
-def test_hashed_fragments_are_those_of_the_slow_definition(
-    name: str, tree: tl.Tree, size: int, depth: int | None
-) -> None:
-    kernel = KERNELS[name]
-    counter = _HashedCounter(kernel, size, depth, 2**31 - 1)
-    rows, crowded = counter.rows(tl.Treebank([tree]), unit=False)
-    expected = vector(kernel, tree, size, math.inf if depth is None else depth)
-    assert not crowded
-    assert rows.nnz == len(expected)
-    if expected:
-        value = dict(zip(rows.indices.tolist(), np.abs(rows.data).tolist(), strict=True))
-        found = [value[column] for column in counter.columns(tl.Treebank(list(expected))).tolist()]
-        np.testing.assert_allclose(found, list(expected.values()), rtol=1e-9)
-
-
-def test_inner_products_of_hashed_rows_are_the_cut_kernel() -> None:
-    bank = flights(30)
-    rows = tl.FragmentFeatures(kernel=tl.SubsetTree(max_depth=1), n_features=2**22).transform(bank)
-    np.testing.assert_allclose((rows @ rows.T).toarray(), tl.SubsetTree(max_depth=1)(bank), rtol=1e-9)
-    unit = tl.FragmentFeatures(n_features=2**16).transform(bank)  # normalized, as the default kernel is
-    np.testing.assert_allclose(unit.power(2).sum(1), 1)
-
-
-def test_crowded_nodes_are_said_and_cut_alike(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fragment_features, "_MOST", 10)
-    features = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=2**20)
-    wide = "(S " + "(A w) " * 8 + ")"
-    with pytest.warns(tl.errors.TreeletWarning, match=messages.too_many_fragments(1)):
-        rows = features.transform([wide])
-    assert rows.nnz == 2 + 8  # (A w), the production, and one child expanded in it
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        features.transform(TREES[:4])
-
-
-def test_a_stream() -> None:
-    features = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=2**12)
-    machine = SGDClassifier(random_state=0)
-    for begin in range(0, 8, 2):
-        machine.partial_fit(features.transform(TREES[begin : begin + 2]), CLASSES[begin : begin + 2], ["green", "red"])
-    assert machine.predict(features.transform(TREES)).tolist() == CLASSES
-    column = int(np.argmax(machine.coef_))
-    assert features.names_of([column], TREES)[column]
 
 
 # --- errors -------------------------------------------------------------------------------------------------------
@@ -294,12 +232,6 @@ def test_errors() -> None:
         tl.FragmentFeatures(model).fit()
     with pytest.raises(wrong, match=wrong_parameter("kernel")):
         tl.FragmentFeatures(kernel=tl.Linear()).fit([[1.0], [2.0]])
-    with pytest.raises(wrong, match=wrong_parameter("kernel")):
-        tl.FragmentFeatures(kernel=tl.SubsetTree() + 1, n_features=8).transform(TREES)
-    with pytest.raises(wrong, match=messages.USE_NAMES_OF):
-        tl.FragmentFeatures(n_features=8).get_feature_names_out()
-    with pytest.raises(wrong, match=messages.USE_FEATURE_NAMES):
-        tl.FragmentFeatures().fit(TREES).names_of(0, TREES)
     with pytest.raises(wrong, match=messages.NOT_FEATURES_OF_A_MODEL):
         tl.FragmentFeatures().fit(TREES).linear()
     with pytest.raises(wrong, match=wrong_parameter("norm", "'kernel'", of="FragmentFeatures")):
@@ -319,10 +251,6 @@ def test_no_columns_are_told() -> None:
         assert features.transform(["(A a)"]).shape == (1, 0)
 
 
-def test_columns_and_numbers_beyond_all() -> None:
-    hashed = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=16)
-    for bad in (-1, 16, "x", math.nan, [0, 1.5]):
-        with pytest.raises(tl.TreeletError, match=wrong_parameter("columns", messages.columns(15))):
-            hashed.names_of(bad, ["(A a)"])
+def test_numbers_beyond_all() -> None:
     with pytest.raises(tl.TreeletError, match=messages.at_least_and_less(1, 2147483648)):
         tl.FragmentFeatures(kernel=tl.SubsetTree(), n=10**30).fit(["(A a)"])

@@ -19,10 +19,6 @@ def at_least_and_less(least: int, most: int) -> str:
     return f"at least {least} and less than {most}"
 
 
-def columns(last: int) -> str:
-    return f"ints from 0 to {last}"
-
-
 CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbers"
 
 
@@ -263,16 +259,10 @@ DOES_NOT_RETURN_ITSELF = "does not return"
 
 NO_COLUMNS = "found no fragment with a nonzero weight, so the result has no columns"
 GIVE_FIT_THE_EXAMPLES = r"is not fitted\. Pass the examples X and y to fit"
-USE_NAMES_OF = r"Hashed columns do not have names\. Use names_of"
-USE_FEATURE_NAMES = r"names_of needs hashed columns \(n_features=\)\. Use get_feature_names_out"
 NOT_FEATURES_OF_A_MODEL = "The fragments were not selected from a model, so they have no weights"
 NO_FRAGMENTS_OF_THIS_MODEL = (
     r"The fragments of Linear\(\) cannot be listed\. Use one of the kernels Subtree, SubsetTree"
 )
-
-
-def too_many_fragments(subtrees: int) -> str:
-    return f"{subtrees} distinct subtrees? ha(s|ve) more than 50,000 fragments of size"
 
 
 # --- numbers and memory -------------------------------------------------------------------------------------------

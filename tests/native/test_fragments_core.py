@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from itertools import pairwise, product
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -125,52 +125,13 @@ def test_deep_wide_and_repeated_trees() -> None:
             assert len(search_fragments(search, bank.columns.store, sides, 4).fragments) <= 4
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("kind", "name"), [("complete", "st count"), ("subset", "sst count"), ("partial", "pt count")])
-def test_all_fragments_as_features(kind: str, name: str, seed: int) -> None:
-    """Products of fragment counts equal the kernel values, and include the counts of given fragments."""
-    bank = tl.Treebank([tree for tree in examples("trees", 20, seed) if len(list(tree.nodes())) < 16][:8])
-    store, leaves, columns = bank.columns.store, kind == "partial", 2**31 - 1
-    hashed = _core.HashedFragments(kind, leaves, 1.0, 1.0, 100, 0, columns, 10**7)
-    (start, column, value), crowded = hashed.rows(store, bank.weights(), False)
-    assert crowded == 0
-    rows = [dict(zip(column[a:b].tolist(), value[a:b].tolist(), strict=True)) for a, b in pairwise(start.tolist())]
-    products = [[sum(v * b.get(c, 0.0) for c, v in a.items()) for b in rows] for a in rows]
-    np.testing.assert_allclose(products, PLAIN[name].kernel(bank), rtol=1e-12)
-
-    patterns = tl.Treebank(
-        examples("trees", 6, seed) + [tl.Tree("A", ["x"]), tl.Tree("A", ["A"]), tl.Tree("x"), tl.Tree("Q", ["q"])]
-    )
-    roots = patterns.columns.roots
-    ones = np.ones(len(patterns))
-    matcher = _core.FragmentMatcher(patterns.columns.store, roots, ones, kind, leaves, 1.0)
-    start, found, count = matcher.rows(store, bank.weights(), np.ones(len(bank)), 0, len(bank))
-    where = hashed.columns(patterns.columns.store, roots)
-    for row, (a, b) in zip(rows, pairwise(start.tolist()), strict=True):
-        counted = dict(zip(found[a:b].tolist(), count[a:b].tolist(), strict=True))
-        for number in range(len(patterns)):
-            assert counted.get(number, 0.0) == pytest.approx(abs(row.get(int(where[number]), 0.0)))
-
-
 def test_features_within_limits() -> None:
-    bank = tl.Treebank([*examples("trees", 12, 3), "(A " * 2000 + "x" + ")" * 2000, "(S" + " (A x)" * 400 + ")"])
-    for kind, size, depth, columns, most in product(
-        ("complete", "subset", "partial"), (1, 4), (0, 2), (1, 64), (1, 50)
-    ):
-        hashed = _core.HashedFragments(kind, True, 0.5, 0.5, size, depth, columns, most)
-        for unit in (False, True):
-            (start, column, value), crowded = hashed.rows(bank.columns.store, bank.weights(), unit)
-            assert start[-1] == len(column) == len(value)
-            assert crowded >= 0
-            assert (column < columns).all()
-            assert (column >= 0).all()
+    bank = tl.Treebank(examples("trees", 12, 3))
     store, weights, one = bank.columns.store, bank.weights(), np.ones(1)
     for wrong in (-1, len(store)):
         root = np.array([wrong], np.int32)
         with pytest.raises(ValueError, match=messages.ROOT):
             _core.FragmentMatcher(store, root, one, "subset", False, 0.5)
-        with pytest.raises(ValueError, match=messages.ROOT):
-            _core.HashedFragments("subset", False, 0.5, 0.5, 1, 0, 1, 1).columns(store, root)
     matcher = _core.FragmentMatcher(store, np.zeros(1, np.int32), one, "partial", True, 0.5)
     for begin, end, factors in ((1, 0, len(bank)), (0, len(bank) + 1, len(bank)), (0, 1, 1)):
         with pytest.raises(ValueError, match=messages.ROWS):

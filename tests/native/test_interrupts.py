@@ -110,12 +110,6 @@ def sketch() -> Callable[[], Any]:
     return lambda: made.rows(store, bank.weights(), roots, logs, 0, len(bank), out)
 
 
-def hashed() -> Callable[[], Any]:
-    bank = tl.datasets.flights(3000)
-    made = _core.HashedFragments("subset", False, 0.4, 0.4, 9, 0, 1 << 20, 10**6)
-    return lambda: made.rows(bank.columns.store, bank.weights(), False)
-
-
 def sampler() -> Callable[[], Any]:
     labels = ["S", "a"]
     starts, tails = np.array([0, 2]), np.array([0, 1, 3])
@@ -159,7 +153,6 @@ LONG: dict[str, Callable[[], Callable[[], Any]]] = {
     "Forest.sample": lambda: partial(forest()._native.sample, 10**8, 0),
     "Sampler.sample": sampler,
     "TreeSketch.rows": sketch,
-    "HashedFragments.rows": hashed,
     "EditColumns.rows": lambda: edits("rows", 10_000),
     "EditColumns.rows, threshold": lambda: edits("rows", 10_000, threshold=0.3),
     "EditColumns.rows, best": lambda: edits("rows", 10_000, best=1),
@@ -200,7 +193,6 @@ LINEAR = {
     "InputError": "nothing",
     "build check children_first forest post_order mirror watch": "nodes, or cells",
     "FragmentMatcher.__init__ rows": "nodes of the fragments, of the trees; polled",
-    "HashedFragments.__init__ columns": "nodes of the fragments",
     "subset_trees forest_subset_trees tag_runs partial_trees subsequences": "the steps that they are given, and polled",
     **{f"{name}.__init__ add bytes estimate": "parts of the columns" for name in ALGORITHMS},
     **{

@@ -187,7 +187,7 @@ LEARNERS: dict[str, Callable[[], Any]] = {
     "KernelSVC": lambda: tl.KernelSVC(tl.SubsetTree(lam=0.4).normalized()),
     "VotedPerceptron": lambda: tl.VotedPerceptron(tl.SubsetTree(lam=0.4)),
     "TreeSketch": lambda: tl.TreeSketch(tl.SubsetTree(lam=0.4), n_components=64, random_state=0),
-    "FragmentFeatures": lambda: tl.FragmentFeatures(n_features=20),
+    "FragmentFeatures": lambda: tl.FragmentFeatures(n=20),
 }
 
 

@@ -43,7 +43,7 @@ from treelet.vocabulary import keyword
 _EXECUTION = ("device", "device_memory")
 """Parameters that model files do not store, because another machine may not have the device."""
 
-_REMOVED = {"multi_class", "multi_class_", "probability", "random_state"}
+_REMOVED = {"multi_class", "multi_class_", "n_features", "probability", "random_state", "size"}
 """Names in older model files that are ignored where an estimator no longer has them."""
 
 

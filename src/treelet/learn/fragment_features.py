@@ -6,7 +6,7 @@ import copy
 import itertools
 import math
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -17,19 +17,17 @@ from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from treelet import _core
-from treelet.checks import check_boolean, check_integer, check_one_of, is_integer, plural, wrong
-from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning, user_level
+from treelet.checks import check_boolean, check_integer, check_one_of
+from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
 from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import (
     FRAGMENTS,
     NodeWeighting,
     SearchResult,
-    check_has_fragments,
     has_fragments,
 )
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.kernels.wrapped import Normalized
 from treelet.learn.base import KernelEstimator, KernelTransformer
 from treelet.learn.encoding import are_floats, check_intercepts, known_class, register, whole_numbers
 from treelet.learn.fits import atomic_fit, one_fit, snapshot
@@ -44,8 +42,6 @@ from treelet.work import run
 # --- selection of the fragments with the largest weights in a model or a collection of trees --------------------------
 
 _ROWS = 1 << 15  # maximum number of trees per task of a thread
-_MOST = 50_000  # maximum number of fragments per node that are hashed
-_SEARCHED = 20_000  # number of fragments in the search for names of columns
 
 Rows = Any  # a csr_matrix: SciPy has no types
 Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
@@ -113,62 +109,6 @@ class FragmentCounter:
             return arrays
 
         return _in_rows(rows_between, len(weights), self._columns, threads)
-
-
-class _HashedCounter:
-    """Counts all fragments up to a size and depth; a hash determines the column of each."""
-
-    def __init__(self, kernel: Kernel, size: int, depth: int | None, columns: int) -> None:
-        kind = _NativeKernel.of(kernel)
-        inside = getattr(kernel, "max_depth", None)
-        deepest = min(depth or 2**31 - 1, inside or 2**31 - 1)
-        self._kernel, self._size, self._depth, self._columns = kernel, size, deepest, columns
-        self._native = _core.HashedFragments(
-            kind.name, kind.leaves, kind.lam, kind.mu, size, deepest if deepest < 2**31 - 1 else 0, columns, _MOST
-        )
-
-    def rows(self, bank: Treebank, *, unit: bool, threads: int = 1) -> tuple[Rows, int]:
-        """Return one row per tree, and the number of distinct subtrees at which only smaller fragments were counted."""
-        store, weights = bank.columns.store, bank.weights()
-        crowded = []
-
-        def rows_between(begin: int, end: int) -> Arrays:
-            some = weights if end - begin == len(bank) else weights.take(np.arange(begin, end))
-            arrays, too_many = self._native.rows(store, some, unit)
-            crowded.append(too_many)
-            return arrays
-
-        rows = _in_rows(rows_between, len(bank), self._columns, threads)
-        return rows, sum(crowded)
-
-    def columns(self, fragments: Treebank) -> NDArray[np.int32]:
-        """Return the column of each fragment."""
-        store, roots = fragments.columns
-        columns: NDArray[np.int32] = self._native.columns(store, np.ascontiguousarray(roots))
-        return columns
-
-    def named(self, columns: int | Iterable[int], bank: Treebank) -> dict[int, list[Tree]]:
-        """Return the fragments of some columns, among those with the largest weights in some trees."""
-        wanted: list[Any] = [columns] if np.isscalar(columns) else list(columns)  # type: ignore[arg-type]
-        for column in wanted:
-            if not is_integer(column, 0, self._columns - 1):
-                raise wrong("columns", f"ints from 0 to {self._columns - 1}", column)
-        weighting = NodeWeighting.of(bank.weights())
-        trees = [
-            fragment.tree
-            for fragment in search_fragments(self._kernel, bank.columns.store, (weighting,), _SEARCHED).fragments
-        ]
-        by_column: dict[int, list[Tree]] = {int(column): [] for column in wanted}
-        if trees:
-            for tree, column in zip(trees, self.columns(Treebank(trees)).tolist(), strict=True):
-                if column in by_column and self._counts(tree):
-                    by_column[column].append(tree)
-        return by_column
-
-    def _counts(self, tree: Tree) -> bool:
-        nodes = list(tree.nodes())
-        size = len(nodes) if isinstance(self._kernel, PartialTree) else sum(1 for node in nodes if node.children)
-        return size <= self._size and tree.height() <= self._depth
 
 
 def _in_rows(rows_between: Callable[[int, int], Arrays], n: int, columns: int, threads: int) -> Rows:
@@ -372,14 +312,12 @@ class FragmentFeatures(KernelTransformer):
     of the tree if the kernel is normalized. A linear model on these vectors is a kernel machine
     restricted to the selected fragments: small, fast and interpretable.
 
-    There are three ways to select fragments:
+    There are two ways to select fragments:
 
     - ``FragmentFeatures(model)`` selects the fragments with the largest weights in a kernel
       machine, for each class in turn. `linear` returns the machine restricted to these fragments.
     - ``FragmentFeatures(kernel=...)`` selects the fragments with the largest weights in the fitted
       trees.
-    - ``FragmentFeatures(kernel=..., n_features=2**20)`` hashes all fragments up to a size into
-      columns. Nothing is fitted or stored, so the number of trees is unlimited.
 
     Parameters
     ----------
@@ -389,7 +327,7 @@ class FragmentFeatures(KernelTransformer):
         used as it is. Otherwise `fit` fits a copy. A clone of this transformer contains an unfitted
         model.
     n : int, default 5000
-        Maximum number of fragments. Ignored with `n_features`.
+        Maximum number of fragments.
     depth : int, optional
         Maximum depth of fragments: the number of productions on the longest path. Default: no
         limit.
@@ -401,13 +339,6 @@ class FragmentFeatures(KernelTransformer):
         normalized. ``"l2"`` scales rows to length 1 over the selected columns. This option is
         faster, because it needs no self-values, which take most of the time. It is equally good for
         training a model on the rows, but `linear` is not available.
-    n_features : int, optional
-        Number of columns for hashing. The hash also determines the sign of a fragment. With a
-        normalized kernel, rows have length 1. Default: no hashing.
-    size : int, default 4
-        With `n_features`, the maximum size of a fragment in productions, or in nodes for
-        `PartialTree`. At a node with more than 50,000 such fragments, only smaller ones are counted
-        and a warning is issued.
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
     progress : bool, default False
@@ -444,9 +375,6 @@ class FragmentFeatures(KernelTransformer):
     ['(N apple)', '(N pear)', '(NP D (N apple))', '(NP D (N pear))']
     >>> features.transform(["(NP (D my) (N apple))"]).toarray()
     array([[0.5 , 0.  , 0.25, 0.  ]])
-    >>> stream = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=2**20)
-    >>> stream.transform(trees).shape
-    (4, 1048576)
     """
 
     _kernels = f"one of {FRAGMENTS}, a kernel composed of these by sums, multiples, On and .normalized(), or None"
@@ -469,8 +397,6 @@ class FragmentFeatures(KernelTransformer):
         *,
         kernel: Kernel | None = None,
         norm: str = "kernel",
-        n_features: int | None = None,
-        size: int = 4,
         n_jobs: int | None = 1,
         progress: bool = False,
     ) -> None:
@@ -479,8 +405,6 @@ class FragmentFeatures(KernelTransformer):
         self.depth = depth
         self.kernel = kernel
         self.norm = norm
-        self.n_features = n_features
-        self.size = size
         self.n_jobs = n_jobs
         self.progress = progress
 
@@ -491,7 +415,7 @@ class FragmentFeatures(KernelTransformer):
         Parameters
         ----------
         X : collection of examples, optional
-            Not needed if the model is fitted or columns are hashed.
+            Not needed if the model is fitted.
         y : array-like, optional
             Targets for a model that is not fitted.
         **fit_params
@@ -504,10 +428,6 @@ class FragmentFeatures(KernelTransformer):
             The fitted transformer.
         """
         self._check_parameters()
-        if self.n_features is not None:
-            self._hashed()
-            self.kernel_ = self._own_kernel()
-            return self
         if self.model is not None:
             self._choose_from(self.model if _is_fitted(self.model) else self._fitted_copy(X, y, fit_params))
             return self
@@ -522,13 +442,10 @@ class FragmentFeatures(KernelTransformer):
         check_integer("n", self.n, of=self, most=2**31)
         check_integer("depth", self.depth, of=self, optional=True, most=2**31)
         check_one_of("norm", self.norm, ("kernel", "l2"), of=self)
-        check_integer("n_features", self.n_features, of=self, optional=True, most=2**31)
-        check_integer("size", self.size, of=self, most=2**31)
         check_boolean("progress", self.progress, of=self)
         count_threads(self.n_jobs, of=self)
-        for name in ("kernel", "n_features"):
-            if self.model is not None and getattr(self, name) is not None:
-                raise self._refuse(name, "None if there is a model")
+        if self.model is not None and self.kernel is not None:
+            raise self._refuse("kernel", "None if there is a model")
 
     def _fitted_copy(self, X: Any, y: Any, fit_params: dict[str, Any]) -> Any:
         if not hasattr(self.model, "fit") or not hasattr(self.model, "get_params"):
@@ -565,8 +482,6 @@ class FragmentFeatures(KernelTransformer):
         -------
         scipy.sparse.csr_matrix of shape (len(X), n_columns)
         """
-        if self.n_features is not None:
-            return self._hashed_rows(X)
         check_is_fitted(self)
         data = self._coerced(self.kernel_, X)
         if self.__dict__.get("_counters") is None:
@@ -590,7 +505,7 @@ class FragmentFeatures(KernelTransformer):
         return {name: value for name, value in dict(super().__getstate__()).items() if name != "_counters"}
 
     def __sklearn_is_fitted__(self) -> bool:
-        return self.n_features is not None or hasattr(self, "fragments_")
+        return hasattr(self, "fragments_")
 
     # --- columns ------------------------------------------------------------------------------------------------
 
@@ -608,10 +523,6 @@ class FragmentFeatures(KernelTransformer):
         -------
         ndarray of str
         """
-        if self.n_features is not None:
-            raise ParameterError(
-                "Hashed columns do not have names. Use names_of(columns, trees) to find their fragments."
-            )
         check_is_fitted(self)
         names = [text or str(tree) for text, tree in zip(self.fragments_.strings(), self.fragments_, strict=True)]
         kernel_terms = listed_parts(self.kernel_)
@@ -622,39 +533,6 @@ class FragmentFeatures(KernelTransformer):
             ]
             names = [f"{prefixes[number]}: {name}" for number, name in zip(self.part_.tolist(), names, strict=True)]
         return np.array(names, dtype=object)
-
-    @one_fit
-    def names_of(self, columns: int | Iterable[int], trees: Any) -> dict[int, list[Tree]]:
-        """Find fragments that are hashed into some columns.
-
-        The search covers the 20,000 fragments with the largest weights in the trees.
-
-        Parameters
-        ----------
-        columns : int or iterable of int
-            Column indices, for example those with the largest coefficients of a linear model.
-        trees : collection of trees
-            The trees to search.
-
-        Returns
-        -------
-        dict
-            For each column, a list of its fragments, in descending order of weight. Several
-            fragments may share a column. The list is empty if no fragment is found in the trees.
-
-        Examples
-        --------
-        >>> import treelet as tl
-        >>> features = tl.FragmentFeatures(kernel=tl.SubsetTree(), n_features=2**20)
-        >>> column = features.transform(["(N apple)"]).indices[0]
-        >>> found = features.names_of(column, ["(NP (D an) (N apple))"])
-        >>> [str(tree) for tree in found[column]]
-        ['(N apple)']
-        """
-        if self.n_features is None:
-            raise ParameterError("names_of needs hashed columns (n_features=). Use get_feature_names_out instead.")
-        counter, inner, _ = self._hashed()
-        return counter.named(columns, self._coerced(inner, trees))
 
     # --- the linear model ---------------------------------------------------------------------------------------
 
@@ -705,34 +583,6 @@ class FragmentFeatures(KernelTransformer):
             machine.coef_, machine.intercept_ = machine.coef_[0], float(machine.intercept_[0])
         return machine
 
-    # --- hashed -------------------------------------------------------------------------------------------------
-
-    def _hashed(self) -> tuple[_HashedCounter, Kernel, bool]:
-        """Return the counter, the kernel without its normalization, and whether it was normalized."""
-        kernel = self._own_kernel()
-        inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-        try:
-            check_has_fragments(inner, "FragmentFeatures")
-        except (InputTypeError, ParameterError):
-            raise self._refuse("kernel", f"one of {FRAGMENTS}, normalized or not, with n_features=") from None
-        assert self.n_features is not None
-        return _HashedCounter(inner, int(self.size), self.depth, int(self.n_features)), inner, inner is not kernel
-
-    def _hashed_rows(self, X: Any) -> Rows:
-        self._check_parameters()
-        counter, inner, normalized = self._hashed()
-        rows, crowded = counter.rows(
-            self._coerced(inner, X), unit=normalized or self.norm == "l2", threads=count_threads(self.n_jobs, of=self)
-        )
-        if crowded:
-            warnings.warn(
-                f"{plural(crowded, 'distinct subtree')} {'has' if crowded == 1 else 'have'} more than 50,000 fragments of "
-                f"size {self.size} or less. Only smaller fragments are counted there. Use a smaller size= or depth=.",
-                TreeletWarning,
-                stacklevel=user_level(),
-            )
-        return rows
-
     # --- in a file ----------------------------------------------------------------------------------------------
 
     def _to_state(self) -> dict[str, Any]:
@@ -756,9 +606,6 @@ class FragmentFeatures(KernelTransformer):
 
     def _check_fitted_state(self) -> None:
         self._check_parameters()
-        if self.n_features is not None:
-            self._hashed()
-            return
         super()._check_fitted_state()
         kernel_terms = listed_parts(self.kernel_)
         trees = getattr(self, "fragments_", None)
