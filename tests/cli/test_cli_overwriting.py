@@ -15,7 +15,6 @@ from conftest import all_commands, fail, run
 from messages import cli as messages
 from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, _marks
 from treelet.cli.wording import shown_name
-from treelet.matrices.executors import ThreadExecutor
 
 COMMANDS = all_commands()
 NO_FILES = {
@@ -52,12 +51,7 @@ def test_every_text_is_a_file_or_known_to_be_none() -> None:
             texts = any(kind in str(hints.get(parameter.name)) for kind in ("str", "Path"))
             if texts and parameter.name not in marked:
                 assert parameter.metavar in NO_FILES, f"treelet {name}: is {parameter.name} a file? Mark it, or list it"
-    found = _marks(COMMANDS["gram"].callback)
-    assert {name: mark for name, mark in found.items() if name != "extend"} == {
-        "file": READ,
-        "out": WRITTEN,
-        "columns": READ,
-    }
+    assert _marks(COMMANDS["gram"].callback) == {"file": READ, "out": WRITTEN, "columns": READ}
 
 
 def files_of(command: Any, kind: type) -> list[str]:
@@ -119,26 +113,6 @@ def test_no_output_is_an_input_or_another_output(
     assert shown[second] in line
     assert messages.CHOOSE_ANOTHER_NAME in line
     assert file.read_text() == "precious"
-
-
-def test_a_matrix_that_is_extended_may_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """When the new one is complete, and not before."""
-    trees, matrix, whole = tmp_path / "a.mrg", tmp_path / "K.npy", tmp_path / "whole.npy"
-    lines = [f"(S (A a{number % 3}) (B b))" for number in range(6)]
-    trees.write_text("\n".join(lines[:4]))
-    assert run("gram", trees, "-o", matrix).exit_code == 0
-    before = matrix.read_bytes()
-    trees.write_text("\n".join(lines))
-    assert run("gram", trees, "-o", whole).exit_code == 0
-    for resume in ([], ["--resume"]):
-        matrix.write_bytes(before)
-        with monkeypatch.context() as patched:
-            patched.setattr(ThreadExecutor, "compute", lambda *rest: (_ for _ in ()).throw(KeyboardInterrupt))
-            assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code != 0
-        assert matrix.read_bytes() == before
-        assert run("gram", trees, "--extend", matrix, "-o", matrix, *resume).exit_code == 0
-        assert matrix.read_bytes() == whole.read_bytes()
-    assert messages.would_overwrite("TREES") in fail("gram", matrix, "--extend", matrix, "-o", matrix)
 
 
 def test_a_model_and_a_standard_stream_are_inputs_too(tmp_path: Path) -> None:

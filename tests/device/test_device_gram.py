@@ -53,8 +53,6 @@ def test_what_is_given_is_filled(tmp_path):
         agree(out, wanted, CLOSE if dtype == np.float64 else 1e-6)
     for resume in (False, True):
         agree(tl.gram(SST.normalized(), trees, device="emulated", out=tmp_path / "K.npy", resume=resume), wanted)
-    grown = tl.gram(SST.normalized(), trees + trees[:5], device="emulated", extend=tmp_path / "K.npy")
-    agree(grown, tl.gram(SST.normalized(), trees + trees[:5]))
 
 
 def test_halves_in_strips(monkeypatch):

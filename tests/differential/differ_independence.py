@@ -151,11 +151,6 @@ def files(batch: Batch) -> None:
         batch.count(ended=int(not ended.exists()))
         again = np.array(tl.gram(kernel, X, memory="1GiB", n_jobs=3, out=ended, resume=True))
         compare(batch, "files that are gone on with", again, whole, close=0, tell=told(kernel, X, memory))
-        some = len(X) // 2
-        begun = Path(folder) / "begun.npy"
-        tl.gram(kernel, X[:some], out=begun, resume=True)
-        grown = np.array(tl.gram(kernel, X, extend=begun))
-        near(batch, "files that are extended", grown, kernel(X), kernel, X, None, some)
 
 
 compute = ThreadExecutor.compute

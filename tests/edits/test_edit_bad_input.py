@@ -357,8 +357,6 @@ def test_both_orders_of_a_pair_if_costs_are_not_symmetric(d: tl.EditDistance, tm
     assert reached == [np.flatnonzero(row <= 4).tolist() for row in wanted]
     similarity = d.similarity()
     np.testing.assert_array_equal(similarity(trees), similarity(trees, trees))
-    with pytest.raises(ParameterError, match=messages.NOT_EXTENDED):
-        tl.gram(d, trees, extend=tmp_path / "D.npy")
 
 
 # --- measures in the wrong place ----------------------------------------------------------------------------------

@@ -61,7 +61,6 @@ class Material(NamedTuple):
     grammar: Path
     text: Path
     small: Path
-    old: Path
     classifier: Any
     pcfg: tl.PCFG
 
@@ -86,10 +85,9 @@ def material() -> Iterator[Material]:
         grammar, text = folder / "g.json", folder / "sentences.txt"
         pcfg.save(grammar)
         text.write_text("".join(" ".join(tree.leaves()) + "\n" for tree in bank()[:12]))
-        small, old = folder / "small.mrg", folder / "old.npy"
+        small = folder / "small.mrg"
         bank()[:20].write(small)
-        tl.gram(KERNEL, bank()[:20], out=old)
-        yield Material(trees, data, model, grammar, text, small, old, classifier, pcfg)
+        yield Material(trees, data, model, grammar, text, small, classifier, pcfg)
 
 
 def command(*args: object) -> str:
@@ -119,9 +117,6 @@ def _commands(m: Material) -> Iterator[Writer]:
     small = ("--memory", "20kB", quiet)
     yield of("gram", "out", "K.npy", m.trees, "-o", OUT, quiet)
     yield of("gram", "out", "K.npy", m.trees, "-o", OUT, "--resume", *small, say="K.npy --resume", **parts)
-    yield of(
-        "gram", "out", "K.npy", m.trees, "-o", OUT, "--no-normalize", "--extend", m.old, quiet, say="K.npy --extend"
-    )
     yield of("gram", "out", "K.tsv", m.trees, "-o", OUT, quiet)
     yield of("gram", "out", "K.csv", m.trees, "-o", OUT, quiet)
     yield of("train", "output", "m.treelet", m.data, "-o", OUT, quiet, whole=loads)

@@ -146,11 +146,10 @@ def ended_after(kind: type[NpyFile], tiles: int, method: str = "write") -> Itera
 
 
 def all_kept(m: Material) -> list[Kept]:
-    trees, few = bank(), bank()[:24]
+    trees = bank()
     scores, expected = m.classifier.decision_function(trees), np.array(KERNEL(trees))
     options: dict[str, Any] = {"resume": True, "memory": "20kB"}
     stored = _matrix(trees, **options)
-    extended = _extended(trees, few)
 
     def whole(name: str) -> Callable[[Path], object]:
         return lambda folder: tl.gram(KERNEL, trees, out=folder / name, **options)
@@ -162,19 +161,8 @@ def all_kept(m: Material) -> list[Kept]:
 
         return make
 
-    def grown(folder: Path, **more: Any) -> object:
-        return np.array(tl.gram(KERNEL, trees, extend=folder / "K.npy", **more))
-
-    def half_grown(folder: Path) -> None:
-        _old(few, folder)
-        with ended_after(NpyFile, 4):
-            grown(folder, out=folder / "L.npy", **options)
-
     def is_stored(found: Any) -> bool:
         return np.array_equal(found, stored)
-
-    def is_grown(found: Any) -> bool:
-        return np.array_equal(found, extended)
 
     return [
         Kept(
@@ -217,13 +205,6 @@ def all_kept(m: Material) -> list[Kept]:
             lambda f: np.array(whole("K.npy")(f)),
             is_stored,
         ),
-        Kept("a matrix that grows", lambda folder: _old(few, folder), grown, is_grown),
-        Kept(
-            "a matrix that was growing",
-            half_grown,
-            lambda f: np.array(grown(f, out=f / "L.npy", **options)),
-            is_grown,
-        ),
         Kept("an experiment that was interrupted", _experiment, _experiment_again, lambda found: found == RESULTS),
     ] + ([] if np.allclose(stored, expected) else [1 / 0])  # type: ignore[list-item]
 
@@ -231,16 +212,6 @@ def all_kept(m: Material) -> list[Kept]:
 def _matrix(trees: Any, **options: Any) -> Any:
     with TemporaryDirectory() as name:
         return np.array(tl.gram(KERNEL, trees, out=Path(name) / "K.npy", **options))
-
-
-def _old(few: Any, folder: Path) -> None:
-    tl.gram(KERNEL, few, out=folder / "K.npy", resume=True)
-
-
-def _extended(trees: Any, few: Any) -> Any:
-    with TemporaryDirectory() as name:
-        _old(few, Path(name))
-        return np.array(tl.gram(KERNEL, trees, extend=Path(name) / "K.npy"))
 
 
 def _half_mirrored(trees: Any, options: dict[str, Any]) -> Callable[[Path], None]:

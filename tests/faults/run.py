@@ -244,7 +244,7 @@ The following errors were found in the first runs, and fixed:
 
 - A full disk during `gram(resume=True)` was reported as an error of standard output, or as a plain `OSError` in Python. A manifest that could not be written left `K.npy.part.json.new`, or a matrix without a manifest.
 - A PDF picture (`evaluate --picture`) on a full disk, and a path through a link to itself, caused internal errors. A file in place of a folder, and names that are too long, did not raise errors of treelet.
-- Only a sample of the bytes of a complete matrix was compared before it was returned or extended, so a flipped bit elsewhere was not noticed. Other damage was not noticed, either: of copied or mirrored parts of an incomplete matrix and of swapped blocks within a tile. Now there is a CRC of each tile.
+- Only a sample of the bytes of a complete matrix was compared before it was returned, so a flipped bit elsewhere was not noticed. Other damage was not noticed, either: of mirrored parts of an incomplete matrix and of swapped blocks within a tile. Now there is a CRC of each tile.
 - A manifest marked as complete was accepted for any file of the same name. A run that was killed before it removed such a manifest left it in place.
 - Grammars in JSON had no checksum, so a changed digit was another probability. Stored splits of experiments had no checksum, either. An empty `.gz` file was read as no trees.
 - With very little memory, threads that could not start were waited for forever. A matrix that was written but could not be mapped was reported as an error.

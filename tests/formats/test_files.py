@@ -139,7 +139,6 @@ NAMED = {
     "write": lambda name: tl.Treebank(["(A a)"]).write(name, "brackets"),
     "gram": lambda name: tl.gram(tl.SubsetTree(), ["(A a)"], out=name),
     "resume": lambda name: tl.gram(tl.SubsetTree(), ["(A a)"], out=name, resume=True),
-    "extend": lambda name: tl.gram(tl.SubsetTree(), ["(A a)"], extend=name),
 }
 
 

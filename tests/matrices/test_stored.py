@@ -1,4 +1,4 @@
-"""Matrices on disk: killed at any moment and resumed, extended, and never mistaken for another matrix."""
+"""Matrices on disk: killed at any moment and resumed, and never mistaken for another matrix."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ import pytest
 import treelet as tl
 from conftest import binary
 from messages import gram as messages
-from messages.common import TRUE_OR_FALSE, cannot_be, does_not_exist, wrong_parameter
+from messages.common import TRUE_OR_FALSE, cannot_be, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.formats.files import locked
-from treelet.matrices.executors import ThreadExecutor
 from treelet.matrices.stored import resuming
 from treelet.matrices.stored.fingerprint import examples_fingerprint, fingerprint
 from treelet.matrices.stored.matrix_file import NpyFile, RowsInFile
@@ -362,105 +361,12 @@ def test_progress_counts_what_is_left(bank: tl.Treebank, path: Path, capfd: pyte
     assert f"of {left:,}" in capfd.readouterr().err
 
 
-# --- growing ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("memory", [None, "200kB"])
-@pytest.mark.parametrize("resume", [True, False])
-def test_a_matrix_grows(bank: tl.Treebank, path: Path, dtype: str, memory: str | None, resume: bool) -> None:
-    for kernel in (KERNEL, KERNEL.normalized(), KERNEL.distance()):
-        options: dict[str, Any] = {"dtype": dtype, "memory": memory, "resume": resume}
-        old = np.array(tl.gram(kernel, bank[:70], out=path, **options))
-        whole = tl.gram(kernel, bank, dtype=dtype)
-        for out in (path.with_name("L.npy"), path):
-            new = tl.gram(kernel, bank, extend=path, out=out, **options)
-            np.testing.assert_array_equal(new[:70, :70], old)
-            np.testing.assert_array_equal(new, np.asarray(new).T)
-            np.testing.assert_allclose(new, whole, rtol=2e-6 if dtype == "float32" else 1e-12, atol=1e-6)
-            out.unlink()
-            Path(f"{out}.json").unlink(missing_ok=True)
-            if out != path:
-                new = tl.gram(kernel, bank, extend=path, dtype=dtype, memory=memory and "1MB")  # in memory
-                np.testing.assert_array_equal(new[:70, :70], old)
-                np.testing.assert_allclose(new, whole, rtol=2e-6 if dtype == "float32" else 1e-12, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("kernel", "rows"),
-    [
-        (tl.Linear(), [{"p": 1.0, "q": 0.0}, {"q": 2.0}, {"r": 3.0}, {"a": 1.0, "p": 2.0}]),
-        (tl.Bag(tl.SubsetTree()), [[], None, ["(A a)"], ["(A a)", "(B b)"]]),
-    ],
-    ids=["features by name", "bags"],
-)
-def test_a_matrix_grows_by_features_and_bags_of_which_there_were_none(
-    kernel: tl.kernels.Kernel, rows: list[Any], path: Path
-) -> None:
-    tl.gram(kernel, rows[:2], out=path, resume=True)
-    np.testing.assert_array_equal(tl.gram(kernel, rows, extend=path), kernel(rows))
-    with pytest.raises(FileError, match=messages.OF_OTHER_EXAMPLES):
-        tl.gram(kernel, [rows[2], *rows[1:]], extend=path)
-
-
-def test_growing_computes_new_rows_only(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tl.gram(KERNEL, bank[:70], out=path, resume=True)
-    seen: list[Tile] = []
-    compute = ThreadExecutor.compute
-
-    def noted(self: ThreadExecutor, job: Any, blocks: Any, *rest: Any) -> None:
-        seen.extend(tile for block in blocks for tile in block.tiles)
-        compute(self, job, blocks, *rest)
-
-    monkeypatch.setattr(ThreadExecutor, "compute", noted)
-    tl.gram(KERNEL, bank, extend=path, out=path, resume=True)
-    assert sum(tile.cells for tile in seen) == 120 * 121 // 2 - 70 * 71 // 2
-    again = tl.gram(KERNEL, bank + bank[:1], extend=path, out=path, resume=True)  # and what has grown grows again
-    assert again.shape == (121, 121)
-    np.testing.assert_allclose(again, KERNEL(bank + bank[:1]), rtol=1e-13)
-
-
-def test_a_growing_matrix_that_was_cut(bank: tl.Treebank, path: Path) -> None:
-    tl.gram(KERNEL, bank[:70], out=path, resume=True)
-    tl.gram(KERNEL, bank, extend=path, out=path.with_name("whole.npy"), resume=True)
-    for after in (0, 1, 20):
-        with pytest.MonkeyPatch.context() as monkeypatch:
-            cut(monkeypatch, "write", after, committed=True)
-            with pytest.raises(Killed):
-                tl.gram(KERNEL, bank, extend=path, out=path.with_name("L.npy"), resume=True)
-    tl.gram(KERNEL, bank, extend=path, out=path.with_name("L.npy"), resume=True)
-    assert path.with_name("L.npy").read_bytes() == path.with_name("whole.npy").read_bytes()
-
-
-@pytest.mark.parametrize("manifest", [True, False])
-def test_what_cannot_grow(bank: tl.Treebank, path: Path, manifest: bool) -> None:
-    tl.gram(KERNEL, bank[:70], out=path, resume=manifest)
-    kernel, rows = (
-        messages.OF_ANOTHER_KERNEL if manifest else messages.NOT_THE_SAME_MATRIX,
-        messages.OF_OTHER_EXAMPLES if manifest else messages.NOT_THE_SAME_MATRIX,
-    )
-    for change, words in (
-        ({"kernel": tl.SubsetTree(lam=0.3)}, kernel),
-        ({"X": bank[1:]}, rows),
-        ({"X": bank[:60]}, messages.cannot_shrink("60 x 60", "70 x 70")),
-        ({"dtype": "float32"}, messages.OTHER_DTYPE),
-        ({"Y": bank}, messages.ONLY_SYMMETRIC_CAN_GROW),
-        ({"extend": path.with_name("nothing.npy")}, does_not_exist(r"nothing.npy")),
-    ):
-        arguments: dict[str, Any] = {"kernel": KERNEL, "X": bank, "extend": path} | change
-        with pytest.raises(tl.TreeletError, match=words):
-            tl.gram(**arguments)
-    path.write_bytes(b"no matrix")
-    with pytest.raises(FileError, match=messages.NOT_A_MATRIX):
-        tl.gram(KERNEL, bank, extend=path)
-
-
 # --- their parts --------------------------------------------------------------------------------------------------------
 
 
 def test_plans_in_files() -> None:
     for symmetric, index in ((True, 0), (True, 10**6), (False, 10**6)):
-        plan = _planned((50, 50), symmetric=symmetric, index=index, thread=0, cell=8, threads=2, memory=10**5, begin=3)
+        plan = _planned((50, 50), symmetric=symmetric, index=index, thread=0, cell=8, threads=2, memory=10**5)
         assert Plan.from_json(json.loads(json.dumps(plan.as_json()))) == plan
     for wrong in ({}, {"shape": [1]}, plan.as_json() | {"shape": [50, 20]}, None):
         with pytest.raises((ValueError, TypeError, KeyError)):
@@ -519,8 +425,6 @@ def test_a_changed_file_of_vectors_is_another_kernel(of: Any, path: Path) -> Non
     assert not np.array_equal(of(file)(WORDS), before)
     with pytest.raises(FileError, match="parameters has changed"):
         tl.gram(of(file), WORDS, out=path, resume=True)
-    with pytest.raises(FileError, match="parameters has changed"):
-        tl.gram(of(file), [*WORDS, "(N bus)"], extend=path)
     assert np.array_equal(np.load(path), before)
 
 
@@ -644,10 +548,7 @@ def test_errors_name_the_file_as_it_was_given(
         tl.gram(KERNEL, bank[:3], out="no/K.npy")
 
 
-def test_extended_in_place_and_killed_between_two_renames(
-    bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tl.gram(KERNEL, bank[:20], out=path, resume=True)
+def test_killed_between_two_renames(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
         rename = resuming._ResumableMatrix._rename
 
@@ -657,7 +558,7 @@ def test_extended_in_place_and_killed_between_two_renames(
 
         patched.setattr(resuming._ResumableMatrix, "_rename", killed)
         with pytest.raises(Killed):
-            tl.gram(KERNEL, bank[:30], extend=path, out=path, resume=True)
-    again = np.asarray(tl.gram(KERNEL, bank[:30], extend=path, out=path, resume=True))
+            tl.gram(KERNEL, bank[:30], out=path, resume=True)
+    again = np.asarray(tl.gram(KERNEL, bank[:30], out=path, resume=True))
     np.testing.assert_allclose(again, KERNEL(bank[:30]), rtol=1e-13)
     assert names(path) == ["K.npy", "K.npy.json"]

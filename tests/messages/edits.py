@@ -7,7 +7,6 @@ from messages.common import wrong_parameter
 COST = r"a number in \[0, 1e\+100\], or a mapping from labels to such numbers"
 COST_OF_LABEL = r"a mapping from labels to numbers in \[0, 1e\+100\]"
 RENAME = r"a number in \[0, 1e\+100\], a function of two labels, or word vectors"
-NOT_EXTENDED = r"The values of EditDistance\(.* are not symmetric\. Only a symmetric matrix can be extended\."
 MISSING_TREE = r"The tree 'a' is missing \(None\)\. edit_script needs two trees\."
 
 

@@ -57,11 +57,8 @@ GRAM_INTO_A_FILE = "treelet.gram(..., out='K.npy')"
 
 ANOTHER_PROCESS_WRITES = "another process or thread is writing this file"
 NOT_A_FILE = "not a file"
-NOT_THE_SAME_MATRIX = "cannot be extended because it is not the matrix"
 NOT_A_MATRIX = "not a float64 or float32 matrix"
-NOT_COMPARABLE = "The content of an? .* cannot be compared, as resume= and extend= require"
-OF_OTHER_EXAMPLES = "cannot be extended because it was computed from other examples"
-OF_ANOTHER_KERNEL = "cannot be extended because it was computed with another kernel"
+NOT_COMPARABLE = "The content of an? .* cannot be compared, as resume= requires"
 FLOAT64_INSTEAD_OF_FLOAT32 = "has float64 values instead of float32"
 OTHER_EXAMPLES = "was computed from other examples"
 
@@ -90,14 +87,6 @@ def other_version(stored: str, this: str) -> str:
     return f"was computed by treelet {stored} instead of {this}"
 
 
-OTHER_DTYPE = r"a float64 matrix cannot be extended with float32 values\. Pass dtype='float64'\."
-ONLY_SYMMETRIC_CAN_GROW = "Only the matrix of a collection with itself can be extended"
-
-
-def cannot_shrink(wanted: str, stored: str) -> str:
-    return f"a matrix of {stored} values cannot be extended to {wanted} values"
-
-
 NOT_A_MANIFEST = "not a valid manifest of a matrix"
 PART_CUT_SHORT = r"not a float64 or float32 matrix \(.*115,200 bytes.*4,872"
 TILES_CHANGED = r"the file has changed since it was written\. Computing again: 1 tile\."
@@ -113,13 +102,8 @@ DAMAGED_STORE = r"do not fit together|does not come before it|outside 0\.\."
 
 # --- damaged and unreadable matrices ------------------------------------------------------------------------------
 
-NOT_A_FOLDER = "not a folder"
 COMPUTED_AGAIN = r"The whole matrix is computed again\."
 NOT_AS_WRITTEN = rf"the file has changed since it was written\. {COMPUTED_AGAIN}"
-COMPUTE_IT_AGAIN = (
-    r"has changed since it was written\. Compute the matrix again, or remove K\.npy\.json if the matrix is correct"
-)
-CHECKSUM = "checksum"
 CANNOT_BE_MAPPED = "the matrix is complete, but cannot be mapped into memory"
 
 

@@ -23,7 +23,7 @@ from treelet.cli.options import (
     edit_measure,
     memory_size,
 )
-from treelet.cli.overwriting import READ, WRITTEN, InputFile
+from treelet.cli.overwriting import READ, WRITTEN
 from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import FileError, ParameterError
 from treelet.printable import readable_number
@@ -82,14 +82,6 @@ def command(
             help="Save finished parts on disk. Pass --resume in the first run; after an interruption, repeat the same command. For .npy only.",
         ),
     ] = False,
-    extend: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE3",
-            help="Matrix computed earlier, before trees were added at the end of TREES. Only the new rows and columns are computed. OUT and FILE3 may be the same file. For .npy only.",
-        ),
-        InputFile(replaced_by="out"),
-    ] = None,
     column: Annotated[str | None, typer.Option(metavar="NAME", help=COLUMN)] = None,
     reading: Reading,
     progress: ProgressOption = True,
@@ -114,10 +106,9 @@ def command(
     if "-" in file and columns == "-":
         raise ParameterError("TREES and --columns are both standard input (-). Pass a file name for one of them.")
 
-    if (resume or extend) and not _is_binary(out):
-        option = "--resume" if resume else "--extend"
+    if resume and not _is_binary(out):
         got = "" if out is None else f" Got --output {out} instead."
-        raise ParameterError(f"{option} needs an output file that ends in .npy.{got}")
+        raise ParameterError(f"--resume needs an output file that ends in .npy.{got}")
 
     from treelet.formats.files import whole_file
     from treelet.matrices import gram
@@ -149,7 +140,7 @@ def command(
         options: dict[str, Any] = {"memory": memory, "dtype": dtype, "progress": progress, **computing}
         if _is_binary(out):
             with suppress(NotOpenedError):  # the file is complete; only opening it again failed
-                gram(chosen, rows, others, out=out, resume=resume, extend=extend, **options)
+                gram(chosen, rows, others, out=out, resume=resume, **options)
         else:
             matrix = executor.host_matrix(Job(chosen, rows, others, checked_dtype(dtype)))
             if out is None:

@@ -21,13 +21,7 @@ from treelet.errors import FileError, ParameterError
 
 
 class InputFile:
-    """Marks a parameter that names, or may name, an input file.
-
-    `replaced_by` is the parameter of an output that may replace this file, when the new file is complete.
-    """
-
-    def __init__(self, replaced_by: str | None = None) -> None:
-        self.replaced_by = replaced_by
+    """Marks a parameter that names, or may name, an input file."""
 
 
 class OutputFile:
@@ -59,7 +53,6 @@ class _NamedFile:
     text: str
     path: Path
     names: tuple[str, ...] = ()
-    may_be: str | None = None
 
     def writes(self, other: _NamedFile) -> bool:
         """Whether writing this file or folder would overwrite the other file."""
@@ -75,7 +68,7 @@ def check_files(ctx: Any) -> None:
     read, written = _files(ctx)
     for number, output in enumerate(written):
         for source in read:
-            if output.writes(source) and output.parameter != source.may_be:
+            if output.writes(source):
                 raise ParameterError(
                     f"{output.text}: {output.parameter} would overwrite {source.parameter}, which is an input. "
                     "Choose another name."
@@ -107,8 +100,7 @@ def _files(ctx: Any) -> tuple[list[_NamedFile], list[_NamedFile]]:
     for name, mark in _marks(ctx.command.callback).items() if ctx.command.callback else ():  # a group may have none
         for file in _texts(ctx.params.get(name)):
             if isinstance(mark, InputFile):
-                may_be = shown.get(mark.replaced_by)
-                read.append(_NamedFile(shown[name], file, Path(file.removeprefix("@")), may_be=may_be))
+                read.append(_NamedFile(shown[name], file, Path(file.removeprefix("@"))))
             else:
                 written.append(_NamedFile(shown[name], file, Path(file), mark.names))
     return read, written

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -13,12 +11,11 @@ from numpy.typing import DTypeLike, NDArray
 
 from treelet import _core
 from treelet.checks import check_boolean, wrong
-from treelet.errors import ParameterError
 from treelet.formats.files import checked_path
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.matrices.executors import executor_for
 from treelet.matrices.executors.base import checked_dtype, is_file
-from treelet.matrices.stored.resuming import ExistingMatrix, finish_renaming, into_file, resumed
+from treelet.matrices.stored.resuming import into_file, resumed
 from treelet.matrices.tiles import FLOAT, Job, check_pairwise
 from treelet.printable import shortened
 from treelet.resources import PLAIN, Resources
@@ -38,7 +35,6 @@ def gram(
     out: NDArray[Any] | str | os.PathLike[str] | None = None,
     dtype: DTypeLike = "float64",
     resume: bool = False,
-    extend: str | os.PathLike[str] | None = None,
     client: Any | None = None,
     device: str = "cpu",
     device_memory: int | float | str | None = None,
@@ -77,10 +73,6 @@ def gram(
     resume : bool, default False
         Keep finished tiles on disk. If the call is interrupted, repeat it to continue where it
         stopped. The result is identical, bit for bit. Requires `out` to be a path. See Notes.
-    extend : path, optional
-        File with the matrix of the first examples of X, for example ``"K.npy"``. Only the rows and
-        columns of the other examples are computed. `extend` may be the same file as `out`, which is
-        replaced when the new matrix is complete. Cannot be combined with Y.
     client : dask.distributed.Client, optional
         Compute on the workers of a Dask cluster. `memory` is then the limit per worker, and
         `n_jobs` the number of local threads that complete the result. The values are the same. See
@@ -104,8 +96,7 @@ def gram(
     Raises
     ------
     FileError
-        If an existing file for `resume` or `extend` was computed with another kernel or other
-        examples. Also if a resumed call has less `memory` than the interrupted call.
+        If an existing file for `resume` was computed with another kernel or other examples. Also if a resumed call has less `memory` than the interrupted call.
     KernelOverflowError
         If a value does not fit the dtype.
 
@@ -140,27 +131,22 @@ def gram(
     check_boolean("resume", resume, of="gram")
     if isinstance(out, str | os.PathLike):
         checked_path(out)
-    if extend is not None:
-        checked_path(extend)
     job = Job(kernel, kernel.coerce(X), None if Y is None else kernel.coerce(Y), numbers)
-    if out is None and client is None and resources == PLAIN and not resume and extend is None and _is_small(job):
+    if out is None and client is None and resources == PLAIN and not resume and _is_small(job):
         return _small_matrix(job)
     executor = executor_for(resources)
-    if resume or extend is not None:
+    if resume:
         job = replace(job, X=ordered(job.X), Y=ordered(job.Y))
-    if resume and extend is not None:
-        finish_renaming(extend)
-    with _extending(job, extend) as job:
-        if is_file(out):
-            matrix: Matrix = (resumed if resume else into_file)(job, executor, out)  # type: ignore[arg-type]
-            return matrix
-        if resume:
-            wanted = f"a path ending in .npy if {keyword('resume', True)} is passed"
-            raise wrong("out", wanted, out, of="gram", got=None if out is None else shortened(out))
-        if out is None:
-            matrix = executor.new_matrix(job)
-            return matrix  # noqa: RET504  # a CuPy array on a device
-        return executor.fill(job, executor.checked_out(job, out, (X, Y)))
+    if is_file(out):
+        matrix: Matrix = (resumed if resume else into_file)(job, executor, out)  # type: ignore[arg-type]
+        return matrix
+    if resume:
+        wanted = f"a path ending in .npy if {keyword('resume', True)} is passed"
+        raise wrong("out", wanted, out, of="gram", got=None if out is None else shortened(out))
+    if out is None:
+        matrix = executor.new_matrix(job)
+        return matrix  # noqa: RET504  # a CuPy array on a device
+    return executor.fill(job, executor.checked_out(job, out, (X, Y)))
 
 
 def _is_small(job: Job) -> bool:
@@ -186,24 +172,3 @@ def _small_matrix(job: Job) -> Matrix:
 def ordered(X: Any) -> Any:
     """Return the examples in a canonical order, in which equal examples give equal bits."""
     return X.ordered() if isinstance(X, Bank) else X
-
-
-@contextmanager
-def _extending(job: Job, extend: str | os.PathLike[str] | None) -> Iterator[Job]:
-    """Yield the job together with the matrix that it extends, and close that matrix at the end."""
-    if extend is None:
-        yield job
-        return
-    if not job.kernel.is_symmetric:
-        raise ParameterError(
-            f"The values of {job.kernel!r} are not symmetric. Only a symmetric matrix can be extended."
-        )
-    if job.Y is not None:
-        raise ParameterError(
-            f"Only the matrix of a collection with itself can be extended. Omit either Y or {keyword('extend')}."
-        )
-    existing = ExistingMatrix(extend, job.kernel, job.X, job.dtype)
-    try:
-        yield replace(job, existing=existing)
-    finally:
-        existing.close()

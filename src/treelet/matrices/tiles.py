@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,6 @@ from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, overflo
 from treelet.kernels.values import first_place
 from treelet.printable import shortened
 from treelet.progress import Advance
-
-if TYPE_CHECKING:
-    from treelet.matrices.stored.resuming import ExistingMatrix
 
 _STRIP_ROWS = (
     1 << 16
@@ -127,7 +124,6 @@ def _planned(
     cell: int,
     threads: int,
     memory: int,
-    begin: int = 0,
     at_once: int = 1,
     strips: int | None = None,
 ) -> Plan:
@@ -146,8 +142,6 @@ def _planned(
         Number of threads.
     memory : int
         Memory limit in bytes.
-    begin : int
-        First row of the plan.
     at_once : int
         Number of tiles that must fit the memory together, if larger than the number of threads.
     strips : int, optional
@@ -157,7 +151,7 @@ def _planned(
     halves = symmetric and len(spans) == 1
     blocks = []
     for columns in spans:
-        first = max(begin, columns.begin) if symmetric else begin  # values above the diagonal are mirrored from below
+        first = columns.begin if symmetric else 0  # values above the diagonal are mirrored from below
         rows = _row_strips(
             shape[0] - first,
             len(columns),
@@ -209,16 +203,12 @@ def column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[Span]:
     return [Span(begin, min(begin + width, n_columns)) for begin in range(0, n_columns, width)]
 
 
-def mirrored(n: int, memory: int, threads: int, begin: int = 0) -> list[Tile]:
-    """Return square tiles of the upper half of a matrix, from a given column on.
-
-    The memory holds two of them per thread.
-    """
+def mirrored(n: int, memory: int, threads: int) -> list[Tile]:
+    """Return square tiles of the upper half of a matrix. The memory holds two of them per thread."""
     share = -(-n // (4 * threads)) if threads > 1 else n
     side = max(16, min(share, math.isqrt(memory // (16 * threads))))
     bands = [Span(first, min(first + side, n)) for first in range(0, n, side)]
-    wanted = [Span(max(begin, band.begin), band.end) for band in bands if band.end > begin]
-    return [Tile(rows, columns) for rows in bands for columns in wanted if columns.end > rows.begin]
+    return [Tile(rows, columns) for rows in bands for columns in bands if columns.end > rows.begin]
 
 
 # --- a matrix to compute, and the computation of one tile, which all executors share ----------------------------------
@@ -243,8 +233,6 @@ class Job:
     Y: Any | None = None
     """Columns; None for the symmetric matrix of X with itself. A function that is not symmetric gets X as columns."""
     dtype: np.dtype[Any] = FLOAT
-    existing: ExistingMatrix | None = None
-    """The matrix of the first rows and columns, which is copied instead of computed."""
 
     def __post_init__(self) -> None:
         if self.Y is None and not self.kernel.is_symmetric:
@@ -257,11 +245,6 @@ class Job:
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.X), len(self.columns)
-
-    @property
-    def known(self) -> int:
-        """The number of rows and columns to copy from the existing matrix."""
-        return 0 if self.existing is None else self.existing.size
 
 
 class Sink(Protocol):

@@ -184,11 +184,6 @@ class _ArraySink:
         if self._mapped is not None:
             self._mapped.close()
 
-    def write(self, tile: Tile, values: Values) -> None:
-        """Write the values of a tile."""
-        with self.tile(tile) as out:
-            out[...] = values
-
     @contextmanager
     def tile(self, tile: Tile) -> Iterator[Values]:
         yield self._out[tile.rows.slice, tile.columns.slice]
@@ -331,7 +326,6 @@ class Executor(ABC):
         *,
         buffers: int = 0,
         needs: Needs | None = None,
-        begin: int = 0,
         at_once: int = 1,
     ) -> Plan:
         """Divide a matrix into tiles that fit the memory; see `treelet.matrices.tiles.plan_matrix`."""
@@ -368,14 +362,11 @@ class Executor(ABC):
     def fill(self, job: Job, out: Values) -> Values:
         """Compute a matrix into an array of its shape and dtype."""
         resources = self.resources
-        known = job.known
-        plan = self.plan(job, begin=known, at_once=resources.threads)
+        plan = self.plan(job, at_once=resources.threads)
         with _ArraySink(out) as sink:
-            if job.existing is not None:
-                job.existing.copy_to(sink, known, resources.memory // 4)
             self.compute_all(job, plan, sink)
             if plan.symmetric:
-                images = mirrored(plan.shape[0], resources.memory // 2, resources.threads, known)
+                images = mirrored(plan.shape[0], resources.memory // 2, resources.threads)
                 run(sink.mirror, images, resources.threads, lambda done: None)
         return out
 

@@ -101,7 +101,7 @@ class DeviceExecutor(Executor):
         if not isinstance(out, np.ndarray):
             with self.limited():
                 return self._fill_on_device(job, out)
-        if job.existing is None and self._holds(job):
+        if self._holds(job):
             with self.limited():
                 self.device.copy(self._fill_on_device(job, self._allocated(job)), out)
             return out

@@ -22,7 +22,7 @@ from treelet.formats.json_files import checksum
 from treelet.kernels.algebra import Constant
 from treelet.kernels.on import On
 from treelet.kernels.pairwise import Pairwise
-from treelet.matrices.tiles import Plan
+from treelet.matrices.tiles import Job, Plan
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
@@ -123,8 +123,8 @@ def _parts(value: Any) -> list[Any]:
         return [pickle.dumps(value)]
     except (pickle.PicklingError, TypeError, AttributeError):
         raise InputTypeError(
-            f"The content of {article(type(value).__name__)} cannot be compared, as {keyword('resume')} and "
-            f"{keyword('extend')} require. Use picklable kernels and examples."
+            f"The content of {article(type(value).__name__)} cannot be compared, as {keyword('resume')} "
+            "requires. Use picklable kernels and examples."
         ) from None
 
 
@@ -154,22 +154,18 @@ class Identity:
     dtype: str
     rows: str
     columns: str | None
-    extends: str | None
     version: str
 
     @staticmethod
-    def of(
-        kernel: Pairwise, X: Any, Y: Any | None, shape: tuple[int, int], dtype: np.dtype[Any], extends: str | None
-    ) -> Identity:
-        columns = None if Y is None else examples_fingerprint(kernel, Y)
+    def of(job: Job) -> Identity:
+        kernel, X, Y = job.kernel, job.X, job.Y
         return Identity(
             repr(kernel),
             kernel_fingerprint(kernel, X, Y),
-            list(shape),
-            dtype.name,
+            list(job.shape),
+            job.dtype.name,
             examples_fingerprint(kernel, X),
-            columns,
-            extends,
+            None if Y is None else examples_fingerprint(kernel, Y),
             treelet.__version__,
         )
 
@@ -178,8 +174,7 @@ class Identity:
         """Return the identity in a manifest. Raise ValueError or TypeError if the data are invalid."""
         identity = cls(**data)
         texts = {name: value for name, value in data.items() if name != "shape"}
-        optional = ("columns", "extends")
-        if not all(isinstance(value, str) or (value is None and name in optional) for name, value in texts.items()):
+        if not all(isinstance(value, str) or (value is None and name == "columns") for name, value in texts.items()):
             raise ValueError("the identity of the matrix is invalid")
         if not isinstance(identity.shape, list) or not all(type(size) is int for size in identity.shape):
             raise ValueError("the shape of the matrix is invalid")
@@ -197,8 +192,6 @@ class Identity:
             return "was computed from other examples"
         if stored.dtype != self.dtype:
             return f"has {stored.dtype} values instead of {self.dtype}"
-        if stored.extends != self.extends:
-            return "extends another matrix"
         if stored.version != self.version:
             return f"was computed by treelet {stored.version} instead of {self.version}"
         return None
@@ -213,8 +206,6 @@ class Manifest:
     memory: int
     threads: int
     """Number of tiles that fit into the memory at once, according to the plan."""
-    copied: int | None = None
-    """Checksum of the existing matrix that was copied; None if it is not copied yet."""
     done: dict[int, int] = field(default_factory=dict)
     """Numbers of the tiles that are on disk, with their checksums."""
     mirrored: list[int] = field(default_factory=list)
@@ -257,8 +248,7 @@ class Manifest:
             complete = None if data["complete"] is None else str(data["complete"])
             identity = Identity.from_json(data["identity"])
             memory, threads = int(data["memory"]), int(data["threads"])
-            copied = None if data["copied"] is None else int(data["copied"])
-            return cls(identity, plan, memory, threads, copied, done, mirrored, complete)
+            return cls(identity, plan, memory, threads, done, mirrored, complete)
         except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
             raise ValueError(f"incomplete or malformed: {error!r}") from error
 
@@ -270,7 +260,6 @@ class Manifest:
             "plan": self.plan.as_json(),
             "memory": self.memory,
             "threads": self.threads,
-            "copied": self.copied,
             "done": {str(number): value for number, value in self.done.items()},
             "mirrored": self.mirrored,
             "complete": self.complete,

@@ -15,7 +15,7 @@ import numpy as np
 
 from treelet.errors import FileError
 from treelet.formats.arrays import read_header
-from treelet.formats.files import BINARY, unreadable
+from treelet.formats.files import BINARY
 from treelet.matrices.tiles import Tile, Values
 
 DTYPES = (np.dtype(np.float64), np.dtype(np.float32))
@@ -24,16 +24,6 @@ _seeking = threading.Lock()
 
 class NotOpenedError(FileError):
     """A matrix was written completely, but the file cannot be opened to return it."""
-
-
-def open_matrix(path: Path) -> NpyFile:
-    """Open an existing matrix for reading."""
-    try:
-        return NpyFile(path)
-    except OSError as error:
-        if isinstance(error, FileError):
-            raise
-        raise unreadable(path, error) from error
 
 
 class RowsInFile:

@@ -12,27 +12,23 @@ import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from enum import Enum, auto
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
 from treelet.checks import plural
-from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
+from treelet.errors import FileError, KernelOverflowError, TreeletWarning
 from treelet.formats.files import PathLike, locked, naming, whole_file
-from treelet.kernels.pairwise import Pairwise
 from treelet.matrices.executors import Executor
 from treelet.matrices.stored.fingerprint import (
     Identity,
     Manifest,
-    examples_fingerprint,
-    kernel_fingerprint,
     sync_folder,
 )
-from treelet.matrices.stored.matrix_file import NotOpenedError, NpyFile, open_matrix
-from treelet.matrices.tiles import Block, Job, Plan, Span, Tile, Values, mirrored
+from treelet.matrices.stored.matrix_file import NotOpenedError, NpyFile
+from treelet.matrices.tiles import Block, Job, Plan, Tile, Values, mirrored
 from treelet.progress import progress_bar
 from treelet.vocabulary import keyword
 from treelet.work import CannotStartError, check_room, run
@@ -48,24 +44,10 @@ def _checksum(values: Values, tile: Tile, symmetric: bool) -> int:
     return zlib.crc32(np.ascontiguousarray(values).data)
 
 
-def _copied_checksum(matrix: NpyFile, plan: Plan, memory: int) -> int:
-    """Return a checksum of the rows that were copied from an existing matrix, read in parts of `memory` bytes."""
-    size, value = _begin_of(plan), 0
-    height = max(1, memory // (4 * matrix.dtype.itemsize * max(1, size)))
-    for begin in range(0, size, height):
-        value = zlib.crc32(matrix.read(Tile(Span(begin, min(begin + height, size)), Span(0, size))).data, value)
-    return value
-
-
-def _begin_of(plan: Plan) -> int:
-    """Return the first row that is computed, not copied."""
-    return min((tile.rows.begin for tile in plan.tiles), default=plan.shape[0])
-
-
 def _images(manifest: Manifest, threads: int) -> list[Tile]:
     """Return the tiles above the diagonal, which are mirrored from below by the given number of threads."""
     plan = manifest.plan
-    return mirrored(plan.shape[0], manifest.memory // 2, threads, _begin_of(plan)) if plan.symmetric else []
+    return mirrored(plan.shape[0], manifest.memory // 2, threads) if plan.symmetric else []
 
 
 def _forget_changes(matrix: NpyFile, manifest: Manifest) -> str:
@@ -76,20 +58,16 @@ def _forget_changes(matrix: NpyFile, manifest: Manifest) -> str:
     tiles = _images(manifest, manifest.threads) if manifest.mirrored else []
     intact = [n for n in manifest.mirrored if not changed and n < len(tiles) and _is_image(matrix, tiles[n])]
     lost, manifest.mirrored = len(manifest.mirrored) - len(intact), intact
-    changes = [plural(len(changed), "tile")] if changed else [plural(lost, "mirrored tile")] * (lost > 0)
-    if manifest.copied is not None and not _is_copy(matrix, manifest):
-        manifest.copied = None
-        changes.append("the copied rows")
-    return " and ".join(changes)
+    if changed:
+        return plural(len(changed), "tile")
+    return plural(lost, "mirrored tile") if lost else ""
 
 
 def is_intact(matrix: NpyFile, manifest: Manifest) -> bool:
     """Return whether all values of a complete matrix are unchanged since the matrix was completed."""
     tiles = range(len(manifest.plan.tiles))
-    return (
-        (_begin_of(manifest.plan) == 0 or _is_copy(matrix, manifest))
-        and all(number in manifest.done and _is_tile(matrix, manifest, number) for number in tiles)
-        and all(_is_image(matrix, tile) for tile in _images(manifest, 2))
+    return all(number in manifest.done and _is_tile(matrix, manifest, number) for number in tiles) and all(
+        _is_image(matrix, tile) for tile in _images(manifest, 2)
     )
 
 
@@ -114,13 +92,6 @@ def _is_image(matrix: NpyFile, tile: Tile) -> bool:
     return bool(same.all())
 
 
-def _is_copy(matrix: NpyFile, manifest: Manifest) -> bool:
-    try:
-        return _copied_checksum(matrix, manifest.plan, manifest.memory) == manifest.copied
-    except OSError:
-        return False
-
-
 # --- journals list the tiles of a matrix that are on disk -------------------------------------------------------------
 
 _PATIENCE = 2.0  # maximal seconds of lost work, besides the tiles in computation
@@ -128,11 +99,6 @@ _PATIENCE = 2.0  # maximal seconds of lost work, besides the tiles in computatio
 
 class _NoJournal:
     """The journal of a matrix that cannot be resumed: it records nothing."""
-
-    copied = False
-
-    def was_copied(self) -> None:
-        """Record that the existing matrix was copied."""
 
     def is_done(self, tile: Tile) -> bool:
         return False
@@ -175,14 +141,6 @@ class _Journal(_NoJournal):
         except OSError:
             if kind is None:  # otherwise the first error is reported
                 raise
-
-    @property
-    def copied(self) -> bool:  # type: ignore[override]
-        return self._manifest.copied is not None
-
-    def was_copied(self) -> None:
-        self._matrix.sync()
-        self._manifest.copied = _copied_checksum(self._matrix, self._manifest.plan, self._manifest.memory)
 
     def is_done(self, tile: Tile) -> bool:
         return self._numbers[tile] in self._manifest.done
@@ -249,10 +207,7 @@ class _FileSink:
 
 def _write(job: Job, executor: Executor, plan: Plan, matrix: NpyFile, journal: _NoJournal, at_once: int) -> None:
     """Compute and write the remaining tiles. `at_once` tiles fit into the memory."""
-    known, resources = job.known, executor.resources
-    if job.existing is not None and not journal.copied:
-        job.existing.copy_to(matrix, known, resources.memory // 4)
-        journal.was_copied()
+    resources = executor.resources
     left = [Block(block.columns, tuple(t for t in block.tiles if not journal.is_done(t))) for block in plan.blocks]
     left = [block for block in left if block.tiles]
     cells = sum(tile.cells for block in left for tile in block.tiles)
@@ -260,7 +215,7 @@ def _write(job: Job, executor: Executor, plan: Plan, matrix: NpyFile, journal: _
         executor.compute(job, left, _FileSink(matrix, journal), advance)
     if not plan.symmetric:
         return
-    images = mirrored(plan.shape[0], resources.memory // 2, at_once, known)
+    images = mirrored(plan.shape[0], resources.memory // 2, at_once)
 
     def mirror(number: int) -> None:
         matrix.mirror(images[number])
@@ -309,7 +264,7 @@ def _new_matrix(job: Job, executor: Executor, file: PathLike, target: Path) -> A
         whole_file(file) as temporary,
         _closing(NpyFile.create(temporary, job.shape, job.dtype, str(file))) as matrix,
     ):
-        plan = executor.plan(job, begin=job.known, at_once=threads)
+        plan = executor.plan(job, at_once=threads)
         _write(job, executor, plan, matrix, _NoJournal(), threads)
         try:
             return matrix.view(target)
@@ -354,25 +309,6 @@ def resumed(job: Job, executor: Executor, file: PathLike) -> Any:
         return NpyFile.opened(target)
 
 
-def finish_renaming(file: PathLike) -> None:
-    """Complete a call that was killed after it renamed a matrix and before it renamed the manifest.
-
-    A matrix that is extended in place would otherwise contradict its manifest.
-    """
-    target = Path(file).resolve()
-    part = _part_of(target)
-    try:
-        manifest = Manifest.read(part)
-    except ValueError:
-        return
-    if manifest is None or manifest.complete is None or part.exists() or not target.exists():
-        return
-    with locked(target, file), _closing(open_matrix(target)) as matrix:
-        if matrix.sample() == manifest.complete:
-            manifest.write(target)
-            Manifest.remove(part)
-
-
 def _part_of(target: Path) -> Path:
     return target.with_name(f"{target.name}.part")
 
@@ -383,8 +319,7 @@ class _ResumableMatrix:
     def __init__(self, job: Job, executor: Executor, file: PathLike, target: Path) -> None:
         self.job, self.executor, self.file, self.target = job, executor, file, target
         self.part = _part_of(target)
-        extends = None if job.existing is None else job.existing.sample
-        self.identity = Identity.of(job.kernel, job.X, job.Y, job.shape, job.dtype, extends)
+        self.identity = Identity.of(job)
 
     def complete(self) -> None:
         """Complete the matrix from any state."""
@@ -408,7 +343,7 @@ class _ResumableMatrix:
         manifest = self._manifest(self.part)
         if manifest is None:
             return _State.ABSENT, None, None
-        self._check(self.identity, manifest, self._start_over)
+        self._check(manifest, self._start_over)
         if manifest.complete is not None:
             if self._is_intact(self.part if self.part.exists() else self.target, manifest):
                 return _State.UNNAMED, manifest, None
@@ -417,21 +352,15 @@ class _ResumableMatrix:
         return (_State.ABSENT, None, None) if matrix is None else (_State.BEGUN, manifest, matrix)
 
     def _is_complete(self) -> bool:
-        """Return whether the target is this matrix. Another matrix is an error, unless it is extended."""
+        """Return whether the target is this matrix. Another matrix is an error."""
         manifest = self._manifest(self.target)
         if manifest is None or not self.target.exists():
             return False
         if not self._is_intact(self.target, manifest):
             _warn_of_restart(f"{self.target}: the file has changed since it was written")
             return False
-        identity = replace(self.identity, extends=manifest.identity.extends)  # ignored in the comparison
-        if identity.other_than(manifest.identity) is None:
-            return True
-        existing = self.job.existing
-        if existing is None or existing.path.resolve() != self.target:
-            remedy = f"remove {self.target.name} and {Manifest.path(self.target).name} to start over"
-            self._check(identity, manifest, remedy)
-        return False
+        self._check(manifest, f"remove {self.target.name} and {Manifest.path(self.target).name} to start over")
+        return True
 
     def _begun(self, manifest: Manifest) -> NpyFile | None:
         """Open the incomplete matrix and forget its damaged tiles. Return None if it cannot be resumed."""
@@ -461,7 +390,7 @@ class _ResumableMatrix:
             raise _not_ours(self.part)
         job, executor = self.job, self.executor
         at_once = max(executor.resources.threads, _MOST_THREADS)
-        plan = executor.plan(job, begin=job.known, at_once=at_once)
+        plan = executor.plan(job, at_once=at_once)
         manifest = Manifest(self.identity, plan, executor.resources.memory, at_once)
         try:
             manifest.write(self.part)
@@ -524,8 +453,8 @@ class _ResumableMatrix:
         except OSError:
             return False
 
-    def _check(self, identity: Identity, manifest: Manifest, remedy: str) -> None:
-        if (difference := identity.other_than(manifest.identity)) is not None:
+    def _check(self, manifest: Manifest, remedy: str) -> None:
+        if (difference := self.identity.other_than(manifest.identity)) is not None:
             raise FileError(f"{self.file}: the existing matrix {difference}. Choose another name, or {remedy}.")
 
 
@@ -538,86 +467,3 @@ def _not_ours(path: Path) -> FileError:
 
 def _warn_of_restart(why: str) -> None:
     warnings.warn(f"{why.rstrip('.')}. The whole matrix is computed again.", TreeletWarning, stacklevel=7)
-
-
-# --- an existing matrix in a file, which a new matrix with more examples extends --------------------------------------
-
-
-class _Writer(Protocol):
-    """Receives the existing values."""
-
-    def write(self, tile: Tile, values: Values) -> None:
-        """Write the values of a tile."""
-
-
-class ExistingMatrix:
-    """The verified matrix of ``X[:size]`` in a file.
-
-    A manifest next to the file identifies the kernel and the examples. Without a manifest, a few
-    rows are computed and compared.
-    """
-
-    def __init__(self, file: PathLike, kernel: Pairwise, X: Any, dtype: np.dtype[Any]) -> None:
-        self.path = Path(file)
-        self._matrix = open_matrix(self.path)
-        rows, self.size = self._matrix.shape
-        if rows != self.size or rows > len(X):
-            raise ParameterError(
-                f"{file}: a matrix of {rows} x {self.size} values cannot be extended to {len(X)} x {len(X)} values. "
-                "X must begin with the examples of the matrix."
-            )
-        if self._matrix.dtype != dtype:
-            raise ParameterError(
-                f"{file}: a {self._matrix.dtype} matrix cannot be extended with {dtype} values. "
-                f"Pass {keyword('dtype', self._matrix.dtype.name)}."
-            )
-        self.sample = self._matrix.sample()
-        try:
-            manifest = Manifest.read(self.path)
-        except ValueError:
-            manifest = None
-        if manifest is not None and manifest.complete is not None:
-            self._check_manifest(manifest, kernel, X)
-        elif self.size:
-            self._check_values(kernel, X)
-
-    def _check_manifest(self, manifest: Manifest, kernel: Pairwise, X: Any) -> None:
-        if manifest.complete != self.sample or not is_intact(self._matrix, manifest):
-            raise FileError(
-                f"{self.path}: cannot be extended because it has changed since it was written. Compute the matrix again, or "
-                f"remove {Manifest.path(self.path).name} if the matrix is correct."
-            )
-        stored = manifest.identity
-        if stored.parameters != kernel_fingerprint(kernel, X[: self.size]):
-            changed = "a file, function or object among its parameters has changed since the matrix was computed"
-            other = f"it was computed with another kernel, {stored.kernel}, instead of {kernel!r}"
-            why = f"{kernel!r}: {changed}" if stored.kernel == repr(kernel) else other
-            raise FileError(f"{self.path}: cannot be extended because {why}.")
-        if stored.columns is not None or stored.rows != examples_fingerprint(kernel, X[: self.size]):
-            raise FileError(
-                f"{self.path}: cannot be extended because it was computed from other examples than X[:{self.size}]."
-            )
-
-    def _check_values(self, kernel: Pairwise, X: Any) -> None:
-        chosen = np.unique([0, self.size // 2, self.size - 1])
-        values = np.empty((len(chosen), self.size))
-        kernel.evaluator(X[chosen], X[: self.size]).fill(0, len(chosen), values, False)
-        near = 1e-9 if self._matrix.dtype == np.float64 else 1e-5
-        for row, wanted in zip(chosen.tolist(), values, strict=True):
-            stored = self._matrix.read(Tile(Span(row, row + 1), Span(0, self.size)))[0]
-            if not np.allclose(stored, wanted, rtol=near, atol=near * float(np.abs(wanted).max())):
-                raise FileError(
-                    f"{self.path}: cannot be extended because it is not the matrix of {kernel!r} for X[:{self.size}]. "
-                    f"Row {row} differs."
-                )
-
-    def copy_to(self, writer: _Writer, size: int, memory: int) -> None:
-        """Copy the first `size` rows and columns to the new matrix, in parts of `memory` bytes."""
-        height = max(1, memory // max(1, self._matrix.dtype.itemsize * size))
-        for begin in range(0, size, height):
-            tile = Tile(Span(begin, min(begin + height, size)), Span(0, size))
-            writer.write(tile, self._matrix.read(tile))
-
-    def close(self) -> None:
-        """Close the file."""
-        self._matrix.close()
