@@ -1,7 +1,7 @@
 """Runs that are ended from outside, at random moments: killed, terminated, interrupted.
 
 After each, every output is the old one or the new one, and whole. What was terminated or interrupted has tidied up and said so in a line;
-what was killed may have left temporary files, and the next run that comes to its end has removed them.
+what was killed may have left temporary files, which a later run removes after a day.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import treelet as tl
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 LAST = 60.0
 """Seconds in which whoever was told to end must have ended."""
-LEFT = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{6}-[0-9]+-[0-9a-f]{8}\.tmp")
+LEFT = re.compile(r"\.(?P<name>.+)\.[0-9a-f]{16}\.tmp")
 
 
 class Victim(NamedTuple):
@@ -98,6 +98,7 @@ def ended(victim: Victim, number: int, seed: int = 0, real: bool = True) -> Iter
             if k % 3 == 2 or k == number - 1:
                 process = _start(victim, folder, elsewhere, real)
                 said = process.communicate(timeout=10 * LAST)[1]
+                _tidy(folder)
                 wrong = (
                     f"exit code {process.returncode}: {said}"
                     if process.returncode
@@ -115,6 +116,13 @@ def _start(victim: Victim, folder: Path, elsewhere: Path, real: bool = True) -> 
         [sys.executable, *victim.words], cwd=folder, env=environment, text=True, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
+
+
+def _tidy(folder: Path) -> None:
+    """Remove what killed runs left, as a run on the next day would."""
+    for one in folder.iterdir():
+        if LEFT.fullmatch(one.name):
+            shutil.rmtree(one) if one.is_dir() else one.unlink()
 
 
 def _lay(writer: Writer, folder: Path) -> None:
@@ -264,6 +272,7 @@ def matrices(output: str, number: int, resume: bool, seed: int = 0) -> Iterator[
             yield Trial("wrong" if wrong else "ended", wrong)
             if path.exists() or k == number - 1 or rng.random() < 0.2:
                 found = np.array(tl.gram(kernel, trees, out=path, **options)[:])
+                _tidy(Path(name))
                 left = set(os.listdir(name)) - beside - ({output, f"{output}.json"} if resume else {output})
                 wrong = "" if np.array_equal(found, wanted) else "it is another"
                 wrong = wrong or (f"{sorted(left)} is left" if left else "")
@@ -384,6 +393,7 @@ def clusters(number: int, seed: int = 0) -> Iterator[tuple[str, Trial]]:
 
 
 def _wrong_matrix(path: Path, wanted: Any) -> str:
+    _tidy(path.parent)
     left = {file.name for file in path.parent.iterdir()} - {
         path.name,
         f"{path.name}.json",

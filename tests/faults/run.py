@@ -219,8 +219,8 @@ COLUMNS = {
     "no matter": "not affected",
 }
 INTRODUCTION = (
-    "After each fault, every output must be either the complete old file or the complete new file. An error is one line that names the file. Temporary files "
-    "are removed by the next complete run with the same output. Damaged files are refused or computed again. The column *lost* counts violations of these rules. "
+    "After each fault, every output must be either the complete old file or the complete new file. An error is one line that names the file. Temporary files of killed runs "
+    "are removed by a later run with the same output. Damaged files are refused or computed again. The column *lost* counts violations of these rules. "
     "The cases are in `tests/faults`; a small part of them belongs to every test run."
 )
 EXPLAINED = {

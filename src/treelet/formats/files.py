@@ -15,17 +15,17 @@ import hashlib
 import io
 import lzma
 import os
-import platform
 import re
 import secrets
 import shutil
+import stat
 import sys
 import tempfile
+import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -37,33 +37,30 @@ from treelet.vocabulary import keyword
 # --- incomplete files: temporary names, locks and error messages ------------------------------------------------------
 
 _LONGEST = 200  # maximum number of bytes of the target's name within a temporary name
-_NAME = re.compile(r"([0-9a-f]{6})-([0-9]{1,10})-[0-9a-f]{8}\.tmp")
-_mine: set[str] = set()  # names of the files that this process is writing
+_STALE = 86_400  # seconds after which an unchanged temporary file belongs to a killed run
 
 
-@contextmanager
-def own_name(target: Path, folder: Path | None = None) -> Iterator[Path]:
-    """Yield a unique name beside the target, ``.K.npy.HERE-PROCESS-RANDOM.tmp``. No file is created."""
-    name = f"{_stem(target)}{_here()}-{os.getpid()}-{secrets.token_hex(4)}.tmp"
-    _mine.add(name)
-    try:
-        yield (folder or target.parent) / name
-    finally:
-        _mine.discard(name)
+def own_name(target: Path, folder: Path | None = None) -> Path:
+    """Return a unique name beside the target, ``.K.npy.RANDOM.tmp``. No file is created."""
+    return (folder or target.parent) / f"{_stem(target)}{secrets.token_hex(8)}.tmp"
 
 
 def remove_stale(target: Path, folder: Path | None = None) -> None:
-    """Remove temporary files of the same target that killed runs left behind. Files of live processes stay."""
+    """Remove temporary files of the same target that have not changed for a day: killed runs left them behind."""
     stem = _stem(target)
     with suppress(OSError):
         for name in os.listdir(folder or target.parent):
-            if name.startswith(stem) and (match := _NAME.fullmatch(name, len(stem))) and _is_dead(name, match):
-                path = (folder or target.parent) / name
-                if path.is_dir() and not path.is_symlink():
+            if not (name.startswith(stem) and re.fullmatch(r"[0-9a-f]{16}\.tmp", name[len(stem) :])):
+                continue
+            path = (folder or target.parent) / name
+            with suppress(OSError):
+                status = path.lstat()
+                if time.time() - max(status.st_mtime, status.st_ctime) < _STALE:
+                    continue
+                if stat.S_ISDIR(status.st_mode):
                     shutil.rmtree(path, ignore_errors=True)
                 else:
-                    with suppress(OSError):
-                        path.unlink()
+                    path.unlink()
 
 
 def unwritable(file: object, error: OSError, *places: Path) -> FileError:
@@ -156,31 +153,6 @@ def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
 def _stem(target: Path) -> str:
     name = os.fsencode(target.name)
     return f".{target.name}." if len(name) <= _LONGEST else f".{hashlib.sha256(name).hexdigest()[:16]}."
-
-
-@lru_cache(maxsize=1)
-def _here() -> str:
-    """Return a key of the machine and, on Linux, of the container, within which process numbers are unique."""
-    try:
-        space = os.readlink("/proc/self/ns/pid")
-    except OSError:
-        space = ""
-    return hashlib.sha256(f"{platform.node()} {space}".encode("utf-8", "surrogatepass")).hexdigest()[:6]
-
-
-def _is_dead(name: str, match: re.Match[str]) -> bool:
-    if match[1] != _here() or os.name == "nt":  # on Windows, os.kill would end the process
-        return False
-    process = int(match[2])
-    if process == os.getpid():
-        return name not in _mine  # left by an earlier process with the same number
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):  # another user's
-        return False
-    return False
 
 
 # --- files: opened, unpacked, packed and written ----------------------------------------------------------------------
@@ -563,7 +535,8 @@ def whole_file(file: PathLike) -> Iterator[Path]:
             raise FileError(f"{target}: is a folder. Give the name of a file.")
     folder = Path(tempfile.gettempdir()) if special else target.parent
     remove_stale(target, folder)
-    with own_name(target, folder) as temporary, naming(file, target, temporary):
+    temporary = own_name(target, folder)
+    with naming(file, target, temporary):
         try:  # the name is known before the file exists, so the file is removed in any case
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
             yield temporary

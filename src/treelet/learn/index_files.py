@@ -136,7 +136,8 @@ def write_index(search: Nearest, path: PathLike) -> None:
             _clean(folder, _write_collection(folder, search, unnamed, kernel))
             return
         remove_stale(folder)
-        with own_name(folder) as temporary, naming(path, folder, temporary):
+        temporary = own_name(folder)
+        with naming(path, folder, temporary):
             try:
                 temporary.mkdir()
                 _write_collection(temporary, search, unnamed, kernel, path)
