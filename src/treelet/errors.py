@@ -42,10 +42,6 @@ class InputTypeError(TreeletError, TypeError):
     """An argument or item has an unsupported type."""
 
 
-class UnavailableError(TreeletError, AttributeError):
-    """A method is not available with the current parameters, for example ``predict_proba``."""
-
-
 class TreeError(TreeletError, ValueError):
     """A tree or a collection of trees is invalid."""
 

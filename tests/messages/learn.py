@@ -228,18 +228,9 @@ FIT_AGAIN = (
 NOT_COMPUTED_BY_CG = r"the eigendecomposition, which solver='cg' does not compute\. Fit with solver='eigen'"
 
 
-def no_attribute(estimator: str, name: str) -> str:
-    return f"'{estimator}' object has no attribute '{name}'"
-
-
 def only_with_eigen(parameter: str) -> str:
     """A parameter of RLS that conjugate gradients cannot use."""
     return f"{parameter} of RLS needs {NOT_COMPUTED_BY_CG}"
-
-
-def not_from_cg(attribute: str) -> str:
-    """A fitted attribute that conjugate gradients do not compute."""
-    return f"{attribute} of this RLS is not available: it needs {NOT_COMPUTED_BY_CG}"
 
 
 PARTIAL_FIT_AFTER_FIT = "partial_fit can continue only from partial_fit, not from fit or from a model file"

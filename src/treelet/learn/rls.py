@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import scipy.linalg
@@ -14,7 +14,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from treelet.checks import check_integer, check_one_of, is_number, plural
-from treelet.errors import ParameterError, UnavailableError
+from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner
@@ -121,7 +121,6 @@ def _ratio(above: Vector, below: Vector) -> Vector:
 
 _RANK = 300
 """Number of preconditioner features. Twice as many reduce the iterations by only a fifth."""
-_BY_EIGEN = ("loo_predictions_", "leave_group_out_predictions_", "path_", "smallest_eigenvalue_")
 
 
 @register
@@ -327,13 +326,6 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     @property
     def _is_cg(self) -> bool:
         return self.__dict__.get("solver_") == "cg"
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name in _BY_EIGEN and self._is_cg:
-                raise UnavailableError(f"{name} of this RLS is not available: it needs {EIGEN_ONLY}")
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
