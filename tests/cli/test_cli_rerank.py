@@ -16,7 +16,7 @@ from messages import cli as messages
 from treelet.datasets import flights
 from treelet.tasks import CandidateParses
 from treelet.tasks.rerank_job import Outcome, Setting, grid, parts_of_treebank, rerank
-from treelet.tasks.rerank_report import _labels, _settings, _verdict, html, markdown, text
+from treelet.tasks.rerank_report import _labels, _settings, _verdict, html, text
 
 QUICK = ["--k", 10, "--folds", 3, "--epochs", 1, "--lam", "0.3", "--logp", "0.1", "--train-candidates", 8]
 
@@ -88,10 +88,9 @@ def test_report_and_model(bank: Path, tmp_path: Path) -> None:
     result = succeed("rerank", bank, *QUICK, "-o", folder, "--save", model, "--show", 2)
     assert result.stdout.endswith(f"Model: {model}\nReport: {folder / 'report.html'}\n")
     pictures = [f"mended-{number}-{name}.svg" for number in (1, 2) for name in ("first", "reranked")]
-    assert sorted(file.name for file in folder.iterdir()) == [*pictures, "report.html", "report.json", "report.md"]
+    assert sorted(file.name for file in folder.iterdir()) == [*pictures, "report.html", "report.json"]
     for name in pictures:
         ElementTree.parse(folder / name)
-        assert f"({name})" in (folder / "report.md").read_text()
     page = (folder / "report.html").read_text()
     assert page.count("<figure>") == 4
     assert "src=" not in page
@@ -168,7 +167,6 @@ def test_pages(outcome: Outcome) -> None:
     assert page.count("<svg ") == 7
     assert "Improved sentences" in page
     assert "Improved sentences" not in html(outcome, [], "A", "B", "C")
-    assert f"| reranked | {outcome.reranked.parse_score:.2f} |" in markdown(outcome, mended, "A", "B", "C")
     assert "NP is a noun phrase" in _labels(mended)
     assert _labels([]) == ""
 

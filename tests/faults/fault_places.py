@@ -57,7 +57,7 @@ def lay_old(writer: Writer, folder: Path) -> None:
         tl.save(tl.Nearest().fit(["(O old)"]), target)
     elif target.suffix in FOLDERS:
         target.mkdir()
-        for name in ("report.html", "report.json", "report.md"):
+        for name in ("report.html", "report.json"):
             (target / name).write_bytes(OLD)
     else:
         target.write_bytes(OLD)

@@ -32,7 +32,7 @@ from treelet.errors import FileError, FormatError, ParameterError
 if TYPE_CHECKING:
     from treelet.tasks.rerank_job import CandidateSplit, Mended, Outcome
 
-_REPORT = "report.html", "report.md", "report.json", "mended-*.svg"
+_REPORT = "report.html", "report.json", "mended-*.svg"
 _FLIGHTS = (800, 200, 336)
 _GENERATED = (
     "The sentences come from a generator (treelet.datasets.flights), not from speakers. Scores on them are not scores on "
@@ -147,9 +147,7 @@ def command(
     progress: ProgressOption = True,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FOLDER", help="Folder for the report: report.html, report.md and report.json."
-        ),
+        typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the report: report.html and report.json."),
         OutputFile(*_REPORT),
     ] = None,
     save: Annotated[
@@ -372,7 +370,6 @@ def _report(outcome: Outcome, mended: list[Mended], folder: Path, title: str, so
     contents = {
         **rerank_report.pictures(mended),
         "report.json": json_format.dumps(outcome.as_dict(), indent=1) + "\n",
-        "report.md": rerank_report.markdown(outcome, mended, title, source, made_by),
         "report.html": rerank_report.html(outcome, mended, title, source, made_by),
     }
     for name, content in contents.items():

@@ -1,4 +1,4 @@
-"""The report of a reranking experiment: as text for a terminal, as Markdown, and as an HTML page."""
+"""The report of a reranking experiment: as text for a terminal, and as an HTML page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BESIDE = 640  # maximum width, in pixels, of two pictures that are placed side 
 _HEADER = ("", "parse score", "labeled F1", "exact match")
 
 
-# --- texts shared by all three forms ------------------------------------------------------------------------------
+# --- texts shared by both forms --------------------------------------------------------------------------------
 
 
 def _rows(outcome: Outcome) -> list[tuple[str, Scores]]:
@@ -221,44 +221,16 @@ def _count(mended: list[Mended]) -> str:
     return "An improved sentence:" if len(mended) == 1 else f"{len(mended)} improved sentences:"
 
 
-# --- as Markdown --------------------------------------------------------------------------------------------------
-
-
-def markdown(outcome: Outcome, mended: list[Mended], title: str, source: str, command: str) -> str:
-    """Return the report as Markdown. It refers to the files of `pictures`."""
-    lines = [f"# {title}", "", source, "", _sizes(outcome), "", _proposals(outcome), "", _learning(outcome), ""]
-    lines += [f"| {' | '.join(_HEADER)} |", "|---|---:|---:|---:|"]
-    lines += [f"| {name} | {' | '.join(_cells(scores))} |" for name, scores in _rows(outcome)]
-    lines += ["", _verdict(outcome), "", _MEASURES, ""]
-    if mended:
-        lines += [
-            "## Improved sentences",
-            "",
-            f"Red: a wrong phrase. Green: a phrase that was missing before.{_labels(mended)}",
-            "",
-        ]
-    for number, item in enumerate(mended, 1):
-        lines += [f"### {number}. {item.words}", "", f"{_score_change(item).capitalize()}.", ""]
-        for name in ("first", "reranked"):
-            lines += [f"![{name}](mended-{number}-{name}.svg)", ""]
-    lines += ["## Settings", "", _settings(outcome), ""]
-    if outcome.tried:
-        lines += ["| setting | parse score, development |", "|---|---:|"]
-        lines += [f"| {setting} | {score:.2f} |" for setting, score in outcome.tried]
-        lines.append("")
-    return "\n".join([*lines, _phases(outcome), "", f"Created with `{command}`.", ""])
+# --- as HTML ------------------------------------------------------------------------------------------------------
 
 
 def pictures(mended: list[Mended]) -> dict[str, Drawing]:
-    """Return the SVG documents of the Markdown page, by file name."""
+    """Return the drawings of the improved sentences as SVG documents, by file name."""
     files = {}
     for number, item in enumerate(mended, 1):
         files[f"mended-{number}-first.svg"] = marked_svg(item.before, item.gold, item.after, new=False)
         files[f"mended-{number}-reranked.svg"] = marked_svg(item.after, item.gold, item.before)
     return files
-
-
-# --- as HTML ------------------------------------------------------------------------------------------------------
 
 
 def html(outcome: Outcome, mended: list[Mended], title: str, source: str, command: str) -> str:
