@@ -20,6 +20,7 @@ from messages import learn as messages
 from treelet import _core
 from treelet.learn import CompressedModel, linear_parts
 from treelet.learn.terms import GraphTerm, SupportSum
+from treelet.structures import Table
 from treelet.testing.strategies import banks, trees
 
 ST, SST, PT = tl.Subtree(0.7), tl.SubsetTree(0.4), tl.PartialTree(0.4, 0.3)
@@ -304,3 +305,17 @@ def as_bytes(found: Any) -> list[bytes]:
     if sp.issparse(found):
         found = (found.data, found.indices, found.indptr)
     return [np.asarray(one).tobytes() for one in (found if isinstance(found, tuple) else (found,))]
+
+
+def test_vectors_beside_trees_whose_values_need_logarithms() -> None:
+    """The summed vector of Linear has products of any sign, which have no logarithms."""
+
+    def full(depth: int) -> str:
+        return "(A x)" if depth == 0 else f"(A {full(depth - 1)} {full(depth - 1)})"
+
+    trees = ["(A (B x))", "(A (C y))", "(A (B x) (C y))", "(A (C x))"]
+    kernel = (tl.On("t", tl.SubsetTree(lam=1.0)) + tl.On("w", tl.Linear())).normalized()
+    X = Table({"t": trees, "w": [[1.0, 1], [2, 1], [0, 1], [1, 0]]})
+    model = tl.RLS(kernel, alpha=0.5).fit(X, [1.0, -1, -2, 0.5])
+    queries = Table({"t": [trees[0], full(10)], "w": [[1.0, 1], [1, 1.0]]})
+    np.testing.assert_allclose(model.predict(queries), kernel(queries, X) @ model.dual_coef_[0], rtol=1e-9)

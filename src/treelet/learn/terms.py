@@ -269,6 +269,10 @@ class SupportSum(Term):
         )
 
     def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
+        if isinstance(self.kernel_term.inner.kernel, Linear):
+            # The support vectors of Linear are summed to one vector, whose products may be negative.
+            super().scaled(data, log_roots, out)
+            return
         with np.errstate(divide="ignore"):
             size = np.log(np.abs(self.coefficients))
         sign = np.sign(self.coefficients)
