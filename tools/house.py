@@ -32,7 +32,6 @@ EXCEPTIONS = {
     r"cli\.explore\.workspace_of": "used by tools/screenshots.py",
     r"report\.widget\.TreeView": "a documented class of notebooks",
     r"learn\.selection\.Selection": "the result of `select`, which users read",
-    r"learn\.persist\.TreesInsteadOfModelError": "cli recognizes this error by its name",
     r"parsing\.link_library\.main": "the child process of Link Grammar",
 }
 

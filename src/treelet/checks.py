@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.errors import ParameterError
-from treelet.vocabulary import current
 
 
 def wrong(
@@ -30,10 +29,10 @@ def wrong(
     "The 'lam' parameter of SubsetTree must be a number in (0, 1]. Got 2 instead."
     """
     owner = of if isinstance(of, str) else getattr(of, "_name_in_messages", type(of).__name__) if of is not None else ""
-    subject, none_or = current().parameter(name, value, owner), current().none_or if optional else ""
+    subject = f"The {name!r} parameter{f' of {owner}' if owner else ''}"
     if got is None:
         got = f"the class {value.__name__}" if isinstance(value, type) else repr(value)
-    return ParameterError(f"{subject} must be {none_or}{wanted}. Got {got} instead.")
+    return ParameterError(f"{subject} must be {'None or ' if optional else ''}{wanted}. Got {got} instead.")
 
 
 # --- phrases ------------------------------------------------------------------------------------------------------
@@ -175,13 +174,13 @@ def check_integer(
     """Require an int of at least `least` and less than `most`, or None if `optional`."""
     if not (is_integer(value, least) and value < most) and not (optional and value is None):
         below = f" and less than {most}" if is_integer(value, least) else ""
-        raise wrong(name, f"{current().integer} of at least {least}{below}", value, of, optional=optional)
+        raise wrong(name, f"an int of at least {least}{below}", value, of, optional=optional)
 
 
 def check_boolean(name: str, value: Any, *, of: object = None) -> None:
     """Require True or False."""
     if not isinstance(value, bool | np.bool_):
-        raise wrong(name, current().booleans, value, of)
+        raise wrong(name, "True or False", value, of)
 
 
 def check_one_of(name: str, value: Any, choices: Collection[Any], *, of: object = None) -> None:

@@ -6,20 +6,9 @@ A message has three parts: the fact, the value or place, and the remedy unless i
 full sentences of at most 25 words. For example: "Item 3 of X is an int, but a tree is needed. Pass a
 Tree or a bracketed string such as '(NP (D the))'."
 
-Python programmers and users of the command line read the same messages, but the latter write
-``--memory 1GiB`` for ``memory="1GiB"``. Do not spell the name of a parameter that is also an option
-of a command. Instead:
-
-- Report a wrong value with `treelet.checks.wrong` or a ``check_...`` function, which take the name.
-- Name a parameter elsewhere with `treelet.vocabulary.keyword`. ``f"Increase {keyword('memory')}."``
-  becomes "Increase memory=." in Python and "Increase --memory." in a command;
-  ``keyword('column', 'tree')`` becomes ``column='tree'`` or ``--column tree``.
-- The few other words that differ, such as "an int" and "a whole number", are attributes of
-  `treelet.vocabulary.Vocabulary`: ``f"{current().integer} from 2 to {n}"``.
-
-While a command runs, `treelet.cli.wording.OptionVocabulary` replaces Python's vocabulary. Options
-are looked up by the name of the Python parameter; a parameter without an option keeps its Python
-form. The wording is fixed when the message is built, so messages can be combined afterwards.
+Messages are written in Python's words: "The 'memory' parameter of gram must be ...", ``memory=`` or
+``memory='1GiB'``. While a command runs, ``treelet.cli.main`` replaces these three forms by the option of the
+command, such as ``--memory 1GiB``. Report a wrong value with `treelet.checks.wrong` or a ``check_...`` function.
 
 Write counts, articles and lists with `plural`, `article`, `in_words` and `some_of` of
 `treelet.checks`. Where a name is looked up among known names, append `treelet.checks.suggestion`.

@@ -10,7 +10,6 @@ import numpy as np
 
 from treelet.checks import check_boolean, wrong
 from treelet.errors import ParameterError
-from treelet.vocabulary import current, keyword
 
 DEFAULT_MEMORY = 1 << 30
 _DEVICES = ("cpu", "cuda", "emulated")
@@ -60,13 +59,10 @@ class Resources(NamedTuple):
             raise ParameterError(f"{wrong('device', _DEVICES_IN_WORDS, device, owner)}{hint}")
         device_limit = parse_memory(device_memory, "device_memory", of=owner)
         if device == "cpu" and device_limit is not None:
-            raise ParameterError(
-                f"{keyword('device_memory')} requires {keyword('device', 'cuda')}. "
-                f"Use {keyword('memory')} to limit the memory of the CPU."
-            )
+            raise ParameterError("device_memory= requires device='cuda'. Use memory= to limit the memory of the CPU.")
         if client is not None and device != "cpu":
             raise ParameterError(
-                f"{keyword('client')} and {keyword('device', device)} cannot be combined: the workers of a cluster compute on "
+                f"client= and device={device!r} cannot be combined: the workers of a cluster compute on "
                 f"their CPUs. Omit one of the two."
             )
         threads, limit = count_threads(n_jobs, of=owner), parse_memory(memory, of=owner)
@@ -87,7 +83,7 @@ def count_threads(n_jobs: int | None, *, of: object = None) -> int:
     if n_jobs is None:
         return 1
     if isinstance(n_jobs, bool) or not isinstance(n_jobs, (int, np.integer)) or n_jobs == 0:
-        raise wrong("n_jobs", f"{current().integer} other than 0 (-1 uses all cores)", n_jobs, of)
+        raise wrong("n_jobs", "an int other than 0 (-1 uses all cores)", n_jobs, of)
     if n_jobs > 0:
         return int(n_jobs)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -19,7 +19,6 @@ from treelet import _core
 from treelet.checks import plural, wrong
 from treelet.errors import NotEnoughMemoryError
 from treelet.memory import THREAD, available, in_bytes
-from treelet.vocabulary import current, keyword
 
 Item = TypeVar("Item")
 
@@ -52,7 +51,7 @@ def seed_of(random_state: Any) -> int:
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and 0 <= random_state < 2**63:
         return int(random_state)
-    raise wrong("random_state", current().random_state, random_state)
+    raise wrong("random_state", "an int of at least 0, a RandomState, a Generator or None", random_state)
 
 
 class CannotStartError(NotEnoughMemoryError):
@@ -99,7 +98,7 @@ def _run_in_threads(
     waiting: set[Future[Any]] = set()
     with _Pool(threads, "treelet", initializer=_core.watch, initargs=(stop,)) as pool:
         try:
-            for item in items:  # the context contains the vocabulary of messages
+            for item in items:
                 waiting.add(pool.submit(copy_context().run, work, item))
             while waiting:
                 done, waiting = wait(waiting, _WAITING, return_when=FIRST_COMPLETED)
@@ -183,7 +182,7 @@ def check_room(threads: int) -> None:
     if (free := available()) < threads * THREAD:
         raise NotEnoughMemoryError(
             f"Not enough memory to start {plural(threads, 'thread')}: only {in_bytes(free)} are free. "
-            f"Use {keyword('n_jobs', 1)}, which starts no threads."
+            f"Use n_jobs=1, which starts no threads."
         )
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from conftest import all_commands, fail, run
 from messages import cli as messages
+from treelet.cli.options import shown_name
 from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, _marks
-from treelet.cli.wording import shown_name
 
 COMMANDS = all_commands()
 NO_FILES = {

@@ -353,7 +353,7 @@ def cannot_be_in_a_model(kind: str) -> str:
 CANNOT_BECOME_THE_TYPE = "cannot be converted to"
 OTHER_CONTENT_THAN_ITS_TYPE = "contains values that do not fit"
 NOT_A_MODEL = "the file is not a treelet model"
-TREES_INSTEAD_OF_A_MODEL = "the file contains trees, not a saved model. Read it with treelet.read_trees."
+TREES_INSTEAD_OF_A_MODEL = "the file contains trees, not a saved model"
 INVALID_MODEL = "the checksum is correct, but the content is invalid"
 WORD_VECTORS_MISSING = "word vectors are missing"
 ALTERED = "the model was altered"

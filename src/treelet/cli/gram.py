@@ -37,6 +37,7 @@ _PRINTED = 20  # maximum number of rows and columns to print without --output
 
 @with_option_groups
 def command(
+    ctx: typer.Context,
     file: Annotated[
         list[str],
         typer.Argument(
@@ -97,7 +98,7 @@ def command(
 
     Example: treelet gram trees.mrg -o D.npy --measure edit-distance
     """
-    edits = edit_measure(measure, "normalize")
+    edits = edit_measure(ctx, measure, "normalize")
     kernel = tree_kernel.normalized() if normalize else tree_kernel
     chosen = kernel if edits is None else edits
     _check_output(out)

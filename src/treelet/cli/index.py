@@ -44,6 +44,7 @@ CodeOption = Annotated[
 
 @with_option_groups
 def create(
+    ctx: typer.Context,
     index: Annotated[str, typer.Argument(metavar="INDEX", help="Folder to write."), WRITTEN],
     files: FilesArgument,
     *,
@@ -67,7 +68,7 @@ def create(
     """
     from treelet.learn import Nearest, save
 
-    kernel = edit_measure(measure) or tree_kernel.normalized()
+    kernel = edit_measure(ctx, measure) or tree_kernel.normalized()
     settings = {"code": code, "reading": _settings(reading, code), "folder": os.getcwd()}
     trees, ids, _ = _read(files, settings, progress)
     if not len(trees):

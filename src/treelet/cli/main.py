@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
 import warnings
 import weakref
-from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Annotated, Any, NoReturn, TextIO
@@ -39,120 +39,12 @@ from treelet.cli import (
     rerank,
     train,
 )
+from treelet.cli.options import shown_name
 from treelet.cli.overwriting import check_files
-from treelet.cli.wording import OptionVocabulary, shown_name, with_remedy
-from treelet.errors import TreeletError
-from treelet.printable import printable
-from treelet.vocabulary import speaking
+from treelet.errors import FileError, TreeletError
+from treelet.printable import printable, shortened
 
 # --- messages about wrong usage ---------------------------------------------------------------------------------------
-
-_TYPES = {"integer": "a whole number", "int": "a whole number", "bool": "true or false", "number": "a number"}
-_TYPES |= {"boolean": "true or false", "float": "a number"}
-_EXAMPLES = {
-    "train": "For example: treelet train train.tsv -o model.treelet",
-    "gram": "For example: treelet gram trees.mrg -o K.npy",
-}
-"""Examples of the commands that have a required option, which the usage line does not show."""
-_VALUES = {("train", "--output"): "model.treelet"}
-"""Example values of required options."""
-_LONGEST = 60  # characters of a description in a message
-
-
-def _is_usage_error(error: BaseException) -> bool:
-    """Whether the command was called in a wrong way. A call without arguments prints the help and is not an error."""
-    return hasattr(error, "format_message") and type(error).__name__ != "NoArgsIsHelpError"
-
-
-def _usage_message(error: Any, ctx: Any, args: Sequence[str]) -> str:
-    """Return the message for an error in the arguments of a command: the fact, the value and a remedy."""
-    from treelet.checks import some_of, suggestion
-
-    kind, command = type(error).__name__, ctx.command_path
-    if kind == "NoSuchOption":
-        return _unknown_option(error.option_name, ctx, args)
-    if kind == "MissingParameter" and error.param is not None:
-        name = shown_name(error.param)
-        if error.param.param_type_name == "argument":
-            example = _EXAMPLES.get(ctx.info_name)
-            return f"The argument {name}{_described(error.param)} is missing. {example or _usage(ctx)}"
-        value = _VALUES.get((ctx.info_name, name))
-        remedy = f"Add it, for example {name} {value}." if value else f"Add {name} {error.param.metavar}."
-        return f"The option {name} is missing. {remedy}"
-    if kind == "BadOptionUsage":
-        name = error.option_name
-        if "not take" in error.format_message():
-            return f"{name} does not take a value. Write only {name}."
-        metavars = [parameter.metavar for parameter in ctx.command.params if name in parameter.opts]
-        return f"{name} needs a value. Write {' '.join([name, *filter(None, metavars)])}."
-    if kind == "BadParameter" and error.param is not None:
-        return _wrong_type(error, args)
-    if extra := re.search(r"unexpected extra argument\S* \((.*)\)", error.format_message(), re.DOTALL):
-        unexpected = [argument for argument in args if argument in extra[1]]
-        count = next(n for n in range(len(unexpected) + 1) if " ".join(unexpected[n:]) in extra[1])
-        unexpected = unexpected[count:] or [extra[1]]
-        fact = f"Unexpected argument{'s' if len(unexpected) > 1 else ''} {some_of(unexpected, 3)}."
-        if all(re.fullmatch(r"[\d.]+", argument) for argument in unexpected):
-            return f"{fact} Separate several values of an option with commas, for example --lam 0.2,0.4. {_usage(ctx)}"
-        return f"{fact} Put quotes around a tree or a name that contains spaces. {_usage(ctx)}"
-    if hasattr(ctx.command, "commands") and args:
-        known = suggestion(args[0], ctx.command.commands)
-        return f"{args[0]!r} is not a command of {command}.{known} Run {command} --help for the list of commands."
-    return str(error.format_message())
-
-
-def _unknown_option(name: str, ctx: Any, args: Sequence[str]) -> str:
-    from treelet.checks import suggestion
-
-    if not name.startswith("--"):  # of -lam, only -l is reported
-        name = next((arg.partition("=")[0] for arg in args if arg.startswith(name)), name)
-    known = [option for parameter in ctx.command.params for option in _options(parameter)]
-    fact, root = f"{name!r} is not an option of {ctx.command_path}.", ctx.find_root()
-    if root is not ctx and any(name in _options(parameter) for parameter in root.command.params):
-        return f"{fact} Write {name} before the command: {root.info_name} {name} {ctx.info_name}."
-    return f"{fact}{suggestion(name, known)} Run {ctx.command_path} --help for the list of options."
-
-
-def _options(parameter: Any) -> list[str]:
-    return [name for name in [*parameter.opts, *parameter.secondary_opts] if name.startswith("-")]
-
-
-def _wrong_type(error: Any, args: Sequence[str]) -> str:
-    from treelet.cli.options import wrong_value
-
-    name, message = shown_name(error.param), error.format_message()
-    wanted = next((_TYPES[word] for word in re.findall(r"\w+", error.message) if word in _TYPES), None)
-    value = _value(error.param, args)
-    if wanted is None or value is None:
-        return f"{name}: {message}"
-    return str(wrong_value(name, wanted, value))
-
-
-def _value(parameter: Any, args: Sequence[str]) -> str | None:
-    """Return the last value that the arguments have for an option, as it was written."""
-    value = None
-    for number, arg in enumerate(args):
-        for option in _options(parameter):
-            if arg == option and number + 1 < len(args):
-                value = args[number + 1]
-            elif arg.startswith(f"{option}=") and option.startswith("--"):
-                value = arg.partition("=")[2]
-            elif len(option) == 2 and arg.startswith(option) and arg != option:
-                value = arg[2:].removeprefix("=")
-    return value
-
-
-def _usage(ctx: Any) -> str:
-    """Return the usage line. It ends a message, without a period, so it can be copied."""
-    return " ".join(ctx.get_usage().split())
-
-
-def _described(parameter: Any) -> str:
-    """Return the first sentence of a parameter's help in parentheses, or an empty string if it is long."""
-    sentence = (getattr(parameter, "help", None) or "").split(". ")[0].split("  [")[0].removesuffix(".")
-    sentence = sentence.removesuffix(", in the same form")  # as the argument before it
-    return f" ({sentence[0].lower()}{sentence[1:]})" if 0 < len(sentence) <= _LONGEST else ""
-
 
 FAILED, INTERNAL, PIPE_CLOSED = 2, 3, 141
 # --- the command ``treelet`` ------------------------------------------------------------------------------------------
@@ -174,18 +66,17 @@ class _ErrorReporting:
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the arguments; wrong usage is reported like all other errors."""
-        arguments = list(args)
         try:
             return super().parse_args(ctx, args)  # type: ignore[misc]
         except Exception as error:
-            _stop_if_usage_error(error, ctx, arguments)
+            _stop_if_usage_error(error, ctx)
             raise
 
     def invoke(self, ctx: Any) -> Any:
         name = ctx.find_root().info_name
         try:
             check_files(ctx)
-            with warnings.catch_warnings(), speaking(OptionVocabulary(ctx)):
+            with warnings.catch_warnings():
                 warnings.showwarning = partial(_show_warning, ctx, warnings.showwarning)
                 result = super().invoke(ctx)  # type: ignore[misc]
             sys.stdout.flush()
@@ -196,7 +87,7 @@ class _ErrorReporting:
         except KeyboardInterrupt as error:
             _stop(f"{name}: interrupted{f': {error}' if str(error) else ''}", INTERRUPTED)
         except (TreeletError, OSError) as error:
-            _stop(f"{name}: error: {with_remedy(_one_line(error), error, ctx)}", FAILED, ctx)
+            _stop(f"{name}: error: {_error_message(error, ctx)}", FAILED, ctx)
         except MemoryError as error:
             _stop(f"{name}: error: {_no_memory(error)}", FAILED, ctx)
         except Exception as error:
@@ -216,11 +107,10 @@ class _Commands(_ErrorReporting, TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the subcommand; an unknown name is reported like all other errors."""
-        arguments = list(args)
         try:
             return super().resolve_command(ctx, args)
         except Exception as error:
-            _stop_if_usage_error(error, ctx, arguments)
+            _stop_if_usage_error(error, ctx)
             raise
 
 
@@ -239,10 +129,13 @@ class Command(_ErrorReporting, TyperCommand):
         return [piece.replace("{", "").replace("}", "").replace("......", "...") for piece in pieces]
 
 
-def _stop_if_usage_error(error: Exception, ctx: Any, arguments: list[str]) -> None:
-    if _is_usage_error(error) and not ctx.resilient_parsing:  # which completion in a shell sets
-        message = _usage_message(error, ctx, arguments)
-        _stop(f"{ctx.find_root().info_name}: error: {printable(' '.join(message.split()))}", FAILED)
+def _stop_if_usage_error(error: Exception, ctx: Any) -> None:
+    """Report a command that was called in a wrong way. A call without arguments prints the help and is not an error."""
+    wrong_usage = hasattr(error, "format_message") and type(error).__name__ != "NoArgsIsHelpError"
+    if wrong_usage and not ctx.resilient_parsing:  # which completion in a shell sets
+        message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+        end = "" if message.endswith((".", "?")) else "."
+        _stop(f"{ctx.find_root().info_name}: error: {printable(message)}{end} See {ctx.command_path} --help.", FAILED)
 
 
 def _stop(message: str, code: int, ctx: Any = None) -> NoReturn:
@@ -262,7 +155,84 @@ def _show_warning(ctx: Any, otherwise: Any, message: Any, category: type[Warning
     if not issubclass(category, UserWarning):
         otherwise(message, category, *location)
         return
-    print(f"{ctx.find_root().info_name}: warning: {_one_line(message)}", file=sys.stderr)
+    print(f"{ctx.find_root().info_name}: warning: {_with_options(_one_line(message), ctx)}", file=sys.stderr)
+
+
+_PARAMETER = re.compile(r"The '(\w+)' parameter(?: of [\w.]+(?: \([^)]*\))?)?")
+_VALUE = r"""('[^']*'|"[^"]*"|-?\d+(?:\.\d+)?|True|None)?"""
+_KEYWORD = re.compile(
+    rf"(?<![^\s(])(?:[\w.]+\(\.\.\., (\w+)={_VALUE}\)"  # a parameter of a function that the message names
+    r"|[\w.]+\((?:[^()]|\([^()]*\))*\)"  # any other call, such as SubsetTree(lam=0.4), which stays as it is
+    rf"|(\w+)={_VALUE}(?=[\s,;:)]|\.?$|\.\s))"
+)
+
+
+def _with_options(message: str, ctx: Any) -> str:
+    """Return a message with the options of the command instead of Python's parameters: ``--jobs 1`` for ``n_jobs=1``.
+
+    The parameters of a command have the names of the Python API: ``n_jobs: Annotated[int, typer.Option("--jobs")]``.
+    A parameter that has no option keeps its Python form.
+    """
+    options: dict[str, str] = {}
+    for parameter in ctx.command.params:
+        if parameter.param_type_name == "option":
+            long = [name[2:].replace("-", "_") for name in parameter.opts if name.startswith("--")]
+            options |= dict.fromkeys([parameter.name, *long], shown_name(parameter))
+
+    def subject(match: re.Match[str]) -> str:
+        got = re.search(r"Got '([^']*)' instead", match.string)
+        passed = [parameter for parameter in ctx.command.params if got and ctx.params.get(parameter.name) == got[1]]
+        within = [
+            parameter for parameter in ctx.command.params if f"{match[1]}=" in str(ctx.params.get(parameter.name))
+        ]
+        if passed and options.get(match[1]) not in [
+            shown_name(parameter) for parameter in passed
+        ]:  # --to is also a 'format' parameter
+            return shown_name(passed[0])
+        if match[1] not in options and within:  # --option rows=2
+            return f"{match[1]} in {shown_name(within[0])}"
+        return options.get(match[1], match[0])
+
+    def keyword(match: re.Match[str]) -> str:
+        name, value = match[1] or match[3], (match[2] or match[4] or "").strip("'\"")
+        if name not in options:
+            return match[0]
+        return options[name] if value in ("", "True", "None") else f"{options[name]} {value}"
+
+    if (message := _PARAMETER.sub(subject, before := message)) != before:
+        for python, words in (("None or ", ""), (" an int ", " a whole number "), ("True or False", "true or false")):
+            message = message.replace(python, words)
+    message = message.replace("kernel.normalized()", options.get("normalize", "a normalized kernel"))
+    return _KEYWORD.sub(keyword, message)
+
+
+def _error_message(error: Exception, ctx: Any) -> str:
+    """Return the message of an error in one line, with the options of the command that are a remedy."""
+    message = _with_options(_one_line(error), ctx)
+    if isinstance(error, FileError) and (sentence := _sentence(message, ctx)):
+        return sentence
+    if getattr(error, "one_of_many", False) and ctx.params.get("skip_bad") is False:
+        message = f"{message.removesuffix('.')}. Pass --skip-bad to skip such items."
+    return message
+
+
+def _sentence(message: str, ctx: Any) -> str | None:
+    """Return the message for a sentence in the place of a tree or a file, or None if the error is about something else."""
+    for parameter in ctx.command.params:
+        value = ctx.params.get(parameter.name)
+        for text in value if isinstance(value, list | tuple) else [value]:
+            if (
+                isinstance(text, str)
+                and " " in text.strip()
+                and parameter.metavar not in ("MODEL", "INDEX")
+                and message.startswith((text, shortened(text)))
+                and not re.search(r"[/\\*]|\.\w+$", text)  # looks like the name of a file
+            ):
+                if parameter.metavar == "SENTENCES":
+                    return f"{text!r} is a sentence, not a file of sentences. Pass it with --text."
+                fact = f"{text!r} is a sentence, neither a tree in brackets nor a file"
+                return f"{fact}. Parse it first: treelet parse --grammar FILE --text {shlex.quote(text)}."
+    return None
 
 
 def _no_memory(error: MemoryError) -> str:

@@ -39,6 +39,7 @@ FILE_AND_LINE = re.compile(r"([^(].*):(\d{1,9})")
 
 @with_option_groups
 def command(
+    ctx: typer.Context,
     bank: Annotated[
         list[str],
         typer.Argument(metavar="BANK...", help="Files or folders of trees to search. Use - for standard input."),
@@ -102,7 +103,7 @@ def command(
 
     Example: treelet nearest src --query src/parser.py:120 --measure edit
     """
-    edits = edit_measure(measure, "top")
+    edits = edit_measure(ctx, measure, "top")
     if top < 0:
         raise wrong_value("--top", "a whole number of at least 0", top)
     if "-" in bank and query == "-":

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.wording import passed_options, shown_name
 from treelet.errors import ParameterError
-from treelet.vocabulary import current
 
 if TYPE_CHECKING:
     from treelet.edits.distance import EditMeasure
@@ -24,6 +22,17 @@ def among(*choices: str) -> Callable[[str], list[str]]:
         return [choice for choice in choices if choice.startswith(incomplete)]
 
     return complete
+
+
+def shown_name(parameter: Any) -> str:
+    """Return the name that users know: the long form of an option, or the placeholder of an argument."""
+    long = [str(name) for name in parameter.opts if name.startswith("--")]
+    return long[0] if long else str(parameter.metavar or parameter.opts[0])
+
+
+def _is_passed(ctx: typer.Context, name: str) -> bool:
+    source = ctx.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
 
 
 _LEAST_MEMORY = 1 << 20
@@ -40,6 +49,19 @@ def memory_size(param: typer.CallbackParam, value: str | None) -> str | None:
             f"{shown_name(param)} {number} is a limit of {plural(int(number), 'byte')}. Did you mean {number}GiB? "
             f"Write {number}B if you mean bytes."
         )
+    return value
+
+
+def _kernel(ctx: typer.Context, value: str) -> str:
+    if value.isdecimal() and any(parameter.name == "k" for parameter in ctx.command.params):  # -k is not short for --k
+        error = wrong_value("--kernel", "'st', 'sst' or 'pt'", value)
+        raise ParameterError(f"{error} Did you mean '--k {value}'?")
+    return value
+
+
+def _seed(value: int) -> int:
+    if not 0 <= value < 2**32:
+        raise wrong_value("--seed", "a whole number from 0 to 2^32 - 1", value)
     return value
 
 
@@ -86,6 +108,7 @@ KernelOption = Annotated[
         "--kernel",
         "-k",
         metavar="NAME",
+        callback=_kernel,
         help="Tree kernel: st (subtrees), sst (subset trees) or pt (partial trees).",
         autocompletion=among(*KERNELS),
     ),
@@ -145,7 +168,10 @@ ProgressOption = Annotated[
     ),
 ]
 SeedOption = Annotated[
-    int, typer.Option("--seed", metavar="N", help="Random seed, at least 0. Equal seeds give equal results.")
+    int,
+    typer.Option(
+        "--seed", metavar="N", callback=_seed, help="Random seed, at least 0. Equal seeds give equal results."
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
 JsonSummaryOption = Annotated[
@@ -228,7 +254,7 @@ def numbers(option: str, text: str, *, repeated: bool = False) -> list[float]:
     return values if repeated else list(dict.fromkeys(values))
 
 
-def edit_measure(measure: str, *kernel_only: str) -> EditMeasure | None:
+def edit_measure(ctx: typer.Context, measure: str, *kernel_only: str) -> EditMeasure | None:
     """Return the measure for ``--measure edit`` or ``edit-distance``; None for ``--measure kernel``.
 
     Options that describe a kernel raise an error if they are passed with an edit measure. `kernel_only` names such options
@@ -236,7 +262,11 @@ def edit_measure(measure: str, *kernel_only: str) -> EditMeasure | None:
     """
     if measure == "kernel":
         return None
-    if passed := passed_options(*KERNEL_OPTIONS, *kernel_only):
+    if passed := [
+        parameter.secondary_opts[0] if ctx.params[parameter.name] is False else shown_name(parameter)
+        for parameter in ctx.command.params
+        if parameter.name in (*KERNEL_OPTIONS, *kernel_only) and _is_passed(ctx, parameter.name)
+    ]:
         from treelet.checks import in_words
 
         plural = len(passed) > 1
@@ -259,9 +289,6 @@ def kernel_from_options(
     normalize: bool = False,
 ) -> Kernel:
     """Return the kernel that the options of a command describe. Omitted options have the defaults of the kernel."""
-    if kernel.isdecimal() and "k" in getattr(current(), "options", ()):  # -k 3 was once --k 3 in treelet nearest
-        error = wrong_value("--kernel", "'st', 'sst' or 'pt'", kernel)
-        raise ParameterError(f"{error} Did you mean '--k {kernel}'?")
     name = one_of("--kernel", kernel, tuple(KERNELS))
     class_name, known = KERNELS[name]
     parameters: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}

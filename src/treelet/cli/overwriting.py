@@ -16,7 +16,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, get_type_hints
 
-from treelet.cli.wording import shown_name
+from treelet.cli.options import shown_name
 from treelet.errors import FileError, ParameterError
 
 

@@ -164,7 +164,7 @@ def command(
     Example: treelet rerank trees.mrg --drop-empty --drop-function-tags -o out
     """
     _check(treebank, nbest, reading, drop_empty, drop_function_tags, k, folds, markov, parent, split, smoothing)
-    _check_counts(train_candidates, epochs, max_words, show, random_state, save)
+    _check_counts(train_candidates, epochs, max_words, show, save)
     parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
     split = None if split is None else one_of("--split", split, SPLITS)
     lams = numbers("--lam", lam)
@@ -276,14 +276,12 @@ def _check(
         raise wrong_value("--folds", "a whole number of at least 2", folds)
 
 
-def _check_counts(train_candidates: int, epochs: int, max_words: int, show: int, seed: int, save: str | None) -> None:
+def _check_counts(train_candidates: int, epochs: int, max_words: int, show: int, save: str | None) -> None:
     if train_candidates < 0 or train_candidates == 1:
         raise wrong_value("--train-candidates", "a whole number of at least 2, or 0 for all", train_candidates)
     for name, value, least in (("--epochs", epochs, 1), ("--max-words", max_words, 1), ("--show", show, 0)):
         if value < least:
             raise wrong_value(name, f"a whole number of at least {least}", value)
-    if not 0 <= seed < 2**32:
-        raise wrong_value("--seed", "a whole number from 0 to 2^32 - 1", seed)
     if save == "-":
         raise ParameterError(
             "A model cannot be written to standard output. Pass a file name, such as --save m.treelet."

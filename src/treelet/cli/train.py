@@ -520,7 +520,7 @@ def command(
     for name, value in ((name, value) for name, values in tried.items() if name != "C" for value in values):
         kernel_from_options(kernel, **{**kernel_options, name: value})  # reports wrong values before any file is read
     kernel_from_options(kernel, **kernel_options)
-    _check(vectors, normalize_vectors, random_state, cv, output)
+    _check(vectors, normalize_vectors, cv, output)
     searching = grid or cv is not None or any(len(values) > 1 for values in tried.values())
     metric = _metric(task, scoring, searching)
     machine_options = _machine_options(task, class_weight, probability, epsilon, qid)
@@ -668,13 +668,11 @@ def _searched(tried: dict[str, list[float]], json: bool, **options: Any) -> _Sea
         raise
 
 
-def _check(vectors: float | None, normalize_vectors: bool, seed: int, cv: int | None, output: str) -> None:
+def _check(vectors: float | None, normalize_vectors: bool, cv: int | None, output: str) -> None:
     if vectors is not None and not 0 < vectors < math.inf:
         raise wrong_value("--vectors", "a finite number above 0", vectors)
     if normalize_vectors and vectors is None:
         raise ParameterError("--normalize-vectors needs --vectors WEIGHT. Add --vectors 1.")
-    if not 0 <= seed < 2**32:
-        raise wrong_value("--seed", "a whole number from 0 to 2^32 - 1", seed)
     if cv is not None and cv < 2:
         raise wrong_value("--cv", "a whole number of at least 2", cv)
     if output == "-":

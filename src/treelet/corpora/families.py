@@ -23,7 +23,6 @@ from treelet.matrices.nearest import ROUNDING, nearest, reached
 from treelet.printable import printable
 from treelet.structures.bank import Bank
 from treelet.structures.treebank import Treebank
-from treelet.vocabulary import keyword
 
 Numbers = NDArray[np.int64]
 LISTED = 3  # pairs to name in a warning
@@ -375,7 +374,7 @@ def warn_of_skipped(pairs: Sequence[Sequence[str]]) -> None:
     more = f"; and {len(pairs) - LISTED:,} more" if len(pairs) > LISTED else ""
     warnings.warn(
         f"Skipped {plural(len(pairs), 'pair')} whose edit distance needs too much memory: {printable(listed)}{more}. "
-        f"Increase {keyword('memory')} to compare them.",
+        f"Increase memory= to compare them.",
         TreeletWarning,
         stacklevel=3,
     )

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.errors import DeviceMemoryError, TreeletError
-from treelet.vocabulary import keyword
 
 _SOURCES = Path(__file__).parent / "cuda"
 _PIECE = 1 << 26  # bytes that are copied to the host at once
@@ -158,16 +157,15 @@ class _Cuda(Device):
             absent = isinstance(error, ModuleNotFoundError) and error.name == "cupy"
             problem = "is not installed" if absent else f"cannot be imported ({error})"
             raise TreeletError(
-                f"{keyword('device', 'cuda')} needs CuPy, which {problem}. "
-                f"Install it with pip install 'treelet[cuda]', or use {keyword('device', 'cpu')}."
+                f"device='cuda' needs CuPy, which {problem}. "
+                f"Install it with pip install 'treelet[cuda]', or use device='cpu'."
             ) from None
         try:
             if cupy.cuda.runtime.getDeviceCount() < 1:
                 raise RuntimeError("no device")
         except Exception as error:  # the driver can raise anything
             raise TreeletError(
-                f"{keyword('device', 'cuda')} needs an NVIDIA GPU, but CuPy does not find one ({error}). "
-                f"Use {keyword('device', 'cpu')}."
+                f"device='cuda' needs an NVIDIA GPU, but CuPy does not find one ({error}). Use device='cpu'."
             ) from None
         self.xp = cupy
         self._modules: list[Any] = []
@@ -179,8 +177,8 @@ class _Cuda(Device):
         except Exception as error:  # a broken toolkit can raise anything
             reason = " ".join(str(error).split())[:500]
             raise TreeletError(
-                f"{keyword('device', 'cuda')} needs the compiler and cuBLAS of the CUDA toolkit ({reason}). Install them "
-                f"with pip install 'treelet[cuda]', or use {keyword('device', 'cpu')}."
+                f"device='cuda' needs the compiler and cuBLAS of the CUDA toolkit ({reason}). Install them "
+                f"with pip install 'treelet[cuda]', or use device='cpu'."
             ) from error
 
     def _compile(self, cupy: Any) -> None:
@@ -329,6 +327,6 @@ def out_of_memory(device: Device, error: BaseException) -> DeviceMemoryError | N
         return None
     reason = str(error).rstrip(".")
     return DeviceMemoryError(
-        f"The memory of {keyword('device', device.name)} is full: {reason}. Increase {keyword('device_memory')} if it is set, "
-        f"or use {keyword('device', 'cpu')}."
+        f"The memory of device={device.name!r} is full: {reason}. Increase device_memory= if it is set, "
+        f"or use device='cpu'."
     )

@@ -28,7 +28,6 @@ from treelet.device.strips import (
     up_to,
 )
 from treelet.errors import NotEnoughMemoryError
-from treelet.vocabulary import keyword
 
 POSITION, EXACT, COUNT = range(3)
 # --- the locality-convolution kernel; see ``cuda/locality.cu`` --------------------------------------------------------
@@ -407,8 +406,8 @@ class SubsequenceColumns(DeviceColumns):
         if room < least:
             raise NotEnoughMemoryError(
                 f"Subsequences of {self.length:,} features in sequences of up to {self.longest:,} features take "
-                f"{least / 2**30:.3g} GiB of working memory, but {keyword('device', self.device.name)} has only "
-                f"{room / 2**30:.3g} GiB for them. Use {keyword('device', 'cpu')}."
+                f"{least / 2**30:.3g} GiB of working memory, but device={self.device.name!r} has only "
+                f"{room / 2**30:.3g} GiB for them. Use device='cpu'."
             )
 
     def bind(self, store: Any, weights: Any) -> _SubsequenceRows:

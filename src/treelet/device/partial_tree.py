@@ -17,7 +17,6 @@ from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
 from treelet.device.strips import THREADS, DeviceColumns, Entries, Strip, owners, starts, strip, strips
 from treelet.errors import TreeletError
-from treelet.vocabulary import keyword
 
 _FEW = 32  # must equal `few` of the device code
 RUN, BLOCKS = 16, 4096
@@ -92,9 +91,7 @@ class PartialTreeColumns(DeviceColumns):
         similar: Any = None,
     ) -> None:
         if similar is not None:
-            raise TreeletError(
-                f"{keyword('device', device.name)} does not support similar words. Use {keyword('device', 'cpu')}."
-            )
+            raise TreeletError(f"device={device.name!r} does not support similar words. Use device='cpu'.")
         super().__init__(device, store, weights)
         xp = self.xp
         constant = mu * lam * lam

@@ -12,7 +12,6 @@ from treelet.drawing.layout import shown, width_of
 from treelet.drawing.svg import Caption, escaped, svg_document
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies
-from treelet.vocabulary import keyword
 
 _LIMIT = 200  # words
 WORD, SMALL = 15.0, 11.0  # font sizes of words, and of tags and labels
@@ -162,7 +161,7 @@ def _check(parse: object, limit: int) -> Dependencies:
     check_integer("limit", limit)
     if len(parse) > limit:
         raise TreeError(
-            f"The parse has {plural(len(parse), 'word')}, but the limit is {limit:,}. Pass a larger {keyword('limit')}, or print the parse."
+            f"The parse has {plural(len(parse), 'word')}, but the limit is {limit:,}. Pass a larger limit=, or print the parse."
         )
     return parse
 

@@ -16,7 +16,6 @@ from treelet.errors import InputTypeError, ParameterError, TreeletError
 from treelet.formats.files import PathLike, open_whole
 from treelet.printable import printable
 from treelet.structures import Dependencies, Forest, Tree
-from treelet.vocabulary import keyword
 
 # --- drawings as PNG and PDF, rendered by matplotlib ------------------------------------------------------------------
 
@@ -376,15 +375,14 @@ def draw(
         return tree_svg(thing, style=style, triangles=triangles, **options)
     if isinstance(thing, (Forest, Dependencies, EditScript)) and checked_triangles(triangles):
         raise ParameterError(
-            f"Triangles can only be drawn in a tree. Got {article(type(thing).__name__)} instead. "
-            f"Remove {keyword('triangles')}."
+            f"Triangles can only be drawn in a tree. Got {article(type(thing).__name__)} instead. Remove triangles=."
         )
     if isinstance(thing, Dependencies):
         return dependency_svg(thing, style=style, **options)
     if isinstance(thing, Forest):
         if style != "color":
             raise ParameterError(
-                f"A forest has no plain style, because colors distinguish its alternatives. Use {keyword('style', 'color')}, "
+                "A forest has no plain style, because colors distinguish its alternatives. Use style='color', "
                 "or draw the most probable tree."
             )
         return forest_svg(thing, **options)
@@ -393,7 +391,7 @@ def draw(
 
         if style != "color":
             raise ParameterError(
-                f"An edit script has no plain style. Use {keyword('style', 'color')}, which is also readable in gray."
+                "An edit script has no plain style. Use style='color', which is also readable in gray."
             )
         return edit_svg(thing, **options)
     raise InputTypeError(

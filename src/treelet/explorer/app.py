@@ -27,7 +27,6 @@ from treelet.explorer.handlers import HANDLERS
 from treelet.explorer.limits import Guard, RefusedError, WorkerPool, body_of, refusal
 from treelet.explorer.requests import Request, RequestError
 from treelet.explorer.workspace import Workspace
-from treelet.vocabulary import current, keyword
 
 # --- the explorer as a web application --------------------------------------------------------------------------------
 
@@ -216,7 +215,7 @@ def server_of(workspace: Workspace, listening: socket.socket) -> _Server:
 def listen(port: int | None = None) -> socket.socket:
     """Return a socket that listens on a port, by default on the first free one."""
     if port is not None and not 0 <= port <= 65535:
-        raise wrong("port", f"{current().integer} from 0 to 65535", port)
+        raise wrong("port", "an int from 0 to 65535", port)
     ports = range(_PORT, _PORT + _TRIED) if port is None else [port]
     for number in ports:
         # With an explicit protocol, asyncio sets TCP_NODELAY. Otherwise each small response is delayed by 40 ms.
@@ -234,8 +233,6 @@ def listen(port: int | None = None) -> socket.socket:
             if error.errno == errno.EADDRINUSE and port is None:
                 continue
             reason = "it is in use" if error.errno == errno.EADDRINUSE else error.strerror
-            raise TreeletError(
-                f"Cannot listen on port {number}: {reason}. Choose another one with {keyword('port')}."
-            ) from None
+            raise TreeletError(f"Cannot listen on port {number}: {reason}. Choose another one with port=.") from None
         return listening
-    raise TreeletError(f"All ports from {_PORT} to {ports[-1]} are in use. Choose another one with {keyword('port')}.")
+    raise TreeletError(f"All ports from {_PORT} to {ports[-1]} are in use. Choose another one with port=.")

@@ -15,7 +15,6 @@ from treelet.errors import FormatError, TreeError
 from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.detection import end_of_tree, is_tree, opening_lines
 from treelet.formats.files import CHUNK, Source, not_text
-from treelet.vocabulary import keyword
 
 MOST_NODES = 50_000_000  # of a tree that is written or listed; a tree with shared subtrees may have many more
 _FORBIDDEN = frozenset("() \t\n\r\v\f\0")
@@ -163,9 +162,6 @@ class Reader:
 
     def _error(self, error: _core.InputError) -> FormatError:
         line, column, message = error.args
-        message = message.replace(
-            'encoding="latin-1"', keyword("encoding", "latin-1")
-        )  # the core knows Python's names only
         if "NUL byte" in message:
             message = not_text()
         return FormatError(message, self._source, line, column)

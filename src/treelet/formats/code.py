@@ -23,7 +23,6 @@ from treelet.formats.paths import File, FoundFiles, find_files
 from treelet.formats.python_source import is_node_type, not_enough_memory, read_python, syntax_document
 from treelet.formats.reading import naming_memory, read_files, within_limits
 from treelet.memory import available
-from treelet.vocabulary import keyword
 
 MAX_BYTES = 1_000_000
 """Default of the size above which `read_code_document` skips files in folders."""
@@ -173,7 +172,7 @@ def find_language(name: str | None, file: str) -> Language:
     suffix = unpacked_name(file).suffix.lower()
     if suffix not in BY_SUFFIX:
         fact = f"the suffix {suffix} does not belong to a known language" if suffix else "the name has no suffix"
-        raise FormatError(f"{fact}. Name the language ({keyword('language', 'java')}).", file)
+        raise FormatError(f"{fact}. Name the language (language='java').", file)
     return BY_SUFFIX[suffix]
 
 
@@ -187,7 +186,7 @@ def _decoded(source: Source) -> bytes:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise source.error(
-            f"these bytes are not UTF-8 text. Name another encoding ({keyword('encoding', 'latin-1')}).", line
+            "these bytes are not UTF-8 text. Name another encoding (encoding='latin-1').", line
         ) from None
     return data
 

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, cast
 from treelet.checks import article, check_one_of, plural
 from treelet.errors import InputTypeError, TreeError, TreeletWarning
 from treelet.formats.files import Source
-from treelet.vocabulary import keyword
 
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 UNKNOWN = "_"
@@ -150,7 +149,7 @@ def warn_of_no_tags(name: str, tags: Iterable[Sequence[str]], tag: str) -> None:
         other = "xpos" if tag == "upos" else "upos"
         warnings.warn(
             f"{name}: no word has a tag in the column {tag}: all tags are {UNKNOWN!r}. If the tags are in the column {other}, "
-            f"use {keyword('tag', other)}.",
+            f"use tag={other!r}.",
             TreeletWarning,
             stacklevel=4,
         )

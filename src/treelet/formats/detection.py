@@ -13,7 +13,6 @@ from treelet.errors import FormatError, ParameterError, TreeSizeError
 from treelet.formats.base import FORMATS, Format, option_values, split_options
 from treelet.formats.files import HEAD, NOT_TEXT, Source, unpacked_name
 from treelet.printable import shortened
-from treelet.vocabulary import keyword
 
 # --- helpers that look at the first lines of a file, by which formats are detected ------------------------------------
 
@@ -126,12 +125,12 @@ class _FormatChoice(NamedTuple):
         other = _by_content(head, but=self.format)
         problem = _sentence(error.message)
         if other:
-            hint = f"{keyword('format', other[0].name)} may fit better, because {other[1]}."
+            hint = f"format={other[0].name!r} may fit better, because {other[1]}."
         elif self.by_name:
-            hint = f"For another format, use {keyword('format')}."
+            hint = "For another format, use format=."
             problem = _plain_text_problem(error, head) or problem
         else:
-            hint = f"To choose another format, use {keyword('format')} with one of {_names()}."
+            hint = f"To choose another format, use format= with one of {_names()}."
             problem = _plain_text_problem(error, head) or problem
         message = f"{problem} The file was read as {self.format.name!r}, because {self.why}. {hint}"
         return FormatError(message, error.source, error.line, error.column)

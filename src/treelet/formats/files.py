@@ -32,7 +32,6 @@ from typing import IO, Any, cast
 from treelet.checks import article, check_one_of, wrong
 from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
 from treelet.printable import shortened
-from treelet.vocabulary import keyword
 
 # --- incomplete files: temporary names, locks and error messages ------------------------------------------------------
 
@@ -207,7 +206,7 @@ NOT_TEXT = "the file contains a NUL byte, so it is not UTF-8 text."
 def not_text() -> str:
     """Return the message for a file with a NUL byte: it is in UTF-16, packed in an unknown way, or not text at all."""
     return (
-        f"{NOT_TEXT} If it is UTF-16, name the encoding ({keyword('encoding', 'utf-16')}). If it is compressed, only "
+        f"{NOT_TEXT} If it is UTF-16, name the encoding (encoding='utf-16'). If it is compressed, only "
         "gzip, xz and bzip2 are supported."
     )
 
@@ -354,7 +353,7 @@ class Source:
             wide = line.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
             raise self.error(
                 "these bytes are not UTF-8 text. If the file has another encoding, name the encoding "
-                f"({keyword('encoding', 'utf-16' if wide else 'latin-1')}).",
+                f"(encoding={'utf-16' if wide else 'latin-1'!r}).",
                 number,
                 len(line[: error.start].decode("utf-8")) + 1,
             ) from None
@@ -422,7 +421,7 @@ class Source:
                 except UnicodeDecodeError as error:
                     raise self.error(
                         f"the file is not text in the encoding {self.encoding} ({error.reason}). Name the right "
-                        f"encoding ({keyword('encoding')})."
+                        f"encoding (encoding=)."
                     ) from None
             if start is not None:
                 start += chunk

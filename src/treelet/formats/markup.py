@@ -16,7 +16,6 @@ from treelet.formats.detection import opening_lines
 from treelet.formats.files import PathLike, Source
 from treelet.formats.located import Located, located, opened
 from treelet.formats.places import Places
-from treelet.vocabulary import keyword
 
 XML, HTML = (".xml",), (".html", ".htm")
 Parse = Callable[[Source], tuple[Any, dict[int, Place]]]
@@ -208,7 +207,7 @@ def _xml(source: Source) -> tuple[Any, dict[int, Place]]:
         raise
     except (ValueError, LookupError) as error:
         raise source.error(
-            f"the encoding that this XML declares cannot be read ({error}). Name the encoding ({keyword('encoding')}).",
+            f"the encoding that this XML declares cannot be read ({error}). Name the encoding (encoding=).",
             1,
         ) from None
     return reader.builder.close(), reader.places
@@ -294,7 +293,7 @@ def _check_utf8(source: Source, data: bytes) -> None:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise source.error(
-            f"these bytes are not UTF-8, and the page does not declare an encoding. Name the encoding ({keyword('encoding')}).",
+            "these bytes are not UTF-8, and the page does not declare an encoding. Name the encoding (encoding=).",
             line,
         ) from None
 

@@ -19,7 +19,6 @@ from typing import IO, Any, NamedTuple, cast
 from treelet.checks import some_of, wrong
 from treelet.errors import FileError, TreeletWarning
 from treelet.formats.files import PACKED, PathLike, unpacked_name, unreadable
-from treelet.vocabulary import keyword
 
 File = PathLike | IO[bytes] | IO[str]
 _INSPECTED = 8192  # bytes in which a binary file shows a NUL
@@ -146,7 +145,7 @@ def _problem(path: Path, max_bytes: int | None, encoding: str) -> str:
     try:
         size = path.stat().st_size
         if max_bytes is not None and size > max_bytes:
-            return f"{size:,} bytes, more than {keyword('max_bytes', max_bytes)} allows"
+            return f"{size:,} bytes, more than max_bytes={max_bytes!r} allows"
         if path.suffix.lower() in PACKED or encoding.lower().replace("_", "-") not in ("utf-8", "utf8"):
             return ""
         with path.open("rb") as stream:

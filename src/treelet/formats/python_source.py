@@ -22,7 +22,6 @@ from treelet.formats.files import PathLike, Source, text_source
 from treelet.formats.located import Located, located, opened
 from treelet.formats.places import Places
 from treelet.memory import available, in_bytes
-from treelet.vocabulary import keyword
 
 Options = dict[str, Any]
 _SUFFIXES = (".py",)
@@ -209,11 +208,11 @@ def _decoded(source: Source) -> str:
         encoding = "utf-8" if source.decoded else tokenize.detect_encoding(io.BytesIO(data).readline)[0]
         return data.decode(encoding)
     except SyntaxError as error:  # an unknown encoding
-        raise source.error(f"{error.msg}. Name the right encoding ({keyword('encoding')}).", 1) from None
+        raise source.error(f"{error.msg}. Name the right encoding (encoding=).", 1) from None
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise source.error(
-            f"these bytes are not text in the encoding {error.encoding}. Name another encoding ({keyword('encoding')}).",
+            f"these bytes are not text in the encoding {error.encoding}. Name another encoding (encoding=).",
             line,
         ) from None
 

@@ -23,7 +23,6 @@ from treelet.formats.detection import choose_format, find_format, find_target
 from treelet.formats.files import ON_ERROR, PathLike, SkipLog, Source, open_source, open_target
 from treelet.formats.paths import File, FoundFiles, find_files, listed_files
 from treelet.progress import progress_bar
-from treelet.vocabulary import keyword
 
 # --- writing of files in any registered format that has a writer ------------------------------------------------------
 
@@ -62,7 +61,7 @@ def write_document(
             others = [name for name, other in FORMATS.items() if other.write and content in other.holds]
             raise ParameterError(
                 f"The format {chosen.name!r} cannot store {described}. Choose {in_words(others)}, or drop this part "
-                f"({keyword('drop', content)})."
+                f"(drop={content!r})."
             )
     if not document.trees and len(document) and "vectors" not in chosen.holds:
         raise ParameterError(

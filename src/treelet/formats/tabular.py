@@ -15,7 +15,6 @@ from treelet.formats.base import Document, Format, register
 from treelet.formats.brackets import Reader, bracketed, refuse_missing
 from treelet.formats.detection import is_tree, opening_lines
 from treelet.formats.files import Source
-from treelet.vocabulary import keyword
 
 _SHOWN = 3  # number of rows inspected to find the columns, and of values that an error shows per column
 _LABEL_NAMES = frozenset({"label", "class", "target", "category", "y"})
@@ -167,7 +166,7 @@ class _ColumnFinder:
             return names.index(column)
         problem = "occurs twice" if column in names else "is not a column name"
         raise ParameterError(
-            f"{self.source.name}: {keyword(name)} must be the number of a column or its name in the first line, but {column!r} "
+            f"{self.source.name}: {name}= must be the number of a column or its name in the first line, but {column!r} "
             f"{problem}.{suggestion(column, set(names) - {column})} The columns are {self._listed()}"
         )
 
@@ -180,7 +179,7 @@ class _ColumnFinder:
             return 1
         problem = "several columns contain trees" if tree_columns else "no column contains trees, which begin with '('"
         raise self.source.error(
-            f"{problem}. Choose the tree column with {keyword('tree_column')}. The columns are {self._listed()}",
+            f"{problem}. Choose the tree column with tree_column=. The columns are {self._listed()}",
             self.first.line,
         )
 
@@ -192,7 +191,7 @@ class _ColumnFinder:
             others = named if len(named) == 1 else others
         if len(others) > 1:
             raise self.source.error(
-                f"several columns could contain the labels. Choose the label column with {keyword('label_column')}. The "
+                f"several columns could contain the labels. Choose the label column with label_column=. The "
                 f"columns are {self._listed()}",
                 self.first.line,
             )

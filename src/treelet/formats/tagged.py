@@ -15,7 +15,6 @@ from treelet.errors import FormatError
 from treelet.formats.dependency_forms import looks_like_conllu
 from treelet.formats.detection import opening_lines
 from treelet.formats.files import Source
-from treelet.vocabulary import keyword
 
 _FORMATS = ("columns", "slashes")
 
@@ -100,9 +99,7 @@ def _check_columns(source: Source, word: int) -> None:
         )
     cells = first.split()
     if cells and all("/" in cell.strip("/") for cell in cells):
-        raise source.error(
-            f"this looks like word/tag with one sentence per line. Read it with {keyword('format', 'slashes')}.", 1
-        )
+        raise source.error("this looks like word/tag with one sentence per line. Read it with format='slashes'.", 1)
 
 
 def _is_json(line: str) -> bool:
@@ -116,7 +113,7 @@ def _pair(source: Source, number: int, cells: list[str], word: int, tag: int) ->
     for name, column in (("word", word), ("tag", tag)):
         if not -len(cells) <= column < len(cells):
             raise source.error(
-                f"there is no column {column} for {keyword(name)}: this line has {plural(len(cells), 'column')}.",
+                f"there is no column {column} for {name}=: this line has {plural(len(cells), 'column')}.",
                 number,
             )
     if problem := tag_problem(cells[tag]):

@@ -21,7 +21,6 @@ from numpy.typing import DTypeLike, NDArray
 from treelet.checks import in_words, some_of, suggestion
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError
 from treelet.kernels.tuning import unchanged_on_error
-from treelet.vocabulary import current, keyword
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -512,8 +511,8 @@ def overflow(kernel: Pairwise, row: int, column: int, dtype: DTypeLike = np.floa
     where = f"item {row} with itself" if row == column else f"items {row} and {column}"
     fact = f"The value of {kernel!r} for {where} is too large for a {np.dtype(dtype)}"
     if dtype != np.float64:
-        return KernelOverflowError(f"{fact}. Use {keyword('dtype', 'float64')} or {current().normalized}.")
+        return KernelOverflowError(f"{fact}. Use dtype='float64' or kernel.normalized().")
     return KernelOverflowError(
         f"{fact}: such values grow exponentially with the size of an item. "
-        f"Use a smaller {keyword('lam')}, or {current().normalized}, which never overflows."
+        f"Use a smaller lam=, or kernel.normalized(), which never overflows."
     )

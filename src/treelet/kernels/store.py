@@ -18,7 +18,6 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import CachedIndex, Evaluator, Matrix, Needs, Vector, overflow
 from treelet.memory import SMALL, check_memory
 from treelet.structures.bank import Bank
-from treelet.vocabulary import keyword
 from treelet.work import in_parts
 
 if TYPE_CHECKING:
@@ -105,8 +104,8 @@ class StoreEvaluator(Evaluator):
         kernel = self.algorithm
         if self.logs:
             raise KernelOverflowError(
-                f"Values of {kernel!r} do not fit a float64 for these examples, and {keyword('device', device.name)} computes "
-                f"only in float64. Use {keyword('device', 'cpu')}."
+                f"Values of {kernel!r} do not fit a float64 for these examples, and device={device.name!r} computes "
+                f"only in float64. Use device='cpu'."
             )
         if not kernel.can_be_on_device():
             return super().on(device)

@@ -38,7 +38,6 @@ from treelet.matrices import parse_memory
 from treelet.matrices.executors import executor_for, host_matrix
 from treelet.resources import Resources
 from treelet.shown import learnt
-from treelet.vocabulary import keyword
 
 _EXECUTION = ("device", "device_memory")
 """Parameters that model files do not store, because another machine may not have the device."""
@@ -386,8 +385,8 @@ class KernelLearner(KernelEstimator):
         budget = parse_memory(self.memory)  # All callers have this parameter.
         if budget is not None and needed > budget:
             raise ParameterError(
-                f"{what} takes {needed:,} bytes, more than the {budget:,} of {keyword('memory')}. "
-                f"Increase {keyword('memory')}, or {self._smaller}."
+                f"{what} takes {needed:,} bytes, more than the {budget:,} of memory=. "
+                f"Increase memory=, or {self._smaller}."
             )
 
     def _keep(self, kernel: Kernel | None, data: Any, support: Any, coefficients: Any) -> None:

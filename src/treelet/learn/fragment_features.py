@@ -36,7 +36,6 @@ from treelet.learn.model import CompressedModel
 from treelet.learn.terms import GraphTerm, KernelTerm, Roots, linear_parts
 from treelet.resources import count_threads
 from treelet.structures import Tree, Treebank
-from treelet.vocabulary import keyword
 from treelet.work import run
 
 # --- selection of the fragments with the largest weights in a model or a collection of trees --------------------------
@@ -141,7 +140,7 @@ def _check_finite(rows: Rows) -> Rows:
     if not np.isfinite(rows.data).all():
         bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
         raise KernelOverflowError(
-            f"The number of fragments of item {bad} is too large for a float64. Use a smaller {keyword('lam')}."
+            f"The number of fragments of item {bad} is too large for a float64. Use a smaller lam=."
         )
     return rows
 

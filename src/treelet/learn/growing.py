@@ -29,7 +29,6 @@ from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
-from treelet.vocabulary import current
 
 Rows = NDArray[np.intp]
 _WHOLE = 1 << 25  # maximum number of cells of a matrix of all training rows
@@ -340,7 +339,7 @@ class _GrowingSum:
         if len(bad):
             raise KernelOverflowError(
                 f"The score of item {rows[bad[0]]} is too large for a float64: values of {self.kernel!r} grow "
-                f"exponentially with the size of an item. Use a smaller lam, or {current().normalized}, which does not "
+                f"exponentially with the size of an item. Use a smaller lam, or kernel.normalized(), which does not "
                 "overflow."
             )
         return total

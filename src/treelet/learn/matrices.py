@@ -21,7 +21,6 @@ from treelet.learn.encoding import are_floats, register, whole_numbers
 from treelet.learn.targets import Rows
 from treelet.matrices.executors import host_matrix
 from treelet.resources import PLAIN, Resources
-from treelet.vocabulary import keyword
 
 _BLOCK = 256  # rows per step of the symmetry check
 
@@ -380,20 +379,16 @@ def folds_of(cv: Any, y: NDArray[Any], groups: Rows | None, *, classifier: bool)
     except ParameterError:
         raise
     except (ValueError, TypeError, IndexError) as error:
-        raise ParameterError(
-            f"{keyword('cv')} cannot split {plural(len(y), 'example')}: {str(error).rstrip('.')}."
-        ) from error
+        raise ParameterError(f"cv= cannot split {plural(len(y), 'example')}: {str(error).rstrip('.')}.") from error
     for number, (train, test) in enumerate(folds):
         if not len(train) or not len(test):
-            raise ParameterError(
-                f"Fold {number} of {keyword('cv')} has no {'test' if len(train) else 'training'} examples."
-            )
+            raise ParameterError(f"Fold {number} of cv= has no {'test' if len(train) else 'training'} examples.")
         if len(common := np.intersect1d(train, test)):
             raise ParameterError(
-                f"Fold {number} of {keyword('cv')} has example {common[0]} in both its training and its test examples."
+                f"Fold {number} of cv= has example {common[0]} in both its training and its test examples."
             )
     if not folds:
-        raise ParameterError(f"{keyword('cv')} contains no folds.")
+        raise ParameterError("cv= contains no folds.")
     return folds
 
 
@@ -402,8 +397,8 @@ def check_whole(folds: Sequence[Fold], queries: Rows) -> None:
     for number, (train, test) in enumerate(folds):
         if len(np.intersect1d(queries[train], queries[test])):
             raise ParameterError(
-                f"Fold {number} of {keyword('cv')} splits a query into training and test candidates. "
-                f"Pass {keyword('cv')} as a number, or a splitter that keeps groups together."
+                f"Fold {number} of cv= splits a query into training and test candidates. "
+                f"Pass cv= as a number, or a splitter that keeps groups together."
             )
 
 

@@ -52,7 +52,6 @@ from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
-from treelet.vocabulary import current
 from treelet.work import run
 
 if TYPE_CHECKING:
@@ -428,7 +427,7 @@ def _check_scores(term: Term, scores: Matrix, examples: NDArray[np.intp]) -> Non
 def _overflow(term: Term, example: int) -> KernelOverflowError:
     return KernelOverflowError(
         f"The score of item {example} is too large for a float64: values of {term.kernel_term.inner.kernel!r} grow "
-        f"exponentially with the size of an item. Train with a smaller lam, or with {current().normalized}, "
+        f"exponentially with the size of an item. Train with a smaller lam, or with kernel.normalized(), "
         "which does not overflow."
     )
 

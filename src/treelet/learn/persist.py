@@ -29,7 +29,6 @@ from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, check_intercepts, known_kernels, savable
 from treelet.learn.fits import one_fit, snapshot
 from treelet.learn.model import CompressedModel, warn_if_missing, warn_if_unrelated
-from treelet.vocabulary import keyword
 
 # --- classes and probabilities from the scores of a model, without scikit-learn ---------------------------------------
 
@@ -215,9 +214,7 @@ class SavedClassifier(Decides, SavedPredictor):
     def predict_proba(self, X: Any) -> Matrix:
         """Return the probability of each class."""
         if not hasattr(self, "platt_"):
-            raise _NoPredictorError(
-                f"The model was trained without probabilities. Train it with {keyword('probability', True)}."
-            )
+            raise _NoPredictorError("The model was trained without probabilities. Train it with probability=True.")
         # The parameters A and B of 1 / (1 + exp(A f + B)) for each binary classifier (Platt 1999).
         z = -(self._values(X) * self.platt_[:, 0] + self.platt_[:, 1])
         small = np.exp(-np.abs(z))
@@ -240,10 +237,6 @@ Read = TypeVar("Read")
 
 class ModelFileError(FileError):
     """A file is not a model, is incomplete or altered, or has a format that is too new."""
-
-
-class TreesInsteadOfModelError(ModelFileError):
-    """A file of trees was passed instead of a model. The command line then shows the order of its arguments."""
 
 
 def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None) -> None:
@@ -526,12 +519,10 @@ def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
     """Return the header and the bytes of the arrays of a model file, after checks."""
     if not content or content[: len(_MAGIC)] != _MAGIC[: len(content)]:
         if _looks_like_trees(content):
-            raise TreesInsteadOfModelError(
-                f"{name}: the file contains trees, not a saved model. Read it with treelet.read_trees."
-            )
-        raise ModelFileError(
-            f"{name}: the file is not a treelet model. Models are written by 'treelet train' and treelet.save."
-        )
+            fact = "the file contains trees, not a saved model"
+        else:
+            fact = "the file is not a treelet model"
+        raise ModelFileError(f"{name}: {fact}. Models are written by 'treelet train' and treelet.save.")
     whole = len(content) >= _PREFIX.size + _CHECKSUM
     _, version, _, total, length = _PREFIX.unpack_from(content) if whole else (b"", _VERSION, 0, 0, 0)
     if not whole or len(content) < total:

@@ -25,7 +25,6 @@ from treelet.learn.ranking import Ranker
 from treelet.learn.svm import KernelSVC
 from treelet.learn.targets import checked_groups, checked_outputs, checked_targets, group_numbers
 from treelet.resources import parse_memory
-from treelet.vocabulary import keyword
 
 Results = list[list[tuple[Any, float]]]  # settings x folds: the predictions and their score
 
@@ -329,7 +328,7 @@ class _Trials:
             value = float(self.scorer(fitted, across, self.data.y[test], **self.data.named(test)))
         if np.isnan(value):
             raise ParameterError(
-                f"{keyword('scoring')} returns NaN for the fold that tests example {test[0]}. "
+                f"scoring= returns NaN for the fold that tests example {test[0]}. "
                 "Check that the score is defined for every fold."
             )
         return value

@@ -31,7 +31,6 @@ from treelet.learn.model import CompressedModel, warn_if_unrelated
 from treelet.learn.persist import Decides, Unseen
 from treelet.learn.targets import USE_A_CLASSIFIER, Rows, checked_numbers, checked_targets, weighted_rows
 from treelet.matrices import parse_memory
-from treelet.vocabulary import keyword
 from treelet.work import abandonable, run
 
 # --- base of the support vector machines ------------------------------------------------------------------------------
@@ -65,7 +64,7 @@ def _solved(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any
             raise
         raise KernelOverflowError(
             f"The kernel values reach {largest:.3g}, but libsvm needs values below {_LARGEST:.0e}. "
-            f"Use a normalized kernel or a smaller {keyword('lam')}; divide a precomputed matrix by a constant."
+            f"Use a normalized kernel or a smaller lam=; divide a precomputed matrix by a constant."
         ) from None
 
 
@@ -127,7 +126,7 @@ def _warn_if_dissimilar(K: Matrix) -> None:
         warnings.warn(
             f"Hardly any training examples are similar: at least half have no neighbor with a normalized kernel value "
             f"of {_LEAST_SIMILARITY} or more, so the model can only memorize them. Give large fragments less weight: "
-            f"try a smaller {keyword('lam')}, a small {keyword('max_depth')}, or the subtree kernel.",
+            f"try a smaller lam=, a small max_depth=, or the subtree kernel.",
             TreeletWarning,
             stacklevel=5,
         )

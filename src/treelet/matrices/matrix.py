@@ -20,7 +20,6 @@ from treelet.matrices.tiles import FLOAT, Job, check_pairwise
 from treelet.printable import shortened
 from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
-from treelet.vocabulary import keyword
 
 _SMALL = 1 << 12  # maximum number of cells of a matrix that is computed as one tile, without a plan
 
@@ -141,7 +140,7 @@ def gram(
         matrix: Matrix = (resumed if resume else into_file)(job, executor, out)  # type: ignore[arg-type]
         return matrix
     if resume:
-        wanted = f"a path ending in .npy if {keyword('resume', True)} is passed"
+        wanted = "a path ending in .npy if resume=True is passed"
         raise wrong("out", wanted, out, of="gram", got=None if out is None else shortened(out))
     if out is None:
         matrix = executor.new_matrix(job)

@@ -15,7 +15,6 @@ from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.metrics.counts import BracketCounts
 from treelet.metrics.ranking import best_of_group
 from treelet.structures import Treebank
-from treelet.vocabulary import keyword
 
 # --- constituents: the labeled spans of a tree ------------------------------------------------------------------------
 
@@ -302,7 +301,7 @@ class _Scorer:
             difference = f"{theirs[index]!r} as word {index}, but the gold tree has {ours[index]!r}"
         raise TreeError(
             f"{where}: the parse has {difference}. Check that both trees belong to the same sentence, and that traces were "
-            f"dropped from both ({keyword('drop_empty', True, of='read_trees')})."
+            f"dropped from both (read_trees(..., drop_empty=True))."
         )
 
 

@@ -19,7 +19,6 @@ from treelet.formats.markup import parse_html
 from treelet.memory import check_memory
 from treelet.progress import progress_bar
 from treelet.resources import Resources
-from treelet.vocabulary import keyword
 from treelet.work import run
 
 _SIZES = ("nodes", "elements")
@@ -324,7 +323,7 @@ def _renames(a: Sequence[_Cell], b: Sequence[_Cell]) -> NDArray[np.float64]:
     check_memory(
         32 * len(a) * len(b),  # two copies of the costs, and the tables of the distance
         f"the comparison of {plural(len(a), 'cell')} with {plural(len(b), 'cell')}",
-        f"compare smaller tables, or use {keyword('structure_only', True)}",
+        "compare smaller tables, or use structure_only=True",
     )
     first, second = ([content for *_, content in cells] for cells in (a, b))
     costs = _core.string_distances(first, second, normalized=True)

@@ -13,7 +13,6 @@ from treelet.errors import ParameterError, TreeError
 from treelet.formats.grammars import Rule, Tail, Word, is_lexical
 from treelet.parsing.unknown import UnknownWords
 from treelet.structures.treebank import Treebank
-from treelet.vocabulary import current
 
 # --- splits of the labels of the Penn Treebank ------------------------------------------------------------------------
 
@@ -175,13 +174,13 @@ def _check(
 ) -> None:
     owner = "PCFG.from_treebank"
     if markov is not None and not (type(markov) is int and markov >= 0):
-        raise wrong("markov", f"{current().integer} of at least 0", markov, of=owner, optional=True)
+        raise wrong("markov", "an int of at least 0", markov, of=owner, optional=True)
     if parent not in (True, False, "tags"):
         raise wrong("parent", "True, False or 'tags'", parent, of=owner)
     check_one_of("split", split, ("penn", None), of=owner)
     check_one_of("unknown", unknown, ("signature", None), of=owner)
     if not (type(min_count) is int and min_count >= 1):
-        raise wrong("min_count", f"{current().integer} of at least 1", min_count, of=owner)
+        raise wrong("min_count", "an int of at least 1", min_count, of=owner)
     if not is_number(smoothing, 0):
         raise wrong("smoothing", "a number of at least 0", smoothing, of=owner)
     if smoothing and unknown is None:

@@ -21,7 +21,6 @@ from treelet.formats.paths import File, listed_files
 from treelet.formats.reading import read_blocks, read_document, write_document
 from treelet.structures.bank import Bank, Stats, inline_error, listed
 from treelet.structures.tree import Tree, trees_of
-from treelet.vocabulary import keyword
 
 # --- collections of trees in which equal subtrees are stored once -----------------------------------------------------
 
@@ -349,7 +348,7 @@ def bank_of(document: Document, column: str | None = None) -> Treebank:
         return Treebank.from_columns(document.trees[column], document.places)
     if not names:
         raise TreeError("The file contains no trees.")
-    choose = f"Choose one, for example {keyword('column', names[0])}."
+    choose = f"Choose one, for example column={names[0]!r}."
     if column is None:
         raise TreeError(f"The file has several columns of trees: {some_of(names)}. {choose}")
     near = suggestion(column, names)

@@ -37,7 +37,6 @@ from treelet.matrices.nearest import ROUNDING
 from treelet.printable import printable
 from treelet.resources import DEFAULT_MEMORY, Resources
 from treelet.structures.treebank import Treebank, bank_of
-from treelet.vocabulary import keyword
 
 # --- the result of `find_clones` --------------------------------------------------------------------------------------
 
@@ -651,7 +650,7 @@ class _Units(NamedTuple):
         more = f" and {len(large) - LISTED:,} more" if len(large) > LISTED else ""
         warnings.warn(
             f"Skipped {plural(len(large), 'function')} with more than {max_nodes:,} nodes: {printable(listed)}{more}. "
-            f"Increase {keyword('max_nodes')} to compare them, or exclude generated files.",
+            f"Increase max_nodes= to compare them, or exclude generated files.",
             TreeletWarning,
             stacklevel=3,
         )

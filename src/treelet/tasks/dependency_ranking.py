@@ -21,7 +21,6 @@ from treelet.metrics.links import link_f1
 from treelet.parsing import LinkParser, LinkResults
 from treelet.progress import progress_bar
 from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types
-from treelet.vocabulary import current
 from treelet.work import generator
 
 _ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
@@ -341,7 +340,7 @@ class ParseRanker:
         self
         """
         if not 2 <= self.folds <= len(lists):
-            wanted = f"{current().integer} from 2 to the number of sentences ({len(lists):,})"
+            wanted = f"an int from 2 to the number of sentences ({len(lists):,})"
             raise wrong("folds", wanted, self.folds, of="ParseRanker")
         X = lists.table(form=self.form) if table is None else table
         random = generator(self.random_state)

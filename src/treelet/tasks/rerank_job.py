@@ -30,7 +30,6 @@ from treelet.parsing import PCFG
 from treelet.report.gold_comparison import wrong_constituents
 from treelet.structures import Tree, Treebank
 from treelet.tasks.reranking import CandidateParses, Reranker, Rows, random_split, reranking_kernel
-from treelet.vocabulary import current, keyword
 from treelet.work import generator
 
 # --- training ---------------------------------------------------------------------------------------------------------
@@ -78,7 +77,7 @@ def _part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
     ([600, 150, 250], [500, 100, 200], [700, 100, 200])
     """
     wanted = SIZES if sizes is None else tuple(sizes)
-    subject, shown = current().parameter("sizes", sizes, ""), ", ".join(f"{size:g}" for size in wanted)
+    subject, shown = "The 'sizes' parameter", ", ".join(f"{size:g}" for size in wanted)
     if len(wanted) != 3 or not all(0 < size < math.inf for size in wanted):
         raise ParameterError(
             f"{subject} must be three numbers above 0: the sizes of the training, development and test sets. "
@@ -97,7 +96,7 @@ def _part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
     if min(counts) < 1 or sum(counts) > n:
         raise ParameterError(
             f"{plural(n, 'sentence')} cannot be split into sets of {', '.join(map(str, counts))}. "
-            f"Every set needs at least one sentence: change {keyword('sizes')}, or pass more sentences."
+            f"Every set needs at least one sentence: change sizes=, or pass more sentences."
         )
     return counts
 
@@ -176,12 +175,12 @@ def parts_of_treebank(
     if not len(kept):
         raise ParameterError(
             f"None of the {plural(len(whole), 'tree')} can be used: all are missing, single words, "
-            f"or longer than {max_words} words. Change {keyword('max_words')} to allow longer sentences."
+            f"or longer than {max_words} words. Change max_words= to allow longer sentences."
         )
     if _has_empty_elements(whole):
         raise ParameterError(
             "The trees contain empty elements (-NONE-), which are not words of the sentences. Remove them: "
-            f"{keyword('drop_empty', True, of='read_trees')}."
+            "read_trees(..., drop_empty=True)."
         )
     counts = _part_sizes(len(kept), sizes)
     if documents is None:
@@ -245,7 +244,7 @@ def parts_of_lists(
 
 def _kept(words: Sequence[Words], max_words: int | None) -> tuple[Rows, dict[str, int]]:
     if max_words is not None and max_words < 1:
-        raise wrong("max_words", f"{current().integer} of at least 1", max_words, optional=True)
+        raise wrong("max_words", "an int of at least 1", max_words, optional=True)
     lengths = np.array([len(sentence) for sentence in words], np.int64)
     long = lengths > (math.inf if max_words is None else max_words)
     notes = {"missing": int((lengths == 0).sum()), "long": int(long.sum())}
@@ -303,7 +302,7 @@ def without_twins(
         if not len(left):
             raise ParameterError(
                 f"All sentences of the {name} set have the same words as sentences of a later set, so the set is empty. "
-                f"Remove repeated sentences from the data, or change {keyword('sizes')}."
+                f"Remove repeated sentences from the data, or change sizes=."
             )
         taken += len(part) - len(left)
         seen |= {words[row] for row in part}
@@ -340,7 +339,7 @@ def _whole_documents(
         if not len(rows):
             raise ParameterError(
                 f"The {name} set is empty: there are only {plural(len(counts), 'document')}, which are not split. "
-                f"Change {keyword('sizes')} or {keyword('random_state')}."
+                f"Change sizes= or random_state=."
             )
     return [kept[rows] for rows in split]
 

@@ -22,7 +22,6 @@ from treelet.parsing import PCFG
 from treelet.parsing.chart import relative_logp
 from treelet.progress import progress_bar
 from treelet.structures import Table, Tree, Treebank
-from treelet.vocabulary import current
 from treelet.work import generator
 
 Rows = NDArray[np.int64]
@@ -165,7 +164,7 @@ class CandidateParses:
         """
         bank = Treebank.of(gold)
         if not is_integer(folds, 2, len(bank)):
-            raise wrong("folds", f"{current().integer} from 2 to the number of trees ({len(bank):,})", folds)
+            raise wrong("folds", f"an int from 2 to the number of trees ({len(bank):,})", folds)
         order = np.arange(len(bank))
         parts = []
         with progress_bar(progress, "sentences", len(bank)) as advance:

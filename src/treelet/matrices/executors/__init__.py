@@ -9,7 +9,6 @@ from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.matrices.executors.base import Executor, ThreadExecutor, TileSearch
 from treelet.matrices.tiles import Job
 from treelet.resources import PLAIN, Resources
-from treelet.vocabulary import keyword
 
 __all__ = ["Executor", "ThreadExecutor", "TileSearch", "executor_for", "host_matrix"]
 
@@ -30,8 +29,7 @@ def executor_for(resources: Resources) -> Executor:
             from treelet.matrices.executors.dask import DaskExecutor
         except ImportError as error:
             raise TreeletError(
-                f"{keyword('client')} needs Dask, which cannot be imported ({error}). "
-                "Install it with pip install 'treelet[dask]'."
+                f"client= needs Dask, which cannot be imported ({error}). Install it with pip install 'treelet[dask]'."
             ) from None
         return DaskExecutor(resources)
     return ThreadExecutor(resources)

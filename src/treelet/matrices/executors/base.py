@@ -37,7 +37,6 @@ from treelet.matrices.tiles import (
 )
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
-from treelet.vocabulary import keyword
 from treelet.work import run
 
 if TYPE_CHECKING:
@@ -72,23 +71,23 @@ def _allocated(shape: Shape, dtype: np.dtype[Any], limit: int | None) -> Values:
     """Return a new array, or raise an error if its size exceeds the limit."""
     needed = dtype.itemsize * shape[0] * shape[1]
     if limit is not None and needed > limit:
-        larger = f"a larger {keyword('memory')}"
+        larger = "a larger memory="
         if dtype == DTYPES[0] and needed // 2 <= limit:
-            remedy = f"{_half_size()}, {larger}, or {keyword('out', 'K.npy')} for a file"
+            remedy = f"{_half_size()}, {larger}, or out='K.npy' for a file"
         else:
-            remedy = f"{larger}, or write the result to a file with {keyword('out', 'K.npy')}"
-        limit_text = f"the memory limit of {plural(limit, 'byte')} ({keyword('memory')})"
+            remedy = f"{larger}, or write the result to a file with out='K.npy'"
+        limit_text = f"the memory limit of {plural(limit, 'byte')} (memory=)"
         raise ParameterError(_too_large(shape, needed, limit_text, remedy))
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):  # ValueError: more than any machine can address
         half = [_half_size()] if dtype == DTYPES[0] else []
-        remedy = in_words(["fewer examples", *half, f"{keyword('out', 'K.npy')} for a file"])
+        remedy = in_words(["fewer examples", *half, "out='K.npy' for a file"])
         raise NotEnoughMemoryError(_too_large(shape, needed, "the available memory", remedy)) from None
 
 
 def _half_size() -> str:
-    return f"{keyword('dtype', 'float32', of='treelet.gram')} for half the size"
+    return "treelet.gram(..., dtype='float32') for half the size"
 
 
 def _too_large(shape: Shape, needed: int, limit: str, remedy: str) -> str:

@@ -18,7 +18,6 @@ from treelet.matrices.tiles import FLOAT, Block, Job, Plan, Sink, Tile, bind, fi
 from treelet.printable import shortened
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
-from treelet.vocabulary import keyword
 
 
 class DeviceExecutor(Executor):
@@ -61,7 +60,7 @@ class DeviceExecutor(Executor):
         names = list(dict.fromkeys(type(kernel).__name__ for kernel in kernels))
         if names:
             warnings.warn(
-                f"{', '.join(names)} cannot be computed with {keyword('device', self.device.name)}. "
+                f"{', '.join(names)} cannot be computed with device={self.device.name!r}. "
                 "One CPU thread computes the values and copies them to the device.",
                 TreeletWarning,
                 stacklevel=2,
@@ -127,7 +126,7 @@ class DeviceExecutor(Executor):
             needed = job.dtype.itemsize * job.shape[0] * job.shape[1]
             raise DeviceMemoryError(
                 f"The result of {job.shape[0]:,} x {job.shape[1]:,} values takes {needed:,} bytes, more than the free memory of "
-                f"{keyword('device', self.device.name)}. Pass a NumPy array or a file name as {keyword('out')} to copy the "
+                f"device={self.device.name!r}. Pass a NumPy array or a file name as out= to copy the "
                 "result tile by tile."
             ) from None
 

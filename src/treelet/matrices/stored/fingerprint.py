@@ -27,7 +27,6 @@ from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
 from treelet.structures.word_vectors import WordVectors
-from treelet.vocabulary import keyword
 
 # --- fingerprints of examples and kernels -----------------------------------------------------------------------------
 
@@ -123,7 +122,7 @@ def _parts(value: Any) -> list[Any]:
         return [pickle.dumps(value)]
     except (pickle.PicklingError, TypeError, AttributeError):
         raise InputTypeError(
-            f"The content of {article(type(value).__name__)} cannot be compared, as {keyword('resume')} "
+            f"The content of {article(type(value).__name__)} cannot be compared, as resume= "
             "requires. Use picklable kernels and examples."
         ) from None
 

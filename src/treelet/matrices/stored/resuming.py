@@ -30,7 +30,6 @@ from treelet.matrices.stored.fingerprint import (
 from treelet.matrices.stored.matrix_file import NotOpenedError, NpyFile
 from treelet.matrices.tiles import Block, Job, Plan, Tile, Values, mirrored
 from treelet.progress import progress_bar
-from treelet.vocabulary import keyword
 from treelet.work import CannotStartError, check_room, run
 
 # --- verification of matrices in files, by checksums of tiles and by symmetry -----------------------------------------
@@ -367,7 +366,7 @@ class _ResumableMatrix:
         memory, part = self.executor.resources.memory, self.part
         if memory < manifest.memory:
             raise FileError(
-                f"{self.file}: the interrupted call had {keyword('memory', manifest.memory)}, more than the {memory} bytes of this call. "
+                f"{self.file}: the interrupted call had memory={manifest.memory!r}, more than the {memory} bytes of this call. "
                 f"Pass at least the same value, or {self._start_over}."
             )
         try:
