@@ -136,12 +136,42 @@ def test_parsed_are_the_grammars_own(bank: tl.Treebank, found: CandidateParses) 
 
 def test_log_probabilities_are_relative_to_the_best(small: CandidateParses) -> None:
     assert small.relative_logp().tolist() == [0, -1, -2, 0, 0]
-    missing = CandidateParses(small.gold, small.trees, np.array([-math.inf, -2, math.nan, -3, -1]), small.qid)
+    missing = CandidateParses(small.gold, small.trees, np.array([-math.inf, -2, -math.inf, -3, -1]), small.qid)
     assert missing.relative_logp().tolist() == [_NO_PARSE + 2, 0, _NO_PARSE + 2, -2, 0]
     assert missing.first().tolist() == [1, 4]
     table = small.table()
     assert len(table) == 5
     np.testing.assert_array_equal(tl.On("logp", tl.Linear())(table)[1], [0, 1, 2, 0, 0])
+
+
+@pytest.mark.parametrize("lowest", [-1000.0, -1500.0, -3298.1, -1e300])
+def test_a_fallback_tree_is_below_improbable_parses(small: CandidateParses, lowest: float) -> None:
+    logp = np.array([lowest, -math.inf, lowest + 0.5, -math.inf, -1.0])
+    parses = replace(small, logp=logp)
+    assert (parses.first() == [0 if lowest == -1e300 else 2, 4]).all()
+    relative = parses.relative_logp()
+    assert np.isfinite(relative).all()
+    assert relative[1] < relative[0]
+    assert relative[3:].tolist() == [_NO_PARSE + 1, 0]  # other sentences are as they were
+    assert parses.with_gold().first().tolist() == [1 if lowest == -1e300 else 3, 6]
+    assert parses.with_gold().first_score == parses.first_score
+    assert parses.best(np.zeros(5)).tolist() == parses.first().tolist()
+    nothing = replace(small, logp=np.full(5, -math.inf))
+    assert nothing.relative_logp().tolist() == [0] * 5
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_log_probabilities_are_numbers(small: CandidateParses, tmp_path: Path, value: float) -> None:
+    logp = np.array([*LOGP[:3], value, LOGP[4]])
+    with pytest.raises(ParameterError, match=f"candidate 3 is {value}"):
+        replace(small, logp=logp)
+    file = tmp_path / "nbest.jsonl"
+    lines = nbest_lines(small)
+    file.write_text("\n".join([lines[0], lines[1].replace("-1.5", json.dumps(value), 1)]))
+    with pytest.raises(FormatError, match=f":2: the log probability of candidate 0 is {value}"):
+        CandidateParses.read(file)
+    with pytest.warns(tl.errors.TreeletWarning, match="1 "):
+        assert len(CandidateParses.read(file, on_error="skip")) == 1
 
 
 def test_candidates_that_do_not_fit_together() -> None:

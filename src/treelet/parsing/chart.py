@@ -315,13 +315,20 @@ class Candidates(NamedTuple):
 def relative_logp(logp: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[np.float64]:
     """Subtract from the log probability of each parse that of the best parse of the same sentence.
 
-    A fallback tree, whose log probability is -inf, counts as -1000.
+    A fallback tree, whose log probability is -inf, counts as -1000. If another parse of the sentence is at -1000 or
+    below, it counts as 1 less than the least probable one.
 
     >>> relative_logp(np.array([-2.0, -5.0, -np.inf, -7.0]), np.array([0, 0, 0, 1])).tolist()
     [0.0, -3.0, -998.0, 0.0]
+    >>> relative_logp(np.array([-np.inf, -1500.0]), np.array([0, 0])).tolist()
+    [-1.0, 0.0]
     """
-    known = np.where(np.isfinite(logp), logp, _NO_PARSE)
-    most = np.full(int(qid.max(initial=-1)) + 1, -math.inf)
+    fallback, sentences = np.isneginf(logp), int(qid.max(initial=-1)) + 1
+    least = np.full(sentences, math.inf)
+    np.minimum.at(least, qid[~fallback], logp[~fallback])
+    below = np.minimum(least - 1, np.nextafter(least, -math.inf))  # also where 1 is less than the rounding
+    known = np.where(fallback, np.where(least > _NO_PARSE, _NO_PARSE, below)[qid], logp)
+    most = np.full(sentences, -math.inf)
     np.maximum.at(most, qid, known)
     relative: NDArray[np.float64] = known - most[qid]
     return relative

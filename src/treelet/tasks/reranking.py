@@ -41,7 +41,7 @@ class CandidateParses:
     trees : Treebank
         The candidates of all sentences.
     logp : ndarray of float
-        Log probability of each candidate, from the parser.
+        Log probability of each candidate, from the parser. It is -inf for a fallback tree.
     qid : ndarray of int
         Index of the sentence of each candidate, ascending. Each sentence has at least one candidate.
     counts : BracketCounts, optional
@@ -76,7 +76,12 @@ class CandidateParses:
                 "'trees', 'logp' and 'qid' must have the same length. "
                 f"Got {len(self.trees):,}, {len(self.logp):,} and {len(qid):,} instead."
             )
-        if len(qid) and not (np.array_equal(np.unique(qid), np.arange(len(self.gold))) and (np.diff(qid) >= 0).all()):
+        if len(bad := np.flatnonzero(~(self.logp < math.inf))):
+            raise ParameterError(
+                f"The log probability of candidate {bad[0]} is {self.logp[bad[0]]}. Pass a finite number, "
+                "or -inf for a fallback tree."
+            )
+        if not (np.array_equal(np.unique(qid), np.arange(len(self.gold))) and (np.diff(qid) >= 0).all()):
             raise ParameterError(
                 f"'qid' must be ascending, and each of the {plural(len(self.gold), 'sentence')} (0, 1, ...) "
                 "must have at least one candidate. Sort the candidates by sentence, and remove sentences without any."
@@ -208,7 +213,7 @@ class CandidateParses:
             for number, items, data in read_nbest(source, gold=True):
                 right = data["gold"]
                 with source.item():
-                    _check_list(source, number, right, [tree for tree, _ in items])
+                    _check_list(source, number, right, items)
                     gold.append(right)
                     lines.append(number)
                     logp += [score for _, score in items]
@@ -304,7 +309,8 @@ class CandidateParses:
     def relative_logp(self) -> NDArray[np.float64]:
         """Return the log probability of each candidate minus that of the best candidate of its sentence.
 
-        A fallback tree, whose log probability is -inf, counts as -1000.
+        A fallback tree, whose log probability is -inf, counts as -1000. If another candidate of the sentence is at
+        -1000 or below, it counts as 1 less than the least probable one.
         """
         return relative_logp(self.logp, self.qid)
 
@@ -335,10 +341,17 @@ class CandidateParses:
         return oracle(self.counts, self.qid).parse_score
 
 
-def _check_list(source: Source, number: int, right: str, trees: list[str]) -> None:
+def _check_list(source: Source, number: int, right: str, items: list[tuple[str, float]]) -> None:
     """Check that a sentence has candidates with the words of the gold tree and, with on_error="skip", that all are trees."""
-    if not trees:
+    if not items:
         raise source.error("this sentence has no candidates. Remove the line, or pass on_error='skip'.", number)
+    for place, (_, logp) in enumerate(items):
+        if not logp < math.inf:  # NaN or infinite
+            raise source.error(
+                f"the log probability of candidate {place} is {logp}. Write a finite number, or -Infinity for a fallback tree.",
+                number,
+            )
+    trees = [tree for tree, _ in items]
     words, thorough = _LAST_WORDS.findall(right), source.on_error == "skip"
     if thorough:
         _check_words(source, number, None, right, right)
