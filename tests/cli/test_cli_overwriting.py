@@ -61,10 +61,10 @@ def files_of(command: Any, kind: type) -> list[str]:
 def pairs() -> Iterator[tuple[str, str, str]]:
     """Commands, and two of their files of which the second is written."""
     for name, command in COMMANDS.items():
-        written, found = files_of(command, OutputFile), _marks(command.callback)
+        written = files_of(command, OutputFile)
         for second in written:
             for first in (*files_of(command, InputFile), *written):
-                if first != second and getattr(found[first], "replaced_by", None) != second:
+                if first != second:
                     yield name, first, second
 
 

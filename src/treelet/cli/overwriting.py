@@ -7,11 +7,9 @@ the names of the files that are written there: ``OutputFile("report.*")``. `chec
 from __future__ import annotations
 
 import os
-import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any, get_type_hints
@@ -45,43 +43,30 @@ def _marks(callback: Callable[..., Any]) -> dict[str, Mark]:
     return marked
 
 
-@dataclass(frozen=True)
-class _NamedFile:
-    """A file name as the user wrote it, and the parameter with that value."""
-
-    parameter: str
-    text: str
-    path: Path
-    names: tuple[str, ...] = ()
-
-    def writes(self, other: _NamedFile) -> bool:
-        """Whether writing this file or folder would overwrite the other file."""
-        if not self.names:
-            return _same(self.path, other.path)
-        inside = [other.path] if _same(self.path, other.path.parent) else []
-        inside += self.path.iterdir() if self.path.is_dir() else []  # links in the folder are followed
-        return any(_same(file, other.path) for file in inside if any(fnmatch(file.name, name) for name in self.names))
-
-
 def check_files(ctx: Any) -> None:
-    """Raise an error if an output is also an input or another output. Names and links are resolved first."""
-    read, written = _files(ctx)
-    for number, output in enumerate(written):
-        for source in read:
-            if output.writes(source):
+    """Raise an error if an output is also an input or another output. Links are followed."""
+    shown = {parameter.name: shown_name(parameter) for parameter in ctx.command.params}
+    read, written = [], []
+    for name, mark in _marks(ctx.command.callback).items() if ctx.command.callback else ():  # a group may have none
+        for text in _texts(ctx.params.get(name)):
+            if isinstance(mark, OutputFile):
+                written.append((shown[name], text, Path(text), mark.names))
+            else:
+                read.append((shown[name], text, Path(text.removeprefix("@"))))
+    for number, (output, text, path, names) in enumerate(written):
+        for source, _, file in read:
+            if _writes(path, names, file):
                 raise ParameterError(
-                    f"{output.text}: {output.parameter} would overwrite {source.parameter}, which is an input. "
-                    "Choose another name."
+                    f"{text}: {output} would overwrite {source}, which is an input. Choose another name."
                 )
-        for other in written[:number]:
-            if output.writes(other) or other.writes(output):
-                raise ParameterError(
-                    f"{output.text}: {other.parameter} and {output.parameter} are the same file. Choose another name."
-                )
-    stdin, stdout = _stream(sys.stdin), _stream(sys.stdout)
-    for file, stream, name in [(f, stdin, "input") for f in written] + [(f, stdout, "output") for f in read]:
-        if _is(file.path, stream):
-            raise ParameterError(f"{file.text}: {file.parameter} is also standard {name}. Choose another name.")
+        for other, _, file, others in written[:number]:
+            if _writes(path, names, file) or _writes(file, others, path):
+                raise ParameterError(f"{text}: {other} and {output} are the same file. Choose another name.")
+    streams = [("input", sys.stdin, [file[:3] for file in written]), ("output", sys.stdout, read)]
+    for standard, stream, files in streams:
+        for parameter, text, path in files:
+            if _is_stream(path, stream):
+                raise ParameterError(f"{text}: {parameter} is also standard {standard}. Choose another name.")
 
 
 @contextmanager
@@ -93,48 +78,32 @@ def naming_output(temporary: Path, output: str) -> Iterator[None]:
         raise FileError(str(error).replace(str(temporary), output)) from error
 
 
-def _files(ctx: Any) -> tuple[list[_NamedFile], list[_NamedFile]]:
-    """Return the input files and the output files of a command."""
-    shown = {parameter.name: shown_name(parameter) for parameter in ctx.command.params}
-    read, written = [], []
-    for name, mark in _marks(ctx.command.callback).items() if ctx.command.callback else ():  # a group may have none
-        for file in _texts(ctx.params.get(name)):
-            if isinstance(mark, InputFile):
-                read.append(_NamedFile(shown[name], file, Path(file.removeprefix("@"))))
-            else:
-                written.append(_NamedFile(shown[name], file, Path(file), mark.names))
-    return read, written
-
-
 def _texts(value: Any) -> Iterator[str]:
     for item in value if isinstance(value, list | tuple) else [value]:
         if item is not None and str(item) != "-":
             yield str(item)
 
 
-def _stream(stream: Any) -> os.stat_result | None:
-    """Return the status of the regular file behind a stream, if there is one."""
-    try:
-        status = os.fstat(stream.fileno())
-    except (AttributeError, OSError, ValueError):
-        return None
-    return status if stat.S_ISREG(status.st_mode) else None
-
-
-def _is(path: Path, status: os.stat_result | None) -> bool:
-    try:
-        return status is not None and os.path.samestat(path.stat(), status)
-    except (OSError, ValueError):
-        return False
+def _writes(path: Path, names: tuple[str, ...], other: Path) -> bool:
+    """Whether writing a file, or files with these names into a folder, would overwrite the other file."""
+    if not names:
+        return _same(path, other)
+    inside = [path / other.name, *(path.iterdir() if path.is_dir() else ())]  # links in the folder are followed
+    return any(_same(file, other) for file in inside if any(fnmatch(file.name, name) for name in names))
 
 
 def _same(first: Path, second: Path) -> bool:
     """Whether two names lead to the same file or folder, which need not exist. Devices and pipes cannot be overwritten."""
     try:
-        status = first.stat()
-    except (OSError, ValueError):
-        try:
-            return first.resolve() == second.resolve()
-        except (OSError, ValueError, RuntimeError):  # not a valid file name, for example a tree
-            return False
-    return (stat.S_ISREG(status.st_mode) or stat.S_ISDIR(status.st_mode)) and _is(second, status)
+        if first.exists():
+            return (first.is_file() or first.is_dir()) and first.samefile(second)
+        return first.resolve() == second.resolve()
+    except (OSError, ValueError, RuntimeError):  # not a valid file name, for example a tree
+        return False
+
+
+def _is_stream(path: Path, stream: Any) -> bool:
+    try:
+        return path.is_file() and os.path.samefile(path, stream.fileno())
+    except (AttributeError, OSError, ValueError):  # the stream has no file, or the path is a tree, say
+        return False
