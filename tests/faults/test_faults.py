@@ -32,8 +32,8 @@ import treelet as tl
 from treelet import work
 from treelet.cli.overwriting import OutputFile, _marks
 from treelet.errors import FileError, NotEnoughMemoryError, TreeletWarning
-from treelet.matrices.stored.fingerprint import Manifest
-from treelet.matrices.stored.matrix_file import NotOpenedError
+from treelet.matrices.npy_file import NotOpenedError
+from treelet.matrices.stored import _Manifest
 
 FEW = (
     "--resume",
@@ -152,7 +152,7 @@ def test_a_manifest_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkey
     def full(self: Any, target: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(Manifest, "write", full)
+    monkeypatch.setattr(_Manifest, "write", full)
     with pytest.raises(FileError, match=cannot_be("written", r"K\.npy", r"No space left on device\)")):
         tl.gram(KERNEL, bank(), out=tmp_path / "K.npy", resume=True)
     assert os.listdir(tmp_path) == []

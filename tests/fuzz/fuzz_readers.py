@@ -43,7 +43,7 @@ import treelet as tl
 from treelet.explorer.requests import Request
 from treelet.formats.languages import LANGUAGES
 from treelet.kernels import Kernel
-from treelet.matrices.stored.fingerprint import Manifest
+from treelet.matrices.stored import _Manifest
 from treelet.structures import WordVectors, read_conllu, read_instances, write_instances
 from treelet.tasks.reranking import CandidateParses
 
@@ -261,7 +261,7 @@ def matrix() -> tuple[Any, bytes, bytes]:
     target = folder() / "made.npy"
     bank = tl.Treebank([*TREES, "(NP (D the) (J red) (N apple))", "(NP (D a) (N pear))"])
     K = tl.gram(tl.SubsetTree(), bank, out=target, resume=True)
-    return np.array(K), target.read_bytes(), Manifest.path(target).read_bytes()
+    return np.array(K), target.read_bytes(), _Manifest.path(target).read_bytes()
 
 
 def read_manifest(data: bytes) -> None:
@@ -270,7 +270,7 @@ def read_manifest(data: bytes) -> None:
     bank = tl.Treebank([*TREES, "(NP (D the) (J red) (N apple))", "(NP (D a) (N pear))"])
     for name in ("old.npy", "old.npy.part"):
         target = written(name, content)
-        path = Manifest.path(target)
+        path = _Manifest.path(target)
         path.write_bytes(data)
         try:
             found = np.array(tl.gram(tl.SubsetTree(), bank, out=folder() / "old.npy", resume=True))

@@ -25,10 +25,9 @@ from messages.common import TRUE_OR_FALSE, cannot_be, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.formats.files import locked
-from treelet.matrices.stored import resuming
-from treelet.matrices.stored.fingerprint import examples_fingerprint, fingerprint
-from treelet.matrices.stored.matrix_file import NpyFile, RowsInFile
-from treelet.matrices.stored.resuming import _checksum, _Journal
+from treelet.matrices import stored
+from treelet.matrices.npy_file import NpyFile, RowsInFile
+from treelet.matrices.stored import _checksum, _examples_fingerprint, _Journal, fingerprint
 from treelet.matrices.tiles import Plan, Span, Tile, _planned
 
 KERNEL = tl.SubsetTree(lam=0.4)
@@ -102,9 +101,9 @@ CHILD = """
 import os, signal, sys
 import treelet as tl
 from treelet.datasets import flights
-from treelet.matrices.stored import resuming
-from treelet.matrices.stored.matrix_file import RowsInFile
-resuming._PATIENCE = 0.001
+from treelet.matrices import stored
+from treelet.matrices.npy_file import RowsInFile
+stored._PATIENCE = 0.001
 left, write, mirror = int(sys.argv[2]), RowsInFile.write, RowsInFile.mirror
 def counted(whole):
     def work(self, *arguments):
@@ -174,7 +173,7 @@ def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool
 def test_what_is_complete_is_given_back(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     K = np.array(tl.gram(KERNEL, bank, out=path, resume=True))
     np.testing.assert_allclose(K, KERNEL(bank), rtol=1e-14)
-    monkeypatch.setattr(resuming, "_write", lambda *_: 1 / 0)
+    monkeypatch.setattr(stored, "_write", lambda *_: 1 / 0)
     upside_down = tl.Treebank(list(bank)[::-1] + ["(X (Y z))"])[:-1][::-1]  # the same trees, otherwise numbered
     np.testing.assert_array_equal(tl.gram(KERNEL, upside_down, out=path, resume=True, n_jobs=2, memory="1GB"), K)
     np.save(path, K + 1)  # another matrix now
@@ -297,7 +296,7 @@ def test_a_call_returns_the_matrix_that_it_wrote(
     """Another program replaces the file as soon as it has its name."""
     wanted, other = KERNEL(bank), path.with_name("other.npy")
     np.save(other, -wanted)
-    monkeypatch.setattr(resuming, "_remove_manifest", other.replace)
+    monkeypatch.setattr(stored, "_remove_manifest", other.replace)
     np.testing.assert_array_equal(tl.gram(KERNEL, bank, out=path), wanted)
     np.testing.assert_array_equal(np.load(path), -wanted)
 
@@ -501,8 +500,8 @@ class OnAllColumns(tl.kernels.Kernel):
 def test_unknown_kernels_may_read_any_column() -> None:
     own = OnAllColumns(tl.On("tree", KERNEL))
     few, more = table_of("tree"), table_of("tree", "number")
-    assert examples_fingerprint(own, few) != examples_fingerprint(own, more)
-    assert examples_fingerprint(own.kernel, few) == examples_fingerprint(own.kernel, more)
+    assert _examples_fingerprint(own, few) != _examples_fingerprint(own, more)
+    assert _examples_fingerprint(own.kernel, few) == _examples_fingerprint(own.kernel, more)
 
 
 def test_checksums_see_every_value() -> None:
@@ -550,13 +549,13 @@ def test_errors_name_the_file_as_it_was_given(
 
 def test_killed_between_two_renames(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        rename = resuming._ResumableMatrix._rename
+        rename = stored._ResumableMatrix._rename
 
         def killed(self: Any, manifest: Any) -> None:
             patched.setattr(type(manifest), "write", lambda *_: (_ for _ in ()).throw(Killed))
             rename(self, manifest)
 
-        patched.setattr(resuming._ResumableMatrix, "_rename", killed)
+        patched.setattr(stored._ResumableMatrix, "_rename", killed)
         with pytest.raises(Killed):
             tl.gram(KERNEL, bank[:30], out=path, resume=True)
     again = np.asarray(tl.gram(KERNEL, bank[:30], out=path, resume=True))

@@ -115,7 +115,7 @@ def command(
     from treelet.matrices import gram
     from treelet.matrices.executors import executor_for
     from treelet.matrices.executors.base import checked_dtype
-    from treelet.matrices.stored.matrix_file import NotOpenedError
+    from treelet.matrices.npy_file import NotOpenedError
     from treelet.matrices.tiles import Job
     from treelet.resources import Resources
     from treelet.structures import read_trees

@@ -25,7 +25,7 @@ from treelet.learn.model import CompressedModel
 from treelet.learn.terms import Roots
 from treelet.matrices.executors import ThreadExecutor
 from treelet.matrices.matrix import ordered
-from treelet.matrices.stored.fingerprint import fingerprint
+from treelet.matrices.stored import fingerprint
 from treelet.matrices.tiles import Job, Plan, Tile, check_pairwise, plan_matrix
 from treelet.printable import printable, shortened
 from treelet.progress import progress_bar

@@ -73,6 +73,20 @@ def unwritable(file: object, error: OSError, *places: Path) -> FileError:
     return FileError(f"{file}: cannot be written ({error.strerror or error}).")
 
 
+def sync_folder(folder: Path) -> None:
+    """Wait until the file names in a folder are on disk, if the system supports this."""
+    try:
+        file = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(file)
+    except OSError:
+        pass
+    finally:
+        os.close(file)
+
+
 @contextmanager
 def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
     """Convert the system's errors about these places, or about no place, to errors that name the file."""

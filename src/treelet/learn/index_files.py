@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from treelet import __version__, _core
 from treelet.checks import in_words, wrong
 from treelet.errors import FileError, TreeletError
-from treelet.formats.files import PathLike, checked_path, locked, naming, own_name, remove_stale
+from treelet.formats.files import PathLike, checked_path, locked, naming, own_name, remove_stale, sync_folder
 from treelet.formats.places import Places
 from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.prepared import can_be_prepared, prepared_arrays, restored_bank
@@ -44,7 +44,6 @@ from treelet.learn.encoding import BANKS, Encoder
 from treelet.learn.fits import snapshot
 from treelet.learn.persist import ModelFileError, decoded_model, write_model
 from treelet.matrices.nearest import Part
-from treelet.matrices.stored.fingerprint import sync_folder
 from treelet.structures.bank import Bank
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from treelet.formats.files import checked_path
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.matrices.executors import executor_for
 from treelet.matrices.executors.base import checked_dtype, is_file
-from treelet.matrices.stored.resuming import into_file, resumed
+from treelet.matrices.stored import into_file, resumed
 from treelet.matrices.tiles import FLOAT, Job, check_pairwise
 from treelet.printable import shortened
 from treelet.resources import PLAIN, Resources

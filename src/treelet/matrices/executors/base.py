@@ -19,7 +19,7 @@ from treelet import _core
 from treelet.checks import article, in_words, plural, wrong
 from treelet.errors import NotEnoughMemoryError, ParameterError
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise
-from treelet.matrices.stored.matrix_file import DTYPES, RowsInFile
+from treelet.matrices.npy_file import DTYPES, RowsInFile
 from treelet.matrices.tiles import (
     Block,
     Job,

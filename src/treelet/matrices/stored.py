@@ -1,36 +1,303 @@
 """Matrices on disk: a file appears only when it is complete, and an interrupted call can be resumed.
 
-With ``resume=True``, an incomplete matrix is stored as ``K.npy.part``. A manifest (`manifest.py`)
-next to it identifies the kernel and the examples, and lists the tiles that are on disk
-(`journal.py`). A complete matrix is renamed to ``K.npy``, its manifest to ``K.npy.json``.
+With ``resume=True``, an incomplete matrix is stored as ``K.npy.part``. A manifest next to it identifies
+the kernel and the examples by fingerprints, and lists the tiles that are on disk. A complete matrix is
+renamed to ``K.npy``, its manifest to ``K.npy.json``.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import pickle
 import threading
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from treelet.checks import plural
-from treelet.errors import FileError, KernelOverflowError, TreeletWarning
-from treelet.formats.files import PathLike, locked, naming, whole_file
+import treelet
+from treelet.checks import article, plural
+from treelet.edits.distance import EditMeasure
+from treelet.errors import FileError, InputTypeError, KernelOverflowError, TreeletWarning
+from treelet.formats.files import PathLike, locked, naming, sync_folder, whole_file
+from treelet.formats.json_files import checksum
+from treelet.kernels.algebra import Constant
+from treelet.kernels.on import On
+from treelet.kernels.pairwise import Pairwise
 from treelet.matrices.executors import Executor
-from treelet.matrices.stored.fingerprint import (
-    Identity,
-    Manifest,
-    sync_folder,
-)
-from treelet.matrices.stored.matrix_file import NotOpenedError, NpyFile
+from treelet.matrices.npy_file import NotOpenedError, NpyFile
 from treelet.matrices.tiles import Block, Job, Plan, Tile, Values, mirrored
 from treelet.progress import progress_bar
+from treelet.structures.bank import Bank
+from treelet.structures.table import Table
+from treelet.structures.vectors import Vectors
+from treelet.structures.word_vectors import WordVectors
 from treelet.work import CannotStartError, check_room, run
+
+# --- fingerprints of examples and kernels -----------------------------------------------------------------------------
+
+
+def fingerprint(value: Any) -> str:
+    """Return 32 hexadecimal digits that are the same for equal content, in any object and process.
+
+    >>> fingerprint([1, "a"]) == fingerprint([1, "a"]) != fingerprint([1, "b"])
+    True
+    """
+    digest = hashlib.blake2b(digest_size=16)
+    _feed(digest, value)
+    return digest.hexdigest()
+
+
+def _kernel_fingerprint(kernel: Any, X: Any, Y: Any | None = None) -> str:
+    """Return the fingerprint of a kernel or distance for the examples of a matrix.
+
+    A function that gives the costs of renaming counts by its costs for the labels of the examples. Its
+    name stays the same when its code changes.
+    """
+    if isinstance(kernel, EditMeasure) and callable(kernel.edit_distance.rename):
+        distance = kernel.edit_distance
+        costs = distance._costs().table(X, X if Y is None else Y)
+        return fingerprint([type(kernel).__name__, _as_float(distance.insert), _as_float(distance.delete), costs])
+    return fingerprint(kernel)
+
+
+def _examples_fingerprint(kernel: Any, X: Any) -> str:
+    """Return the fingerprint of the examples as far as a kernel or distance reads them.
+
+    Of a table, only the columns that the kernel reads count, in any order.
+    """
+    if isinstance(X, Table):
+        columns = _columns_read(kernel)
+        X = {name: X.column(name) for name in (X.names if columns is None else columns)}
+    return fingerprint(X)
+
+
+def _columns_read(kernel: Any) -> set[Any] | None:
+    """Return the columns of a table that a kernel reads, or None if they are not known."""
+    if isinstance(kernel, On):
+        return set(kernel.names)
+    if isinstance(kernel, Constant):
+        return set()
+    columns: set[Any] = set()
+    for inner in (value for value in kernel.get_params(deep=False).values() if isinstance(value, Pairwise)):
+        read = _columns_read(inner)
+        if read is None:
+            return None
+        columns |= read
+    # A kernel of another library may read columns that its parameters do not name.
+    return columns if columns and type(kernel).__module__.startswith("treelet.") else None
+
+
+def _feed(digest: Any, value: Any) -> None:
+    """Add a value to a digest: a plain value by its `repr`, others by type, number of parts, and parts."""
+    if value is None or isinstance(value, (bool, int, float, str, bytes, np.generic)):
+        plain = value.item() if isinstance(value, np.generic) else value
+        digest.update(f"{type(plain).__name__}:{plain!r};".encode("utf-8", "surrogatepass"))
+    elif isinstance(value, np.ndarray) and value.dtype.kind != "O":
+        digest.update(f"array:{value.dtype.str}:{value.shape};".encode())
+        digest.update(np.ascontiguousarray(value).data.cast("B") if value.size else b"")
+    else:
+        parts = _parts(value)
+        digest.update(f"{type(value).__name__}:{len(parts)};".encode())
+        for part in parts:
+            _feed(digest, part)
+
+
+def _parts(value: Any) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if isinstance(value, np.ndarray):
+        return [value.shape, value.ravel().tolist()]
+    if isinstance(value, Mapping):
+        return _flat(dict(sorted(value.items(), key=repr)))
+    if isinstance(value, Table):  # without the cached conversions of its columns
+        return _parts({name: value.column(name) for name in value.names})
+    if isinstance(value, Pairwise):  # The bounds for tuning do not determine values, and 1 is the same as 1.0.
+        params = value.params_by_content()
+        return _flat({name: _as_float(param) for name, param in params.items() if not name.endswith("_bounds")})
+    if isinstance(value, WordVectors):  # The same vectors may be in another file.
+        return [list(value.index), value.unit]
+    if hasattr(value, "tocsr"):  # a sparse matrix
+        rows = value.tocsr()
+        return [rows.shape, rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)]
+    value = value.own_features() if isinstance(value, Vectors) else value
+    reduced = value.__reduce__() if "__reduce__" in vars(type(value)) or isinstance(value, Bank) else None
+    if isinstance(reduced, tuple) and len(reduced) == 2:  # the constructor arguments of banks, vectors and bags
+        return list(reduced[1])
+    try:
+        return [pickle.dumps(value)]
+    except (pickle.PicklingError, TypeError, AttributeError):
+        raise InputTypeError(
+            f"The content of {article(type(value).__name__)} cannot be compared, as resume= "
+            "requires. Use picklable kernels and examples."
+        ) from None
+
+
+def _as_float(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {name: _as_float(item) for name, item in value.items()}
+    return float(value) if isinstance(value, int | np.integer) and not isinstance(value, bool) else value
+
+
+def _flat(items: Mapping[Any, Any]) -> list[Any]:
+    return [part for item in items.items() for part in item]
+
+
+# --- manifests of matrices in files: kernel, examples, tiles, and the tiles that are on disk --------------------------
+
+_FORMAT = 4  # formats 1 to 3 were never released
+_BEGIN = b'{"format": '  # of every manifest
+
+
+@dataclass(frozen=True)
+class _Identity:
+    """_Identity of a matrix. Matrices with equal identities are equal, bit for bit."""
+
+    kernel: str
+    parameters: str
+    shape: list[int]
+    dtype: str
+    rows: str
+    columns: str | None
+    version: str
+
+    @staticmethod
+    def of(job: Job) -> _Identity:
+        kernel, X, Y = job.kernel, job.X, job.Y
+        return _Identity(
+            repr(kernel),
+            _kernel_fingerprint(kernel, X, Y),
+            list(job.shape),
+            job.dtype.name,
+            _examples_fingerprint(kernel, X),
+            None if Y is None else _examples_fingerprint(kernel, Y),
+            treelet.__version__,
+        )
+
+    @classmethod
+    def from_json(cls, data: Any) -> _Identity:
+        """Return the identity in a manifest. Raise ValueError or TypeError if the data are invalid."""
+        identity = cls(**data)
+        texts = {name: value for name, value in data.items() if name != "shape"}
+        if not all(isinstance(value, str) or (value is None and name == "columns") for name, value in texts.items()):
+            raise ValueError("the identity of the matrix is invalid")
+        if not isinstance(identity.shape, list) or not all(type(size) is int for size in identity.shape):
+            raise ValueError("the shape of the matrix is invalid")
+        return identity
+
+    def other_than(self, stored: _Identity) -> str | None:
+        """Return how the stored matrix differs, as the predicate of a sentence, or None if it does not."""
+        if stored.parameters != self.parameters:
+            if stored.kernel == self.kernel:
+                return f"was computed with {self.kernel}, too, but a file, function or object among its parameters has changed"
+            return f"was computed with another kernel, {stored.kernel}, instead of {self.kernel}"
+        if stored.shape != self.shape:
+            return f"has {' x '.join(map(str, stored.shape))} values instead of {' x '.join(map(str, self.shape))}"
+        if (stored.rows, stored.columns) != (self.rows, self.columns):
+            return "was computed from other examples"
+        if stored.dtype != self.dtype:
+            return f"has {stored.dtype} values instead of {self.dtype}"
+        if stored.version != self.version:
+            return f"was computed by treelet {stored.version} instead of {self.version}"
+        return None
+
+
+@dataclass
+class _Manifest:
+    """The state of a matrix in a file."""
+
+    identity: _Identity
+    plan: Plan
+    memory: int
+    threads: int
+    """Number of tiles that fit into the memory at once, according to the plan."""
+    done: dict[int, int] = field(default_factory=dict)
+    """Numbers of the tiles that are on disk, with their checksums."""
+    mirrored: list[int] = field(default_factory=list)
+    """Numbers of the tiles above the diagonal, mirrored from below, that are on disk."""
+    complete: str | None = None
+    """Sample of the complete matrix; None if the matrix is incomplete."""
+
+    @staticmethod
+    def path(target: Path) -> Path:
+        return target.with_name(f"{target.name}.json")
+
+    @classmethod
+    def is_foreign(cls, target: Path) -> bool:
+        """Return whether the file with the name of the manifest does not even begin like a damaged manifest."""
+        try:
+            with cls.path(target).open("rb") as stream:
+                return not _BEGIN.startswith(stream.read(len(_BEGIN)))
+        except OSError:  # `read` reports it
+            return False
+
+    @classmethod
+    def read(cls, target: Path) -> _Manifest | None:
+        """Read the manifest of a matrix, or return None if there is none. Raise ValueError if it is invalid."""
+        try:
+            text = cls.path(target).read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise FileError(f"{cls.path(target)}: cannot be read ({error.strerror or error}).") from error
+        try:
+            data = json.loads(text)
+            if data["format"] != _FORMAT:
+                raise ValueError(f"unsupported format {data['format']}")
+            if data.pop("checksum") != checksum(data):
+                raise ValueError("wrong checksum")
+            done = {int(number): int(value) for number, value in data["done"].items()}
+            plan, mirrored = Plan.from_json(data["plan"]), [int(number) for number in data["mirrored"]]
+            if any(not 0 <= number < len(plan.tiles) for number in done):
+                raise ValueError("the list of tiles is invalid")
+            complete = None if data["complete"] is None else str(data["complete"])
+            identity = _Identity.from_json(data["identity"])
+            memory, threads = int(data["memory"]), int(data["threads"])
+            return cls(identity, plan, memory, threads, done, mirrored, complete)
+        except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
+            raise ValueError(f"incomplete or malformed: {error!r}") from error
+
+    def write(self, target: Path) -> None:
+        """Replace the manifest of a matrix, and wait until the file is on disk."""
+        data = {
+            "format": _FORMAT,
+            "identity": asdict(self.identity),
+            "plan": self.plan.as_json(),
+            "memory": self.memory,
+            "threads": self.threads,
+            "done": {str(number): value for number, value in self.done.items()},
+            "mirrored": self.mirrored,
+            "complete": self.complete,
+        }
+        data["checksum"] = checksum(data)
+        path = self.path(target)
+        # There is only one writer. With a fixed name, killed calls do not leave many files behind.
+        new = path.with_name(f"{path.name}.new")
+        try:
+            with new.open("w", encoding="utf-8") as stream:
+                json.dump(data, stream)
+                stream.flush()
+                os.fsync(stream.fileno())
+            new.replace(path)
+        except BaseException:
+            with suppress(OSError):
+                new.unlink()
+            raise
+        sync_folder(path.parent)
+
+    @classmethod
+    def remove(cls, target: Path) -> None:
+        """Remove the manifest of a matrix if it exists."""
+        cls.path(target).unlink(missing_ok=True)
+
 
 # --- verification of matrices in files, by checksums of tiles and by symmetry -----------------------------------------
 
@@ -43,13 +310,13 @@ def _checksum(values: Values, tile: Tile, symmetric: bool) -> int:
     return zlib.crc32(np.ascontiguousarray(values).data)
 
 
-def _images(manifest: Manifest, threads: int) -> list[Tile]:
+def _images(manifest: _Manifest, threads: int) -> list[Tile]:
     """Return the tiles above the diagonal, which are mirrored from below by the given number of threads."""
     plan = manifest.plan
     return mirrored(plan.shape[0], manifest.memory // 2, threads) if plan.symmetric else []
 
 
-def _forget_changes(matrix: NpyFile, manifest: Manifest) -> str:
+def _forget_changes(matrix: NpyFile, manifest: _Manifest) -> str:
     """Remove changed tiles from a manifest. Return a list of the changes for a message, or ""."""
     changed = [number for number in manifest.done if not _is_tile(matrix, manifest, number)]
     for number in changed:
@@ -62,7 +329,7 @@ def _forget_changes(matrix: NpyFile, manifest: Manifest) -> str:
     return plural(lost, "mirrored tile") if lost else ""
 
 
-def is_intact(matrix: NpyFile, manifest: Manifest) -> bool:
+def _is_unchanged(matrix: NpyFile, manifest: _Manifest) -> bool:
     """Return whether all values of a complete matrix are unchanged since the matrix was completed."""
     tiles = range(len(manifest.plan.tiles))
     return all(number in manifest.done and _is_tile(matrix, manifest, number) for number in tiles) and all(
@@ -70,7 +337,7 @@ def is_intact(matrix: NpyFile, manifest: Manifest) -> bool:
     )
 
 
-def _is_tile(matrix: NpyFile, manifest: Manifest, number: int) -> bool:
+def _is_tile(matrix: NpyFile, manifest: _Manifest, number: int) -> bool:
     tile, symmetric = manifest.plan.tiles[number], manifest.plan.symmetric
     try:
         return _checksum(matrix.read(tile), tile, symmetric) == manifest.done[number]
@@ -96,26 +363,10 @@ def _is_image(matrix: NpyFile, tile: Tile) -> bool:
 _PATIENCE = 2.0  # maximal seconds of lost work, besides the tiles in computation
 
 
-class _NoJournal:
-    """The journal of a matrix that cannot be resumed: it records nothing."""
-
-    def is_done(self, tile: Tile) -> bool:
-        return False
-
-    def is_mirrored(self, number: int) -> bool:
-        return False
-
-    def computed(self, tile: Tile, values: Values) -> None:
-        """Record that a tile was written."""
-
-    def mirrored(self, number: int) -> None:
-        """Record that a tile above the diagonal was written."""
-
-
-class _Journal(_NoJournal):
+class _Journal:
     """Updates a manifest in a separate thread, so the computation does not wait for the disk."""
 
-    def __init__(self, manifest: Manifest, matrix: NpyFile, target: Path) -> None:
+    def __init__(self, manifest: _Manifest, matrix: NpyFile, target: Path) -> None:
         self._manifest, self._matrix, self._target = manifest, matrix, target
         self._numbers = {tile: number for number, tile in enumerate(manifest.plan.tiles)}
         self._news: list[tuple[Tile, int]] = []
@@ -190,7 +441,7 @@ _MOST_THREADS = 8  # maximal number of threads of a resumed call if the first ca
 class _FileSink:
     """Computes tiles in a buffer per thread and writes them to a file."""
 
-    def __init__(self, matrix: NpyFile, journal: _NoJournal) -> None:
+    def __init__(self, matrix: NpyFile, journal: _Journal | None) -> None:
         self._matrix, self._journal, self._mine = matrix, journal, threading.local()
 
     @contextmanager
@@ -201,14 +452,17 @@ class _FileSink:
         values = self._mine.buffer[:cells].reshape(tile.shape)
         yield values
         self._matrix.write(tile, values)
-        self._journal.computed(tile, values)
+        if self._journal is not None:
+            self._journal.computed(tile, values)
 
 
-def _write(job: Job, executor: Executor, plan: Plan, matrix: NpyFile, journal: _NoJournal, at_once: int) -> None:
+def _write(job: Job, executor: Executor, plan: Plan, matrix: NpyFile, journal: _Journal | None, at_once: int) -> None:
     """Compute and write the remaining tiles. `at_once` tiles fit into the memory."""
     resources = executor.resources
-    left = [Block(block.columns, tuple(t for t in block.tiles if not journal.is_done(t))) for block in plan.blocks]
-    left = [block for block in left if block.tiles]
+    left = list(plan.blocks)
+    if journal is not None:
+        left = [Block(block.columns, tuple(t for t in block.tiles if not journal.is_done(t))) for block in left]
+        left = [block for block in left if block.tiles]
     cells = sum(tile.cells for block in left for tile in block.tiles)
     with progress_bar(resources.progress, "values", cells) as advance:
         executor.compute(job, left, _FileSink(matrix, journal), advance)
@@ -218,9 +472,11 @@ def _write(job: Job, executor: Executor, plan: Plan, matrix: NpyFile, journal: _
 
     def mirror(number: int) -> None:
         matrix.mirror(images[number])
-        journal.mirrored(number)
+        if journal is not None:
+            journal.mirrored(number)
 
-    run(mirror, [n for n in range(len(images)) if not journal.is_mirrored(n)], resources.threads, lambda done: None)
+    missing = [n for n in range(len(images)) if journal is None or not journal.is_mirrored(n)]
+    run(mirror, missing, resources.threads, lambda done: None)
 
 
 @contextmanager
@@ -264,7 +520,7 @@ def _new_matrix(job: Job, executor: Executor, file: PathLike, target: Path) -> A
         _closing(NpyFile.create(temporary, job.shape, job.dtype, str(file))) as matrix,
     ):
         plan = executor.plan(job, at_once=threads)
-        _write(job, executor, plan, matrix, _NoJournal(), threads)
+        _write(job, executor, plan, matrix, None, threads)
         try:
             return matrix.view(target)
         except NotOpenedError as error:  # the matrix is complete, so the file must still appear
@@ -274,11 +530,11 @@ def _new_matrix(job: Job, executor: Executor, file: PathLike, target: Path) -> A
 def _remove_manifest(target: Path) -> None:
     """Remove the manifest of a matrix that was replaced."""
     try:
-        manifest = Manifest.read(target)
+        manifest = _Manifest.read(target)
     except (ValueError, FileError):  # the file is not a manifest
         return
     if manifest is not None and manifest.complete is not None:
-        Manifest.remove(target)
+        _Manifest.remove(target)
 
 
 # --- resume ---------------------------------------------------------------------------------------------------------
@@ -318,14 +574,14 @@ class _ResumableMatrix:
     def __init__(self, job: Job, executor: Executor, file: PathLike, target: Path) -> None:
         self.job, self.executor, self.file, self.target = job, executor, file, target
         self.part = _part_of(target)
-        self.identity = Identity.of(job)
+        self.identity = _Identity.of(job)
 
     def complete(self) -> None:
         """Complete the matrix from any state."""
         state, manifest, matrix = self._state()
         if state is _State.COMPLETE:
             if not self.part.exists():
-                Manifest.remove(self.part)  # left by a call that was killed just before its last step
+                _Manifest.remove(self.part)  # left by a call that was killed just before its last step
             return
         if state is _State.ABSENT:
             matrix, manifest = self._begin()
@@ -335,7 +591,7 @@ class _ResumableMatrix:
                 self._continue(matrix, manifest)
         self._rename(manifest)
 
-    def _state(self) -> tuple[_State, Manifest | None, NpyFile | None]:
+    def _state(self) -> tuple[_State, _Manifest | None, NpyFile | None]:
         """Return the state, the manifest if there is one, and the matrix if it was begun."""
         if self._is_complete():
             return _State.COMPLETE, None, None
@@ -358,10 +614,10 @@ class _ResumableMatrix:
         if not self._is_intact(self.target, manifest):
             _warn_of_restart(f"{self.target}: the file has changed since it was written")
             return False
-        self._check(manifest, f"remove {self.target.name} and {Manifest.path(self.target).name} to start over")
+        self._check(manifest, f"remove {self.target.name} and {_Manifest.path(self.target).name} to start over")
         return True
 
-    def _begun(self, manifest: Manifest) -> NpyFile | None:
+    def _begun(self, manifest: _Manifest) -> NpyFile | None:
         """Open the incomplete matrix and forget its damaged tiles. Return None if it cannot be resumed."""
         memory, part = self.executor.resources.memory, self.part
         if memory < manifest.memory:
@@ -383,14 +639,14 @@ class _ResumableMatrix:
             warnings.warn(message, TreeletWarning, stacklevel=6)
         return matrix
 
-    def _begin(self) -> tuple[NpyFile, Manifest]:
+    def _begin(self) -> tuple[NpyFile, _Manifest]:
         """Create a manifest and then an empty matrix, so that a file without a manifest is certainly the user's."""
-        if self.part.exists() and not Manifest.path(self.part).exists():
+        if self.part.exists() and not _Manifest.path(self.part).exists():
             raise _not_ours(self.part)
         job, executor = self.job, self.executor
         at_once = max(executor.resources.threads, _MOST_THREADS)
         plan = executor.plan(job, at_once=at_once)
-        manifest = Manifest(self.identity, plan, executor.resources.memory, at_once)
+        manifest = _Manifest(self.identity, plan, executor.resources.memory, at_once)
         try:
             manifest.write(self.part)
             matrix = NpyFile.create(self.part, job.shape, job.dtype, str(self.file))
@@ -407,9 +663,9 @@ class _ResumableMatrix:
     def _remove_part(self) -> None:
         with suppress(OSError):
             self.part.unlink(missing_ok=True)
-            Manifest.remove(self.part)
+            _Manifest.remove(self.part)
 
-    def _continue(self, matrix: NpyFile, manifest: Manifest) -> None:
+    def _continue(self, matrix: NpyFile, manifest: _Manifest) -> None:
         """Compute the remaining tiles and mark the matrix as complete."""
         threads = min(self.executor.resources.threads, manifest.threads)
         executor = self.executor.with_limits(threads, manifest.memory)
@@ -423,36 +679,36 @@ class _ResumableMatrix:
         manifest.complete = matrix.sample()
         manifest.write(self.part)
 
-    def _rename(self, manifest: Manifest) -> None:
+    def _rename(self, manifest: _Manifest) -> None:
         """Rename a complete matrix and its manifest."""
         if self.part.exists():
             self.part.replace(self.target)
             sync_folder(self.target.parent)
         manifest.write(self.target)
-        Manifest.remove(self.part)
+        _Manifest.remove(self.part)
 
     @property
     def _start_over(self) -> str:
-        return f"remove {self.part.name} and {Manifest.path(self.part).name} to start over"
+        return f"remove {self.part.name} and {_Manifest.path(self.part).name} to start over"
 
-    def _manifest(self, path: Path) -> Manifest | None:
-        if Manifest.is_foreign(path):
-            raise _not_ours(Manifest.path(path))
+    def _manifest(self, path: Path) -> _Manifest | None:
+        if _Manifest.is_foreign(path):
+            raise _not_ours(_Manifest.path(path))
         try:
-            return Manifest.read(path)
+            return _Manifest.read(path)
         except ValueError as error:
-            _warn_of_restart(f"{Manifest.path(path)}: not a valid manifest of a matrix ({error})")
+            _warn_of_restart(f"{_Manifest.path(path)}: not a valid manifest of a matrix ({error})")
             return None
 
-    def _is_intact(self, path: Path, manifest: Manifest) -> bool:
+    def _is_intact(self, path: Path, manifest: _Manifest) -> bool:
         """Return whether a file contains the complete, unchanged matrix of a manifest."""
         try:
             with _closing(NpyFile(path)) as matrix:
-                return matrix.sample() == manifest.complete and is_intact(matrix, manifest)
+                return matrix.sample() == manifest.complete and _is_unchanged(matrix, manifest)
         except OSError:
             return False
 
-    def _check(self, manifest: Manifest, remedy: str) -> None:
+    def _check(self, manifest: _Manifest, remedy: str) -> None:
         if (difference := self.identity.other_than(manifest.identity)) is not None:
             raise FileError(f"{self.file}: the existing matrix {difference}. Choose another name, or {remedy}.")
 

@@ -1,1 +1,0 @@
-"""Matrices in files: whole or resumable, verified by checksums."""
