@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -85,7 +85,7 @@ def binary(height: int, label: str = "A") -> tl.Tree:
     return tree
 
 
-def nbest_lines(parses: Any, documents: list[str] | None = None) -> list[str]:
+def nbest_lines(parses: Any, documents: Sequence[str | None] | None = None) -> list[str]:
     """Candidate parses as the lines of a file."""
     out = []
     for number in range(len(parses)):

@@ -165,6 +165,26 @@ def _is_missing(value: Any) -> bool:
         return False
 
 
+def document_names(documents: Any, sentences: int) -> list[str]:
+    """Return the names of documents, one per sentence, as strings in a list.
+
+    >>> document_names(np.array([7, 7, 8]), 3)
+    ['7', '7', '8']
+    """
+    if isinstance(documents, str | bytes) or not isinstance(documents, Iterable):
+        raise wrong("documents", "a list with one name per sentence", documents)
+    names = list(documents)  # by position: a Series would be indexed by label
+    if len(names) != sentences:
+        raise ParameterError(
+            f"There are {plural(sentences, 'sentence')} but {plural(len(names), 'document name')}. "
+            "Pass one name per sentence."
+        )
+    for number, name in enumerate(names):
+        if _is_missing(name):
+            raise ParameterError(f"Sentence {number} has no document name ({name}). Pass one name per sentence.")
+    return [str(name) for name in names]
+
+
 # --- checks of parameters ------------------------------------------------------------------------
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import treelet as tl
@@ -91,11 +92,21 @@ def test_sentences_keep_their_candidates(small: CandidateParses) -> None:
     none = small.sentences(np.zeros(0, np.int64))
     assert len(none) == len(none.trees) == 0
     assert repr(none) == "<CandidateParses: no sentences>"
+    same(small.sentences([]), none)
+    same(small.sentences(slice(1, None)), small.sentences([1]))
+    same(small.sentences(1), small.sentences([1]))
+    same(small.sentences((1, 0)), small.sentences([1, 0]))
+    with pytest.raises(IndexError, match="Row 2 is out of range"):
+        small.sentences([2])
+    with pytest.raises(InputTypeError, match="index of a collection of sentences"):
+        small.sentences("1")
 
 
 def test_concat_is_the_opposite_of_sentences(found: CandidateParses) -> None:
     parts = [found.sentences(range(40)), found.sentences(range(40, 41)), found.sentences(range(41, len(found)))]
     same(CandidateParses.concat(parts), found)
+    with pytest.raises(ParameterError, match="no collections"):
+        CandidateParses.concat([])
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 100])
@@ -181,6 +192,8 @@ def test_candidates_that_do_not_fit_together() -> None:
     for qid in ([0, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 0, 1, 2], [0, 1, 0, 1, 1]):
         with pytest.raises(ParameterError, match=messages.ASCENDING):
             CandidateParses(gold, trees, np.array(LOGP), np.array(qid))
+    with pytest.raises(ParameterError, match="at least one candidate"):
+        CandidateParses(gold, trees[:0], np.zeros(0), np.zeros(0, np.int64))
     with pytest.raises(TreeError, match=messages.SAME_WORDS):
         CandidateParses(gold, trees[[3, 4, 4, 0, 1]], np.array(LOGP), np.array(QID))
     with pytest.raises(TreeError, match=messages.no_parse(1)):
@@ -212,6 +225,8 @@ def test_lists_are_read(small: CandidateParses, tmp_path: Path) -> None:
     assert parses.documents == ["1", "3"]
     file.write_text("\n".join(nbest_lines(small, ["one", "two"])))
     assert CandidateParses.read(file).documents == ["one", "two"]
+    file.write_text("\n".join(nbest_lines(small, ["one", None])))
+    assert CandidateParses.read(file).documents == ["one", "2"]
 
 
 def test_documents_belong_to_the_sentences(small: CandidateParses) -> None:
@@ -225,6 +240,20 @@ def test_documents_belong_to_the_sentences(small: CandidateParses) -> None:
     assert CandidateParses.concat([named, small]).documents is None
     with pytest.raises(ParameterError, match=messages.ONE_DOCUMENT_PER_SENTENCE):
         replace(small, documents=["one"])
+
+
+def test_documents_are_in_the_order_of_the_sentences(small: CandidateParses) -> None:
+    for names in (np.array(["one", "two"]), pd.Series(["one", "two"], index=[1, 0]), iter(["one", "two"])):
+        named = replace(small, documents=names)
+        assert named.documents == named.sentences([0, 1]).documents == ["one", "two"]
+        assert CandidateParses.concat([named, named]).documents == ["one", "two"] * 2
+    assert replace(small, documents=np.array([7, 8])).documents == ["7", "8"]
+    for wrong in ("ab", 2):
+        with pytest.raises(ParameterError, match="'documents' parameter must be a list"):
+            replace(small, documents=wrong)
+    for missing in (None, math.nan, pd.NA):
+        with pytest.raises(ParameterError, match="Sentence 1 has no document name"):
+            replace(small, documents=["one", missing])
 
 
 @pytest.mark.parametrize(
@@ -372,7 +401,8 @@ def test_twins_go_from_earlier_parts_and_of_other_corpora() -> None:
 
 def test_treebanks_are_split_by_whole_documents(bank: tl.Treebank) -> None:
     documents = [f"d{number // 7}" for number in range(len(bank))]
-    parts = parts_of_treebank(bank, k=3, folds=2, documents=documents, random_state=1)
+    column = pd.Series(documents, index=range(len(bank))[::-1])  # the order counts, not the index
+    parts = parts_of_treebank(bank, k=3, folds=2, documents=column, random_state=1)
     held = [{documents[row] for row in rows} for rows in parts.rows]
     assert all(held)
     assert len(set.union(*held)) == sum(map(len, held)), "no document is in two parts"

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from treelet.checks import plural, wrong
+from treelet.checks import document_names, plural, wrong
 from treelet.errors import ParameterError, TreeError
 from treelet.kernels import Kernel, SubsetTree
 from treelet.learn import VotedPerceptron
@@ -186,7 +186,7 @@ def parts_of_treebank(
     if documents is None:
         split = [kept[part] for part in random_split(len(kept), counts, random_state)]
     else:
-        split = _whole_documents(kept, documents, len(words), counts, random_state, notes)
+        split = _whole_documents(kept, document_names(documents, len(words)), counts, random_state, notes)
     parts, notes["twins"] = without_twins(split, words)
     notes["unused"] = len(kept) - sum(map(len, split))
     clock.done("split", _split_text(parts, notes))
@@ -234,7 +234,7 @@ def parts_of_lists(
     kept, notes = _kept(words, max_words)
     counts = _part_sizes(len(kept), sizes)
     names = [str(number) for number in range(len(words))] if parses.documents is None else parses.documents
-    split = _whole_documents(kept, names, len(words), counts, random_state, notes)
+    split = _whole_documents(kept, names, counts, random_state, notes)
     notes["unused"] = len(kept) - sum(map(len, split))
     parts, notes["twins"] = without_twins(split, words)
     train, development, test = (parses.sentences(part) for part in parts)
@@ -313,17 +313,11 @@ def without_twins(
 def _whole_documents(
     kept: Rows,
     documents: Sequence[str],
-    total: int,
     sizes: Sequence[int],
     random_state: Any,
     notes: dict[str, int],
 ) -> list[Rows]:
     """Split whole documents at random into three parts of about these sizes. Store their number in `notes`."""
-    if len(documents) != total:
-        raise ParameterError(
-            f"There are {plural(total, 'sentence')} but {plural(len(documents), 'document name')}. "
-            "Pass one document name per sentence."
-        )
     known = {name: code for code, name in enumerate(dict.fromkeys(documents[row] for row in kept))}
     if len(known) < len(kept):
         notes["documents"] = len(known)

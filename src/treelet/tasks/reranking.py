@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.checks import MOST, article, check_integer, check_number, is_integer, plural, wrong
+from treelet.checks import MOST, article, check_integer, check_number, document_names, is_integer, plural, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.formats.files import PathLike, Source, open_source
 from treelet.formats.json_files import read_nbest
@@ -22,6 +22,7 @@ from treelet.parsing import PCFG
 from treelet.parsing.chart import relative_logp
 from treelet.progress import progress_bar
 from treelet.structures import Table, Tree, Treebank
+from treelet.structures.bank import row_index
 from treelet.work import generator
 
 Rows = NDArray[np.int64]
@@ -86,11 +87,8 @@ class CandidateParses:
                 f"'qid' must be ascending, and each of the {plural(len(self.gold), 'sentence')} (0, 1, ...) "
                 "must have at least one candidate. Sort the candidates by sentence, and remove sentences without any."
             )
-        if self.documents is not None and len(self.documents) != len(self.gold):
-            raise ParameterError(
-                f"There are {plural(len(self.gold), 'sentence')} but {plural(len(self.documents), 'document name')}. "
-                "Pass one name per sentence."
-            )
+        if self.documents is not None:
+            object.__setattr__(self, "documents", document_names(self.documents, len(self.gold)))
         if self.counts is None:
             object.__setattr__(self, "counts", candidate_scores(self.gold, self.trees, qid))
 
@@ -198,7 +196,7 @@ class CandidateParses:
         file : path
             A file with one JSON object per line:
             ``{"gold": tree, "nbest": [[log probability, ..., tree], ...], "doc": name}``. Items between the
-            log probability and the tree are ignored. ``doc`` is optional.
+            log probability and the tree are ignored. ``doc`` is optional and may be null.
         on_error : {"raise", "skip"}, default "raise"
             With ``"skip"``, malformed sentences are skipped. A warning reports their number and the
             locations of the first ones.
@@ -219,7 +217,7 @@ class CandidateParses:
                     logp += [score for _, score in items]
                     trees += [tree for tree, _ in items]
                     qid += [len(gold) - 1] * len(items)
-                    documents.append(str(data.get("doc", number)))
+                    documents.append(str(number if data.get("doc") is None else data["doc"]))
             source.told(len(gold), "sentences")
             try:
                 return cls(
@@ -245,9 +243,10 @@ class CandidateParses:
             f"{self.first_score:.1f}, of the best {self.oracle_score:.1f}>"
         )
 
-    def sentences(self, which: Sequence[int] | NDArray[Any]) -> CandidateParses:
-        """Select sentences with their candidates, in the given order."""
-        numbers = np.arange(len(self))[np.asarray(which)]
+    def sentences(self, which: int | slice | Sequence[int] | NDArray[Any]) -> CandidateParses:
+        """Select sentences with their candidates, in the given order. A mask of booleans selects as well."""
+        which = row_index(list(which) if isinstance(which, tuple) else which, len(self), "collection of sentences")
+        numbers = np.atleast_1d(np.arange(len(self))[which])
         starts = np.searchsorted(self.qid, np.arange(len(self) + 1))
         rows = [np.arange(starts[number], starts[number + 1]) for number in numbers]
         qid = np.repeat(np.arange(len(numbers)), [len(part) for part in rows])
@@ -285,8 +284,10 @@ class CandidateParses:
 
     @staticmethod
     def concat(parts: Iterable[CandidateParses]) -> CandidateParses:
-        """Concatenate the sentences of several collections. Documents remain if they are known for all of them."""
+        """Concatenate the sentences of one or more collections. Documents remain if they are known for all of them."""
         parts = list(parts)
+        if not parts:
+            raise ParameterError("There are no collections to concatenate. Pass at least one.")
         named = [name for part in parts for name in part.documents or ()]
         shift = np.cumsum([0, *(len(part) for part in parts[:-1])])
         return CandidateParses(
