@@ -29,6 +29,7 @@ PACKAGES = {  # in the order in which a user meets them: data, kernels, learning
     "tasks": "Whole tasks",
     "datasets": "Data",
     "testing": "Checks for code of one's own",
+    "resources": "Configuration",
     "errors": "Errors",
 }
 BESIDE = {  # modules that pages mention but that their packages do not import

@@ -1,6 +1,6 @@
 """What users type, listed once: type checkers and editors read this file, and so does `__init__.py`.
 
-A name that stands here is loaded from its package when it is first used. At most 55: what is rarer is in its package.
+A name that stands here is loaded from its package when it is first used. At most 60: what is rarer is in its package.
 """
 
 from treelet import (
@@ -62,6 +62,7 @@ from treelet.learn import (
     save as save,
 )
 from treelet.parsing import PCFG as PCFG, LinkParser as LinkParser
+from treelet.resources import config_context as config_context, get_config as get_config, set_config as set_config
 from treelet.structures import (
     Dependencies as Dependencies,
     Forest as Forest,

@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from treelet.memory import THREAD, available
+from treelet.resources import Resources
 
 Advance = Callable[[int], None]
 
@@ -24,6 +25,9 @@ _LONGEST_SILENCE = 60.0  # maximal number of seconds between two lines in a log
 _LEAST_SHARE = 0.05  # of the steps, before the time left is estimated
 _BLINK = 0.25  # seconds between two updates in a notebook
 
+_shown = threading.local()
+"""Whether a bar of this thread is open, as the attribute `here`."""
+
 
 def tell(text: str) -> None:
     """Write a line to standard error and flush. Do nothing if standard error is missing or closed."""
@@ -33,8 +37,10 @@ def tell(text: str) -> None:
 
 
 @contextmanager
-def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
-    """Show the progress of a computation, if `wanted`.
+def progress_bar(wanted: bool | None, what: str, total: int) -> Iterator[Advance]:
+    """Show the progress of a computation, if `wanted`; None means "as in the context" (`treelet.config_context`).
+
+    A bar in a block of another bar is not shown: the other one counts larger steps.
 
     The context manager yields a function that takes the number of steps done since its last call. Several threads may
     call this function.
@@ -46,8 +52,12 @@ def progress_bar(wanted: bool, what: str, total: int) -> Iterator[Advance]:
     is estimated when a twentieth of the steps is done.
     """
     begin = time.monotonic()
-    with _display(wanted, what, total) as advance:
-        yield advance
+    outermost, _shown.here = not getattr(_shown, "here", False), True
+    try:
+        with _display(outermost and Resources.of(progress=wanted).progress, what, total) as advance:
+            yield advance
+    finally:
+        _shown.here = not outermost
     log_step("%s: %d", begin, what, total)
 
 

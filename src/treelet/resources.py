@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from treelet.checks import check_boolean, wrong
-from treelet.errors import ParameterError
+from treelet.checks import check_boolean, some_of, suggestion, wrong
+from treelet.errors import ParameterError, TreeletError
+
+__all__ = ["config_context", "get_config", "set_config"]  # of users; the other names are of treelet itself
 
 DEFAULT_MEMORY = 1 << 30
 _DEVICES = ("cpu", "cuda", "emulated")
@@ -26,8 +31,9 @@ Bytes = int | float | str | None
 class Resources(NamedTuple):
     """Resources of a computation.
 
-    Public functions and estimators validate their options once, with `Resources.of`. Internal
-    functions take a `Resources` value instead of the single options.
+    Public functions and estimators validate their options once, with `Resources.of`, which adds the
+    settings of the context (`config_context`). Internal functions take a `Resources` value instead of
+    the single options, and never read the context: they may run in other threads.
     """
 
     threads: int = 1
@@ -45,28 +51,20 @@ class Resources(NamedTuple):
         cls,
         n_jobs: int | None = 1,
         memory: Bytes = None,
-        device: str = "cpu",
+        device: str | None = None,
         device_memory: Bytes = None,
         client: Any | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
         *,
         owner: object = None,
     ) -> Resources:
-        """Validate execution options. Errors name `owner`, the estimator or function that received them."""
-        check_boolean("progress", progress, of=owner)
-        if not isinstance(device, str) or device not in _DEVICES:
-            hint = " Did you mean 'cuda'?" if isinstance(device, str) and device.lower() in _GPU_NAMES else ""
-            raise ParameterError(f"{wrong('device', _DEVICES_IN_WORDS, device, owner)}{hint}")
-        device_limit = parse_memory(device_memory, "device_memory", of=owner)
-        if device == "cpu" and device_limit is not None:
-            raise ParameterError("device_memory= requires device='cuda'. Use memory= to limit the memory of the CPU.")
-        if client is not None and device != "cpu":
-            raise ParameterError(
-                f"client= and device={device!r} cannot be combined: the workers of a cluster compute on "
-                f"their CPUs. Omit one of the two."
-            )
-        threads, limit = count_threads(n_jobs, of=owner), parse_memory(memory, of=owner)
-        return cls(threads, limit, device, device_limit, client, bool(progress))
+        """Validate execution options; None for one of the last four means "as in the context" (`config_context`).
+
+        Errors name `owner`, the estimator or function that received the options. Call this method in the thread of the
+        caller, because settings are local to a thread.
+        """
+        settings = _changed(_config.settings, device, device_memory, client, progress, owner)
+        return settings._replace(threads=count_threads(n_jobs, of=owner), memory_limit=parse_memory(memory, of=owner))
 
     @property
     def memory(self) -> int:
@@ -76,6 +74,187 @@ class Resources(NamedTuple):
 
 PLAIN = Resources()
 """One thread, the default memory limit, no progress display."""
+
+
+class _Config(threading.local):
+    """The settings of each thread. A thread begins with the defaults."""
+
+    settings = PLAIN
+
+
+_config = _Config()
+
+
+def get_config() -> dict[str, Any]:
+    """Return the current settings of this thread.
+
+    Returns
+    -------
+    dict
+        The values of ``device``, ``device_memory`` (in bytes), ``client`` and ``progress``.
+
+    See Also
+    --------
+    config_context : change the settings for a block of code.
+    set_config : change the settings of this thread.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> tl.get_config()
+    {'device': 'cpu', 'device_memory': None, 'client': None, 'progress': False}
+    """
+    device, device_memory, client, progress = _config.settings[2:]
+    return {"device": device, "device_memory": device_memory, "client": client, "progress": progress}
+
+
+def set_config(
+    *,
+    device: str | None = None,
+    device_memory: Bytes = None,
+    client: Any | None = None,
+    progress: bool | None = None,
+    **unknown: Any,
+) -> None:
+    """Change where the computations of this thread run, and whether they show their progress.
+
+    Parameters
+    ----------
+    device, device_memory, client, progress
+        As in `config_context`.
+
+    See Also
+    --------
+    config_context : change the settings for a block of code.
+    get_config : return the current settings.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> tl.set_config(progress=True)
+    >>> tl.get_config()["progress"]
+    True
+    >>> tl.set_config(progress=False)
+    """
+    _refuse_unknown("set_config", unknown)
+    _config.settings = _changed(_config.settings, device, device_memory, client, progress, "set_config")
+
+
+@contextmanager
+def config_context(
+    *,
+    device: str | None = None,
+    device_memory: Bytes = None,
+    client: Any | None = None,
+    progress: bool | None = None,
+    **unknown: Any,
+) -> Iterator[None]:
+    """Choose where computations run, and whether they show their progress, for a block of code.
+
+    The settings apply to everything that the block computes: matrices, searches, and `fit` and
+    `predict` of all estimators. Keywords of a function, such as ``gram(..., device="cpu")``, take
+    precedence. As in scikit-learn, settings are local to the thread, a new thread begins with the
+    defaults, contexts can be nested, and the end of the block restores the earlier settings.
+
+    Parameters
+    ----------
+    device : {"cpu", "cuda"}, optional
+        ``"cuda"`` computes on an NVIDIA GPU, for which CuPy must be installed. A device replaces the
+        cluster of an outer context. Default: unchanged; at first ``"cpu"``.
+    device_memory : int or str, optional
+        Limit for GPU memory, for example ``"10GiB"``. Default: unchanged; at first all free memory.
+    client : dask.distributed.Client, optional
+        Compute on the workers of this client's cluster. A cluster replaces the GPU of an outer
+        context, and ``device="cpu"`` ends its use. Default: unchanged; at first no cluster.
+    progress : bool, optional
+        Show a progress bar on standard error. Default: unchanged; at first False.
+    **unknown
+        Other names raise `treelet.errors.ParameterError`.
+
+    See Also
+    --------
+    set_config : change the settings of this thread.
+    get_config : return the current settings.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> with tl.config_context(progress=False):
+    ...     clf = tl.KernelSVC().fit(["(NP (D a) (N dog))", "(VP (V sleep))"], ["thing", "deed"])
+    >>> clf.predict(["(NP (D a) (N cat))"]).tolist()
+    ['thing']
+
+    With a GPU, or with a cluster::
+
+        with tl.config_context(device="cuda", device_memory="10GiB"):
+            clf.fit(X, y)
+        with tl.config_context(client=dask.distributed.Client(address)):
+            clf.fit(X, y)
+    """
+    _refuse_unknown("config_context", unknown)
+    before = _config.settings
+    _config.settings = _changed(before, device, device_memory, client, progress, "config_context")
+    try:
+        yield
+    finally:
+        _config.settings = before
+
+
+def _refuse_unknown(function: str, names: dict[str, Any]) -> None:
+    for name in names:
+        known = list(Resources._fields[2:])
+        remedy = suggestion(name, known) or f" The settings are {some_of(known)}."
+        raise ParameterError(f"{function} has no setting {name!r}.{remedy}")
+
+
+def _changed(
+    settings: Resources,
+    device: str | None,
+    device_memory: Bytes,
+    client: Any | None,
+    progress: bool | None,
+    owner: object,
+) -> Resources:
+    """Return settings with new values for those that are not None.
+
+    A device replaces a client, and the reverse: only one of them can compute. The limit of a GPU ends with its use.
+    """
+    if progress is not None:
+        check_boolean("progress", progress, of=owner)
+        settings = settings._replace(progress=bool(progress))
+    if device is None and device_memory is None and client is None:
+        return settings
+    if device is not None and (not isinstance(device, str) or device not in _DEVICES):
+        hint = " Did you mean 'cuda'?" if isinstance(device, str) and device.lower() in _GPU_NAMES else ""
+        raise ParameterError(f"{wrong('device', _DEVICES_IN_WORDS, device, owner)}{hint}")
+    if client is not None and device not in (None, "cpu"):
+        raise ParameterError(
+            f"client= and device={device!r} cannot be combined: the workers of a cluster compute on "
+            f"their CPUs. Omit one of the two."
+        )
+    if client is not None:
+        _check_client(client, owner)
+        settings = settings._replace(client=client, device="cpu", device_memory=None)
+    elif device is not None:
+        limit = settings.device_memory if device == settings.device else None
+        settings = settings._replace(client=None, device=device, device_memory=limit)
+    if device_memory is not None:
+        limit = parse_memory(device_memory, "device_memory", of=owner)
+        if settings.device == "cpu":
+            raise ParameterError("device_memory= requires device='cuda'. Use memory= to limit the memory of the CPU.")
+        settings = settings._replace(device_memory=limit)
+    return settings
+
+
+def _check_client(client: Any, owner: object) -> None:
+    try:
+        import distributed
+    except ImportError as error:
+        raise TreeletError(
+            f"client= needs Dask, which cannot be imported ({error}). Install it with pip install 'treelet[dask]'."
+        ) from None
+    if not isinstance(client, distributed.Client) or client.asynchronous:
+        raise wrong("client", "a dask.distributed.Client that is not asynchronous", client, of=owner)
 
 
 def count_threads(n_jobs: int | None, *, of: object = None) -> int:

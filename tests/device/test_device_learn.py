@@ -109,9 +109,11 @@ def test_an_estimator_is_that_of_the_cpu(name: str, monkeypatch: pytest.MonkeyPa
     estimator, targets, says = ESTIMATORS[name]
     plain = clone(estimator).fit(X, *targets)
     started = launches(monkeypatch)
-    found = clone(estimator).set_params(device=DEVICE).fit(X, *targets)
-    fitted = len(started)
-    close(says(found), says(plain))
+    with tl.config_context(device=DEVICE):
+        found = clone(estimator).fit(X, *targets)
+        fitted = len(started)
+        predicted = says(found)
+    close(predicted, says(plain))
     assert len(started) > fitted, "predictions were not made on the device"
     assert fitted or name in ("matrix", "perceptron", "votes", "neighbors", "neighbors within"), "nor was the fit"
 
@@ -121,7 +123,8 @@ def test_a_perceptron_by_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = KERNEL.gaussian(1.0)
     plain = tl.VotedPerceptron(kernel).fit(X, SIZES, QID)
     started = launches(monkeypatch)
-    found = tl.VotedPerceptron(kernel, device=DEVICE).fit(X, SIZES, QID)
+    with tl.config_context(device=DEVICE):
+        found = tl.VotedPerceptron(kernel).fit(X, SIZES, QID)
     assert started
     np.testing.assert_array_equal(found.updates_, plain.updates_)
 
@@ -130,15 +133,17 @@ def test_a_choice_by_cross_validation(monkeypatch: pytest.MonkeyPatch) -> None:
     kernels = [KERNEL, 0.5 * KERNEL + 1, tl.SubsetTree(0.2)]
     plain = select(kernels, X, CLASSES, grid={"C": [1.0, 10.0]}, cv=3)
     started = launches(monkeypatch)
-    found = select(kernels, X, CLASSES, estimator=tl.KernelSVC(device=DEVICE), grid={"C": [1.0, 10.0]}, cv=3)
+    with tl.config_context(device=DEVICE):
+        found = select(kernels, X, CLASSES, grid={"C": [1.0, 10.0]}, cv=3)
     assert started
     assert [trial.score for trial in found.trials] == [trial.score for trial in plain.trials]
 
 
 def test_a_ready_matrix_needs_no_device() -> None:
     K = KERNEL(X)
-    clf = tl.KernelSVC("precomputed", device="cuda").fit(K, CLASSES)
-    np.testing.assert_array_equal(clf.predict(K), tl.KernelSVC(KERNEL).fit(X, CLASSES).predict(X))
+    with tl.config_context(device="cuda"):
+        predicted = tl.KernelSVC("precomputed").fit(K, CLASSES).predict(K)
+    np.testing.assert_array_equal(predicted, tl.KernelSVC(KERNEL).fit(X, CLASSES).predict(X))
 
 
 # --- models ---------------------------------------------------------------------------------------------------------
@@ -180,34 +185,27 @@ def test_trees_too_large_for_a_float64_are_scored_by_the_cpu() -> None:
 
 
 def test_a_file_never_asks_for_a_gpu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = tl.KernelSVC(KERNEL, device=DEVICE, device_memory="1GiB").fit(X, CLASSES)
     path = tmp_path / "m.treelet"
-    tl.save(found, path)
+    with tl.config_context(device=DEVICE, device_memory="1GiB"):
+        found = tl.KernelSVC(KERNEL).fit(X, CLASSES)
+        tl.save(found, path)
     started = launches(monkeypatch)
-    loaded = tl.load(path)
-    assert (loaded.device, loaded.device_memory) == ("cpu", None)
-    assert not {"device", "device_memory"} & tl.learn.card(path)["parameters"].keys()
-    close(loaded.decision_function(MORE), found.set_params(device="cpu", device_memory=None).decision_function(MORE))
+    loaded, copied = tl.load(path), pickle.loads(pickle.dumps(found))
+    close(loaded.decision_function(MORE), found.decision_function(MORE))
+    close(copied.decision_function(MORE), found.decision_function(MORE))
     assert not started
-    close(loaded.set_params(device=DEVICE).decision_function(MORE), found.decision_function(MORE))
+    with tl.config_context(device=DEVICE):
+        predicted = tl.load(path).decision_function(MORE)
+    close(predicted, found.decision_function(MORE))
     assert started, "nor does it hinder"
-
-
-def test_copies_keep_the_device() -> None:
-    found = tl.KernelSVC(KERNEL, device=DEVICE, device_memory="1GiB").fit(X, CLASSES)
-    for other in (clone(found), pickle.loads(pickle.dumps(found))):
-        assert (other.get_params()["device"], other.device_memory) == (DEVICE, "1GiB")
-    close(pickle.loads(pickle.dumps(found)).decision_function(MORE), found.decision_function(MORE))
-    old = pickle.loads(pickle.dumps(found))
-    del old.__dict__["device"], old.__dict__["device_memory"]  # from a version without devices
-    close(old.decision_function(MORE), found.decision_function(MORE))
 
 
 def test_neighbors_by_another_device_after_the_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     search = Nearest(KERNEL, 3).fit(X)
     wanted = search.kneighbors(MORE)
     started = launches(monkeypatch)
-    found = search.set_params(device=DEVICE).kneighbors(MORE)
+    with tl.config_context(device=DEVICE):
+        found = search.kneighbors(MORE)
     assert started
     close(found[0], wanted[0])
     np.testing.assert_array_equal(found[1], wanted[1])
@@ -277,8 +275,9 @@ def test_less_memory_gives_smaller_tiles_and_the_same_values() -> None:
         out = np.empty(wanted.shape)
         tl.gram(KERNEL, X, device=DEVICE, device_memory=memory, out=out)
         close(out, wanted, 1e-12)
-        clf = tl.KernelSVC(KERNEL, device=DEVICE, device_memory=memory).fit(X, CLASSES)
-        close(clf.decision_function(MORE), tl.KernelSVC(KERNEL).fit(X, CLASSES).decision_function(MORE))
+        with tl.config_context(device=DEVICE, device_memory=memory):
+            predicted = tl.KernelSVC(KERNEL).fit(X, CLASSES).decision_function(MORE)
+        close(predicted, tl.KernelSVC(KERNEL).fit(X, CLASSES).decision_function(MORE))
     assert sizes[0] > sizes[1] > sizes[2]
     assert device_named(DEVICE).free_bytes() > 1 << 30, "what was limited is free again"
 
@@ -292,13 +291,14 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     model = CompressedModel.of(SST, X, np.ones((1, 48)))
     monkeypatch.setattr(KIND, "array", array)
     message = messages.out_of_memory(DEVICE)
+    limited = tl.config_context(device=DEVICE, device_memory="1MB")  # as a decorator
     for call in (
         lambda: tl.gram(KERNEL, X, device=DEVICE, device_memory="1MB", out=np.empty((48, 48))),
         lambda: tl.nearest(KERNEL, X, device=DEVICE, device_memory="1MB"),
         lambda: operator(KERNEL, X, device=DEVICE, device_memory="1MB") @ np.ones(48),
         lambda: reduce(KERNEL, X, None, print, device=DEVICE, device_memory="1MB"),
-        lambda: tl.KernelSVC(KERNEL, device=DEVICE, device_memory="1MB").fit(X, CLASSES),
-        lambda: Nearest(KERNEL, device=DEVICE, device_memory="1MB").fit(X),
+        lambda: limited(tl.KernelSVC(KERNEL).fit)(X, CLASSES),
+        lambda: limited(Nearest(KERNEL).fit)(X),
         lambda: model.score(X, device=DEVICE, device_memory="1MB"),
     ):
         with pytest.raises(DeviceMemoryError, match=message):
@@ -311,28 +311,26 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_a_device_can_be() -> None:
     for call in (
-        lambda device: tl.KernelSVC(KERNEL, device=device).fit(X, CLASSES),
-        lambda device: tl.KernelMatrix(KERNEL, device=device).fit(X),
-        lambda device: tl.Nystroem(KERNEL, 3, device=device).fit(X),
-        lambda device: Nearest(KERNEL, device=device).fit(X),
+        lambda device: tl.set_config(device=device),
+        lambda device: tl.gram(KERNEL, X, device=device),
         lambda device: operator(KERNEL, X, device=device),
         lambda device: reduce(KERNEL, X, None, print, device=device),
         lambda device: CompressedModel.of(SST, X, np.ones((1, 48))).score(X, device=device),
     ):
-        for device in ("gpu", None, 0):
+        for device in ("gpu", 0):
             with pytest.raises(ParameterError, match=wrong_parameter("device", one_of("cpu", "cuda"), got="")):
                 call(device)
     with pytest.raises(ParameterError, match=wrong_parameter("device_memory", "a positive number")):
         tl.gram(KERNEL, X, device=DEVICE, device_memory="much")
     with pytest.raises(ParameterError, match=messages.MEMORY_IS_FOR_CUDA):
-        tl.KernelSVC(KERNEL, device_memory="1GiB").fit(X, CLASSES)
+        tl.gram(KERNEL, X, device_memory="1GiB")
 
 
 def test_without_cupy_or_a_gpu_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     device_named.cache_clear()
-    with pytest.raises(TreeletError, match=messages.NEEDS_CUPY):
-        tl.KernelSVC(KERNEL, device="cuda").fit(X, CLASSES)
+    with tl.config_context(device="cuda"), pytest.raises(TreeletError, match=messages.NEEDS_CUPY):
+        tl.KernelSVC(KERNEL).fit(X, CLASSES)
 
     class Runtime:
         @staticmethod

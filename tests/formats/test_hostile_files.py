@@ -273,7 +273,7 @@ def test_a_part_that_is_not_the_kernels_is_refused(tmp_path: Path, models: dict[
 
 @pytest.mark.parametrize(
     ("model", "name", "value"),
-    [("sketch", "dtype", HUGE), ("sketch", "progress", "often"), ("nearest", "n_neighbors", "x"), ("svc", "C", -1)],
+    [("sketch", "dtype", HUGE), ("sketch", "n_jobs", "many"), ("nearest", "n_neighbors", "x"), ("svc", "C", -1)],
 )
 def test_parameters_that_make_no_sense_are_refused(
     tmp_path: Path, models: dict[str, bytes], model: str, name: str, value: Any

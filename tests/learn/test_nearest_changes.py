@@ -323,7 +323,7 @@ def test_an_interrupt_after_the_new_manifest(tmp_path, monkeypatch, change):
         assert again.kneighbors(["(Y y)"])[1].tolist() == [[opened.ids_[-1]]]
 
 
-@pytest.mark.parametrize("wrong", [{"n_neighbors": None}, {"n_neighbors": 0}, {"progress": "yes"}])
+@pytest.mark.parametrize("wrong", [{"n_neighbors": None}, {"n_neighbors": 0}, {"n_jobs": 0}])
 def test_wrong_parameters_are_not_written(search, tmp_path, wrong):
     tl.save(search, tmp_path / "x.treelet")
     with tl.load(tmp_path / "x.treelet", mode="a") as opened:

@@ -433,7 +433,8 @@ def test_rank_and_score(ranker: Any) -> None:
 def test_threads_and_progress_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     for ranker in (VotedPerceptron(prediction="voted"), VotedPerceptron(), RankSVM()):
         expected = clone(ranker).fit(TREES, Y, QID).predict(NEW, NEW_QID)
-        loud = ranker.set_params(n_jobs=2, progress=True).fit(TREES, Y, QID)
+        with tl.config_context(progress=True):
+            loud = ranker.set_params(n_jobs=2).fit(TREES, Y, QID)
         np.testing.assert_array_equal(loud.predict(NEW, NEW_QID), expected)
         assert capsys.readouterr().err
 
@@ -724,7 +725,6 @@ def test_bad_data(make: Any, X: Any, y: Any, qid: Any, message: str) -> None:
         (VotedPerceptron(epochs=0), wrong_parameter("epochs", at_least(1), of="VotedPerceptron", got="0")),
         (VotedPerceptron(epochs=1.5), wrong_parameter("epochs")),
         (VotedPerceptron(shuffle="yes"), wrong_parameter("shuffle")),
-        (VotedPerceptron(progress="yes"), wrong_parameter("progress")),
         (VotedPerceptron(n_jobs=0), wrong_parameter("n_jobs")),
         (VotedPerceptron("rbf"), wrong_parameter("kernel", messages.A_KERNEL_OR_PRECOMPUTED, got="'rbf'")),
         (VotedPerceptron(tl.SubsetTree), wrong_parameter("kernel")),

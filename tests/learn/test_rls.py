@@ -654,7 +654,6 @@ def test_more_bad_data(model: Any, X: Any, y: Any, qid: Any, message: str) -> No
         ({"basis": True}, wrong_parameter("basis")),
         ({"memory": "much"}, wrong_parameter("memory")),
         ({"n_jobs": 0}, wrong_parameter("n_jobs")),
-        ({"progress": "yes"}, wrong_parameter("progress")),
     ],
 )
 def test_bad_parameters(params: dict[str, Any], message: str) -> None:

@@ -16,6 +16,7 @@ import dask
 import numpy as np
 import pytest
 from distributed import Client, LocalCluster
+from sklearn.base import clone
 
 import treelet as tl
 from cases import EXAMPLES, KERNELS, random_tree
@@ -224,6 +225,34 @@ def test_neighbors(client: Client, bank: tl.Treebank) -> None:
     for here, there in zip(tl.nearest(table, rows, k=2), tl.nearest(table, rows, k=2, client=client), strict=True):
         np.testing.assert_array_equal(here, there)
     settled(client)
+
+
+# --- estimators ---------------------------------------------------------------------------------------------------
+
+SST = tl.SubsetTree(lam=0.4).normalized()
+ESTIMATORS: dict[str, tuple[Any, str]] = {
+    "classifier": (tl.KernelSVC(SST, C=5), "decision_function"),
+    "support sums": (tl.KernelSVC(SST.gaussian(1.0)), "decision_function"),
+    "conjugate gradients": (tl.RLS(SST, 0.1, solver="cg"), "predict"),
+    "landmarks": (tl.Nystroem(SST, 9, random_state=0), "transform"),
+    "neighbors": (tl.Nearest(SST, 3), "kneighbors"),
+}
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimator_in_the_context_of_a_cluster(name: str, client: Client, bank: tl.Treebank) -> None:
+    estimator, method = ESTIMATORS[name]
+    y = [len(str(tree)) % 3 for tree in bank]
+    plain = clone(estimator).fit(bank, y)
+    wanted = getattr(plain, method)(bank)
+    with tl.config_context(client=client):
+        found = clone(estimator).fit(bank, y)
+        values = getattr(found, method)(bank)
+    tolerance = 0 if name == "classifier" else 1e-9  # other sums are of other blocks
+    for attribute in ("dual_coef_", "support_"):
+        np.testing.assert_allclose(getattr(found, attribute, 0), getattr(plain, attribute, 0), tolerance)
+    for one, other in zip(values, wanted, strict=True):
+        np.testing.assert_allclose(one, other, tolerance, tolerance)
 
 
 # --- not computed yet -----------------------------------------------------------------------------------------------

@@ -145,7 +145,6 @@ def command(
         encoding=encoding,
         n_jobs=n_jobs,
         memory=memory,
-        progress=progress,
     )
     if not report.functions:
         warnings.warn(
@@ -159,7 +158,7 @@ def command(
         from treelet.report import clones_page
 
         created_by = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["clones"] else ""
-        clones_page.write(report, html, command=created_by, encoding=encoding, progress=progress)
+        clones_page.write(report, html, command=created_by, encoding=encoding)
     if json or sarif:
         print(json_format.dumps(report.as_json() if json else report.as_sarif(), indent=1))
     else:

@@ -121,7 +121,6 @@ def command(
         random_state=random_state,
         n_jobs=n_jobs,
         memory=memory,
-        progress=progress,
     )
     if json:
         print(json_format.dumps({"files": [first, second], **difference.as_json()}))

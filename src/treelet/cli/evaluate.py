@@ -45,7 +45,7 @@ def command(
         WRITTEN,
     ] = None,
     qid: Annotated[str, typer.Option("--query", metavar="NAME", help=f"{QUERY}; rankers only.")] = "qid",
-    computing: dict[str, Any],
+    threads: int,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOption = False,
@@ -65,10 +65,10 @@ def command(
     from treelet.formats.files import whole_file
     from treelet.learn.persist import load_predictor
 
-    check_device(computing)
+    check_device()
     begin = time.perf_counter()
     with whole_file(Path(picture)) if picture is not None else nullcontext() as temporary:
-        predictor = load_predictor(model, progress=progress, **computing)
+        predictor = load_predictor(model, threads)
         if temporary is not None and predictor.task != "classify":
             raise ParameterError(
                 f"{model}: --picture draws the confusion matrix of a classifier, but this model has no classes. Remove --picture."

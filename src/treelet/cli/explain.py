@@ -65,7 +65,7 @@ def command(
     ] = 10,
     errors: Annotated[int, typer.Option(metavar="N", help="Number of errors to explain in a report.")] = 10,
     qid: Annotated[str, typer.Option("--query", metavar="NAME", help=f"{QUERY}; for reports on rankers.")] = "qid",
-    computing: dict[str, Any],
+    threads: int,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOrSummaryOption = False,
@@ -85,21 +85,21 @@ def command(
         _check_report(output, data, class_name, model)
     from treelet.learn.persist import load_predictor
 
-    check_device(computing)
+    check_device()
     begin = time.perf_counter()
     if output is not None:
         from treelet.formats.files import open_target
 
         with open_target(output) as stream:
-            predictor = load_predictor(model, progress=progress, **computing)
-            model_report, page = _report(predictor, model, data, reading, qid, top, errors, progress)
+            predictor = load_predictor(model, threads)
+            model_report, page = _report(predictor, model, data, reading, qid, top, errors)
             stream.write(page)
         result = _summary(model_report) | {"model": model, "file": data, "output": output}
         result["seconds"] = time.perf_counter() - begin
         print(json_format.dumps(result) if json else _summary_text(result))
         return
-    predictor = load_predictor(model, progress=progress, **computing)
-    explanations = _explained(predictor, _read(data, reading), class_name, top, progress)
+    predictor = load_predictor(model, threads)
+    explanations = _explained(predictor, _read(data, reading), class_name, top)
     if json:
         print(json_format.dumps({"model": model, "task": predictor.task, "examples": explanations}))
     else:
@@ -140,7 +140,7 @@ def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Exam
 
 
 def _explained(
-    predictor: SavedPredictor, contents: examples.Examples, class_name: str | None, top: int, progress: bool
+    predictor: SavedPredictor, contents: examples.Examples, class_name: str | None, top: int
 ) -> list[dict[str, Any]]:
     """Return the prediction and the most important fragments of each example."""
     from treelet.fragments import explain
@@ -151,7 +151,7 @@ def _explained(
     data = predictor.model_.kernel.coerce(examples.for_model(predictor, contents))
     predictions = predictor.predict(data).tolist() if len(data) else []
     explanations = []
-    with progress_bar(progress, "explaining", len(data)) as advance:
+    with progress_bar(None, "explaining", len(data)) as advance:
         for number, value in enumerate(predictions):
             explained = value if output is None and predictor.task == "classify" else output
             explanation = explain(predictor, data[number], explained, limit=max(1, top))
@@ -211,7 +211,6 @@ def _report(
     query: str,
     top: int,
     errors: int,
-    progress: bool,
 ) -> tuple[ModelReport, str]:
     from treelet.learn.persist import card
     from treelet.report.report_page import report, report_page
@@ -226,7 +225,7 @@ def _report(
         else:
             labels = train.values_of(contents)
             queries = train.queries_of(contents, query) if predictor.task == "rank" else None
-    model_report = report(predictor, data, labels, queries=queries, top=top, errors=errors, progress=progress)
+    model_report = report(predictor, data, labels, queries=queries, top=top, errors=errors)
     about = card(model)
     source = f"{Path(model).name}, evaluated on {len(data):,} examples of {Path(contents.file).name}"
     command = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["explain"] else ""

@@ -64,7 +64,7 @@ def command(
         typer.Option(metavar="FILE2", help="File of trees for the columns of the matrix.  [default: TREES]"),
         READ,
     ] = None,
-    computing: dict[str, Any],
+    threads: int,
     memory: Annotated[
         str | None,
         typer.Option(
@@ -120,7 +120,7 @@ def command(
     from treelet.resources import Resources
     from treelet.structures import read_trees
 
-    executor = executor_for(Resources.of(memory=memory, progress=progress, **computing))
+    executor = executor_for(Resources.of(threads, memory))
     begin = time.perf_counter()
     text = None if out in (None, "-") or _is_binary(out) else out
     with nullcontext() if text is None else whole_file(Path(text)) as temporary:
@@ -138,7 +138,7 @@ def command(
                 "--output K.npy, or pass --output - to print it anyway."
             )
         read = time.perf_counter()
-        options: dict[str, Any] = {"memory": memory, "dtype": dtype, "progress": progress, **computing}
+        options: dict[str, Any] = {"memory": memory, "dtype": dtype, "n_jobs": threads}
         if _is_binary(out):
             with suppress(NotOpenedError):  # the file is complete; only opening it again failed
                 gram(chosen, rows, others, out=out, resume=resume, **options)

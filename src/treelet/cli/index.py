@@ -70,10 +70,10 @@ def create(
 
     kernel = edit_measure(ctx, measure) or tree_kernel.normalized()
     settings = {"code": code, "reading": _settings(reading, code), "folder": os.getcwd()}
-    trees, ids, _ = _read(files, settings, progress)
+    trees, ids, _ = _read(files, settings)
     if not len(trees):
         raise ParameterError(f"{shown_files(files)}: no trees were found. An index needs at least one.")
-    search = Nearest(kernel, n_jobs=n_jobs, progress=progress).fit(trees, ids=ids)
+    search = Nearest(kernel, n_jobs=n_jobs).fit(trees, ids=ids)
     search._settings = settings
     save(search, index)
     _report(json, index, search, added=len(trees), removed=0)
@@ -101,8 +101,8 @@ def add(
     Example: treelet index add code.index src/parser.py
     """
     with _opened(index, "a") as search:
-        search.set_params(n_jobs=n_jobs, progress=progress)
-        trees, ids, read = _read(files, search._settings, progress, exclude or ())
+        search.set_params(n_jobs=n_jobs)
+        trees, ids, read = _read(files, search._settings, exclude or ())
         removed = [one for one, file in zip(search.ids_.tolist(), _files(search), strict=True) if file in read]
         if len(trees):
             search._exchange(removed, trees, ids)
@@ -183,8 +183,8 @@ def search(
     Example: treelet index search code.index src/parser.py:120
     """
     with _opened(index, "r") as opened:
-        opened.set_params(n_jobs=n_jobs, progress=progress)
-        queries, names = _queries(query, opened._settings, progress)
+        opened.set_params(n_jobs=n_jobs)
+        queries, names = _queries(query, opened._settings)
         if not len(queries):
             raise ParameterError(f"{query}: no trees were found. A query needs at least one.")
         size = len(opened.ids_)
@@ -269,9 +269,7 @@ def _settings(reading: Reading, code: bool) -> dict[str, Any]:
     }
 
 
-def _read(
-    files: Sequence[str], settings: Any, progress: bool, exclude: Sequence[str] = ()
-) -> tuple[Treebank, list[str], set[str]]:
+def _read(files: Sequence[str], settings: Any, exclude: Sequence[str] = ()) -> tuple[Treebank, list[str], set[str]]:
     """Return the trees of files, their ids, and the names of all files that were read, with or without trees."""
     from treelet.formats.code import code_files
     from treelet.formats.reading import tree_files
@@ -287,7 +285,7 @@ def _read(
         )
     left_out = [*reading["exclude"], *exclude]
     if settings["code"]:
-        options = {"identifiers": "anonymous", "encoding": reading["encoding"], "progress": progress}
+        options = {"identifiers": "anonymous", "encoding": reading["encoding"]}
         trees = read_code(list(files), exclude=left_out, **options)
         if trees.places is not None:
             trees = trees.with_places(trees.places.with_file_names(renamed))
@@ -343,7 +341,7 @@ def _files(search: Nearest) -> list[str]:
     return [file for files in found for file in files]
 
 
-def _queries(query: str, settings: Any, progress: bool) -> tuple[Treebank, list[str]]:
+def _queries(query: str, settings: Any) -> tuple[Treebank, list[str]]:
     """Return the queries and their names."""
     from treelet.structures import Treebank
 
@@ -351,7 +349,7 @@ def _queries(query: str, settings: Any, progress: bool) -> tuple[Treebank, list[
     if place is not None and not settings["code"]:
         raise ParameterError("QUERY FILE:LINE needs an index of source code, which is created with --code.")
     if place is not None:
-        trees, ids, _ = _read([place[1]], settings, progress)
+        trees, ids, _ = _read([place[1]], settings)
         row = tree_at(trees, place[1], int(place[2]))
         return trees[[row]], [ids[row]]
     if query.lstrip().startswith("("):
@@ -360,7 +358,7 @@ def _queries(query: str, settings: Any, progress: bool) -> tuple[Treebank, list[
         reading = settings["reading"]
         tree = read_argument(query, "QUERY", Reading(None, reading["encoding"], "raise", _options(reading)))
         return Treebank([tree]), [""]
-    return _read([query], settings, progress)[:2]
+    return _read([query], settings)[:2]
 
 
 def _neighbors(

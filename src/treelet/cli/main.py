@@ -11,7 +11,7 @@ import sys
 import threading
 import warnings
 import weakref
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import Annotated, Any, NoReturn, TextIO
 
@@ -76,7 +76,7 @@ class _ErrorReporting:
         name = ctx.find_root().info_name
         try:
             check_files(ctx)
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _config_of(ctx):
                 warnings.showwarning = partial(_show_warning, ctx, warnings.showwarning)
                 result = super().invoke(ctx)  # type: ignore[misc]
             sys.stdout.flush()
@@ -100,6 +100,16 @@ class _ErrorReporting:
             how = "Run treelet --traceback" if name == "treelet" else "Set TREELET_TRACEBACK=1"
             fact = f"internal error: {type(error).__name__}: {_one_line(error)}"
             _stop(f"{name}: {fact} ({how} to see the Python traceback)", INTERNAL, ctx)
+
+
+def _config_of(ctx: Any) -> AbstractContextManager[None]:
+    """Return the context of a command, with the settings that are options of the command."""
+    settings = {name: ctx.params[name] for name in ("device", "device_memory", "progress") if name in ctx.params}
+    if not settings:
+        return nullcontext()
+    from treelet.resources import config_context  # imports NumPy, which takes longer than some commands
+
+    return config_context(**settings)
 
 
 class _Commands(_ErrorReporting, TyperGroup):

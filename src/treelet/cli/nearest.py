@@ -79,7 +79,7 @@ def command(
             metavar="N", help="Number of shared fragments to show per neighbor, those with the most productions first."
         ),
     ] = 1,
-    computing: dict[str, Any],
+    threads: int,
     memory: Annotated[
         str | None,
         typer.Option(metavar="SIZE", callback=memory_size, help=f"{MEMORY}  [default: 1GiB]"),
@@ -115,11 +115,11 @@ def command(
     from treelet.matrices import nearest
     from treelet.structures import Treebank, read_trees
 
-    check_device(computing)
+    check_device()
     place = FILE_AND_LINE.fullmatch(query) if query is not None and not os.path.exists(query) else None
     queries = None
     if place is not None:
-        trees, queries = _read_functions(bank, place[1], int(place[2]), reading, progress)
+        trees, queries = _read_functions(bank, place[1], int(place[2]), reading)
     else:
         trees = read_trees(bank, **reading.arguments())
     if len(trees) <= (query is None):
@@ -140,9 +140,8 @@ def command(
         k,
         threshold=threshold,
         graph=True,
+        n_jobs=threads,
         memory=memory,
-        progress=progress,
-        **computing,
     )
     neighbors = _listed(near, but_itself=query is None)
     if threshold is None and edits is None:
@@ -172,9 +171,7 @@ def command(
     print("\n\n".join(map(_text, results)))
 
 
-def _read_functions(
-    bank: list[str], file: str, line: int, reading: Reading, progress: bool
-) -> tuple[Treebank, Treebank]:
+def _read_functions(bank: list[str], file: str, line: int, reading: Reading) -> tuple[Treebank, Treebank]:
     """Return the functions of source code, and the function at a line of a file, which is left out of the first."""
     import inspect
 
@@ -192,7 +189,7 @@ def _read_functions(
     functions = read_code(file, **options)
     innermost = tree_at(functions, file, line, options.get("each", "function"))
     own = (functions.places or ())[innermost]
-    trees = read_code(bank, exclude=reading.exclude, progress=progress, **options)
+    trees = read_code(bank, exclude=reading.exclude, **options)
     others = [
         number
         for number, place in enumerate(trees.places or ())

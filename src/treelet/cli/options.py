@@ -210,12 +210,12 @@ COMPUTING_OPTIONS: dict[str, tuple[Any, Any]] = {
 }
 
 
-def check_device(computing: dict[str, Any]) -> None:
-    """Raise an error if the chosen device cannot be used. Commands call this function before they read any file."""
+def check_device() -> None:
+    """Raise an error if the device of the context cannot be used. Commands call this function before they read any file."""
     from treelet.matrices.executors import executor_for
     from treelet.resources import Resources
 
-    executor_for(Resources.of(device=computing["device"], device_memory=computing["device_memory"]))
+    executor_for(Resources.of())
 
 
 def wrong_value(option: str, wanted: str, value: object) -> ParameterError:

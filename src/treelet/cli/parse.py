@@ -265,12 +265,12 @@ def command(
         if drawing is not None:
             drawn = _draw(chosen, words, forest, threshold, beam, drawing, Path(str(picture)).suffix)
         if forest:
-            forests = chosen.forests(words, threshold, beam=beam, n_jobs=n_jobs, progress=progress)
+            forests = chosen.forests(words, threshold, beam=beam, n_jobs=n_jobs)
             lines: Iterable[str] = (parsed.to_json() for parsed in forests)
             produced = plural(len(forests), "forest")
             without, pieces = _failed_forests(forests)
         else:
-            candidates = chosen.parse_all(words, k or 1, beam=beam, n_jobs=n_jobs, progress=progress)
+            candidates = chosen.parse_all(words, k or 1, beam=beam, n_jobs=n_jobs)
             lines = _lines(items, candidates, to or _suggested(output, k or 1))
             produced = plural(len(candidates.trees), "tree")
             pieces = candidates.qid[candidates.logp == -math.inf].tolist()

@@ -52,7 +52,7 @@ def command(
             help="Also print the probability of each class, in columns as for --scores. Train the model with treelet train --probability.",
         ),
     ] = False,
-    computing: dict[str, Any],
+    threads: int,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonOrSummaryOption = False,
@@ -72,10 +72,10 @@ def command(
     from treelet.formats.files import open_target
     from treelet.learn.persist import load_predictor
 
-    check_device(computing)
+    check_device()
     begin = time.perf_counter()
     with open_target(output) if output != "-" or not json else nullcontext() as stream:
-        predictor = load_predictor(model, progress=progress, **computing)
+        predictor = load_predictor(model, threads)
         if predictor.task != "classify" and (scores or probability):
             option = "--scores" if scores else "--probability"
             raise ParameterError(

@@ -5,7 +5,8 @@
 - ``reading`` by ``--format``, ``--encoding``, ``--skip-bad``, ``--exclude``, ``--label-column``, ``--tree-column`` and
   ``--option``; the command receives a `Reading`.
 - ``tree_kernel`` by ``--kernel``, ``--lam``, ``--mu``, ``--max-depth`` and ``--leaves``; the command receives a kernel.
-- ``computing`` by ``--jobs``, ``--device`` and ``--device-memory``; the command receives a dict of the three.
+- ``threads`` by ``--jobs``, ``--device`` and ``--device-memory``; the command receives the number of threads. The device
+  is a setting of the context, like ``--progress``: `treelet.cli.main` makes the context of every command.
 """
 
 from __future__ import annotations
@@ -185,5 +186,5 @@ def _own(text: str) -> tuple[str, Any]:
 _GROUPS: dict[str, tuple[dict[str, tuple[Any, Any]], Callable[..., Any]]] = {
     "reading": (_OPTIONS, _reading),
     "tree_kernel": (KERNEL_OPTIONS, kernel_from_options),
-    "computing": (COMPUTING_OPTIONS, dict),
+    "threads": (COMPUTING_OPTIONS, lambda n_jobs, **settings: n_jobs),
 }

@@ -190,7 +190,6 @@ def command(
         else:
             options |= {"k": 100 if k is None else k, "folds": 10 if folds is None else folds, "n_jobs": n_jobs}
             options |= {
-                "progress": progress,
                 "markov": markov,
                 "parent": parents,
                 "split": split,
@@ -209,7 +208,6 @@ def command(
             candidates=train_candidates or None,
             random_state=random_state,
             n_jobs=n_jobs,
-            progress=progress,
             say=say,
         )
         mended = outcome.mended(show)

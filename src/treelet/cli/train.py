@@ -311,17 +311,13 @@ def _search_grid(
     folds: int | None,
     seed: int,
     memory: str | None,
-    progress: bool,
 ) -> _Search:
     """Try all settings of a kernel's parameters and of C by cross-validation.
 
     `kernel_of` returns the kernel of a setting, and `machine` is an estimator with all other parameters. By default there
     are 5 folds, or fewer if there are fewer examples. Raises `_Stopped` if the search is interrupted after at least one kernel.
     """
-    from sklearn.base import clone
-
     from treelet.learn.selection import select
-    from treelet.progress import progress_bar
 
     begin = time.perf_counter()
     decays = {name: tried for name, tried in values.items() if name != "C"}
@@ -342,22 +338,19 @@ def _search_grid(
         return _Search(rows, metric, chosen, missed, time.perf_counter() - begin, count)
 
     cv = _folds(task, folds, targets, seed)
-    steps = len(settings) * (1 + (cv if isinstance(cv, int) else cv.get_n_splits()))
     try:
-        with progress_bar(progress, "grid", steps) as advance:
-            selection = select(
-                kernels,
-                data,
-                targets,
-                estimator=clone(machine).set_params(progress=False),
-                grid={"C": list(values["C"])},
-                qid=queries,
-                cv=cv,
-                scoring=None if chosen.scoring is None else chosen.scoring(),
-                memory=memory,
-                report=report,
-                advance=advance,
-            )
+        selection = select(
+            kernels,
+            data,
+            targets,
+            estimator=machine,
+            grid={"C": list(values["C"])},
+            qid=queries,
+            cv=cv,
+            scoring=None if chosen.scoring is None else chosen.scoring(),
+            memory=memory,
+            report=report,
+        )
     except KeyboardInterrupt:
         if rows:
             raise _Stopped(search()) from None
@@ -497,7 +490,7 @@ def command(
         ),
     ] = None,
     random_state: SeedOption = 0,
-    computing: dict[str, Any],
+    threads: int,
     reading: Reading,
     progress: ProgressOption = True,
     json: JsonSummaryOption = False,
@@ -530,7 +523,7 @@ def command(
     with whole_file(Path(output)) as temporary:
         from treelet.learn import KernelSVC, KernelSVR, RankSVM, save
 
-        check_device(computing)
+        check_device()
         opened = time.perf_counter()
         contents = examples.read(file, reading)
         targets: Any = _classes_of(contents) if task == "classify" else values_of(contents)
@@ -546,12 +539,12 @@ def command(
             return _combined(trees_kernel, [] if bare else trees, contents, vectors, normalize_vectors)
 
         estimators: dict[str, type[Any]] = {"classify": KernelSVC, "regress": KernelSVR, "rank": RankSVM}
-        machine = estimators[task](C=tried["C"][0], memory=memory, progress=progress, **computing, **machine_options)
+        machine = estimators[task](C=tried["C"][0], memory=memory, n_jobs=threads, **machine_options)
         chosen, search = {name: values[0] for name, values in tried.items()}, None
         if searching:
             search = _searched(
                 tried, json, task=task, metric=metric, kernel_of=kernel_of, machine=machine, data=data, targets=targets,
-                queries=queries, folds=cv, seed=random_state, memory=memory, progress=progress,
+                queries=queries, folds=cv, seed=random_state, memory=memory,
             )  # fmt: skip
             chosen, seconds["grid"] = dict(search.best), search.seconds
         machine.set_params(C=chosen.pop("C"), kernel=kernel_of(**chosen))
@@ -561,7 +554,7 @@ def command(
             fitted = time.perf_counter()
             machine.platt_ = _calibrated(machine, data, targets, random_state)
             seconds["calibrate"] = time.perf_counter() - fitted
-        machine.set_params(progress=False, n_jobs=1, memory=None)  # resources of the training are not saved
+        machine.set_params(n_jobs=1, memory=None)  # resources of the training are not saved
         with naming_output(temporary, output):
             save(machine, temporary, metrics=None if search is None else search.measured())
         size = temporary.stat().st_size
@@ -593,12 +586,12 @@ def _calibrated(machine: Any, data: Any, labels: Sequence[str], seed: int) -> An
     from sklearn.calibration import CalibratedClassifierCV
     from sklearn.model_selection import StratifiedKFold
 
-    from treelet.matrices import gram
+    from treelet.matrices.executors import host_matrix
+    from treelet.resources import Resources
 
-    means = {name: getattr(machine, name) for name in ("n_jobs", "device", "device_memory", "progress")}
-    K = gram(machine.kernel, data, **means)
+    K = host_matrix(machine.kernel, machine.kernel.coerce(data), resources=Resources.of(machine.n_jobs))
     folds = StratifiedKFold(min(_FOLDS, *Counter(labels).values()), shuffle=True, random_state=seed)
-    inner = clone(machine).set_params(kernel="precomputed", progress=False)
+    inner = clone(machine).set_params(kernel="precomputed")
     fitted = CalibratedClassifierCV(inner, method="sigmoid", cv=folds, ensemble=False).fit(K, labels)
     return np.array([[sigmoid.a_, sigmoid.b_] for sigmoid in fitted.calibrated_classifiers_[0].calibrators])
 

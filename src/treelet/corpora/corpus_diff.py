@@ -333,7 +333,7 @@ def diff(
     random_state: Any = 0,
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> CorpusDifference:
     r"""Compare two corpora: test whether they differ, and list the fragments that differ most.
 
@@ -365,8 +365,8 @@ def diff(
         Number of threads. -1 uses one thread per core. The result does not depend on it.
     memory : int or str, optional
         Memory limit for kernel values, for example ``"512MiB"``. Default: 1 GiB.
-    progress : bool, default False
-        Show a progress bar on standard error.
+    progress : bool, optional
+        Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
     Returns
     -------
@@ -578,7 +578,7 @@ def differing_fragments(
     *,
     paired: bool = False,
     only_first: bool = False,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> tuple[list[FragmentDifference], int]:
     """Return the fragments by which the first sample differs from the second, and how many were examined.
 

@@ -10,8 +10,9 @@ from treelet.checks import check_integer
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.wrapped import Normalized
-from treelet.matrices import gram
+from treelet.matrices.executors import host_matrix
 from treelet.matrices.tiles import not_a_kernel
+from treelet.resources import Resources
 from treelet.work import generator, one_blas_thread
 
 _LARGEST = 5_000  # maximal number of examples without `sample`; the eigenvalues take half a minute
@@ -87,7 +88,8 @@ def vendi_score(
             f"{len(empty):,} of {len(X):,} examples have no fragments for the kernel (self-value 0). Remove them; the first one is "
             f"example {empty[0]}."
         )
-    K = gram(kernel if isinstance(kernel, Normalized) else kernel.normalized(), X, n_jobs=n_jobs)
+    normalized = kernel if isinstance(kernel, Normalized) else kernel.normalized()
+    K = host_matrix(normalized, normalized.coerce(X), resources=Resources.of(n_jobs, owner="vendi_score"))
     with one_blas_thread():
         values = np.linalg.eigvalsh(K / len(K))
     values = values[values > 0]

@@ -108,9 +108,9 @@ def families(
     *,
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     device_memory: int | float | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> list[Family]:
     r"""Find families: groups of examples that are all similar to one of them, the medoid.
 
@@ -128,12 +128,12 @@ def families(
         Number of threads. -1 uses one thread per core.
     memory : int or str, optional
         Memory limit besides the examples and the pairs that are found. Default: 1 GiB.
-    device : {"cpu", "cuda"}, default "cpu"
-        Where to compute, as for `treelet.gram`.
+    device : {"cpu", "cuda"}, optional
+        Where to compute, as for `treelet.gram`. Default: as in `treelet.config_context`.
     device_memory : int or str, optional
-        Limit for GPU memory. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error.
+        Limit for GPU memory. Default: as in `treelet.config_context`.
+    progress : bool, optional
+        Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
     Returns
     -------

@@ -106,7 +106,7 @@ def read_code_document(
     encoding: str = "utf-8",
     max_bytes: int | None = MAX_BYTES,
     log: SkipLog | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
     **limits: int | None,
 ) -> Document:
     """Read source files of any languages into one document. The parameters are those of `treelet.read_code`.

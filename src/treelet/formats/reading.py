@@ -185,7 +185,7 @@ def read_files(
     read: Callable[[File, SkipLog], Document],
     on_error: str,
     log: SkipLog | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Document:
     """Read files one after the other into one document, and warn once about skipped files and items.
 
@@ -229,7 +229,7 @@ def _read_each(
     read: Callable[[File, SkipLog], Content],
     on_error: str,
     log: SkipLog,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> list[Content]:
     """Return the content of each file. A file that cannot be read is an error or, among several, is skipped."""
     documents = list[Content]()

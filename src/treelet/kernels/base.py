@@ -90,7 +90,7 @@ class Kernel(Pairwise, Tunable, Tabled):
         eval_gradient: bool = False,
         *,
         n_jobs: int | None = 1,
-        progress: bool = False,
+        progress: bool | None = None,
         out: Any = None,
     ) -> Matrix:
         """Compute the kernel matrix of X with Y, or of X with itself.
@@ -107,8 +107,8 @@ class Kernel(Pairwise, Tunable, Tabled):
             Cannot be combined with Y or `out`.
         n_jobs : int, default 1
             Number of threads; -1 uses one thread per core. The result does not depend on `n_jobs`.
-        progress : bool, default False
-            Show a progress bar on standard error.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
         out : ndarray or path, optional
             Destination, as for `treelet.gram`: an array of float64 or float32, or the name of a
             ``.npy`` file.

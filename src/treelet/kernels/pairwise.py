@@ -423,7 +423,7 @@ class Pairwise(ABC):
         Y: Any | None = None,
         *,
         n_jobs: int | None = 1,
-        progress: bool = False,
+        progress: bool | None = None,
         out: Any = None,
     ) -> Matrix:
         """Compute the matrix of X with Y, or of X with itself.

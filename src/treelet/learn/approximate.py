@@ -226,13 +226,6 @@ class Nystroem(FeatureMap):
         Seed for the choice of landmarks.
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
-    device : {"cpu", "cuda"}, default "cpu"
-        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
-        setting.
-    device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error.
 
     Attributes
     ----------
@@ -283,18 +276,12 @@ class Nystroem(FeatureMap):
         sampling: str = "uniform",
         random_state: Any = None,
         n_jobs: int | None = 1,
-        device: str = "cpu",
-        device_memory: int | float | str | None = None,
-        progress: bool = False,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
         self.sampling = sampling
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.device = device
-        self.device_memory = device_memory
-        self.progress = progress
 
     @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -343,7 +330,7 @@ class Nystroem(FeatureMap):
     def _check_parameters(self) -> None:
         check_integer("n_components", self.n_components, of=self, most=2**31)
         check_one_of("sampling", self.sampling, _SAMPLINGS, of=self)
-        self._check_resources()
+        super()._check_parameters()
 
     def transform(self, X: Any) -> Matrix:
         """Return one vector per example. Kernel values with the landmarks are computed block by block.
@@ -360,10 +347,10 @@ class Nystroem(FeatureMap):
         data = self._coerced(self.kernel_, X)
         out = np.empty((len(data), self.n_components_))
         size = max(1, _BLOCK // max(1, len(self.components_)))
-        with progress_bar(self.progress, "examples", len(data)) as advance:
+        with progress_bar(self._resources.progress, "examples", len(data)) as advance:
             for begin in range(0, len(data), size):
                 rows = data[begin : begin + size]
-                values = self._gram(self.kernel_, rows, self.components_, progress=False)
+                values = self._gram(self.kernel_, rows, self.components_)
                 np.matmul(values, self.normalization_, out=out[begin : begin + size])
                 advance(len(rows))
         return out
@@ -394,13 +381,6 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, KernelTransformer):  # type:
         Default: ``SubsetTree().normalized()``.
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
-    device : {"cpu", "cuda"}, default "cpu"
-        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
-        setting.
-    device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error.
 
     Attributes
     ----------
@@ -427,15 +407,9 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, KernelTransformer):  # type:
         kernel: Kernel | None = None,
         *,
         n_jobs: int | None = 1,
-        device: str = "cpu",
-        device_memory: int | float | str | None = None,
-        progress: bool = False,
     ) -> None:
         self.kernel = kernel
         self.n_jobs = n_jobs
-        self.device = device
-        self.device_memory = device_memory
-        self.progress = progress
 
     @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -452,7 +426,7 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, KernelTransformer):  # type:
         KernelMatrix
             The fitted estimator.
         """
-        self._check_resources()
+        self._check_parameters()
         kernel = self._own_kernel()
         self.X_fit_, self.kernel_ = self._kept_examples(kernel, X), kernel
         return self

@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import check_boolean, plural, some_of, suggestion, wrong
+from treelet.checks import plural, some_of, suggestion, wrong
 from treelet.errors import (
     DeviceMemoryError,
     InputTypeError,
@@ -35,14 +35,12 @@ from treelet.learn.model import CompressedModel, warn_if_missing
 from treelet.learn.persist import fitted_kernel, fitted_parameters, training
 from treelet.learn.terms import banks_in, compact_examples
 from treelet.matrices import parse_memory
-from treelet.matrices.executors import executor_for, host_matrix
-from treelet.resources import Resources
+from treelet.matrices.executors import host_matrix
+from treelet.resources import Resources, count_threads
 from treelet.shown import learnt
 
-_EXECUTION = ("device", "device_memory")
-"""Parameters that model files do not store, because another machine may not have the device."""
-
-_REMOVED = {"multi_class", "multi_class_", "n_features", "probability", "random_state", "size"}
+_REMOVED = {"device", "device_memory", "progress"}  # settings of `treelet.config_context`
+_REMOVED |= {"multi_class", "multi_class_", "n_features", "probability", "random_state", "size"}
 """Names in older model files that are ignored where an estimator no longer has them."""
 
 
@@ -82,9 +80,6 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     kernel: Pairwise | str | None
     n_jobs: int | None
-    device: str = "cpu"
-    device_memory: int | float | str | None = None
-    progress: bool
     X_fit_: Any
     _kernels = "a kernel or None"
     """Allowed values of `kernel`, for messages."""
@@ -215,21 +210,13 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     @property
     def _resources(self) -> Resources:
-        """Return the validated resources of this estimator, without progress."""
-        return Resources.of(self.n_jobs, None, self.device, self.device_memory, owner=self)
+        """Return the resources of this estimator in the context of the caller's thread."""
+        return Resources.of(self.n_jobs, owner=self)
 
-    def _check_resources(self) -> None:
-        """Check the execution options and the presence of the device before any computation."""
-        check_boolean("progress", self.progress, of=self)
-        resources = self._resources
-        if not isinstance(self.kernel, str):  # a precomputed matrix needs no device
-            executor_for(resources)
-
-    def _gram(self, kernel: Kernel, X: Any, Y: Any = None, *, progress: bool | None = None) -> Matrix:
+    def _gram(self, kernel: Kernel, X: Any, Y: Any = None) -> Matrix:
         """Return the kernel matrix of examples that are already in the kernel's form."""
         try:
-            shown = self.progress if progress is None else progress
-            return host_matrix(kernel, X, Y, self._resources._replace(progress=bool(shown)))
+            return host_matrix(kernel, X, Y, self._resources)
         except DeviceMemoryError:
             raise
         except NotEnoughMemoryError:  # The remedies in the message of `gram` do not apply here.
@@ -277,7 +264,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _to_state(self) -> dict[str, Any]:
         check_is_fitted(self)
-        params = {name: _plain(value) for name, value in fitted_parameters(self).items() if name not in _EXECUTION}
+        params = {name: _plain(value) for name, value in fitted_parameters(self).items()}
         if params["kernel"] is not None:  # The parameter may have changed since the fit.
             params["kernel"] = fitted_kernel(self)
         return {"params": params, "fitted": {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}}
@@ -303,7 +290,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _check_parameters(self) -> None:
         """Raise ParameterError if a parameter is invalid."""
-        self._check_resources()
+        count_threads(self.n_jobs, of=self)
 
     def _check_fitted_state(self) -> None:
         """Raise ValueError if loaded attributes are inconsistent.

@@ -340,8 +340,6 @@ class FragmentFeatures(KernelTransformer):
         training a model on the rows, but `linear` is not available.
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
-    progress : bool, default False
-        Has no effect. For consistency with the other estimators.
 
     Attributes
     ----------
@@ -397,7 +395,6 @@ class FragmentFeatures(KernelTransformer):
         kernel: Kernel | None = None,
         norm: str = "kernel",
         n_jobs: int | None = 1,
-        progress: bool = False,
     ) -> None:
         self.model = model
         self.n = n
@@ -405,7 +402,6 @@ class FragmentFeatures(KernelTransformer):
         self.kernel = kernel
         self.norm = norm
         self.n_jobs = n_jobs
-        self.progress = progress
 
     @atomic_fit()
     def fit(self, X: Any = None, y: Any = None, **fit_params: Any) -> Self:
@@ -441,7 +437,6 @@ class FragmentFeatures(KernelTransformer):
         check_integer("n", self.n, of=self, most=2**31)
         check_integer("depth", self.depth, of=self, optional=True, most=2**31)
         check_one_of("norm", self.norm, ("kernel", "l2"), of=self)
-        check_boolean("progress", self.progress, of=self)
         count_threads(self.n_jobs, of=self)
         if self.model is not None and self.kernel is not None:
             raise self._refuse("kernel", "None if there is a model")

@@ -25,7 +25,7 @@ from treelet.formats.base import Columns
 from treelet.kernels.algebra import Constant
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
-from treelet.kernels.pairwise import Matrix, Vector
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, Vector
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.values import LARGE
 from treelet.kernels.vector import Linear
@@ -46,10 +46,11 @@ from treelet.learn.terms import (
     linear_parts,
     node_weights,
 )
-from treelet.matrices.executors import Executor, executor_for
+from treelet.matrices.executors import Executor, ThreadExecutor, executor_for
+from treelet.matrices.tiles import Job
 from treelet.printable import shortened
 from treelet.progress import Advance, progress_bar
-from treelet.resources import Resources
+from treelet.resources import PLAIN, Resources
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
 from treelet.work import run
@@ -246,9 +247,9 @@ class CompressedModel:
         X: Any,
         *,
         n_jobs: int | None = 1,
-        device: str = "cpu",
+        device: str | None = None,
         device_memory: int | float | str | None = None,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> Matrix:
         """Compute the values of all functions.
 
@@ -259,12 +260,13 @@ class CompressedModel:
         X : collection of examples
         n_jobs : int, default 1
             Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
-        device : {"cpu", "cuda"}, default "cpu"
+        device : {"cpu", "cuda"}, optional
             Where to compute, as for `treelet.gram`. Data of the model on the device is cached.
+            Default: as in `treelet.config_context`.
         device_memory : int or str, optional
-            Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-        progress : bool, default False
-            Show a progress bar on standard error.
+            Limit for GPU memory, for example ``"10GiB"``. Default: as in `treelet.config_context`.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
         Returns
         -------
@@ -276,14 +278,21 @@ class CompressedModel:
         """Return the values of all functions like `score`, with validated resources."""
         executor = executor_for(resources)
         X = self.kernel.coerce(X)
+        if resources.client is not None and len(X):
+            return executor.host_matrix(Job(_Scores(self), X, np.arange(self.outputs)))
+        return self._scored(X, executor)
+
+    def _scored(self, X: Any, executor: Executor, first: int = 0) -> Matrix:
+        """Return the values of all functions for examples whose numbers in messages begin with `first`."""
         out = np.zeros((len(X), self.outputs))
         if not len(X):
             return out
-        with progress_bar(resources.progress, "scores", len(X) * len(self.terms)) as advance, executor.limited():
-            self._add_terms(X, out, executor, advance)
+        shown = executor.resources.progress
+        with progress_bar(shown, "scores", len(X) * len(self.terms)) as advance, executor.limited():
+            self._add_terms(X, out, executor, advance, first)
         return out
 
-    def _add_terms(self, X: Any, out: Matrix, executor: Executor, advance: Advance) -> None:
+    def _add_terms(self, X: Any, out: Matrix, executor: Executor, advance: Advance, first: int) -> None:
         """Add the scores of all terms. Examples are scored in pieces for threads and progress."""
         device = executor.device
         executor.warn_of_copies(kernel for term in self.terms for kernel in term.copied_kernels(device))
@@ -316,7 +325,7 @@ class CompressedModel:
                 begin, end = span
                 whole = begin == 0 and end == len(X)
                 here = None if logs is None else logs[begin:end]
-                _add(term, data if whole else data[begin:end], here, begin, out[begin:end], device)
+                _add(term, data if whole else data[begin:end], here, first + begin, out[begin:end], device)
                 return end - begin
 
             run(work, spans, threads, advance)
@@ -364,6 +373,31 @@ class CompressedModel:
             if term_outputs != outputs:
                 raise ValueError(f"a term has {plural(term_outputs, 'output')}, but the model has {outputs}")
         return cls(kernel, outputs, terms, **counts)
+
+
+class _Scores(Pairwise):
+    """The functions of a model as a matrix of examples x outputs, whose tiles the workers of a cluster compute."""
+
+    def __init__(self, model: CompressedModel) -> None:
+        self.model = model
+
+    def coerce(self, X: Any) -> Any:
+        return X
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        return _ScoreEvaluator(self.model, X, Y)
+
+    def needs(self, X: Any, enough: int = 0) -> Needs:
+        return Needs(0, 0)
+
+
+class _ScoreEvaluator(Evaluator):
+    def __init__(self, model: CompressedModel, X: Any, outputs: Any) -> None:
+        self.model, self.X, self.outputs = model, X, outputs
+        self.n_rows, self.n_columns = len(X), len(outputs)
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        out[...] = self.model._scored(self.X[begin:end], ThreadExecutor(PLAIN), begin)[:, self.outputs]
 
 
 def _add(term: Term, data: Any, logs: Vector | None, first: int, out: Matrix, device: Device | None) -> None:

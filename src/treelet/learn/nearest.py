@@ -21,6 +21,7 @@ from treelet.learn.encoding import register, whole_numbers
 from treelet.learn.fits import atomic_fit, snapshot
 from treelet.matrices import parse_memory
 from treelet.matrices.nearest import Index, Part
+from treelet.resources import Resources
 
 if TYPE_CHECKING:
     from treelet.learn.index_files import IndexFiles
@@ -52,13 +53,6 @@ class Nearest(KernelTransformer):
         for each query, block by block. Default: no limit. The index takes about 2 KB per tree.
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`.
-    device : {"cpu", "cuda"}, default "cpu"
-        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
-        setting.
-    device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error.
 
     Attributes
     ----------
@@ -80,7 +74,7 @@ class Nearest(KernelTransformer):
     by distance. For normalized kernels both choices are the same.
 
     After any changes, the neighbors and their values are the same, to the last bit, as those of a
-    new object that is fitted to the same examples in the same order. With ``device="cuda"``, values
+    new object that is fitted to the same examples in the same order. On a GPU, values
     may differ by rounding.
 
     `treelet.save` writes the index to a folder, from which `treelet.load` can use it in place.
@@ -117,17 +111,11 @@ class Nearest(KernelTransformer):
         *,
         memory: int | float | str | None = None,
         n_jobs: int | None = 1,
-        device: str = "cpu",
-        device_memory: int | float | str | None = None,
-        progress: bool = False,
     ) -> None:
         self.kernel = kernel
         self.n_neighbors = n_neighbors
         self.memory = memory
         self.n_jobs = n_jobs
-        self.device = device
-        self.device_memory = device_memory
-        self.progress = progress
 
     # --- examples -----------------------------------------------------------------------------------------------
 
@@ -422,9 +410,7 @@ class Nearest(KernelTransformer):
     def _index(self, kernel: Pairwise, collection: Collection, indexes: dict[Any, Index]) -> Index:
         """Return the index for a kernel or its distance. Both share the native indexes of the parts."""
         with _index_lock:
-            resources = self._resources._replace(
-                memory_limit=parse_memory(self.memory, of=self), progress=bool(self.progress)
-            )
+            resources = Resources.of(self.n_jobs, self.memory, owner=self)
             key = type(kernel), resources
             if key not in indexes:
                 indexes[key] = Index(
@@ -432,14 +418,14 @@ class Nearest(KernelTransformer):
                     [stored.part for stored in collection.parts],
                     resources,
                     always_cached=self.memory is None,
-                    reproducible=self.device == "cpu",
+                    reproducible=resources.device == "cpu",
                     name=type(self).__name__,
                     count="n_neighbors",
                 )
             return indexes[key]
 
     def _check_parameters(self) -> None:
-        self._check_resources()
+        super()._check_parameters()
         check_integer("n_neighbors", self.n_neighbors, of=self)
         parse_memory(self.memory, of=self)
 

@@ -81,18 +81,21 @@ class VotingModel:
         X = given_values(X, self.examples.total) if self.kernel is None else self.kernel.coerce(X)
         groups = checked_groups(qid, len(X))
         shares, scored = np.zeros(len(X)), np.zeros((len(X), 1), bool)
-        for block in _group_blocks(range(len(groups)), groups, max(1, _VOTES // max(1, len(self.examples)))):
-            rows = np.concatenate([groups[number] for number in block])
-            if self.kernel is None:
-                values = X[np.ix_(rows, self.examples.columns)]
-            else:
-                values = host_matrix(self.kernel, X[rows], self.examples, resources)
-                scored[rows, 0] = values.any(axis=1)
-            begin = 0
-            for number in block:
-                end = begin + len(groups[number])
-                shares[groups[number]] = self._shares(values[begin:end])
-                begin = end
+        blocks = _group_blocks(range(len(groups)), groups, max(1, _VOTES // max(1, len(self.examples))))
+        with progress_bar(resources.progress, "votes", len(X)) as advance:
+            for block in blocks:
+                rows = np.concatenate([groups[number] for number in block])
+                if self.kernel is None:
+                    values = X[np.ix_(rows, self.examples.columns)]
+                else:
+                    values = host_matrix(self.kernel, X[rows], self.examples, resources)
+                    scored[rows, 0] = values.any(axis=1)
+                begin = 0
+                for number in block:
+                    end = begin + len(groups[number])
+                    shares[groups[number]] = self._shares(values[begin:end])
+                    begin = end
+                advance(len(rows))
         if self.kernel is not None:
             warn_if_missing(self.kernel, X, scored)
         return shares
@@ -339,13 +342,6 @@ class VotedPerceptron(Ranker, KernelLearner):
     n_jobs : int, default 1
         Number of threads for kernel values and predictions. -1 uses one thread per core. Results do
         not depend on `n_jobs`.
-    device : {"cpu", "cuda"}, default "cpu"
-        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
-        setting.
-    device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error while fitting.
 
     Attributes
     ----------
@@ -428,9 +424,6 @@ class VotedPerceptron(Ranker, KernelLearner):
         shuffle: bool = False,
         random_state: Any = None,
         n_jobs: int | None = 1,
-        device: str = "cpu",
-        device_memory: int | float | str | None = None,
-        progress: bool = False,
     ) -> None:
         self.kernel = kernel
         self.epochs = epochs
@@ -438,9 +431,6 @@ class VotedPerceptron(Ranker, KernelLearner):
         self.shuffle = shuffle
         self.random_state = random_state
         self.n_jobs = n_jobs
-        self.device = device
-        self.device_memory = device_memory
-        self.progress = progress
 
     @atomic_fit()
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
@@ -519,7 +509,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         started = time.perf_counter()
         function = growing(kernel, everything, self._resources)
         stream.add_to(function)
-        with progress_bar(self.progress, "groups", len(contests)) as advance:
+        with progress_bar(self._resources.progress, "groups", len(contests)) as advance:
             more = _one_pass(function, contests, range(len(contests)), stream.history.comparisons, advance)
         numbers = np.concatenate([stream.rows, first + np.arange(n)])
         history = stream.history.then(more._replace(updates=numbers[more.updates]), same_epoch=True)
@@ -587,7 +577,7 @@ class VotedPerceptron(Ranker, KernelLearner):
     def _trained(self, function: Growing, contests: list[Rows]) -> _History:
         random = check_random_state(self.random_state) if self.shuffle else None
         history = _History.nothing()
-        with progress_bar(self.progress, "groups", self.epochs * len(contests)) as advance:
+        with progress_bar(self._resources.progress, "groups", self.epochs * len(contests)) as advance:
             for _ in range(self.epochs):
                 order = range(len(contests)) if random is None else random.permutation(len(contests))
                 history = history.then(_one_pass(function, contests, order, history.comparisons, advance))

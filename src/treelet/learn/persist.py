@@ -172,9 +172,9 @@ class SavedPredictor:
     Its `task` is ``"classify"``, ``"regress"`` or ``"rank"``.
     """
 
-    def __init__(self, kind: str, fitted: dict[str, Any], **means: Any) -> None:
+    def __init__(self, kind: str, fitted: dict[str, Any], n_jobs: int | None = 1) -> None:
         self.task = _TASKS[kind]
-        self.model_, self.means = fitted["model_"], means  # of `CompressedModel.score`
+        self.model_, self.n_jobs = fitted["model_"], n_jobs
         if not isinstance(self.model_, CompressedModel):
             from treelet.learn.matrices import MatrixModel  # Its imports are slow and rarely needed.
 
@@ -188,7 +188,7 @@ class SavedPredictor:
 
     def _values(self, X: Any) -> Matrix:
         X = self.model_.kernel.coerce(X)  # An iterator can be read only once.
-        values: Matrix = self.model_.score(X, **self.means)
+        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs)
         warn_if_missing(self.model_.kernel, X, values)
         if self.task != "rank":  # For a ranker, 0 is an ordinary score.
             warn_if_unrelated(self.model_, X, values)
@@ -204,8 +204,8 @@ class SavedPredictor:
 class SavedClassifier(Decides, SavedPredictor):
     """A fitted `KernelSVC` from a model file."""
 
-    def __init__(self, kind: str, fitted: dict[str, Any], **means: Any) -> None:
-        super().__init__(kind, fitted, **means)
+    def __init__(self, kind: str, fitted: dict[str, Any], n_jobs: int | None = 1) -> None:
+        super().__init__(kind, fitted, n_jobs)
         self.classes_, self.multi_class_ = fitted["classes_"], fitted.get("multi_class_", "ovr")
         if "platt_" in fitted:
             self.platt_ = fitted["platt_"]
@@ -455,10 +455,10 @@ def card(path: PathLike) -> dict[str, Any]:
     return decoded_model(path, {}, lambda decoder: _card_in(decoder.header))
 
 
-def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
+def load_predictor(path: PathLike, n_jobs: int | None = 1) -> SavedPredictor:
     """Read a model from a file for predictions only, without scikit-learn, whose import takes a second.
 
-    `means` are the options of `CompressedModel.score`: n_jobs, device, device_memory, progress.
+    Predictions use `n_jobs` threads, or the device of the context in which they are made.
     """
 
     def predictor(decoder: Decoder) -> SavedPredictor:
@@ -469,7 +469,7 @@ def load_predictor(path: PathLike, **means: Any) -> SavedPredictor:
                 f"the file contains {article(kind)}, which cannot predict. Train one of {', '.join(_TASKS)} instead."
             )
         fitted = {name: decoder.value(value) for name, value in model["state"]["fitted"]["dict"] if name in _KEPT}
-        return (SavedClassifier if kind == "KernelSVC" else SavedPredictor)(kind, fitted, **means)
+        return (SavedClassifier if kind == "KernelSVC" else SavedPredictor)(kind, fitted, n_jobs)
 
     return decoded_model(path, known_kernels(), predictor)
 
@@ -548,7 +548,7 @@ def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
 Card = dict[str, Any]
 _LONGEST = 2000  # maximum length of a kernel's repr in a card
 _MOST = 1000  # maximum number of classes in a card
-_HIDDEN = ("kernel", "n_jobs", "device", "device_memory", "progress", "memory")
+_HIDDEN = ("kernel", "n_jobs", "memory")
 
 
 def _fingerprint(*parts: Any) -> str:

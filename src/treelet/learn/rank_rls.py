@@ -42,7 +42,7 @@ class RankRLS(Ranker, LeastSquares):
         uses :math:`w_q = 1/|q|`, so the weight of a large group grows with the number of its
         candidates rather than of its pairs. If all groups have the same size q, the two differ only
         by a factor q of `alpha`.
-    basis, random_state, memory, n_jobs, device, device_memory, progress
+    basis, random_state, memory, n_jobs
         As for `RLS`.
 
     Attributes
@@ -97,9 +97,6 @@ class RankRLS(Ranker, LeastSquares):
         random_state: Any = None,
         memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
-        device: str = "cpu",
-        device_memory: int | float | str | None = None,
-        progress: bool = False,
     ) -> None:
         self.kernel = kernel
         self.alpha = alpha
@@ -109,9 +106,6 @@ class RankRLS(Ranker, LeastSquares):
         self.random_state = random_state
         self.memory = memory
         self.n_jobs = n_jobs
-        self.device = device
-        self.device_memory = device_memory
-        self.progress = progress
 
     @atomic_fit()
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:

@@ -199,13 +199,6 @@ class RankSVM(Ranker, KernelLearner):
     n_jobs : int, default 1
         Number of threads for the matrix and predictions. -1 uses one thread per core. Results do
         not depend on `n_jobs`.
-    device : {"cpu", "cuda"}, default "cpu"
-        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
-        setting.
-    device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show progress bars on standard error for the matrix and for the passes.
 
     Attributes
     ----------
@@ -260,9 +253,6 @@ class RankSVM(Ranker, KernelLearner):
         max_iter: int = 1000,
         memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
-        device: str = "cpu",
-        device_memory: int | float | str | None = None,
-        progress: bool = False,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -271,9 +261,6 @@ class RankSVM(Ranker, KernelLearner):
         self.max_iter = max_iter
         self.memory = memory
         self.n_jobs = n_jobs
-        self.device = device
-        self.device_memory = device_memory
-        self.progress = progress
 
     @atomic_fit()
     def fit(self, X: Any, y: Any, qid: Any = None) -> Self:
@@ -323,7 +310,7 @@ class RankSVM(Ranker, KernelLearner):
         return self
 
     def _solved(self, K: Matrix, contests: list[_Pairs]) -> _Optimum:
-        with progress_bar(self.progress, "passes", self.max_iter) as advance:
+        with progress_bar(self._resources.progress, "passes", self.max_iter) as advance:
             solution = solved(K, contests, float(self.C), float(self.tol), int(self.max_iter), advance)
         if solution.gap > self.tol * solution.objective:
             warnings.warn(

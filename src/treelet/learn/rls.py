@@ -156,13 +156,6 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
     n_jobs : int, default 1
         Number of threads for the matrix and predictions. -1 uses one thread per core. Results do
         not depend on `n_jobs`.
-    device : {"cpu", "cuda"}, default "cpu"
-        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
-        setting.
-    device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error while the matrix is computed.
     solver : {"auto", "eigen", "cg"}, default "auto"
         ``"eigen"`` computes the eigendecomposition. ``"cg"`` uses conjugate gradients and never
         stores the matrix, which is computed again in each of about ten to a hundred iterations.
@@ -246,9 +239,6 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         random_state: Any = None,
         memory: int | float | str | None = "2GiB",
         n_jobs: int | None = 1,
-        device: str = "cpu",
-        device_memory: int | float | str | None = None,
-        progress: bool = False,
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,
@@ -260,9 +250,6 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         self.random_state = random_state
         self.memory = memory
         self.n_jobs = n_jobs
-        self.device = device
-        self.device_memory = device_memory
-        self.progress = progress
         self.solver = solver
         self.tol = tol
         self.max_iter = max_iter
@@ -359,7 +346,7 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
             if kernel is None
             else Products(kernel, data, None, self._resources._replace(memory_limit=budget)).times
         )
-        with progress_bar(self.progress, "digits of the solution", 100) as advance:
+        with progress_bar(self._resources.progress, "digits of the solution", 100) as advance:
             shown = 0
 
             def step(done: int, residual: float) -> None:

@@ -24,7 +24,8 @@ from treelet.learn.matrices import Fold, SharedMatrices, check_whole, folds_of, 
 from treelet.learn.ranking import Ranker
 from treelet.learn.svm import KernelSVC
 from treelet.learn.targets import checked_groups, checked_outputs, checked_targets, group_numbers
-from treelet.resources import parse_memory
+from treelet.progress import progress_bar
+from treelet.resources import Resources
 
 Results = list[list[tuple[Any, float]]]  # settings x folds: the predictions and their score
 
@@ -113,7 +114,6 @@ def select(
     scoring: str | Callable[..., float] | None = None,
     memory: int | float | str | None = None,
     report: Callable[[Trial], None] | None = None,
-    advance: Callable[[int], None] = lambda steps: None,
 ) -> Selection:
     """Choose a kernel and parameters of an estimator by cross-validation.
 
@@ -151,9 +151,6 @@ def select(
         computed again. Default: no limit.
     report : callable, optional
         Function that is called with each completed `Trial`.
-    advance : callable, optional
-        Function that is called with the number of completed steps: one step per matrix, and one per
-        fold of each kernel.
 
     Returns
     -------
@@ -180,21 +177,24 @@ def select(
         raise ParameterError("kernels is empty: select needs at least one kernel.")
     learner = _learner(estimator)
     settings = _settings(learner, grid)
-    matrices = SharedMatrices(kernels, X, learner._resources._replace(memory_limit=parse_memory(memory, of="select")))
+    resources = Resources.of(learner.n_jobs, memory, owner="select")
+    matrices = SharedMatrices(kernels, X, resources)
     trials = _Trials(learner, settings, _Data.of(learner, len(matrices.X), y, qid, groups, cv), scoring)
     selection = Selection()
     last: KernelOverflowError | None = None
-    for kernel, K in zip(kernels, matrices, strict=True):
-        if isinstance(K, KernelOverflowError):
-            selection.refused.append(kernel)
-            last = K
-            advance(1 + len(trials.data.folds))
-            continue
-        advance(1)
-        for trial in trials.of(kernel, K, advance):
-            selection.trials.append(trial)
-            if report is not None:
-                report(trial)
+    steps = 1 + len(trials.data.folds)  # the matrix of a kernel, and its folds
+    with progress_bar(resources.progress, "grid", steps * len(kernels)) as advance:
+        for kernel, K in zip(kernels, matrices, strict=True):
+            if isinstance(K, KernelOverflowError):
+                selection.refused.append(kernel)
+                last = K
+                advance(steps)
+                continue
+            advance(1)
+            for trial in trials.of(kernel, K, advance):
+                selection.trials.append(trial)
+                if report is not None:
+                    report(trial)
     if not selection.trials and last is not None:
         raise last
     return selection

@@ -238,13 +238,6 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
     n_jobs : int, default 1
         Number of threads for the matrix, the binary classifiers and predictions. -1 uses one thread
         per core. Results do not depend on `n_jobs`.
-    device : {"cpu", "cuda"}, default "cpu"
-        Where to compute kernel values, as for `treelet.gram`. Model files do not store this
-        setting.
-    device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error while the matrix is computed.
 
     Attributes
     ----------
@@ -298,9 +291,6 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
         max_iter: int = -1,
         memory: int | float | str | None = None,
         n_jobs: int | None = 1,
-        device: str = "cpu",
-        device_memory: int | float | str | None = None,
-        progress: bool = False,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -311,9 +301,6 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
         self.max_iter = max_iter
         self.memory = memory
         self.n_jobs = n_jobs
-        self.device = device
-        self.device_memory = device_memory
-        self.progress = progress
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
@@ -449,7 +436,7 @@ class KernelSVR(RegressorMixin, _KernelMachine):  # type: ignore[misc]  # scikit
         training data more closely.
     epsilon : float, default 0.1
         Width of the tube, in [0, inf): errors up to `epsilon` are not penalized.
-    tol, cache_size, shrinking, max_iter, memory, n_jobs, device, device_memory, progress
+    tol, cache_size, shrinking, max_iter, memory, n_jobs
         As for `KernelSVC`.
 
     Attributes
@@ -485,9 +472,6 @@ class KernelSVR(RegressorMixin, _KernelMachine):  # type: ignore[misc]  # scikit
         max_iter: int = -1,
         memory: int | float | str | None = None,
         n_jobs: int | None = 1,
-        device: str = "cpu",
-        device_memory: int | float | str | None = None,
-        progress: bool = False,
     ) -> None:
         self.kernel = kernel
         self.C = C
@@ -498,9 +482,6 @@ class KernelSVR(RegressorMixin, _KernelMachine):  # type: ignore[misc]  # scikit
         self.max_iter = max_iter
         self.memory = memory
         self.n_jobs = n_jobs
-        self.device = device
-        self.device_memory = device_memory
-        self.progress = progress
 
     @atomic_fit()
     def fit(self, X: Any, y: Any) -> Self:

@@ -69,8 +69,6 @@ class TreeSketch(FeatureMap):
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core. Results do not depend on `n_jobs`, to the
         last bit.
-    progress : bool, default False
-        Show a progress bar on standard error.
 
     Attributes
     ----------
@@ -153,7 +151,6 @@ class TreeSketch(FeatureMap):
         random_state: Any = None,
         dtype: str = "float32",
         n_jobs: int | None = 1,
-        progress: bool = False,
     ) -> None:
         self.kernel = kernel
         self.n_components = n_components
@@ -162,7 +159,6 @@ class TreeSketch(FeatureMap):
         self.random_state = random_state
         self.dtype = dtype
         self.n_jobs = n_jobs
-        self.progress = progress
 
     @atomic_fit()
     def fit(self, X: Any, y: Any = None) -> Self:
@@ -206,7 +202,6 @@ class TreeSketch(FeatureMap):
             raise self._refuse("exact", f"'auto' or an int from 0 to {self.n_components - 2} (n_components - 2)")
         check_one_of("dtype", self.dtype, ("float32", "float64"), of=self)
         count_threads(self.n_jobs, of=self)
-        check_boolean("progress", self.progress, of=self)
 
     def _left(self, sketched: _Sketched, bank: Treebank, parts: _Parts) -> float:
         """Estimate the mean self-value of normalized trees without rare fragments, by a small sketch of a sample."""
@@ -314,8 +309,9 @@ class TreeSketch(FeatureMap):
                 out[rows, missing] = np.sqrt(np.maximum(1.0 - squared, 0.0))
             return len(part)
 
-        with progress_bar(self.progress, "trees", len(bank)) as advance:
-            run(work, range(0, len(bank), _ROWS), count_threads(self.n_jobs, of=self), advance)
+        resources = self._resources
+        with progress_bar(resources.progress, "trees", len(bank)) as advance:
+            run(work, range(0, len(bank), _ROWS), resources.threads, advance)
         return out
 
     def _room(self, n: int, columns: int) -> Features:

@@ -35,9 +35,9 @@ def gram(
     dtype: DTypeLike = "float64",
     resume: bool = False,
     client: Any | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     device_memory: int | float | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Matrix:
     """Compute a kernel matrix in tiles.
 
@@ -75,15 +75,15 @@ def gram(
     client : dask.distributed.Client, optional
         Compute on the workers of a Dask cluster. `memory` is then the limit per worker, and
         `n_jobs` the number of local threads that complete the result. The values are the same. See
-        docs/cluster.md.
-    device : {"cpu", "cuda"}, default "cpu"
+        docs/cluster.md. Default: as in `treelet.config_context`.
+    device : {"cpu", "cuda"}, optional
         Where to compute. ``"cuda"`` uses a GPU and requires ``pip install 'treelet[cuda]'``.
         Without `out`, the result is a CuPy array on the GPU; otherwise it is copied to `out`. CPU
-        and GPU results agree to 12 digits. See docs/gpu.md.
+        and GPU results agree to 12 digits. See docs/gpu.md. Default: as in `treelet.config_context`.
     device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error.
+        Limit for GPU memory, for example ``"10GiB"``. Default: as in `treelet.config_context`.
+    progress : bool, optional
+        Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
     Returns
     -------

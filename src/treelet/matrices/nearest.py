@@ -229,9 +229,9 @@ def nearest(
     n_jobs: int | None = ...,
     memory: int | float | str | None = ...,
     client: Any | None = ...,
-    device: str = ...,
+    device: str | None = ...,
     device_memory: int | float | str | None = ...,
-    progress: bool = ...,
+    progress: bool | None = ...,
 ) -> tuple[Matrix, Numbers]: ...
 
 
@@ -247,9 +247,9 @@ def nearest(
     n_jobs: int | None = ...,
     memory: int | float | str | None = ...,
     client: Any | None = ...,
-    device: str = ...,
+    device: str | None = ...,
     device_memory: int | float | str | None = ...,
-    progress: bool = ...,
+    progress: bool | None = ...,
 ) -> csr_matrix: ...
 
 
@@ -264,9 +264,9 @@ def nearest(
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
     client: Any | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     device_memory: int | float | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> tuple[Matrix, Numbers] | csr_matrix:
     """Find the k most similar examples, without computing the kernel matrix.
 
@@ -301,13 +301,14 @@ def nearest(
         Memory limit besides the examples and the result, for example ``"512MiB"``. Default: 1 GiB.
     client : dask.distributed.Client, optional
         Search on the workers of a Dask cluster. `memory` is then the limit per worker. See
-        docs/cluster.md.
-    device : {"cpu", "cuda"}, default "cpu"
+        docs/cluster.md. Default: as in `treelet.config_context`.
+    device : {"cpu", "cuda"}, optional
         Where to compute, as for `treelet.gram`. See docs/gpu.md.
+        Default: as in `treelet.config_context`.
     device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error.
+        Limit for GPU memory, for example ``"10GiB"``. Default: as in `treelet.config_context`.
+    progress : bool, optional
+        Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
     Returns
     -------

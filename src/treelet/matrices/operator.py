@@ -23,9 +23,9 @@ def operator(
     *,
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     device_memory: int | float | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> LinearOperator:
     """Return a kernel matrix as a SciPy linear operator, which computes ``K @ v`` without storing K.
 
@@ -44,14 +44,14 @@ def operator(
     memory : int or str, optional
         Memory limit per product, besides the examples and the product, for example ``"512MiB"``.
         Default: 1 GiB.
-    device : {"cpu", "cuda"}, default "cpu"
+    device : {"cpu", "cuda"}, optional
         Where to compute and multiply, as for `treelet.gram`. A matrix that fits into half of the
         GPU memory is computed by the first product and stays on the GPU as long as the operator
-        exists. Products are NumPy arrays.
+        exists. Products are NumPy arrays. Default: as in `treelet.config_context`.
     device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error for each product.
+        Limit for GPU memory, for example ``"10GiB"``. Default: as in `treelet.config_context`.
+    progress : bool, optional
+        Show a progress bar on standard error for each product. Default: as in `treelet.config_context`.
 
     Returns
     -------

@@ -22,9 +22,9 @@ def reduce(
     *,
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
-    device: str = "cpu",
+    device: str | None = None,
     device_memory: int | float | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> None:
     """Pass a kernel matrix to a function tile by tile, without storing the matrix.
 
@@ -45,13 +45,13 @@ def reduce(
         Number of threads that compute. -1 uses one thread per core.
     memory : int or str, optional
         Memory limit besides the examples, for example ``"512MiB"``. Default: 1 GiB.
-    device : {"cpu", "cuda"}, default "cpu"
+    device : {"cpu", "cuda"}, optional
         Where to compute, as for `treelet.gram`. Tiles are copied from the GPU, so `function` always
-        gets NumPy arrays.
+        gets NumPy arrays. Default: as in `treelet.config_context`.
     device_memory : int or str, optional
-        Limit for GPU memory, for example ``"10GiB"``. Default: all free memory.
-    progress : bool, default False
-        Show a progress bar on standard error.
+        Limit for GPU memory, for example ``"10GiB"``. Default: as in `treelet.config_context`.
+    progress : bool, optional
+        Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
     Raises
     ------

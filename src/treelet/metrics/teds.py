@@ -36,7 +36,7 @@ def teds(
     *,
     size: str = ...,
     n_jobs: int | None = ...,
-    progress: bool = ...,
+    progress: bool | None = ...,
 ) -> float: ...
 
 
@@ -48,7 +48,7 @@ def teds(
     *,
     size: str = ...,
     n_jobs: int | None = ...,
-    progress: bool = ...,
+    progress: bool | None = ...,
 ) -> NDArray[np.float64]: ...
 
 
@@ -60,7 +60,7 @@ def teds(
     *,
     size: str = ...,
     n_jobs: int | None = ...,
-    progress: bool = ...,
+    progress: bool | None = ...,
 ) -> Any: ...
 
 
@@ -71,7 +71,7 @@ def teds(
     *,
     size: str = "nodes",
     n_jobs: int | None = 1,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> float | NDArray[np.float64]:
     """Compute TEDS, the tree-edit-distance-based similarity of HTML tables (Zhong et al. 2020).
 
@@ -91,8 +91,8 @@ def teds(
         compare scores with published ones.
     n_jobs : int, default 1
         Number of threads for lists; -1 for one per core. Scores do not depend on it.
-    progress : bool, default False
-        Show progress on standard error.
+    progress : bool, optional
+        Show progress on standard error. Default: as in `treelet.config_context`.
 
     Returns
     -------

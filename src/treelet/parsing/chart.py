@@ -582,7 +582,7 @@ class Parser(ABC):
         coarse: PCFG | None = None,
         margin: float = 12.0,
         n_jobs: int | None = 1,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> Candidates:
         """Return the `k` most probable parses of each of many sentences.
 
@@ -594,8 +594,8 @@ class Parser(ABC):
             As in `parse`.
         n_jobs : int, default 1
             Number of threads. -1 uses one thread per core.
-        progress : bool, default False
-            Show a progress bar on standard error.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
         Returns
         -------
@@ -627,7 +627,7 @@ class Parser(ABC):
         coarse: PCFG | None = None,
         margin: float = 12.0,
         n_jobs: int | None = 1,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> ForestBank:
         """Return the packed forest of each of many sentences.
 
@@ -641,8 +641,8 @@ class Parser(ABC):
             As in `parse`.
         n_jobs : int, default 1
             Number of threads. -1 uses one thread per core.
-        progress : bool, default False
-            Show a progress bar on standard error.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
         Returns
         -------

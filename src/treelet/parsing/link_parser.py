@@ -599,7 +599,7 @@ class LinkParser:
 
     # --- many sentences -----------------------------------------------------------------------------------------
 
-    def parse_all(self, sentences: Iterable[str], k: int | None = None, *, progress: bool = False) -> LinkResults:
+    def parse_all(self, sentences: Iterable[str], k: int | None = None, *, progress: bool | None = None) -> LinkResults:
         """Parse many sentences.
 
         Parameters
@@ -608,8 +608,8 @@ class LinkParser:
             The sentences. An item that is not a string gets the status ``"not text"``.
         k : int, optional
             Maximum number of linkages per sentence, at least 1. Default: all, up to the limit.
-        progress : bool, default False
-            Show a progress bar on standard error.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
         Returns
         -------

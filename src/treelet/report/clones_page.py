@@ -136,7 +136,7 @@ class _SourceReader:
 
 
 def write(
-    report: CloneReport, file: PathLike, *, command: str = "", encoding: str = "utf-8", progress: bool = False
+    report: CloneReport, file: PathLike, *, command: str = "", encoding: str = "utf-8", progress: bool | None = None
 ) -> None:
     """Write a report of similar functions as an HTML page. The parameters are those of `_clones_page`."""
     text = _clones_page(report, command=command, encoding=encoding, progress=progress)
@@ -144,7 +144,9 @@ def write(
         out.write(text)
 
 
-def _clones_page(report: CloneReport, *, command: str = "", encoding: str = "utf-8", progress: bool = False) -> str:
+def _clones_page(
+    report: CloneReport, *, command: str = "", encoding: str = "utf-8", progress: bool | None = None
+) -> str:
     """Return families of similar functions as an HTML page.
 
     Parameters
@@ -155,8 +157,9 @@ def _clones_page(report: CloneReport, *, command: str = "", encoding: str = "utf
         Command line that created the report.
     encoding : str, default "utf-8"
         Encoding of the source, as in `find_clones`.
-    progress : bool, default False
+    progress : bool, optional
         Show progress on standard error. Most of the time is spent on the differences of members.
+        Default: as in `treelet.config_context`.
 
     Returns
     -------

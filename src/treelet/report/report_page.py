@@ -125,7 +125,7 @@ def report(
     queries: Sequence[Any] | None = None,
     top: int = 10,
     errors: int = 10,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> ModelReport:
     """Evaluate a model on examples, list its largest fragment weights, and explain its worst errors.
 
@@ -145,8 +145,8 @@ def report(
         Number of errors to explain, at least 0. For a classifier, these are the errors with the largest margin for the wrong
         class; for a regressor, the largest residuals; for a ranker, the queries with the worst first choice. Without labels,
         the least certain predictions or the first examples are explained.
-    progress : bool, default False
-        Show a progress bar.
+    progress : bool, optional
+        Show a progress bar. Default: as in `treelet.config_context`.
 
     Returns
     -------

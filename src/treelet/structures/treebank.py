@@ -219,7 +219,7 @@ def read_code(
     max_bytes: int | None = MAX_BYTES,
     max_nodes: int | None = None,
     max_depth: int | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> Treebank:
     r"""Read the functions or classes of source files, or whole files, as trees.
 
@@ -260,8 +260,8 @@ def read_code(
         Size above which files in folders are skipped, because they are usually generated.
     max_nodes, max_depth : int, optional
         Limits per tree; see `read_trees`.
-    progress : bool, default False
-        Show a progress bar on standard error.
+    progress : bool, optional
+        Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
     Returns
     -------

@@ -448,7 +448,7 @@ def find_clones(
     encoding: str = "utf-8",
     n_jobs: int | None = 1,
     memory: int | float | str | None = None,
-    progress: bool = False,
+    progress: bool | None = None,
 ) -> CloneReport:
     r"""Find families of similar functions in source code.
 
@@ -486,8 +486,8 @@ def find_clones(
     memory : int or str, optional
         Memory limit of the comparison, besides the functions. Default: 1 GiB. Three quarters of it are for the tables
         of edit distances. Pairs that need more are skipped with a warning; two functions of n nodes need 8 n² bytes.
-    progress : bool, default False
-        Show progress on standard error.
+    progress : bool, optional
+        Show progress on standard error. Default: as in `treelet.config_context`.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from treelet.learn.selection import Trial, select
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.links import link_f1
 from treelet.parsing import LinkParser, LinkResults
-from treelet.progress import progress_bar
+from treelet.resources import config_context
 from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types
 from treelet.work import generator
 
@@ -118,7 +118,7 @@ class ParseLists:
         *,
         parser: LinkParser | None = None,
         k: int = 20,
-        progress: bool = False,
+        progress: bool | None = None,
     ) -> tuple[Self, LinkResults]:
         """Parse sentences with Link Grammar, and measure each parse against the gold parse of its sentence.
 
@@ -132,8 +132,8 @@ class ParseLists:
             Default: ``LinkParser()``.
         k : int, default 20
             Maximum number of parses per sentence, at least 1.
-        progress : bool, default False
-            Show a progress bar on standard error.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
         Returns
         -------
@@ -323,15 +323,15 @@ class ParseRanker:
         self.alphas, self.learner, self.form = tuple(alphas), learner, form
         self.folds, self.repeats, self.random_state, self.n_jobs = folds, repeats, random_state, n_jobs
 
-    def fit(self, lists: ParseLists, *, progress: bool = False, table: Table | None = None) -> Self:
+    def fit(self, lists: ParseLists, *, progress: bool | None = None, table: Table | None = None) -> Self:
         """Choose a kernel by cross-validation, and fit it to all sentences.
 
         Parameters
         ----------
         lists : ParseLists
             Training sentences, at least as many as `folds`.
-        progress : bool, default False
-            Show a progress bar on standard error.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
         table : Table, optional
             The result of ``lists.table(form=...)``, if it is already computed.
 
@@ -348,7 +348,7 @@ class ParseRanker:
         folds = [deal[lists.qid] == k for deal in deals for k in range(self.folds)]
         cv = [(np.flatnonzero(~fold), np.flatnonzero(fold)) for fold in folds]
         more: dict[str, Any] = {"qid": lists.qid} if self.learner == "rankrls" else {}
-        with progress_bar(progress, "folds", len(self.kernels) * (1 + len(cv))) as advance:
+        with config_context(progress=progress):
             selection = select(
                 self.kernels,
                 X,
@@ -357,7 +357,6 @@ class ParseRanker:
                 grid={"alpha": self.alphas},
                 cv=cv,
                 scoring=_unscored,
-                advance=advance,
                 **more,
             )
         choices: list[KernelChoice] = []

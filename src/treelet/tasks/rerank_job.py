@@ -28,6 +28,7 @@ from treelet.metrics import (
 )
 from treelet.parsing import PCFG
 from treelet.report.gold_comparison import wrong_constituents
+from treelet.resources import config_context
 from treelet.structures import Tree, Treebank
 from treelet.tasks.reranking import CandidateParses, Reranker, Rows, random_split, reranking_kernel
 from treelet.work import generator
@@ -117,7 +118,7 @@ def parts_of_treebank(
     random_state: Any = 0,
     documents: Sequence[str] | None = None,
     n_jobs: int = 1,
-    progress: bool = False,
+    progress: bool | None = None,
     say: Say = quiet,
     **options: Any,
 ) -> CandidateSplit:
@@ -148,8 +149,8 @@ def parts_of_treebank(
         approximate.
     n_jobs : int, default 1
         Number of threads. -1 uses one thread per core.
-    progress : bool, default False
-        Show progress bars on standard error.
+    progress : bool, optional
+        Show progress bars on standard error. Default: as in `treelet.config_context`.
     say : callable, optional
         Called with one status line after each phase.
     **options
@@ -593,7 +594,7 @@ def rerank(
     candidates: int | None = 20,
     random_state: Any = 0,
     n_jobs: int = 1,
-    progress: bool = False,
+    progress: bool | None = None,
     say: Say = quiet,
 ) -> Outcome:
     """Choose a setting on the development set, train on the training and development sets, and test once.
@@ -630,10 +631,9 @@ def rerank(
         raise ParameterError("The list of settings is empty: rerank needs at least one setting.")
 
     def trained(setting: Setting, parses: CandidateParses) -> Reranker:
-        machine = setting.reranker(
-            epochs=epochs, candidates=candidates, random_state=random_state, n_jobs=n_jobs, progress=progress
-        )
-        return machine.fit(parses)
+        machine = setting.reranker(epochs=epochs, candidates=candidates, random_state=random_state, n_jobs=n_jobs)
+        with config_context(progress=progress):
+            return machine.fit(parses)
 
     tried: list[tuple[Setting, float]] = []
     last: tuple[Setting, Any] | None = None  # a setting and the scores of its ranker, which does not see fixed_logp
@@ -658,7 +658,7 @@ def rerank(
     scores = _scores(parses, first), _scores(parses, chosen), _scores(parses, best, by_f1)
     test = paired_bootstrap(parses.counts[chosen], parses.counts[first], "parse_score", random_state=random_state)
     clock.done("scoring", "Computed the scores")
-    reranker.ranker.set_params(progress=False, n_jobs=1)  # a saved model should not depend on these options
+    reranker.ranker.set_params(n_jobs=1)  # a saved model should not depend on this option
     return Outcome(
         parts=parts,
         reranker=reranker,

@@ -95,7 +95,9 @@ class CandidateParses:
     # --- constructors -------------------------------------------------------------------------------------------
 
     @classmethod
-    def parsed(cls, grammar: PCFG, gold: object, k: int = 100, *, n_jobs: int = 1, progress: bool = False) -> Self:
+    def parsed(
+        cls, grammar: PCFG, gold: object, k: int = 100, *, n_jobs: int = 1, progress: bool | None = None
+    ) -> Self:
         """Parse the words of each gold tree with a grammar.
 
         Parameters
@@ -107,8 +109,8 @@ class CandidateParses:
             Maximum number of candidates per sentence, at least 1.
         n_jobs : int, default 1
             Number of threads. -1 uses one thread per core.
-        progress : bool, default False
-            Show a progress bar on standard error.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
 
         Returns
         -------
@@ -138,7 +140,7 @@ class CandidateParses:
         *,
         folds: int = 10,
         n_jobs: int = 1,
-        progress: bool = False,
+        progress: bool | None = None,
         **options: Any,
     ) -> Self:
         """Parse the words of each gold tree with a grammar estimated from the other folds.
@@ -156,8 +158,8 @@ class CandidateParses:
             Number of folds, from 2 to the number of trees.
         n_jobs : int, default 1
             Number of threads. -1 uses one thread per core.
-        progress : bool, default False
-            Show a progress bar on standard error.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
         **options
             Options of `PCFG.from_treebank`.
 
@@ -174,7 +176,7 @@ class CandidateParses:
             for fold in range(int(folds)):
                 held = order % folds == fold
                 grammar = PCFG.from_treebank(bank[~held], **options)
-                parts.append((order[held], cls.parsed(grammar, bank[held], k, n_jobs=n_jobs)))
+                parts.append((order[held], cls.parsed(grammar, bank[held], k, n_jobs=n_jobs, progress=False)))
                 advance(int(held.sum()))
         qid = np.concatenate([numbers[parsed.qid] for numbers, parsed in parts])
         rows = np.argsort(qid, kind="stable")

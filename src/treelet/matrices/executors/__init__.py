@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from treelet.errors import TreeletError
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.matrices.executors.base import Executor, ThreadExecutor, TileSearch
 from treelet.matrices.tiles import Job
@@ -25,11 +24,7 @@ def executor_for(resources: Resources) -> Executor:
 
         return DeviceExecutor(resources)
     if resources.client is not None:
-        try:
-            from treelet.matrices.executors.dask import DaskExecutor
-        except ImportError as error:
-            raise TreeletError(
-                f"client= needs Dask, which cannot be imported ({error}). Install it with pip install 'treelet[dask]'."
-            ) from None
+        from treelet.matrices.executors.dask import DaskExecutor
+
         return DaskExecutor(resources)
     return ThreadExecutor(resources)

@@ -23,7 +23,7 @@ from distributed.scheduler import KilledWorker
 
 import treelet
 from treelet import _core
-from treelet.checks import plural, wrong
+from treelet.checks import plural
 from treelet.errors import ClusterError, InputTypeError, TreeletError
 from treelet.formats.base import Columns
 from treelet.kernels.pairwise import Evaluator, Needs, Pairwise
@@ -227,8 +227,7 @@ class DaskExecutor(Executor):
     def __init__(self, resources: Resources) -> None:
         super().__init__(resources)
         client = resources.client
-        if not isinstance(client, distributed.Client) or client.asynchronous:
-            raise wrong("client", "a dask.distributed.Client that is not asynchronous", client, of="gram")
+        assert isinstance(client, distributed.Client)  # checked by `Resources.of`
         if client.status != "running":
             raise ClusterError(f"The Dask client is {client.status}. Create a new client.")
         self.client = client
