@@ -270,17 +270,11 @@ def _time(results: dict[str, Any]) -> list[str]:
         )
         for e in found
     ]
-    wall = [
-        (e["kernel"], *(f"{e['wall_seconds_within_fit'][key]:.2f}" for key in ("gram", "solve", "compress")))
-        for e in found
-    ]
     peers = [(e["kernel"], *(e["peers_cpu_seconds"][name] for name in ("SVM-Light-TK", "KeLP"))) for e in found]
     return [
         "## Run time",
         "CPU seconds on one core, from the files to 500 predictions, with λ = μ = 0.4, C = 10 and six one-vs-rest SVMs:",
         report.table(("kernel", "read", "fit", "predict", "total"), cpu, right=range(1, 5)),
-        "Wall-clock seconds of the parts of the fit:",
-        report.table(("kernel", "Gram matrix", "six SVMs", "compress"), wall, right=range(1, 4)),
         "CPU seconds of two other programs for the same task. **They were measured elsewhere**: on another machine of the same kind, on 2026-11-15 or "
         "before. Their versions were not recorded, and no script of ours runs them, so compare the order of magnitude only:",
         report.table(("kernel", "SVM-Light-TK", "KeLP"), peers, right=(1, 2)),

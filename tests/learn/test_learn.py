@@ -179,12 +179,6 @@ def test_threads_give_the_same_model() -> None:
     np.testing.assert_array_equal(one.decision_function(MORE), two.decision_function(MORE))
 
 
-def test_where_the_time_goes() -> None:
-    clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
-    assert set(clf.fit_seconds_) == {"gram", "solve", "compress"}
-    assert all(seconds > 0 for seconds in clf.fit_seconds_.values())
-
-
 def test_a_fit_lets_the_matrix_go(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[weakref.ref[np.ndarray]] = []
     real = base_module.host_matrix

@@ -138,7 +138,7 @@ def test_older_classifiers(fitted: tl.KernelSVC, content: bytes, tmp_path: Path,
     def older(header: Any) -> None:
         state = header["model"]["state"]
         state["params"]["dict"] += [["multi_class", strategy], ["probability", False], ["random_state", 0]]
-        state["fitted"]["dict"].append(["multi_class_", strategy])
+        state["fitted"]["dict"] += [["multi_class_", strategy], ["fit_seconds_", {"dict": [["gram", 0.5]]}]]
 
     path = tmp_path / "m"
     path.write_bytes(forged(content, older))
@@ -235,7 +235,7 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
         with pytest.raises(tl.errors.InputTypeError, match=instead):
             tl.save(wrong, tmp_path / "m")
     clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
-    clf.fit_seconds_ = object()
+    clf.platt_ = object()
     with pytest.raises(tl.errors.InputTypeError, match=messages.cannot_be_in_a_model("an object")):
         tl.save(clf, tmp_path / "m")
     assert not list(tmp_path.iterdir()), "something was left behind"

@@ -651,7 +651,6 @@ def test_damaged_and_forged_files(ranker: Any, tmp_path: Path) -> None:
         ("errors_", None),
         ("update_counts_", "many"),
         ("model_", None),
-        ("fit_seconds_", 1.0),
     ],
 )
 def test_files_that_make_no_sense(name: str, value: Any, tmp_path: Path) -> None:

@@ -440,11 +440,6 @@ def test_a_given_matrix_is_left_alone() -> None:
             np.testing.assert_array_equal(given, K)
 
 
-def test_where_the_time_goes() -> None:
-    assert set(RLS().fit(TREES, Y).fit_seconds_) == {"gram", "decompose", "solve", "compress"}
-    assert set(RLS().fit(TREES, Y).with_alpha(2).fit_seconds_) == {"solve", "compress"}
-
-
 # --- at home in scikit-learn --------------------------------------------------------------------------------------
 
 
@@ -570,7 +565,6 @@ def test_damaged_and_forged_files(model: Any, tmp_path: Path) -> None:
         ("path_", 5),
         ("path_", RLSPath(np.ones(2), np.ones(3), np.ones((2, 40)), None)),
         ("path_", RLSPath(np.ones(2), np.array([1, np.nan]), np.ones((2, 40)), None)),
-        ("fit_seconds_", 1.0),
     ],
 )
 def test_files_that_make_no_sense(name: str, value: Any, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ from treelet.resources import Resources, count_threads
 from treelet.shown import learnt
 
 _REMOVED = {"device", "device_memory", "progress"}  # settings of `treelet.config_context`
-_REMOVED |= {"multi_class", "multi_class_", "n_features", "probability", "random_state", "size"}
+_REMOVED |= {"fit_seconds_", "multi_class", "multi_class_", "n_features", "probability", "random_state", "size"}
 """Names in older model files that are ignored where an estimator no longer has them."""
 
 
@@ -329,7 +329,7 @@ class KernelLearner(KernelEstimator):
     """
 
     _kernels = "a kernel, 'precomputed' or None"
-    _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "model_", "fit_seconds_", "feature_names_in_")
+    _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "model_", "feature_names_in_")
     _fitted_private: ClassVar[tuple[str, ...]] = ("_fitted_with",)
     _models: ClassVar[tuple[type, ...]] = (CompressedModel, MatrixModel)
 
@@ -413,8 +413,6 @@ class KernelLearner(KernelEstimator):
         whole_numbers(self.support_, 1)
         if not are_floats(self.dual_coef_, 2) or self.dual_coef_.shape != (self.model_.outputs, len(self.support_)):
             raise ValueError("coefficients, support vectors and outputs do not match")
-        if not isinstance(self.fit_seconds_, dict):
-            raise ValueError("the fit times are missing")
         names = getattr(self, "feature_names_in_", None)
         if names is not None and not (
             isinstance(self.model_, MatrixModel) and is_names(names, self.model_.support.total)

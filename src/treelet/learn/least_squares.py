@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable
@@ -391,12 +390,9 @@ class LeastSquares(KernelLearner):
         if self.alphas is not None:
             alphas = _checked_alphas(self.alphas, self._name)
         basis = self._basis(len(data))
-        started = time.perf_counter()
         K = self._columns(kernel, data, basis, max((len(rows) for rows in groups or []), default=1))
-        computed = time.perf_counter()
         problem = self._problem(K, y, groups, basis)
         del K
-        done = time.perf_counter()
         _check_strength(alphas, problem.spectrum, self._name)
         path = _found_path(problem, alphas, single)
         coefficients = problem.coefficients(path.best_alpha)
@@ -408,14 +404,7 @@ class LeastSquares(KernelLearner):
         self.loo_predictions_ = path.loo_predictions[path.best].copy()
         if path.leave_group_out_predictions is not None:
             self.leave_group_out_predictions_ = path.leave_group_out_predictions[path.best].copy()
-        solved = time.perf_counter()
         self._make_model(coefficients)
-        self.fit_seconds_ = {
-            "gram": computed - started,
-            "decompose": done - computed,
-            "solve": solved - done,
-            "compress": time.perf_counter() - solved,
-        }
         return self
 
     @abstractmethod
@@ -513,16 +502,13 @@ class LeastSquares(KernelLearner):
         other: Self = clone(self).set_params(alpha=alpha, alphas=None)
         check_number(other, "alpha", 0, np.inf)
         other._kept, other.smallest_eigenvalue_ = self._kept, self.smallest_eigenvalue_
-        started = time.perf_counter()
         _check_strength(np.array([float(alpha)]), self._kept.problem.spectrum, self._name)
         path = _found_path(self._kept.problem, np.array([float(alpha)]), self.loo_predictions_.ndim == 1)
         other.alpha_, other.loo_predictions_ = float(alpha), path.loo_predictions[0]
         if path.leave_group_out_predictions is not None:
             other.leave_group_out_predictions_ = path.leave_group_out_predictions[0]
         coefficients = self._kept.problem.coefficients(float(alpha))
-        solved = time.perf_counter()
         other._make_model(coefficients)
-        other.fit_seconds_ = {"solve": solved - started, "compress": time.perf_counter() - solved}
         return other
 
     @one_fit

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -366,8 +365,6 @@ class VotedPerceptron(Ranker, KernelLearner):
         The model that computes predictions; a `VotingModel` for ``"voted"``.
     prediction_ : str
         Value of `prediction` at the time of the fit.
-    fit_seconds_ : dict
-        Time in seconds of the steps ``train`` and ``compress``.
 
     Notes
     -----
@@ -459,9 +456,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         contests = [rows for rows in (_contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
         if not contests:
             raise nothing_to_learn(len(groups))
-        started = time.perf_counter()
         history = self._trained(growing(kernel, data, self._resources), contests)
-        self.fit_seconds_ = {"train": time.perf_counter() - started}
         self._conclude(kernel, data, np.arange(n), history, n)
         self._remember(kernel, data, goodness, group_numbers(groups, n))
         return self
@@ -506,7 +501,6 @@ class VotedPerceptron(Ranker, KernelLearner):
         old = len(stream.rows)
         everything = stacked(stream.examples, compact_examples(kernel, data)) if old else compact_examples(kernel, data)
         contests = [old + rows for rows in (_contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
-        started = time.perf_counter()
         function = growing(kernel, everything, self._resources)
         stream.add_to(function)
         with progress_bar(self._resources.progress, "groups", len(contests)) as advance:
@@ -519,7 +513,6 @@ class VotedPerceptron(Ranker, KernelLearner):
         self._stream = _StreamState(
             kernel, compact_examples(kernel, everything[here]), numbers[here], history, first + n
         )
-        self.fit_seconds_ = {"train": time.perf_counter() - started}
         self.__dict__.pop("training_", None)
         self._conclude(kernel, self._stream.examples, self._stream.rows, history, first + n)
         return self
@@ -546,7 +539,6 @@ class VotedPerceptron(Ranker, KernelLearner):
 
     def _conclude(self, kernel: Kernel | None, data: Any, numbers: NDArray[np.intp], history: _History, n: int) -> None:
         """Build the model from a history over n rows, of which the rows `numbers` are in `data`."""
-        started = time.perf_counter()
         weights = np.ones(len(history.steps))
         if self.prediction == "averaged":
             weights = (history.comparisons + 1 - history.steps) / history.comparisons
@@ -566,7 +558,6 @@ class VotedPerceptron(Ranker, KernelLearner):
         self.n_updates_, self.n_comparisons_ = len(history.steps), history.comparisons
         self.errors_ = np.array(history.errors, dtype=np.int64)
         self.prediction_ = self.prediction
-        self.fit_seconds_["compress"] = time.perf_counter() - started
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

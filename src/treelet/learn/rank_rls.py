@@ -60,7 +60,7 @@ class RankRLS(Ranker, LeastSquares):
         Smallest eigenvalue of the matrix of differences, :math:`L^{1/2} K L^{1/2}`, without the
         directions in which all candidates of a group are equal. With a basis, of its block of the
         kernel matrix.
-    support_, dual_coef_, model_, fit_seconds_
+    support_, dual_coef_, model_
         As for `RLS`.
 
     Notes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -215,8 +214,6 @@ class RankSVM(Ranker, KernelLearner):
         minimum.
     model_ : CompressedModel
         The model that computes predictions.
-    fit_seconds_ : dict
-        Time in seconds of the steps ``gram``, ``solve`` and ``compress``.
 
     Notes
     -----
@@ -291,22 +288,14 @@ class RankSVM(Ranker, KernelLearner):
             raise nothing_to_learn(len(groups))
         used = np.sort(np.concatenate([pairs.rows for pairs in contests]))
         self._check_memory(f"The matrix of {plural(len(used), 'candidate')}", 8 * len(used) ** 2)
-        started = time.perf_counter()
         K = self._matrix(kernel, data, None if len(used) == n else used)
-        computed = time.perf_counter()
         solution = self._solved(K, [pairs._replace(rows=np.searchsorted(used, pairs.rows)) for pairs in contests])
         del K
-        done = time.perf_counter()
         nonzero = np.flatnonzero(solution.coefficients)
         self._keep(kernel, data, used[nonzero], solution.coefficients[None, nonzero])
         self._remember(kernel, data, goodness, group_numbers(groups, n))
         self.n_pairs_ = sum(len(pairs.better) for pairs in contests)
         self.n_iter_, self.objective_, self.gap_ = solution.passes, solution.objective, solution.gap
-        self.fit_seconds_ = {
-            "gram": computed - started,
-            "solve": done - computed,
-            "compress": time.perf_counter() - done,
-        }
         return self
 
     def _solved(self, K: Matrix, contests: list[_Pairs]) -> _Optimum:

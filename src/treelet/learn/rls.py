@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple, Self
@@ -187,8 +186,6 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
         Their coefficients.
     model_ : CompressedModel
         The model that computes predictions.
-    fit_seconds_ : dict
-        Time in seconds of the steps ``gram``, ``decompose``, ``_solve`` and ``compress``.
     solver_ : {"eigen", "cg"}
         The solver of the fit.
     n_iter_ : int
@@ -335,12 +332,10 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
 
     def _fit_by_products(self, kernel: Kernel | None, data: Any, y: Matrix, single: bool) -> None:
         n, budget = len(data), parse_memory(self.memory) or DEFAULT_MEMORY
-        started = time.perf_counter()
         rank = min(n, _RANK, max(1, budget // (80 * n)))
         chosen = np.sort(np.random.default_rng(0).choice(n, rank, replace=False)).astype(np.intp)
         columns = data[:, chosen] if kernel is None else self._gram(kernel, data, data[chosen])
         near, _, _ = features(columns, chosen, self._name)
-        computed = time.perf_counter()
         times = (
             data.__matmul__
             if kernel is None
@@ -366,14 +361,8 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
             )
         self.solver_, self.alpha_, self.flat_ = "cg", float(self.alpha), single
         self.n_iter_, self.residual_ = solution.iterations, solution.residual
-        solved = time.perf_counter()
         used = np.flatnonzero(solution.coefficients.any(axis=1))
         self._keep(kernel, data, used, solution.coefficients[used].T)
-        self.fit_seconds_ = {
-            "gram": computed - started,
-            "solve": solved - computed,
-            "compress": time.perf_counter() - solved,
-        }
 
     def _check_fitted_state(self) -> None:
         if not self._is_cg:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, Self
@@ -163,24 +162,16 @@ class _KernelMachine(KernelLearner):
 
     def _fit(self, kernel: Kernel | None, data: Any, rows: Rows, solve: Callable[[Matrix], _DualSolution]) -> None:
         """Compute the matrix of the rows, solve the dual problem, and merge the support vectors into a model."""
-        started = time.perf_counter()
         if kernel is not None:
             what = f"The matrix of {plural(len(rows), 'training example')}"
             self._check_memory(what, 8 * len(rows) ** 2)
         K = self._matrix(kernel, data, None if len(rows) == len(data) else rows)
         if kernel is not None:
             _warn_if_dissimilar(K)
-        computed = time.perf_counter()
         solution = solve(K)
-        solved = time.perf_counter()
         support = np.unique(solution.alpha.indices)
         self.intercept_ = solution.intercept
         self._keep(kernel, data, rows[support], solution.alpha[:, support].toarray())
-        self.fit_seconds_ = {
-            "gram": computed - started,
-            "solve": solved - computed,
-            "compress": time.perf_counter() - solved,
-        }
 
     def _values(self, X: Any) -> Matrix:
         if isinstance(getattr(self, "model_", None), CompressedModel):
@@ -252,8 +243,6 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
         Intercepts of the binary classifiers.
     model_ : CompressedModel
         The model that computes predictions; see its `stats`.
-    fit_seconds_ : dict
-        Time in seconds of the steps ``gram``, ``solve`` and ``compress``.
 
     Notes
     -----
@@ -449,8 +438,6 @@ class KernelSVR(RegressorMixin, _KernelMachine):  # type: ignore[misc]  # scikit
         Intercept.
     model_ : CompressedModel
         The model that computes predictions.
-    fit_seconds_ : dict
-        Time in seconds of the steps ``gram``, ``solve`` and ``compress``.
 
     Examples
     --------

@@ -340,8 +340,6 @@ def model_table(estimator: Any) -> str:
         facts["model"] = str(model.stats())
     elif (support := getattr(estimator, "support_", None)) is not None:
         facts["model"] = f"{len(support):,} support examples"
-    if isinstance(seconds := getattr(estimator, "fit_seconds_", None), dict):
-        facts["seconds"] = ", ".join(f"{name} {value:.2f}" for name, value in seconds.items())
     rows = [[name, _text(value, 400)] for name, value in facts.items()]
     return _table(f"{type(estimator).__name__}, fitted", None, rows)
 
