@@ -19,10 +19,10 @@ PACKAGES = {  # in the order in which a user meets them: data, kernels, learning
     "parsing": "Parsing",
     "kernels": "Kernels",
     "edits": "Edit distances",
-    "gram": "Matrices and neighbors",
+    "matrices": "Matrices and neighbors",
     "learn": "Learning",
     "fragments": "Fragments and explanations",
-    "draw": "Drawing",
+    "drawing": "Drawing",
     "report": "Reports",
     "corpora": "Corpora",
     "metrics": "Metrics",
@@ -33,8 +33,8 @@ PACKAGES = {  # in the order in which a user meets them: data, kernels, learning
     "errors": "Errors",
 }
 BESIDE = {  # modules that pages mention but that their packages do not import
-    "draw": ["web.pictures"],
-    "report": ["page", "widget"],
+    "drawing": ["web.pictures"],
+    "report": ["widget"],
     "learn": ["selection"],
     "tasks": ["role_kernels"],
     "testing": ["strategies"],
@@ -48,7 +48,7 @@ VALUES = {  # descriptions of names without a docstring
 
 
 def package(name: str) -> ModuleType:
-    """Import a package or module of treelet. The attribute `treelet.gram` is the function, not the module."""
+    """Import a package or module of treelet."""
     return import_module(f"treelet.{name}")
 
 

@@ -108,7 +108,7 @@ class _Progress:
 def _duration(seconds: float) -> str:
     """Return a time in its two largest units.
 
-    >>> duration(9.7), duration(70), duration(2 * 3600 + 300), duration(200_000)
+    >>> _duration(9.7), _duration(70), _duration(2 * 3600 + 300), _duration(200_000)
     ('10 s', '1 min 10 s', '2 h 5 min', '2 d 7 h')
     """
     whole = round(seconds)

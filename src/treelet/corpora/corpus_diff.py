@@ -81,7 +81,7 @@ def _pair_sums(
     --------
     >>> import numpy as np, treelet as tl
     >>> trees = ["(D a)", "(D a)", "(D the)"]
-    >>> pair_sums(tl.SubsetTree(lam=1), trees, np.array([[1, 1], [1, 0], [0, 1]], np.int8))
+    >>> _pair_sums(tl.SubsetTree(lam=1), trees, np.array([[1, 1], [1, 0], [0, 1]], np.int8))
     (array([2., 0.]), array([2., 1.]), 2.0)
     """
     check_pairwise(kernel, "pair_sums")

@@ -73,7 +73,7 @@ def _head_child(label: str, children: Sequence[str]) -> int:
     If no rule applies, the head is the first child, other than punctuation, from the side where the
     search begins. Function tags are ignored.
 
-    >>> head_child("VP", ["ADVP", "VBD", "NP"]), head_child("NP-SBJ", ["DT", "NN", "NN", ","])
+    >>> _head_child("VP", ["ADVP", "VBD", "NP"]), _head_child("NP-SBJ", ["DT", "NN", "NN", ","])
     (1, 2)
     """
     label, names = category(label), [category(child) for child in children]

@@ -90,7 +90,7 @@ def latex(thing: object, *, style: str = "color", triangles: Iterable[str | int]
 def _escaped(text: str) -> str:
     r"""Escape a label so that LaTeX prints it unchanged.
 
-    >>> print(escaped("a_b{}"), escaped("--"), escaped("[x,y]"))
+    >>> print(_escaped("a_b{}"), _escaped("--"), _escaped("[x,y]"))
     a\_b\{\} {-{}-} {[x,y]}
     """
     out = "".join(_SPECIAL.get(letter, letter) for letter in text)

@@ -28,7 +28,6 @@ __all__ = [
     "find_format",
     "find_target",
     "html_trees",
-    "kelp",
     "label_text",
     "markup",
     "open_source",

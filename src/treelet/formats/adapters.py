@@ -89,7 +89,7 @@ safe_label = lru_cache(_KNOWN)(escape)  # cached, because most words occur again
 def _value_label(text: str) -> str:
     r"""Return a text as a label, with backslash escapes. Different texts have different labels.
 
-    >>> print(value_label("f(a b)"), value_label("a_b"), value_label(""))
+    >>> print(_value_label("f(a b)"), _value_label("a_b"), _value_label(""))
     f\x28a\sb\x29 a_b \e
     """
     return _ESCAPED.sub(_escape, text) if text else _EMPTY

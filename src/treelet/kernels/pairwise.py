@@ -37,7 +37,7 @@ def _meant(name: str, known: Iterable[str], prefix: str = "") -> str:
 
     Python reserves the word ``lambda``, so every way to avoid it leads to ``lam``.
 
-    >>> meant("lambda_", ["lam", "mu"]), meant("decay", ["lam", "mu"]), meant("m", ["lam", "mu"]), meant("x", ["lam"])
+    >>> _meant("lambda_", ["lam", "mu"]), _meant("decay", ["lam", "mu"]), _meant("m", ["lam", "mu"]), _meant("x", ["lam"])
     (" Did you mean 'lam'?", " Did you mean 'lam'?", " Did you mean 'mu'?", '')
     """
     names = list(known)

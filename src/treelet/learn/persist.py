@@ -556,7 +556,7 @@ def _fingerprint(*parts: Any) -> str:
 
     >>> from treelet import Treebank
     >>> bank = Treebank(["(A a)", "(B b)", "(C c)"])
-    >>> fingerprint(bank[1:]) == fingerprint(Treebank(["(B b)", "(C c)"])) != fingerprint(bank[:2])
+    >>> _fingerprint(bank[1:]) == _fingerprint(Treebank(["(B b)", "(C c)"])) != _fingerprint(bank[:2])
     True
     """
     encoder = Encoder()

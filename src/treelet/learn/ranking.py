@@ -41,7 +41,7 @@ def _first_best(scores: Vector) -> int:
 def _levels(scores: Vector) -> Vector:
     """Return the rank of each score. Scores that tie have the same rank.
 
-    >>> levels(np.array([3.0, 1.0, 3.0 + 1e-12, 2.0])).tolist()
+    >>> _levels(np.array([3.0, 1.0, 3.0 + 1e-12, 2.0])).tolist()
     [2.0, 0.0, 2.0, 1.0]
     """
     order = np.argsort(scores, kind="stable")

@@ -120,7 +120,7 @@ def kendall_tau_by_group(
 def _leveled(values: NDArray[np.float64], tolerance: float) -> NDArray[np.float64]:
     """Return the rank of each value in its row, counted from 0. Neighbors that differ too little share a rank.
 
-    >>> leveled(np.array([[5.0, 1.0, 5.0 + 1e-12, 2.0]]), 1e-9).tolist()
+    >>> _leveled(np.array([[5.0, 1.0, 5.0 + 1e-12, 2.0]]), 1e-9).tolist()
     [[2.0, 0.0, 2.0, 1.0]]
     """
     if not values.shape[1]:

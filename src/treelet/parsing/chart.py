@@ -45,7 +45,7 @@ def _typed_words(text: str, known: Container[str] = ()) -> list[str]:
     Words in `known` are not split. A period is split off at the end of the sentence only, because it may belong to an
     abbreviation.
 
-    >>> typed_words("Mr. Fox, who is 3.5 years old, can't jump (he says)."), typed_words('"Yahoo!"', {"Yahoo!"})
+    >>> _typed_words("Mr. Fox, who is 3.5 years old, can't jump (he says)."), _typed_words('"Yahoo!"', {"Yahoo!"})
     (['Mr.', 'Fox', ',', 'who', 'is', '3.5', 'years', 'old', ',', "can't", 'jump', '(he', 'says)', '.'], ['"', 'Yahoo!', '"'])
     """
     words: list[str] = []

@@ -49,7 +49,7 @@ class _Node(NamedTuple):
 def _tag_split(tag: str, word: str) -> str:
     """Return the suffix of a tag above a word.
 
-    >>> tag_split("VBZ", "is"), tag_split("CC", "and"), tag_split("NN", "%")
+    >>> _tag_split("VBZ", "is"), _tag_split("CC", "and"), _tag_split("NN", "%")
     ('-BE', '', '-%')
     """
     lower = word.lower()
@@ -88,7 +88,7 @@ def _splits(labels: Sequence[str], children: Sequence[Sequence[int]]) -> list[st
 
     Examples
     --------
-    >>> splits(["the", "DT", "hour", "NN", "NP"], [[], [0], [], [2], [1, 3]])
+    >>> _splits(["the", "DT", "hour", "NN", "NP"], [[], [0], [], [2], [1, 3]])
     ['', '', '', '', '-BASE-TMP']
     """
     nodes: list[_Node] = []

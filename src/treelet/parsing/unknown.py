@@ -32,9 +32,9 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 def _signatures(word: str, first: bool = False) -> list[str]:
     """Return the signatures of a word, from coarse to fine.
 
-    >>> signatures("unparsed")
+    >>> _signatures("unparsed")
     ['', 'a', 'a ~d', 'a ~ed', 'a ~sed']
-    >>> signatures("10-year"), signatures("Fed", first=True)[:2]
+    >>> _signatures("10-year"), _signatures("Fed", first=True)[:2]
     (['', '0', '0 0-a'], ['', '^Aa'])
     """
     if _DIGITS.search(word):

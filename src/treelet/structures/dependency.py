@@ -462,9 +462,9 @@ def _split_linkage_word(word: str) -> tuple[str, str]:
 
     Examples
     --------
-    >>> from treelet.structures.dependency import split_linkage_word
+    >>> from treelet.structures.dependency import _split_linkage_word
     >>> for word in ("dogs.n", "e.g.", "Mr..x", "tTA[?].a", "age-matched[!<ED-WORDS>].v-d", "5[!<NUMBERS>]", "[only]"):
-    ...     print(*split_linkage_word(word))
+    ...     print(*_split_linkage_word(word))
     dogs n
     e.g. _
     Mr. x

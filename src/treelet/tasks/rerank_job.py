@@ -74,7 +74,7 @@ class CandidateSplit:
 def _part_sizes(n: int, sizes: Sequence[float] | None = None) -> list[int]:
     """Return the three set sizes, from numbers of sentences or from fractions of `n`.
 
-    >>> part_sizes(1000), part_sizes(1000, [0.5, 0.1, 0.2]), part_sizes(1000, [700, 100, 200])
+    >>> _part_sizes(1000), _part_sizes(1000, [0.5, 0.1, 0.2]), _part_sizes(1000, [700, 100, 200])
     ([600, 150, 250], [500, 100, 200], [700, 100, 200])
     """
     wanted = SIZES if sizes is None else tuple(sizes)

@@ -86,7 +86,7 @@ class _Window(NamedTuple):
 
     Examples
     --------
-    >>> print(Window("word_tag", (("the", "d"), ..., ("dog", "n")), 2))
+    >>> print(_Window("word_tag", (("the", "d"), ..., ("dog", "n")), 2))
     word_tag: the/d · [dog/n]
     """
 
@@ -159,7 +159,7 @@ class VectorFeature(NamedTuple):
 def _written(feature: Hashable) -> str:
     """Return a feature as text: the items of a tuple are separated by slashes, as a word and its tag.
 
-    >>> written(("dogs", "n"))
+    >>> _written(("dogs", "n"))
     'dogs/n'
     """
     return "/".join(map(str, feature)) if isinstance(feature, tuple) else str(feature)
