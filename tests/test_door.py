@@ -33,7 +33,8 @@ def test_names() -> None:
     assert len(tl.__all__) <= 60
     assert len(set(tl.__all__)) == len(tl.__all__)
     packages = (
-        "corpora cuts datasets errors formats fragments kernels learn metrics parsing report structures tasks testing"
+        "corpora cuts datasets drawing errors formats fragments kernels learn matrices metrics parsing report structures "
+        "tasks testing"
     )
     assert dir(tl) == sorted([*tl.__all__, *packages.split()])
     for name in tl.__all__:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -512,3 +513,29 @@ def test_input_of_unusual_types(tmp_path: Path) -> None:
     (tmp_path / "deep.json").write_text("[" * 100_000)
     with pytest.raises(tl.errors.FormatError, match="is not a report of this version"):
         report.new_since(tmp_path / "deep.json")
+
+
+BODY = "".join(f"x=g(x,{number});" for number in range(30))
+
+
+@pytest.mark.parametrize(
+    ("source", "families"),
+    [
+        (f"var P=function(x){{{BODY}return x}};P.copy=function(x){{{BODY}return x}};", 1),
+        (
+            f"r(function(x){{{BODY}return x}});r(function(z){{r(function(x){{{BODY}return x}});"
+            + "".join(f"y=h(y,{number});" for number in range(3000))
+            + "});",
+            1,
+        ),
+        (f"function {'a' * 1001}(f){{return function(x){{{BODY}return x}}}}", 0),
+    ],
+    ids=["two names on one line", "inside a function that is too large", "inside a function with a long name"],
+)
+def test_functions_are_nested_if_their_nodes_are(tmp_path: Path, source: str, families: int) -> None:
+    """Lines and names do not tell: neighbors may stand on one line, and long names are cut."""
+    file = tmp_path / "a.js"
+    file.write_text(source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the large function
+        assert len(find_clones(file).families) == families

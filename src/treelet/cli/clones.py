@@ -146,7 +146,7 @@ def command(
         n_jobs=n_jobs,
         memory=memory,
     )
-    if not report.functions:
+    if not report.functions and not report.large_functions:
         warnings.warn(
             f"No function has at least {min_lines} lines of code (--min-lines) or {min_nodes} nodes (--min-nodes).",
             TreeletWarning,

@@ -141,6 +141,23 @@ class Places(Sequence[SourcePlace]):
             self._code_lines = np.array(counts, np.int32)
         return self._code_lines
 
+    def outer(self) -> Numbers:
+        """Return the index of the innermost tree around each tree, or -1 if there is none or lines of nodes are unknown.
+
+        The trees of one file share their lines of nodes, so a tree is inside another if its range is.
+        """
+        outer = np.full(len(self), -1, np.int64)
+        if self._begin is None or self._end is None:
+            return outer
+        around: list[int] = []
+        for at in np.lexsort((-self._end, self._begin)).tolist():  # outer trees first
+            while around and self._end[around[-1]] < self._end[at]:
+                around.pop()
+            if around:
+                outer[at] = around[-1]
+            around.append(at)
+        return outer
+
     def __reduce__(self) -> tuple[Any, ...]:
         columns = (self._files, self._file, self._line, self._end_line, self._names)
         if self._node_line is None or self._begin is None or self._end is None:

@@ -31,7 +31,7 @@ from treelet.formats.code import read_code_document
 from treelet.formats.files import PathLike, SkipLog, unpacked_name, unreadable
 from treelet.formats.languages import BY_SUFFIX
 from treelet.formats.paths import File
-from treelet.formats.places import Places, SourcePlace
+from treelet.formats.places import Places
 from treelet.kernels.pairwise import Vector
 from treelet.matrices.nearest import ROUNDING
 from treelet.printable import printable
@@ -637,7 +637,7 @@ class _Units(NamedTuple):
         lines = np.asarray(places.code_lines(), np.int64)
         kept = np.flatnonzero((lines >= min_lines) | (size >= min_nodes))
         bank = bank[kept]
-        return cls(bank, lines[kept], _outer(_places(bank)))
+        return cls(bank, lines[kept], _places(bank).outer())
 
     def up_to(self, max_nodes: int) -> _Units:
         """Return the functions without those that have more nodes. Warn about these."""
@@ -659,7 +659,7 @@ class _Units(NamedTuple):
     def select(self, rows: list[int]) -> _Units:
         """Return some functions, all of the same files."""
         bank = self.bank[rows]
-        return _Units(bank, self.lines[rows], _outer(_places(bank)))
+        return _Units(bank, self.lines[rows], _places(bank).outer())
 
 
 def _places(bank: Treebank) -> Places:
@@ -671,27 +671,6 @@ def _node_lines(places: Places, at: int) -> NDArray[Any]:
     lines = places.node_lines(at)
     assert lines is not None
     return lines
-
-
-def _outer(places: Places) -> Numbers:
-    """Return the index of the innermost function around each function, or -1. Outer functions come first."""
-    outer = np.full(len(places), -1, np.int64)
-    around: list[tuple[int, SourcePlace]] = []
-    for at, place in enumerate(places):
-        while around and not _contains(around[-1][1], place):
-            around.pop()
-        if around:
-            outer[at] = around[-1][0]
-        around.append((at, place))
-    return outer
-
-
-def _contains(outer: SourcePlace, inner: SourcePlace) -> bool:
-    # Lines do not tell nested functions from neighbors on one line, but names do.
-    in_lines = outer.line <= inner.line and (inner.end_line or inner.line) <= (outer.end_line or outer.line)
-    # The name of a deeply nested function is cut, so that it may equal the name of the function around it.
-    in_name = inner.name.startswith(f"{outer.name}.") or (outer.name.endswith("…") and inner.name == outer.name)
-    return outer.file == inner.file and in_lines and in_name
 
 
 def _by_language(places: Places | None, languages: str | Collection[str] | None) -> defaultdict[str, list[int]]:
