@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gzip
 from pathlib import Path
 
@@ -116,3 +117,24 @@ def test_vectors_of_any_length_have_a_direction() -> None:
     ordinary = np.random.default_rng(0).normal(size=(5, 4))
     mixed = WordVectors(list("abcdef"), np.vstack([ordinary, [1e308] * 4]))
     np.testing.assert_array_equal(mixed.unit[:5], ordinary / np.linalg.norm(ordinary, axis=1, keepdims=True))
+
+
+def test_a_file_of_vectors_is_read_once_and_copies_share_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "v.txt").write_text("x 1 0\ny 1 1\n", encoding="utf-8")
+    read, count = WordVectors.read, list[object]()
+    monkeypatch.setattr(WordVectors, "read", lambda path: (count.append(path), read(path))[1])
+    trees, path = ["(A x)", "(A y)", "(B x)"], str(tmp_path / "v.txt")
+    distance = tl.EditDistance(rename=path)
+    tl.nearest(distance, trees, trees, k=1)
+    tl.nearest(distance.similarity(), trees, trees, k=1)
+    assert len(count) == 1
+    kernel = Smoothed(path)
+    first, second = (tl.Nearest(kernel).fit(trees).kernel_ for _ in range(2))
+    assert len(count) == 2
+    vectors = kernel._word_vectors()
+    assert first._word_vectors() is second._word_vectors() is vectors
+    assert copy.copy(vectors) is copy.deepcopy([vectors])[0] is vectors
+    with pytest.raises(ValueError, match="read-only"):
+        vectors.unit[0] = 0
+    tl.save(tl.Nearest(kernel).fit(trees), tmp_path / "index")
+    assert not tl.load(tmp_path / "index").kernel_._word_vectors().unit.flags.writeable

@@ -264,6 +264,28 @@ def test_changes_of_several_threads_are_all_kept():
     assert len(search.ids_) == 41
 
 
+def test_an_unfitted_index_is_fitted_by_one_thread(monkeypatch):
+    """A second thread that also found the index unfitted would forget the examples of the first."""
+    fit, entered = tl.Nearest.fit, list[bool]()
+
+    def watched(self: tl.Nearest, *args: Any, **options: Any) -> Any:
+        def enter() -> None:
+            lock: Any = self._changing_lock()
+            entered.append(lock.acquire(blocking=False))
+            if entered[-1]:
+                lock.release()
+
+        other = threading.Thread(target=enter)
+        other.start()
+        other.join()
+        return fit(self, *args, **options)
+
+    monkeypatch.setattr(tl.Nearest, "fit", watched)
+    search = tl.Nearest(n_neighbors=1)
+    search.partial_fit(["(A a)"], ids=["a"]).partial_fit(["(B b)"], ids=["b"])
+    assert (search.ids_.tolist(), entered) == (["a", "b"], [False])
+
+
 @pytest.mark.parametrize("place", ["prepare", "write", "crowded"])
 def test_an_interrupted_change_leaves_the_old_index(search, tmp_path, monkeypatch, place):
     from treelet.learn.collection import Collection

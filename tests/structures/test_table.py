@@ -516,3 +516,37 @@ def test_columns_are_returned_by_name() -> None:
 def test_labels_alone_are_no_examples(format, text):
     with pytest.raises(tl.errors.FormatError, match=messages.LABELS_ALONE):
         tl.read_examples(io.StringIO(text), format)
+
+
+# --- threads ------------------------------------------------------------------------------------------------------
+
+
+class Converting(list[str]):
+    """A converted column. While it is read, another thread converts one more column of the table."""
+
+    table: tl.structures.Table
+
+    def __getitem__(self, rows: Any) -> Any:
+        self.convert()
+        return super().__getitem__(rows)
+
+    def __reduce__(self) -> Any:
+        self.convert()
+        return list, (list(self),)
+
+    def convert(self) -> None:
+        self.table.coerced("tree", lambda column: [*column])
+        self.table.coerced("number", lambda column: [*column])
+
+
+def test_threads_may_convert_columns_of_a_table_that_is_read() -> None:
+    read: dict[str, Any] = {
+        "selected": lambda shared: shared[:2],
+        "pickled": lambda shared: pickle.loads(pickle.dumps(shared)),
+        "listed": lambda shared: [form.convert() for form in shared.forms() if isinstance(form, Converting)],
+    }
+    for use in read.values():
+        shared = table()
+        shared.coerced("text", Converting).table = shared
+        assert len(use(shared)) in (1, 2, 4)
+        assert list(shared._forms) == ["text", "tree", "number"]

@@ -352,6 +352,7 @@ def _word_vectors(words: Any, unit: Any) -> WordVectors:
     if not np.allclose(vectors.unit, unit):
         raise ValueError("word vectors do not have length 1")
     vectors.unit = np.array(unit, dtype=np.float64)  # Normalizing again would change the last bits.
+    vectors.unit.flags.writeable = False
     return vectors
 
 

@@ -189,9 +189,12 @@ class Nearest(KernelTransformer):
         >>> search.remove(["second"]).ids_.tolist()
         ['first', 'third']
         """
-        if not hasattr(self, "_collection"):
-            return self.fit(X, ids=ids)
-        return self._exchange((), X, ids)
+        with (
+            self._changing()
+        ):  # Two threads must not both find the index unfitted: the second fit would forget the first.
+            if not hasattr(self, "_collection"):
+                return self.fit(X, ids=ids)
+            return self._exchange((), X, ids)
 
     def _exchange(self, removed: Any, X: Any, ids: Any) -> Self:
         """Remove examples and add others, in one step."""

@@ -196,7 +196,7 @@ class Table(Tabled):
         selection = type(self).__new__(type(self))
         length = len(range(len(self))[rows]) if isinstance(rows, slice) else len(rows)
         selection._set({name: _taken(column, rows) for name, column in self._columns.items()}, length)
-        selection._forms = {name: [_taken(form, rows) for form in forms] for name, forms in self._forms.items()}
+        selection._forms = {name: [_taken(form, rows) for form in forms] for name, forms in self._cached().items()}
         return selection
 
     def column(self, name: Names) -> Any:
@@ -251,12 +251,16 @@ class Table(Tabled):
     def forms(self) -> Iterator[Any]:
         """Yield the columns, and their cached forms."""
         yield from self._columns.values()
-        for forms in self._forms.values():
+        for forms in self._cached().values():
             yield from forms
+
+    def _cached(self) -> dict[Names, list[Any]]:
+        """Return a copy of the cached forms, made in one step, because another thread may convert a column meanwhile."""
+        return dict(self._forms)
 
     def with_form(self, name: Names, form: Any) -> Table:
         """Return the same table with one more cached form of a column, which is tried first."""
-        table = _rebuild(self._columns, dict(self._forms), self._length)
+        table = _rebuild(self._columns, self._cached(), self._length)
         table._forms[name] = [form, *(other for other in self._forms.get(name, ()) if other is not form)]
         return table
 
@@ -264,7 +268,7 @@ class Table(Tabled):
         return f"<Table: {len(self)} rows of {some_of(self.names)}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (self._columns, self._forms, self._length)
+        return _rebuild, (self._columns, self._cached(), self._length)
 
     def _row(self, row: int) -> dict[Name, Any]:
         values = ((name, column[row]) for name, column in self._columns.items())

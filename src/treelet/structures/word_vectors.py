@@ -56,6 +56,7 @@ class WordVectors:
             repeated = [word for word, count in Counter(words).items() if count > 1]
             raise ParameterError(f"Each word must occur once. Words that occur several times: {some_of(repeated, 5)}.")
         self.unit = _unit_rows(values)
+        self.unit.flags.writeable = False  # copies share it
 
     @classmethod
     def read(cls, path: PathLike) -> WordVectors:
@@ -76,6 +77,12 @@ class WordVectors:
                 vectors = cls(*read_vectors_text(source))
         vectors.path = os.fspath(path)
         return vectors
+
+    def __copy__(self) -> WordVectors:
+        return self  # never changes, and may be large
+
+    def __deepcopy__(self, memo: object) -> WordVectors:
+        return self
 
     def __len__(self) -> int:
         return len(self.index)
@@ -160,19 +167,19 @@ class ReadsVectors:
         raise NotImplementedError
 
     def _word_vectors(self) -> WordVectors:
-        self._read = self._vectors_read()
-        return self._read[1]
-
-    def _vectors_read(self) -> tuple[Any, WordVectors]:
         given, read = self._given_vectors(), self._read
-        return (given, as_word_vectors(given)) if read is None or read[0] is not given else read
+        if read is None or read[0] is not given:
+            self._read = read = (given, as_word_vectors(given))
+        return read[1]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes of a copy, which has the vectors and does not read the file again.
 
         In another process the file may be absent or different.
         """
-        return self.__dict__ if self._given_vectors() is None else {**self.__dict__, "_read": self._vectors_read()}
+        if self._given_vectors() is not None:
+            self._word_vectors()
+        return self.__dict__
 
 
 def as_word_vectors(vectors: object) -> WordVectors:
