@@ -691,6 +691,17 @@ def test_vectors_are_a_collection() -> None:
     assert repr(Vectors([{"a": 1}])) == "<Vectors: 1 of 1 features, sparse>"
 
 
+def test_a_row_of_named_vectors_keeps_the_names() -> None:
+    rows = [{"a": 1.0, "b": -2.0}, {"c": 3.0}, {}]
+    vectors = Vectors([*rows, {"a": 0}])
+    assert list(vectors) == [*rows, {}]
+    np.testing.assert_array_equal(tl.Linear()([vectors[0]], vectors), [[5, 0, 0, 0]])
+    frame = Vectors(pd.DataFrame({"x": [1, 0], "y": [5, 7]}))
+    other = Vectors(pd.DataFrame({"y": [5, 7], "x": [1, 0]}))
+    assert frame[1] == other[1] == {"y": 7.0}
+    np.testing.assert_array_equal(tl.Linear()([other[0]], frame), [[26, 35]])
+
+
 def test_bag_of_words() -> None:
     bags = bag_of_words(["the cat the", ["a", "cat"], ""])
     assert bags == [{"the": 2.0, "cat": 1.0}, {"a": 1.0, "cat": 1.0}, {}]

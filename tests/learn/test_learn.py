@@ -828,3 +828,46 @@ def test_warnings_about_examples_show_the_line_of_the_user() -> None:
         with pytest.warns(tl.errors.TreeletWarning) as seen:
             call()
         assert [warning.filename for warning in seen] == [__file__]
+
+
+# --- columns of columns -------------------------------------------------------------------------------------------
+
+NESTED = [
+    {
+        "p": {"a": f"(A (B {'xyz'[i % 3]}) (C {'uv'[i % 2]}))", "w": {"abc"[i % 3]: 1.0 + i, "d": 0.5}, "unused": "x"},
+        "c": [{"t": f"(D {'xyz'[(i + j) % 3]})"} for j in range(1 + i % 3)],
+    }
+    for i in range(8)
+]
+FLAT = [{"a": row["p"]["a"], "w": row["p"]["w"], "c": [member["t"] for member in row["c"]]} for row in NESTED]
+ON_NESTED = (
+    tl.On("p", tl.On("a", tl.SubsetTree())) + tl.On("p", tl.On("w", tl.Linear())),
+    tl.On("p", (tl.On("a", tl.SubsetTree()) + tl.On("w", tl.Linear())).normalized()),
+    tl.On("p", tl.On("a", tl.SubsetTree())) * tl.On("c", tl.Bag(tl.On("t", tl.SubsetTree()))),
+)
+ON_FLAT = (
+    tl.On("a", tl.SubsetTree()) + tl.On("w", tl.Linear()),
+    (tl.On("a", tl.SubsetTree()) + tl.On("w", tl.Linear())).normalized(),
+    tl.On("a", tl.SubsetTree()) * tl.On("c", tl.Bag(tl.SubsetTree())),
+)
+
+
+@pytest.mark.parametrize(("nested", "flat"), list(zip(ON_NESTED, ON_FLAT, strict=True)))
+def test_columns_of_columns(nested: tl.kernels.Kernel, flat: tl.kernels.Kernel, tmp_path: Path) -> None:
+    y = [0, 1] * 4
+    one, other = tl.KernelSVC(nested).fit(NESTED, y), tl.KernelSVC(flat).fit(FLAT, y)
+    np.testing.assert_allclose(one.decision_function(NESTED), other.decision_function(FLAT), atol=1e-9)
+    tl.save(one, tmp_path / "model.treelet")
+    loaded = tl.load(tmp_path / "model.treelet")
+    np.testing.assert_array_equal(loaded.decision_function(NESTED), one.decision_function(NESTED))
+    maps = [
+        tl.Nystroem(k, n_components=3, random_state=0).fit_transform(X) for k, X in ((nested, NESTED), (flat, FLAT))
+    ]
+    np.testing.assert_allclose(*maps, atol=1e-9)
+    search, other_search = tl.Nearest(nested, n_neighbors=2).fit(NESTED[:5]), tl.Nearest(flat, n_neighbors=2).fit(FLAT)
+    search.partial_fit(NESTED[5:])
+    values = search.kneighbors(NESTED)[0]
+    np.testing.assert_allclose(values, other_search.kneighbors(FLAT)[0])
+    assert "unused" not in search.X_fit_["p"].names
+    for kept in (search, other_search):  # rows of what is kept are examples again: dicts, bags and named vectors
+        np.testing.assert_allclose(kept.kneighbors(list(kept.X_fit_))[0], values)

@@ -54,7 +54,8 @@ class Bags:
         """Return the members of one bag, or a selection of bags."""
         rows = row_index(index, len(self), "collection of bags")
         if isinstance(rows, int):
-            return self.members[int(self.start[rows]) : int(self.start[rows + 1])]
+            members = self.members[int(self.start[rows]) : int(self.start[rows + 1])]
+            return members if isinstance(members, Bank) else list(members)  # so that the result is a bag again
         chosen = np.arange(len(self))[rows]
         sizes = self.sizes[chosen]
         start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

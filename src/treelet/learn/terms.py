@@ -154,22 +154,29 @@ def compact_examples(kernel: Any, data: Any) -> Any:
 
     Banks share no other trees.
     """
+    return _compact([kernel], data)
+
+
+def _compact(kernels: Sequence[Any], data: Any) -> Any:
+    """Return examples reduced to the columns that at least one of the kernels uses."""
     if isinstance(data, Bank):
         return data.compact()
     if isinstance(data, Bags):
-        return Bags(compact_examples(kernel, data.members), data.start)
+        return Bags(_compact(kernels, data.members), data.start)
     if not isinstance(data, Table):
         return data
     columns: dict[str | int, Any] = {}
-    for inner in _kernels(kernel):
+    users: dict[str | int, list[Kernel]] = {}  # the kernels that compare the values of a column
+    for inner in (inner for kernel in kernels for inner in _kernels(kernel)):
         if isinstance(inner, On):
             if len(inner.names) > 1:  # Several columns contain numbers, for which no smaller form exists.
                 columns |= {name: data.column(name) for name in inner.names}
                 continue
             column, name = inner._part(data), inner.names[0]
+            users.setdefault(name, []).append(inner.kernel)
             if columns.setdefault(name, column) is not column:  # Two kernels need different forms.
                 columns[name] = data.column(name)
-    return Table({name: compact_examples(kernel, column) for name, column in columns.items()})
+    return Table({name: _compact(users.get(name, []), column) for name, column in columns.items()})
 
 
 def _kernels(kernel: Kernel) -> Iterator[Kernel]:

@@ -65,10 +65,14 @@ class Vectors:
         return int(n), int(width)
 
     def __getitem__(self, index: Any) -> Any:
-        """Return one row as an array, or the vectors of several rows."""
+        """Return one row, or the vectors of several rows.
+
+        A row of vectors with named features is a dict of the features that are not 0, otherwise an array.
+        """
         rows = row_index(index, len(self), "collection of vectors")
         if isinstance(rows, int):
-            return self.values[[rows]].toarray()[0] if self.is_sparse else self.values[rows]
+            row = self.values[[rows]].toarray()[0] if self.is_sparse else self.values[rows]
+            return row if self.names is None else {self.names[i]: float(row[i]) for i in np.flatnonzero(row)}
         return Vectors._of(self.values[rows], self.names)
 
     def __repr__(self) -> str:
