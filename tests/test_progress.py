@@ -23,7 +23,7 @@ WORK = """
 import time
 from treelet import progress
 from treelet.matrices.executors import base
-progress.PATIENCE = 0.0
+progress._PATIENCE = 0.0
 with progress.progress_bar(True, "work", 5) as advance:
     for _ in range(5):
         time.sleep(0.01)

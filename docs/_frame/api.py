@@ -34,7 +34,7 @@ PACKAGES = {  # in the order in which a user meets them: data, kernels, learning
 }
 BESIDE = {  # modules that pages mention but that their packages do not import
     "drawing": ["web.pictures"],
-    "report": ["widget"],
+    "report": ["page", "widget"],
     "learn": ["selection"],
     "tasks": ["role_kernels"],
     "testing": ["strategies"],
