@@ -191,33 +191,100 @@ def test_ctrl_c_leaves_libsvm_behind(n_jobs: int, monkeypatch: pytest.MonkeyPatc
         if thread.name == "treelet work":
             thread.join(60)
     assert ended.is_set()
-    assert not work._running
+    assert not work._left()
     assert model.decision_function(trees).tolist() == before
 
 
 @posix
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ("main()", "treelet: interrupted\n"),
-        ("tl.KernelSVC().fit(['(A a)', '(B b)'], [0, 1])", "KeyboardInterrupt\n"),
-    ],
-)
-def test_a_process_exits_at_once_while_libsvm_runs(call: str, message: str, tmp_path: Path) -> None:
+def test_a_command_exits_at_once_while_libsvm_runs(tmp_path: Path) -> None:
     (tmp_path / "trees.tsv").write_text("x\t(A a)\ny\t(B b)\n", encoding="utf-8")
     program = (
         "import os, signal, sys, threading\n"
         "from sklearn.svm import SVC\n"
-        "import treelet as tl\n"
         "from treelet.cli import main\n"
         "def endless(self, *args, **options):\n"
         "    os.kill(os.getpid(), signal.SIGINT)\n"
         "    threading.Event().wait()\n"
         "SVC.fit = endless\n"
         f"sys.argv = ['treelet', 'train', {str(tmp_path / 'trees.tsv')!r}, '-o', {str(tmp_path / 'model')!r}]\n"
-        f"{call}\n"
+        "main()\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 130
-    assert done.stderr.endswith(message)
+    assert done.stderr.endswith("treelet: interrupted\n")
     assert not (tmp_path / "model").exists()
+
+
+LEAVING = """
+import atexit, io, os, signal, sys, threading
+atexit.register(lambda: print("registered before treelet"))
+out = open("results.txt", "w")
+out.write("precious")
+from sklearn.svm import SVC
+import treelet as tl
+from treelet import work
+atexit.register(lambda: print("registered after treelet"))
+go_on = threading.Event()
+def long(self, *args, **options):
+    os.kill(os.getpid(), signal.SIGINT)
+    go_on.wait()
+SVC.fit = long
+def fit():
+    tl.KernelSVC().fit(["(A a)", "(B b)"], [0, 1])
+"""
+CATCHING = """
+try:
+    fit()
+except KeyboardInterrupt:
+    pass
+"""
+WAITING = """
+class Told(io.StringIO):
+    def write(self, text):
+        sys.__stderr__.write(text)
+        if "Waiting" in text:
+            {}
+sys.stderr = Told()
+sys.exit(3)
+"""
+FORKING = """
+out.flush()
+pid = os.fork()
+if not pid:
+    sys.exit(4)
+assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 4
+print("the child ended", flush=True)
+raise ValueError
+"""
+
+
+@posix
+@pytest.mark.parametrize(
+    ("program", "code", "output"),
+    [
+        ("fit()", 130, ""),
+        (CATCHING + WAITING.format("go_on.set()"), 3, ""),  # libsvm ends
+        (CATCHING + WAITING.format("os.kill(os.getpid(), signal.SIGINT)"), 130, ""),
+        (CATCHING + "work.leave(3)", 3, ""),
+        (CATCHING + FORKING, 1, "registered after treelet\nregistered before treelet\nthe child ended\n"),
+    ],
+)
+def test_nothing_is_lost_if_a_process_exits_while_libsvm_runs(
+    program: str, code: int, output: str, tmp_path: Path
+) -> None:
+    command = [sys.executable, "-c", LEAVING + program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd=tmp_path)
+    assert done.returncode == code, done.stderr
+    assert done.stdout == output + "registered after treelet\nregistered before treelet\n"
+    assert (tmp_path / "results.txt").read_text() == "precious"
+    assert ("Waiting for libsvm" in done.stderr) == ("Waiting" in program)
+
+
+def test_an_interrupt_before_the_thread_starts_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: threading.Thread) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        work.abandonable(lambda: None)
+    assert not work._left()

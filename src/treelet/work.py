@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import atexit
+import gc
+import io
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -10,7 +12,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, suppress
 from contextvars import copy_context
 from threading import Thread
-from typing import Any, NoReturn, TypeVar
+from threading import enumerate as enumerate_threads
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,8 +114,17 @@ def _run_in_threads(
             raise
 
 
-_running: set[Future[Any]] = set()
-"""Work of `abandonable` that has not ended yet."""
+class _Unstoppable(Thread):
+    """Work of `abandonable`. After a fork, Python counts it as ended in the child, where it does not run."""
+
+
+def _left() -> list[_Unstoppable]:
+    """Return the threads of work that was left behind and still runs."""
+    threads = [thread for thread in enumerate_threads() if isinstance(thread, _Unstoppable)]
+    for thread in threads:
+        if thread.is_alive():
+            thread.join(_PATIENCE)  # it may have returned its result and be about to end
+    return [thread for thread in threads if thread.is_alive()]
 
 
 def abandonable(work: Callable[[], Any]) -> Any:
@@ -128,15 +140,12 @@ def abandonable(work: Callable[[], Any]) -> Any:
             future.set_result(work())
         except BaseException as error:
             future.set_exception(error)
-        _running.discard(future)
 
     if available() < THREAD:
         return work()
-    _running.add(future)
     try:
-        Thread(target=copy_context().run, args=(compute,), name="treelet work", daemon=True).start()
+        _Unstoppable(target=copy_context().run, args=(compute,), name="treelet work", daemon=True).start()
     except RuntimeError:  # a limit on processes (ulimit -u)
-        _running.discard(future)
         return work()
     while not wait([future], _PATIENCE).done:
         _core.check()  # signals reach only the main thread; the other threads poll a flag
@@ -144,34 +153,55 @@ def abandonable(work: Callable[[], Any]) -> Any:
 
 
 def leave(code: object) -> None:
-    """End the process at once with an exit code, if work that was left behind is still running.
-
-    Python must not shut down meanwhile: if C++ code returns to Python then, the process crashes.
-    """
-    if _running:
-        _running.clear()
+    """End the process at once with an exit code, if work that was left behind is still running."""
+    if _left():
+        _LastStep.code = code if isinstance(code, int) else int(code is not None)
         atexit._run_exitfuncs()
-        _end(code if isinstance(code, int) else int(code is not None))
 
 
-@atexit.register
-def _leave_or_wait() -> None:
-    """Do not let Python shut down while work that was left behind is running. Wait if the exit code is not known."""
-    error = getattr(sys, "last_type", None)  # the exception that ends the process, if any
-    try:
-        while _running and error is None:
-            wait(list(_running), _PATIENCE)
-    except KeyboardInterrupt as interrupt:
-        error = type(interrupt)
-    if _running and error is not None:
-        _end(_INTERRUPTED if issubclass(error, KeyboardInterrupt) else 1)
+class _LastStep:
+    """Ends the process after all exit functions, if work that was left behind is still running.
+
+    Python must not shut down meanwhile: if C++ code returns to Python then, the process crashes. An
+    exit function of our own would run before those that were registered before treelet was imported.
+    This object is its argument, which Python deletes when all exit functions have run.
+    """
+
+    code: int | None = None
+    """The exit code, if it is known. Python does not tell it to exit functions."""
+
+    def __del__(self) -> None:
+        code = self.code
+        try:
+            if not _left():
+                return
+            _flush_files()  # also if we wait, because the process may be killed meanwhile
+            if code is None and (error := getattr(sys, "last_type", None)) is not None:  # it ends the process
+                code = _INTERRUPTED if issubclass(error, KeyboardInterrupt) else 1
+            if code is None:
+                with suppress(Exception):  # standard error may be closed
+                    sys.stderr.write("treelet: Waiting for libsvm to end. Press Ctrl-C to exit at once.\n")
+                    sys.stderr.flush()
+            while code is None:
+                if not _left():
+                    return
+        except KeyboardInterrupt:
+            code = _INTERRUPTED
+        os._exit(code)
 
 
-def _end(code: int) -> NoReturn:
-    for stream in (sys.stdout, sys.stderr):
-        with suppress(OSError, ValueError, AttributeError):
+atexit.register(lambda last: None, _LastStep())
+
+
+def _flush_files() -> None:
+    """Flush all open files, which `os._exit` does not."""
+    for file in gc.get_objects():
+        with suppress(Exception):  # closed files, full disks, and whatever the classes of others do
+            if issubclass(type(file), io.IOBase):
+                file.flush()
+    for stream in (sys.stdout, sys.stderr):  # may be objects of other classes
+        with suppress(Exception):
             stream.flush()
-    os._exit(code)
 
 
 def check_room(threads: int) -> None:
