@@ -22,7 +22,6 @@ from treelet.formats import label_text
 from treelet.fragments.explanation import Explanation, TopFragments, WeightedFragment
 from treelet.fragments.model_fragments import explain, top_fragments
 from treelet.fragments.occurrences import places
-from treelet.learn.fragment_features import FragmentCounter
 from treelet.learn.linear_output import compressed_model, final_estimator, not_explainable
 from treelet.learn.persist import task_of
 from treelet.metrics import kendall_tau_by_group
@@ -312,6 +311,8 @@ class _ExampleFinder:
 
     def learnt(self, name: str, top: TopFragments) -> _OutputFragments:
         """Return the fragments, each with the number of trees that contain it and a few examples, preferably of its class."""
+        from treelet.learn.fragment_features import FragmentCounter  # late, because it needs scikit-learn
+
         examples: list[_FragmentExamples | None] = [None] * len(top)
         kinds: dict[tuple[Any, str], list[int]] = {}  # fragments per column and kernel
         for number, fragment in enumerate(top):
