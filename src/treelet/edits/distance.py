@@ -392,8 +392,8 @@ class EditDistance(ReadsVectors, EditMeasure):
         Cost of renaming a node, in [0, 1e100]. A callable takes two labels and returns the cost; it
         is called once per pair of different labels. Word vectors, in any form that `Smoothed`
         accepts, make similar words cheap: the cost is 1 minus the cosine of their vectors, from 0
-        to 1. The first computation reads a file, and the distance keeps its vectors. Renaming a
-        label to itself always costs 0.
+        to 1. The first computation or copy reads a file, and the distance and its copies keep the
+        vectors. Renaming a label to itself always costs 0.
 
     See Also
     --------

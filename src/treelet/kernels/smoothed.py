@@ -24,8 +24,8 @@ class Smoothed(ReadsVectors, PartialTree):
     ----------
     vectors : WordVectors, mapping, gensim KeyedVectors, or path
         Word vectors. A path names a text file of ``word 0.1 0.2 ...`` lines, or a ``.npy`` file
-        with the list of words next to it. The first computation reads the vectors, and the kernel and
-        its copies keep them: create a new kernel after a file or mapping has changed.
+        with the list of words next to it. The first computation or copy reads the vectors, and the
+        kernel and its copies keep them: create a new kernel after a file or mapping has changed.
         ``sklearn.base.clone``, which a cross-validation calls, also creates a new kernel, so it reads a
         file again; pass ``WordVectors.read(path)`` to read it once. A word without a vector matches only
         itself.

@@ -155,7 +155,7 @@ def _unit_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class ReadsVectors:
-    """Base class of functions with word vectors. The first computation reads them, and they stay the same.
+    """Base class of functions with word vectors. The first computation or copy reads them, and they stay the same.
 
     A function therefore never computes with two versions of a file or of a mapping.
     """
