@@ -204,6 +204,7 @@ lint: setup
 	$(BIN)/mypy
 	$(BIN)/python tools/typed_examples.py
 	$(BIN)/lint-imports
+	$(BIN)/python tools/house.py
 	$(BIN)/codespell $(SPELLED)
 
 # Look for known vulnerabilities of the dependencies. This needs an online service, so it is not part of lint.

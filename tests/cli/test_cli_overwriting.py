@@ -14,7 +14,7 @@ import pytest
 from conftest import all_commands, fail, run
 from messages import cli as messages
 from treelet.cli.options import shown_name
-from treelet.cli.overwriting import READ, WRITTEN, InputFile, OutputFile, _marks
+from treelet.cli.overwriting import READ, WRITTEN, OutputFile, _InputFile, _marks
 
 COMMANDS = all_commands()
 NO_FILES = {
@@ -63,7 +63,7 @@ def pairs() -> Iterator[tuple[str, str, str]]:
     for name, command in COMMANDS.items():
         written = files_of(command, OutputFile)
         for second in written:
-            for first in (*files_of(command, InputFile), *written):
+            for first in (*files_of(command, _InputFile), *written):
                 if first != second:
                     yield name, first, second
 

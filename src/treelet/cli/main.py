@@ -234,6 +234,7 @@ def _sentence(message: str, ctx: Any) -> str | None:
             if (
                 isinstance(text, str)
                 and " " in text.strip()
+                and not text.lstrip().startswith(("(", "["))  # a tree, where a file is needed
                 and parameter.metavar not in ("MODEL", "INDEX")
                 and message.startswith((text, shortened(text)))
                 and not re.search(r"[/\\*]|\.\w+$", text)  # looks like the name of a file

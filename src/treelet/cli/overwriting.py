@@ -18,7 +18,7 @@ from treelet.cli.options import shown_name
 from treelet.errors import FileError, ParameterError
 
 
-class InputFile:
+class _InputFile:
     """Marks a parameter that names, or may name, an input file."""
 
 
@@ -29,8 +29,8 @@ class OutputFile:
         self.names = names
 
 
-READ, WRITTEN = InputFile(), OutputFile()
-Mark = InputFile | OutputFile
+READ, WRITTEN = _InputFile(), OutputFile()
+Mark = _InputFile | OutputFile
 
 
 def _marks(callback: Callable[..., Any]) -> dict[str, Mark]:

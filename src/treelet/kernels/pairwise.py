@@ -47,7 +47,7 @@ def _meant(name: str, known: Iterable[str], prefix: str = "") -> str:
     return hint.replace("'", f"'{prefix}", 1)
 
 
-def no_parameter(owner: str, name: str, known: Iterable[str], prefix: str = "") -> str:
+def _unknown_parameter(owner: str, name: str, known: Iterable[str], prefix: str = "") -> str:
     """Return the message for an unknown name: the closest parameter if there is one, else all of them.
 
     >>> no_parameter("SubsetTree", "lambda_", ["lam", "leaves"])
@@ -85,7 +85,7 @@ def _with_suggestions(init: Callable[..., None]) -> Callable[..., None]:
             unknown = [name for name in kwargs if name not in known]
             if not unknown or len(known) < len(parameters):  # the error is about something else
                 raise
-            raise InputTypeError(no_parameter(type(self).__name__, unknown[0], known)) from None
+            raise InputTypeError(_unknown_parameter(type(self).__name__, unknown[0], known)) from None
 
     return checked
 
@@ -323,7 +323,7 @@ class Pairwise(ABC):
         while isinstance(wrapped, Pairwise):  # its parameters are set without a prefix
             names += [own for own in wrapped._parameter_names() if own not in names]
             wrapped = getattr(wrapped, "kernel", None)
-        message = no_parameter(owner, name, names, prefix)
+        message = _unknown_parameter(owner, name, names, prefix)
         examples = [
             f"'{prefix}{key}__{value._parameter_names()[0]}'"
             for key, value in inner.items()

@@ -300,7 +300,7 @@ class RankSVM(Ranker, KernelLearner):
 
     def _solved(self, K: Matrix, contests: list[_Pairs]) -> _Optimum:
         with progress_bar(self._resources.progress, "passes", self.max_iter) as advance:
-            solution = solved(K, contests, float(self.C), float(self.tol), int(self.max_iter), advance)
+            solution = _solved_pairs(K, contests, float(self.C), float(self.tol), int(self.max_iter), advance)
         if solution.gap > self.tol * solution.objective:
             warnings.warn(
                 f"RankSVM has not converged after {plural(solution.passes, 'iteration')}: the duality gap is "
@@ -355,7 +355,7 @@ class _Optimum:
     passes: int
 
 
-def solved(K: Matrix, contests: list[_Pairs], C: float, tol: float, max_iter: int, advance: Any) -> _Optimum:
+def _solved_pairs(K: Matrix, contests: list[_Pairs], C: float, tol: float, max_iter: int, advance: Any) -> _Optimum:
     r"""Solve the dual problem :math:`\max_\beta \sum \beta - \tfrac12 \beta^T D K D^T \beta`, beta in [0, C].
 
     The rows of D are the differences of pairs. The duality gap is a sum over pairs: (C - beta)(1 -

@@ -41,7 +41,7 @@ class LinkGrammarError(TreeletError, RuntimeError):
 
 
 @dataclass(frozen=True)
-class Settings:
+class _Settings:
     """Settings of a `LinkParser`. The last three apply to panic mode; their values are those of the link-parser program."""
 
     language: str = "en"
@@ -66,7 +66,7 @@ class LinkageCost(NamedTuple):
     """Total length of all links."""
 
 
-class Answer(NamedTuple):
+class _Answer(NamedTuple):
     """The raw result of one search by Link Grammar."""
 
     linkages: Sequence[tuple[Sequence[str], Sequence[tuple[int, int, str]], tuple[int, float, int]]] = ()
@@ -496,7 +496,7 @@ class LinkParser:
         if os.sep in language:
             language = str(Path(language).resolve())
         cost = None if max_cost is None else float(max_cost)
-        self.settings = Settings(language, limit, max_null, cost, max_seconds)
+        self.settings = _Settings(language, limit, max_null, cost, max_seconds)
         library = link_library.find_library() if sys.executable else None
         if library is None:
             raise LinkGrammarError(_MISSING)
@@ -553,15 +553,15 @@ class LinkParser:
                     answer, panic = second, True
         return self._result(sentence, answer, panic)
 
-    def _answer(self, text: str, k: int | None, panic: bool = False) -> Answer:
+    def _answer(self, text: str, k: int | None, panic: bool = False) -> _Answer:
         child = self._running()
         seconds = 3 * self.settings.max_seconds + _GRACE  # of wall-clock time; Link Grammar measures its CPU time
         try:
-            return Answer(**json.loads(child.ask(json.dumps({"text": text, "k": k, "panic": panic}) + "\n", seconds)))
+            return _Answer(**json.loads(child.ask(json.dumps({"text": text, "k": k, "panic": panic}) + "\n", seconds)))
         except _ChildEnded as ended:
-            return Answer(timed_out=ended.timed_out, problem=None if ended.timed_out else str(ended))
+            return _Answer(timed_out=ended.timed_out, problem=None if ended.timed_out else str(ended))
 
-    def _result(self, sentence: str, answer: Answer, panic: bool) -> Linkages:
+    def _result(self, sentence: str, answer: _Answer, panic: bool) -> Linkages:
         linkages = tuple(
             Linkage(
                 rank, LinkageCost(*cost), tuple(words), tuple(sorted((a, b, kind) for a, b, kind in links)), self.walls

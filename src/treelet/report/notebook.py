@@ -177,7 +177,7 @@ def _opening(text: str, drawing: Drawing | None) -> str:
     return f"<details><summary>{line}</summary>{_image(drawing)}</details>" if drawing else line
 
 
-def fragment_table(fragments: Any) -> str:
+def _fragment_rows(fragments: Any) -> str:
     """Return the table of the shared fragments with the largest contributions."""
     few = fragments[:_FRAGMENTS]
     number = aligned([fragment.contribution for fragment in few])
@@ -235,7 +235,7 @@ def _difference_table(difference: Any) -> str:
 
 # Results are found by the name of their class, so the display of a tree does not import their modules.
 _RESULTS: dict[str, Callable[[Any], str]] = {
-    "SharedFragments": fragment_table,
+    "SharedFragments": _fragment_rows,
     "Explanation": _explanation_table,
     "TopFragments": _weight_table,
     "CorpusDifference": _difference_table,
