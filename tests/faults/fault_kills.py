@@ -190,7 +190,7 @@ def _wrong_files(writer: Writer, folder: Path, new: Snapshot, before: Snapshot, 
     kept = (writer.output, *writer.beside, *writer.begun)
     loose = {name.partition("/")[0] for name in there} - set(kept)
     allowed = {name for name in loose if (found := LEFT.fullmatch(name)) and found["name"] in kept}
-    allowed |= loose & {f"{writer.output}{end}" for end in (".part.json.new", ".json.new")}
+    allowed |= loose & {f".{writer.output}{end}.treelet-new" for end in (".part.json", ".json")}
     allowed |= loose & {f".{writer.output}.treelet-lock"}
     earlier = {name.partition("/")[0] for name in before}
     if how is not signal.SIGKILL and code in (130, 143):

@@ -249,7 +249,7 @@ def test_two_at_once_are_refused(bank: tl.Treebank, path: Path, resume: bool) ->
 
 @pytest.mark.parametrize("resume", [False, True])
 def test_files_of_the_user_stay(bank: tl.Treebank, tmp_path: Path, resume: bool) -> None:
-    own = ["K.npy.lock", "K.lock", ".K.npy.treelet-lock", "K.npy.tmp"] + (
+    own = ["K.npy.lock", "K.lock", ".K.npy.treelet-lock", "K.npy.tmp", "K.npy.json.new", "K.npy.part.json.new"] + (
         [] if resume else ["K.npy.json", "K.npy.part"]
     )
     for name in own:
@@ -261,7 +261,7 @@ def test_files_of_the_user_stay(bank: tl.Treebank, tmp_path: Path, resume: bool)
 @pytest.mark.parametrize("name", ["K.npy.json", "K.npy.part", "K.npy.part.json"])
 def test_a_file_that_resuming_would_overwrite_is_refused(bank: tl.Treebank, path: Path, name: str) -> None:
     own = path.with_name(name)
-    for content in (b"my own notes", b'{"author": "me"}', b"\xff\xfe"):
+    for content in (b"my own notes", b'{"author": "me"}', b'{"format": "npy", "author": "me"}', b"\xff\xfe"):
         own.write_bytes(content)
         with pytest.raises(FileError, match=f"{name}: this file would be overwritten"):
             tl.gram(KERNEL, bank[:5], out=path, resume=True)

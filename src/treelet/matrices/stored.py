@@ -154,7 +154,7 @@ def _flat(items: Mapping[Any, Any]) -> list[Any]:
 # --- manifests of matrices in files: kernel, examples, tiles, and the tiles that are on disk --------------------------
 
 _FORMAT = 4  # formats 1 to 3 were never released
-_BEGIN = b'{"format": '  # of every manifest
+_BEGIN = b'{"format": %d, "identity": '  # of every manifest; %d is the number of the format
 
 
 @dataclass(frozen=True)
@@ -235,7 +235,8 @@ class _Manifest:
         """Return whether the file with the name of the manifest does not even begin like a damaged manifest."""
         try:
             with cls.path(target).open("rb") as stream:
-                return not _BEGIN.startswith(stream.read(len(_BEGIN)))
+                begin = stream.read(len(_BEGIN) - 1)
+                return not any((_BEGIN % number).startswith(begin) for number in range(1, _FORMAT + 1))
         except OSError:  # `read` reports it
             return False
 
@@ -280,7 +281,7 @@ class _Manifest:
         data["checksum"] = checksum(data)
         path = self.path(target)
         # There is only one writer. With a fixed name, killed calls do not leave many files behind.
-        new = path.with_name(f"{path.name}.new")
+        new = path.with_name(f".{path.name}.treelet-new")
         try:
             with new.open("w", encoding="utf-8") as stream:
                 json.dump(data, stream)
