@@ -164,7 +164,7 @@ class BracketReader {
             throw InputError(token_at_.line, token_at_.column,
                              text.find('\0') != text.npos ? "the file contains a NUL byte, so it is not a text file."
                                                           : "these bytes are not UTF-8 text. If the file has another encoding, "
-                                                            "name the encoding (encoding=\"latin-1\").");
+                                                            "name the encoding (encoding='latin-1').");
         if (frames_.empty())
             throw InputError(token_at_.line, token_at_.column,
                              "unexpected text outside brackets: '" + beginning(text) + "'. A tree starts with '('.");

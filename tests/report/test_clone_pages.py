@@ -156,7 +156,7 @@ def test_files_that_vanished_or_changed(tmp_path: Path) -> None:
 
 
 def test_large_reports_are_shortened(pair: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, limit in {"FAMILIES": 3, "MEMBERS": 2, "LINES": 5, "SOURCE": 150}.items():
+    for name, limit in {"_FAMILIES": 3, "_MEMBERS": 2, "_LINES": 5, "_SOURCE": 150}.items():
         monkeypatch.setattr(module, name, limit)
     crowd = family([pair.members[k] for k in (0, 1, 0, 0)], 99, pair.differences(0), medoid=1)
     page = _clones_page(report(*[pair] * 4, crowd))

@@ -137,6 +137,6 @@ def test_measures_are_those_of_the_other_pictures() -> None:
 
     there = dict(re.findall(r"\b([A-Z]+) = ([\d.]+)", web.text("layouts.js")))
     for name in ("FONT", "HEIGHT", "PAD", "GAP", "DROP", "CHANNEL", "CLOSE", "STEP", "TRUNK", "MARGIN", "LONGEST"):
-        assert float(there[name]) == getattr(layout, name)
+        assert float(there[name]) == getattr(layout, name, getattr(layout, f"_{name}", None))
     ours = (arcs.WORD, arcs.SMALL, arcs.LEVEL, arcs.STEP, arcs.CORNER, arcs.GAP)
     assert tuple(float(there[name]) for name in ("WORD", "TAG", "LEVEL", "END", "CORNER", "APART")) == ours
