@@ -715,7 +715,7 @@ def test_an_unknown_matplotlib_backend_does_no_harm(bank: Path, monkeypatch: pyt
 def test_a_source_folder_without_the_native_core(tmp_path: Path) -> None:
     source = Path(tl.__file__).parent
     shutil.copytree(source, tmp_path / "treelet", ignore=shutil.ignore_patterns("*.so", "*.pyd", "__pycache__"))
-    for arguments in (["compare", "(A a)", "(A a)"], ["draw", "(A a)"]):
+    for arguments in (["compare", "(A a)", "(A a)"], ["gram", "(A a)"]):
         command = [sys.executable, "-S", "-m", "treelet", *arguments]  # -S: without the hooks of an editable install
         folders = [folder for folder in sys.path if "site-packages" in folder]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *folders])}
