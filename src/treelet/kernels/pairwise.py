@@ -50,13 +50,13 @@ def _meant(name: str, known: Iterable[str], prefix: str = "") -> str:
 def _unknown_parameter(owner: str, name: str, known: Iterable[str], prefix: str = "") -> str:
     """Return the message for an unknown name: the closest parameter if there is one, else all of them.
 
-    >>> no_parameter("SubsetTree", "lambda_", ["lam", "leaves"])
+    >>> _unknown_parameter("SubsetTree", "lambda_", ["lam", "leaves"])
     "SubsetTree has no parameter 'lambda_'. Did you mean 'lam'?"
-    >>> no_parameter("SubsetTree", "sigma", ["lam", "leaves"])
+    >>> _unknown_parameter("SubsetTree", "sigma", ["lam", "leaves"])
     "SubsetTree has no parameter 'sigma'. The parameters are 'lam', 'leaves'."
-    >>> no_parameter("Linear", "degree", [])
+    >>> _unknown_parameter("Linear", "degree", [])
     "Linear has no parameter 'degree'. Linear takes no parameters."
-    >>> no_parameter("KernelSVC", "lambda", ["lam", "leaves"], prefix="kernel__")
+    >>> _unknown_parameter("KernelSVC", "lambda", ["lam", "leaves"], prefix="kernel__")
     "KernelSVC has no parameter 'kernel__lambda'. Did you mean 'kernel__lam'?"
     """
     names = list(known)
