@@ -200,7 +200,7 @@ FIGURES: dict[str, Callable[[Path], object]] = {
     "longest module": longest_module,
     "longest function": longest_function,
     "largest package, modules": lambda root: largest_packages(root)[0],
-    "modules of gram/": lambda root: package_sizes(root)[str(Path("treelet/gram"))],
+    "modules of matrices/": lambda root: package_sizes(root)[str(Path("treelet/matrices"))],
     "signatures with two or more options of execution": lambda root: len(option_signatures(root)),
     "class names used more than once": lambda root: len(repeated_classes(root)),
     "comparisons of an executor with None": lambda root: len(executor_branches(root)),

@@ -144,6 +144,9 @@ def _stop_if_usage_error(error: Exception, ctx: Any) -> None:
     wrong_usage = hasattr(error, "format_message") and type(error).__name__ != "NoArgsIsHelpError"
     if wrong_usage and not ctx.resilient_parsing:  # which completion in a shell sets
         message = " ".join(error.format_message().split())  # type: ignore[attr-defined]
+        # Typer repeats the words of its validator: "Input should be a valid number, unable to parse string as a number".
+        message = re.sub(r"Input should be a valid (\w+), .*?(?=\.( |$)|$)", r"the value must be a \1", message)
+        message = message.replace("must be a integer", "must be an integer")
         end = "" if message.endswith((".", "?")) else "."
         _stop(f"{ctx.find_root().info_name}: error: {printable(message)}{end} See {ctx.command_path} --help.", FAILED)
 
