@@ -240,7 +240,7 @@ def traced_files(case: Case) -> tuple[str, ...]:
     if case.new is continue_stream:
         return FITTING
     modules = [sys.modules[kind.__module__] for kind in type(case.estimator).__mro__ if "treelet" in kind.__module__]
-    return tuple({module.__file__ or "" for module in modules})
+    return tuple({module.__file__ or "" for module in [*modules, sys.modules["treelet.learn.fits"]]})
 
 
 def counted(case: Case, files: tuple[str, ...], by_instruction: bool = False) -> tuple[Counter[str], list[Any]]:
@@ -276,7 +276,7 @@ def counted(case: Case, files: tuple[str, ...], by_instruction: bool = False) ->
 @pytest.mark.parametrize("name", CASES)
 def test_an_interrupted_fit_leaves_the_earlier_fit(name: str) -> None:
     counts, wrong = counted(CASES[name], traced_files(CASES[name]), by_instruction=name == "KernelMatrix")
-    assert counts["old"] > 10
+    assert counts["old"] > 20
     assert not wrong, (dict(counts), wrong[:3])
 
 
