@@ -1,4 +1,4 @@
-"""Trace five typical calls and count how much of treelet each one crosses.
+"""Trace eight typical calls and count how much of treelet each one crosses.
 
     python tools/roads.py [FOLDER ...]
 
@@ -40,6 +40,19 @@ TREES = [
 ]
 LABELS = ["dog", "cat", "dog", "cat"]
 EXPLAINED = "(VP (V sees) (NP (D the) (N cat)))"
+FUNCTION = """\
+def NAME(orders, limit):
+    total = 0
+    for order in orders:
+        if order.open and order.price > limit:
+            total += order.price * order.count
+            total += order.NAME
+    for order in orders:
+        if order.closed and order.price < limit:
+            total -= order.price * order.count
+    print(total)
+    return round(total, 2)
+"""
 REQUESTS = ("judge", "model", "predict", "prediction")  # the address of a request for a model, in any version
 COUNTS = ("files", "functions", "switches", "depth")
 
@@ -120,11 +133,40 @@ def traced() -> dict[str, tuple[int, ...]]:
         counts["kernel(X)"] = tracer.trace(lambda: kernel(TREES))
         counts["read a file, gram to .npy"] = tracer.trace(read_and_compute)
         counts["SVC fit, predict, save, load"] = tracer.trace(learn)
+        counts["Nearest.partial_fit, kneighbors"] = tracer.trace(
+            lambda: tl.Nearest(kernel.normalized(), n_neighbors=1).partial_fit(TREES).kneighbors(TREES)
+        )
+        counts["treelet rerank"] = tracer.trace(
+            lambda: command(
+                "rerank", "--sizes", "40,10,20", "--k", "10", "--lam", "0.3", "--output", str(folder / "report")
+            )
+        )
+        source = folder / "source"
+        source.mkdir()
+        for stem in ("a", "b"):
+            (source / f"{stem}.py").write_text(FUNCTION.replace("NAME", stem), encoding="utf-8")
+        counts["treelet clones"] = tracer.trace(lambda: command("clones", str(source), "--jobs", "1"))
         model, tree = learn(), tl.Tree.parse(EXPLAINED)
         counts["tl.explain"] = tracer.trace(lambda: tl.explain(model, tree))
         counts["one explorer request for a model"] = asyncio.run(traced_request(tracer, saved))
     sys.setprofile(None)
     return counts
+
+
+def command(*arguments: str) -> None:
+    """Run a command of treelet in this process, without its output."""
+    from treelet.cli.main import main
+
+    with (
+        patch.object(sys, "argv", ["treelet", *arguments]),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()) as errors,
+    ):
+        try:
+            main()
+        except SystemExit as end:
+            if end.code:
+                raise SystemExit(f"treelet {arguments[0]} failed: {errors.getvalue()}") from end
 
 
 async def traced_request(tracer: Tracer, model: Path) -> tuple[int, ...]:
