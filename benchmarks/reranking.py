@@ -22,7 +22,7 @@ import treelet as tl
 from experiments import report
 from experiments.data import question_bank
 from treelet.learn import growing
-from treelet.tasks.reranking import CandidateParses, Reranker, reranking_kernel
+from treelet.tasks import CandidateParses, Reranker, reranking_kernel
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("flights", "questionbank")

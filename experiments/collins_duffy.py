@@ -29,8 +29,8 @@ from experiments.differences import counted, part
 from experiments.flat_features import flat_features
 from experiments.running import Kept, Say
 from treelet.metrics import best_of_group
-from treelet.tasks.rerank_job import CandidateSplit
-from treelet.tasks.reranking import CandidateParses, Rows
+from treelet.tasks import CandidateParses, CandidateSplit
+from treelet.tasks.reranking import Rows
 
 __all__ = ["run"]
 

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from experiments.data import corpus, question_bank, wsj_sample
+from experiments.data import apart_from, corpus, question_bank, wsj_sample
 from treelet.datasets import flights
 from treelet.errors import ParameterError
 from treelet.formats.files import open_source
 from treelet.formats.reading import read_document
 from treelet.structures import Treebank, read_trees
-from treelet.tasks.rerank_job import SIZES, CandidateSplit, Words, parts_of_lists, parts_of_treebank, without_twins
-from treelet.tasks.reranking import CandidateParses
+from treelet.tasks import CandidateParses, CandidateSplit, parts_of_lists, parts_of_treebank
 
 PAPER_SIZES = (800, 200, 336)
 GRAMMARS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -80,8 +79,7 @@ class Data:
         if self.more is None:
             return None
         held = [*words_of(parts.development.gold), *words_of(parts.test.gold)]
-        (rows,), _ = without_twins([np.arange(len(self.more))], words_of(self.more.gold), held)
-        return self.more.sentences(rows)
+        return self.more.sentences(apart_from(held, range(len(self.more)), words_of(self.more.gold)))
 
 
 def load(treebank: str | None, nbest: str | None, quick: bool) -> Data:
@@ -112,7 +110,7 @@ def _treebank(name: str) -> Data:
         ids = numbered(documents)
         return Data(name, title, (0.7, 0.1, 0.2), 5, bank, grammar, 40, documents, ids=ids)
     bank = read_trees(name)
-    return Data("file", name, PAPER_SIZES if len(bank) >= sum(PAPER_SIZES) else SIZES, 10, bank)
+    return Data("file", name, PAPER_SIZES if len(bank) >= sum(PAPER_SIZES) else (0.6, 0.15, 0.25), 10, bank)
 
 
 # --- another parser's lists ---------------------------------------------------------------------------------------
@@ -135,7 +133,8 @@ def unseen(lists: CandidateParses) -> tuple[Any, dict[str, int]]:
     rows, words = np.arange(len(lists)), words_of(lists.gold)
     notes = {}
     for name, sentences in others.items():
-        (rows,), notes[name] = without_twins([rows], words, sentences)
+        kept = apart_from(sentences, rows, words)
+        rows, notes[name] = kept, len(rows) - len(kept)
     return rows, notes
 
 
@@ -194,7 +193,7 @@ def question_lists() -> CandidateParses:
     )
 
 
-def words_of(bank: Treebank) -> list[Words]:
+def words_of(bank: Treebank) -> list[tuple[str, ...]]:
     """The words of each tree; none of a missing one."""
     return [tuple(tree.words()) if tree is not None else () for tree in bank]
 

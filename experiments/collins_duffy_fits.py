@@ -16,7 +16,8 @@ from treelet.learn.perceptron import VotingModel
 from treelet.learn.ranking import signed_sums
 from treelet.matrices import gram
 from treelet.structures import Table
-from treelet.tasks.reranking import CandidateParses, Rows, reranking_kernel
+from treelet.tasks import CandidateParses, reranking_kernel
+from treelet.tasks.reranking import Rows
 
 Scores = NDArray[np.float64]
 

@@ -11,8 +11,7 @@ from treelet.datasets import flights
 from treelet.kernels import SubsetTree
 from treelet.learn import save
 from treelet.parsing import PCFG
-from treelet.tasks.rerank_job import Setting
-from treelet.tasks.reranking import CandidateParses
+from treelet.tasks import CandidateParses, Setting
 
 TIMES = 5  # of which the quickest counts
 

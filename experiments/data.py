@@ -9,11 +9,14 @@ import ast
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
+
+import numpy as np
+from numpy.typing import NDArray
 
 from treelet.checks import check_one_of, in_words, wrong
 from treelet.errors import FileError, FormatError, ParameterError
@@ -501,3 +504,18 @@ def _as_parses(lists: dict[Any, list[tuple[str, float]]]) -> dict[Any, tuple[Par
     """Read the trees of several lists of (brackets, log probability) at once. Equal subtrees become the same object."""
     trees = iter(Treebank([tree for listed in lists.values() for tree, _ in listed]))
     return {key: tuple(Parse(next(trees), score) for _, score in listed) for key, listed in lists.items()}
+
+
+# --- sentences that occur twice -----------------------------------------------------------------------------------
+
+
+def apart_from(
+    others: Iterable[tuple[str, ...]], rows: Iterable[int], words: Sequence[tuple[str, ...]]
+) -> NDArray[np.int64]:
+    """Return the rows whose words differ from those of all other sentences.
+
+    >>> apart_from({("c",), ("e",)}, [0, 1, 2], [("a", "b"), ("c",), ("d",)]).tolist()
+    [0, 2]
+    """
+    seen = set(others)
+    return np.array([row for row in rows if words[row] not in seen], np.int64)

@@ -27,7 +27,7 @@ from treelet.learn import KernelSVC
 from treelet.structures import ForestBank, Table, Treebank
 from treelet.structures.instances import RoleInstance
 from treelet.structures.spans import Span
-from treelet.tasks.role_kernels import hybrid
+from treelet.tasks import hybrid
 
 Labels = NDArray[np.str_]
 Matrix = NDArray[np.float64]

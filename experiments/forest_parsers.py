@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from experiments.data import propbank, wsj_sample
+from experiments.data import apart_from, propbank, wsj_sample
 from experiments.documents import balanced_folds
 from experiments.forest_treebanks import GRAMMAR
 from experiments.moschitti_data import learnt_by_the_parser
 from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
 from treelet.structures.instances import RoleInstance
-from treelet.tasks.rerank_job import apart_from
 
 PRUNE = 8.0
 BOUND, WITHIN = 5.0, 3.0

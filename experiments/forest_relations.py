@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from experiments import plain
 from experiments.climbing import climb
+from experiments.data import apart_from
 from experiments.differences import holm, mcnemar_row, part, spread
 from experiments.forest_relations_data import ALIKE, Labels, Rows, Sentences, kernel_of
 from experiments.running import Say
 from treelet.learn import KernelSVC
 from treelet.matrices import gram
 from treelet.metrics import paired_bootstrap, paired_t_test, semeval_scores
-from treelet.tasks.rerank_job import apart_from
 
 Matrix = NDArray[np.float64]
 

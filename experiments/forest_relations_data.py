@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.data import semeval2010
+from experiments.data import apart_from, semeval2010
 from experiments.forest_treebanks import grammars
 from treelet.cuts import enclosed_forest, entity_features, indicators, minimal_complete_tree, path_enclosed_tree
 from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
@@ -16,8 +16,7 @@ from treelet.parsing import PCFG
 from treelet.structures import Forest, ForestBank, Table, Tree, Treebank
 from treelet.structures.instances import RelationInstance
 from treelet.structures.spans import Span
-from treelet.tasks.rerank_job import apart_from
-from treelet.tasks.role_kernels import composite
+from treelet.tasks import composite
 
 Labels = NDArray[np.str_]
 Rows = NDArray[np.intp]

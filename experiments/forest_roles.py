@@ -15,13 +15,13 @@ import numpy as np
 
 from experiments import plain
 from experiments.climbing import climb
+from experiments.data import apart_from
 from experiments.differences import across, mcnemar_row, part, summary
 from experiments.forest_coverage import covered
 from experiments.forest_examples import Decoded, Examples, Setting, answers, examples, frequent, text
 from experiments.forest_parsers import Parser, Parts, key_of, of_grammar, of_lists, predicates, some, split
 from experiments.running import Say
 from treelet.metrics import parseval
-from treelet.tasks.rerank_job import apart_from
 
 PAPER = {"tree": (76.02, 67.38, 71.44), "forest": (79.06, 69.12, 73.76)}
 """P, R and F1 of Zhang, Zhang & Li (2010) on CoNLL-2005: Wall Street Journal sections 02-05 for training, 23 for test."""

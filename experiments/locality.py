@@ -37,10 +37,10 @@ from experiments.locality_grid import (
 )
 from experiments.locality_trials import by_choice, counterexamples, semidefinite, trials
 from experiments.running import Say
+from treelet.cuts.features import FEATURES
 from treelet.kernels import Kernel, Locality, On, PartialTree
 from treelet.metrics import paired_t_test
 from treelet.structures import Table
-from treelet.tasks.dependency_ranking import typewise
 
 Matrix = NDArray[np.float64]
 
@@ -385,3 +385,18 @@ def budget(items: Sequence[Mapping[str, Any]], found: Mapping[str, Any]) -> list
     for test, p in zip(tests, holm([test["p"] for test in tests]), strict=True):
         test["p_holm"] = p
     return tests
+
+
+def typewise(kernel: Kernel) -> Kernel:
+    """Return the sum of a normalized kernel over the seven feature types.
+
+    Without normalization, types with longer sequences would dominate.
+
+    >>> from treelet import Locality
+    >>> print(repr(typewise(Locality(window=3)))[:65])
+    On('bigram', Locality(window=3).normalized()) + On('word_tag', Lo
+    """
+    total: Kernel = On(FEATURES[0], kernel.normalized())
+    for name in FEATURES[1:]:
+        total = total + On(name, kernel.normalized())
+    return total

@@ -15,8 +15,7 @@ from experiments.documents import balanced_folds, drawn_documents, rows_of
 from experiments.locality_goodness import Goodness, measured
 from treelet.cuts.features import feature_sequences
 from treelet.structures import Dependencies, Table, main_types
-from treelet.tasks import ParsedSentence
-from treelet.tasks.dependency_ranking import ParseLists
+from treelet.tasks import ParsedSentence, ParseLists
 
 Rows = NDArray[np.intp]
 

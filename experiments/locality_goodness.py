@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.metrics import align_words
-from treelet.metrics.links import PUNCTUATION, joined
 from treelet.structures import Dependencies, main_types
 from treelet.tasks import ParsedSentence
 
@@ -27,6 +26,8 @@ MEASURES = (GIVEN, MATCHABLE, CONVERTED, OWN_SCHEME)
 """How good a parse is: the corpus's own figure; links of types, and right dependencies of relations, that match in at least half of the
 cases; all links against the right dependencies with Link Grammar's conventions; all links against those of the parse that is best so."""
 HALF = 0.5
+PUNCTUATION = ("punct", "p")
+"""Relations of punctuation to its head, in Universal and Stanford dependencies."""
 SUBJECTS = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
 AUXILIARIES = ("aux", "auxpass")
 RELATIVES = ("WDT", "WP", "WP$", "WRB")
@@ -95,6 +96,21 @@ class Linked:
         """F-score against pairs of right words."""
         found = {pair(self.together[a], self.together[b]) for a, b in right}
         return f_score({two for two in found if two[0] != two[1]}, self.pairs(without))
+
+
+def joined(place: Sequence[int | None], tokens: int) -> list[int]:
+    """Return for each token the last token under the same word. `place` is the result of `align_words`.
+
+    >>> joined([None, 0, 3, 4], 5)
+    [0, 3, 3, 3, 4]
+    """
+    representative = list(range(tokens))
+    before = 0
+    for at in place:
+        if at is not None and at >= before:
+            representative[before : at + 1] = [at] * (at + 1 - before)
+            before = at + 1
+    return representative
 
 
 def converted_pairs(gold: Dependencies) -> Pairs:

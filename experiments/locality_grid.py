@@ -21,7 +21,7 @@ from treelet import gram
 from treelet.kernels import Kernel, Linear, Locality, On
 from treelet.learn import RLS, RankRLS
 from treelet.structures import Table
-from treelet.tasks.dependency_ranking import ParseLists
+from treelet.tasks import ParseLists
 
 Matrix = NDArray[np.float64]
 Wrap = tuple[str, bool, float | None]

@@ -18,7 +18,7 @@ from treelet.cuts import as_sequencebank
 from treelet.cuts.features import FEATURES
 from treelet.kernels import Locality, On
 from treelet.structures import Table
-from treelet.tasks.dependency_ranking import ParseLists
+from treelet.tasks import ParseLists
 
 BASE = "one window for all types"
 WINDOW, THETA = "window", "theta"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments import plain
+from experiments.data import apart_from
 from experiments.differences import across, figure, part, summary
 from experiments.moschitti_choice import PAPER, ROWS, Choice, Chooser, Chosen, choose, unchosen
 from experiments.moschitti_data import (
@@ -33,7 +34,6 @@ from experiments.running import Kept, Say
 from treelet.errors import TreeletWarning
 from treelet.learn import KernelSVC
 from treelet.structures import Table
-from treelet.tasks.rerank_job import apart_from
 
 Rows = NDArray[np.intp]
 PLAIN = "n-grams"

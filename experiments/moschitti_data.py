@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.data import corpus, propbank, question_bank
+from experiments.data import apart_from, corpus, propbank, question_bank
 from experiments.documents import balanced_folds, drawn_documents, rows_of
 from treelet.cuts import TreeIndex, argument_tree, indicators, role_features
 from treelet.cuts.roles import ARGUMENT, PREDICATE
 from treelet.formats.reading import read_document
 from treelet.structures import Table, Tree, Treebank
 from treelet.structures.spans import Span
-from treelet.tasks.rerank_job import apart_from
 
 Rows = NDArray[np.intp]
 PAPER = "Moschitti (2006)"

@@ -26,8 +26,6 @@ EXCEPTIONS = {
     r"device\.\w+\.\w+Columns": "kernels name these classes as strings, so that devices are imported late",
     r"testing\.\w+\.\w+": "documented modules: strategies for hypothesis, slow definitions, checks",
     r"datasets\.\w+\.\w+": "loaders that experiments use",
-    r"tasks\.(role_kernels|rerank_job|dependency_ranking)\.\w+": "parts of whole jobs that experiments use",
-    r"metrics\.links\.(PUNCTUATION|joined)": "used by an experiment",
     r"explorer\.app\.(listen|server_of)": "used by tools/screenshots.py",
     r"cli\.explore\.workspace_of": "used by tools/screenshots.py",
     r"report\.widget\.TreeView": "a documented class of notebooks",

@@ -14,16 +14,15 @@ import treelet as tl
 from conftest import nbest_lines, run, succeed
 from messages import cli as messages
 from treelet.datasets import flights
-from treelet.tasks import CandidateParses
-from treelet.tasks.rerank_job import Outcome, Setting, grid, parts_of_treebank, rerank
-from treelet.tasks.rerank_report import _labels, _settings, _verdict, html, text
+from treelet.tasks import CandidateParses, Outcome, Setting, parts_of_treebank, rerank
+from treelet.tasks.rerank_job import _labels, _settings, _verdict
 
 QUICK = ["--k", 10, "--folds", 3, "--epochs", 1, "--lam", "0.3", "--logp", "0.1", "--train-candidates", 8]
 
 
 @pytest.fixture(scope="module")
 def outcome() -> Outcome:
-    return rerank(parts_of_treebank(flights(300), [180, 30, 90], k=20, folds=4), grid([0.3], [None], [0.1]))
+    return rerank(parts_of_treebank(flights(300), [180, 30, 90], k=20, folds=4), Setting.grid([0.3], [None], [0.1]))
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +75,7 @@ def test_a_treebank_as_json(bank: Path) -> None:
     assert result["first"]["parse_score"] < result["oracle"]["parse_score"]
     assert result["better"] + result["worse"] <= result["changed"] <= result["sentences"]["test"]
     parts = parts_of_treebank(tl.read_trees(bank), k=10, folds=3, markov=1, smoothing=1)
-    mine = rerank(parts, grid([0.2, 0.4], [None], [0.1]), epochs=1, candidates=8)
+    mine = rerank(parts, Setting.grid([0.2, 0.4], [None], [0.1]), epochs=1, candidates=8)
     assert result["reranked"]["parse_score"] == mine.reranked.parse_score
     assert result["p_value"] == mine.test.p_value
     again = json.loads(succeed("rerank", bank, "--json", *QUICK, "--seed", 1).stdout)
@@ -118,7 +117,7 @@ def test_lists_of_another_parser(tmp_path: Path) -> None:
 
 def test_a_person_is_told_what_happened(outcome: Outcome) -> None:
     mended = outcome.mended(2)
-    shown = text(outcome, mended, "Title", "Source.")
+    shown = outcome.text(mended, "Title", "Source.")
     flat = " ".join(shown.split())
     assert flat.startswith("Title Source. ")
     assert "On the 90 sentences of the test set" in flat
@@ -128,15 +127,15 @@ def test_a_person_is_told_what_happened(outcome: Outcome) -> None:
     assert max(map(len, shown.splitlines())) <= 100
     for item in mended:
         assert item.words in shown
-    assert "\x1b[1;31m" in text(outcome, mended, "Title", "Source.", colour=True)
+    assert "\x1b[1;31m" in outcome.text(mended, "Title", "Source.", colour=True)
     assert "improved sentence" in flat
-    assert "improved sentence" not in text(outcome, [], "Title", "Source.")
+    assert "improved sentence" not in outcome.text([], "Title", "Source.")
 
 
 def test_a_loss_is_called_a_loss(outcome: Outcome) -> None:
     test = replace(outcome.test, difference=-1.0, p_value=0.4)
-    worse = replace(outcome, reranked=replace(outcome.first, parse_score=outcome.first.parse_score - 1), test=test)
-    flat = " ".join(text(worse, [], "Title", "Source.").split())
+    worse = replace(outcome, reranked=outcome.first._replace(parse_score=outcome.first.parse_score - 1), test=test)
+    flat = " ".join(worse.text([], "Title", "Source.").split())
     assert "Reranking lowers the parse score by 1.0 points, so it does not help here." in flat
     assert "p = 0.400, not significant" in flat
     for difference in (-0.04, 0.0, 0.04):
@@ -160,13 +159,13 @@ def test_a_best_value_at_the_edge_of_the_grid_is_reported(outcome: Outcome) -> N
 
 def test_pages(outcome: Outcome) -> None:
     mended = outcome.mended(3)
-    page = html(outcome, mended, "A & B", "<source>", "treelet rerank 'a<b'")
+    page = str(outcome.files(mended, "A & B", "<source>", "treelet rerank 'a<b'")["report.html"])
     assert "<h1>A &amp; B</h1>" in page
     assert "&lt;source&gt;" in page
     assert "a&lt;b" in page
     assert page.count("<svg ") == 7
     assert "Improved sentences" in page
-    assert "Improved sentences" not in html(outcome, [], "A", "B", "C")
+    assert "Improved sentences" not in str(outcome.files([], "A", "B", "C")["report.html"])
     assert "NP is a noun phrase" in _labels(mended)
     assert _labels([]) == ""
 

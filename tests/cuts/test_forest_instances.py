@@ -32,7 +32,7 @@ from treelet.cuts import (
     sub_forest,
 )
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.tasks.role_kernels import composite, hybrid, relation_table, role_table
+from treelet.tasks import composite, hybrid, relation_table, role_table
 from treelet.testing.strategies import forests, grammars
 
 # --- what is compared -------------------------------------------------------------------------------------------

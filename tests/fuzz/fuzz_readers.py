@@ -45,7 +45,7 @@ from treelet.formats.languages import LANGUAGES
 from treelet.kernels import Kernel
 from treelet.matrices.stored import _Manifest
 from treelet.structures import WordVectors, read_conllu, read_instances, write_instances
-from treelet.tasks.reranking import CandidateParses
+from treelet.tasks import CandidateParses
 
 CORPUS = Path(__file__).parent / "corpus"
 FEW = 6

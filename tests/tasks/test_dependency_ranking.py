@@ -14,6 +14,7 @@ from hypothesis.extra.numpy import arrays
 
 import treelet as tl
 from experiments.data import link_parses
+from experiments.locality import typewise
 from messages import tasks as messages
 from messages.common import at, wrong_parameter
 from treelet.cuts.features import FEATURES
@@ -22,7 +23,7 @@ from treelet.metrics import align_words, link_f1
 from treelet.metrics.ranking import _leveled
 from treelet.parsing import link_grammar_version
 from treelet.tasks import ParsedSentence, ParseLists, ParseRanker
-from treelet.tasks.dependency_ranking import _default_kernels, _trees, typewise
+from treelet.tasks.dependency_ranking import _default_kernels, _trees
 
 # --- how good a parse is --------------------------------------------------------------------------------------------
 

@@ -19,17 +19,16 @@ from treelet.datasets import flights
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.parsing.chart import _NO_PARSE
-from treelet.tasks import CandidateParses, Reranker
-from treelet.tasks.rerank_job import (
+from treelet.tasks import (
+    CandidateParses,
+    Reranker,
     Setting,
-    _part_sizes,
-    grid,
     parts_of_lists,
     parts_of_treebank,
     rerank,
-    without_twins,
+    reranking_kernel,
 )
-from treelet.tasks.reranking import random_split, reranking_kernel
+from treelet.tasks.rerank_job import _part_sizes, _split
 
 GOLD = ["(S (A (B x)) (C y))", "(S (B u) (C v))"]
 TREES = ["(S (B x) (C y))", GOLD[0], "(S (A (B x) (C y)))", "(S (A (B u)) (C v))", GOLD[1]]
@@ -336,14 +335,17 @@ def test_what_is_no_ranker(small: CandidateParses) -> None:
 
 
 def test_random_split() -> None:
-    parts = random_split(10, [5, 2, 3], random_state=3)
+    words = [(word,) for word in "abcdefghij"]
+    parts, notes = _split(words, [5, 2, 3], None, None, 3)
+    assert list(map(len, parts)) == [5, 2, 3]
+    assert notes == {"missing": 0, "long": 0, "unused": 0, "twins": 0}
     assert sorted(np.concatenate(parts).tolist()) == list(range(10))
     assert all((np.diff(part) > 0).all() for part in parts)
-    assert [part.tolist() for part in parts] != [part.tolist() for part in random_split(10, [5, 2, 3], random_state=4)]
-    with pytest.raises(ParameterError, match=messages.cannot_split(10)):
-        random_split(10, [9, 2], random_state=0)
-    with pytest.raises(ParameterError, match=messages.cannot_split(10)):
-        random_split(10, [9, 0], random_state=0)
+    others, _ = _split(words, [5, 2, 3], None, None, 4)
+    assert [part.tolist() for part in parts] != [part.tolist() for part in others]
+    for sizes in ([8, 2, 1], [9, 0, 1]):
+        with pytest.raises(ParameterError):
+            _split(words, sizes, None, None, 0)
 
 
 # --- the whole job ------------------------------------------------------------------------------------------------
@@ -379,24 +381,25 @@ def test_long_sentences_are_left_out(bank: tl.Treebank) -> None:
 def test_the_test_part_has_no_say(bank: tl.Treebank) -> None:
     """Other right trees for the same test sentences change no candidate and no choice."""
     parts = parts_of_treebank(bank[:150], k=6, folds=2)
-    outcome = rerank(parts, grid([0.3, 0.5], [None], [0.1]), epochs=1)
+    outcome = rerank(parts, Setting.grid([0.3, 0.5], [None], [0.1]), epochs=1)
     flat = tl.Treebank([tl.Tree("S", [tl.Tree("X", [word]) for word in tree.words()]) for tree in parts.test.gold])
     parses = CandidateParses(flat, parts.test.trees, parts.test.logp, parts.test.qid)
-    other = rerank(type(parts)(parts.train, parts.development, parses), grid([0.3, 0.5], [None], [0.1]), epochs=1)
+    other = rerank(
+        type(parts)(parts.train, parts.development, parses), Setting.grid([0.3, 0.5], [None], [0.1]), epochs=1
+    )
     assert other.setting == outcome.setting
     np.testing.assert_array_equal(other.chosen_rows, outcome.chosen_rows)
 
 
-def test_twins_go_from_earlier_parts_and_of_other_corpora() -> None:
-    words = [(word,) for word in "abcabd"]
-    parts, gone = without_twins([np.array([0, 1, 2]), np.array([3]), np.array([4, 5])], words)
-    assert ([part.tolist() for part in parts], gone) == ([[2], [3], [4, 5]], 2)
-    (rows,), gone = without_twins([np.arange(6)], words, [("a",), ("z",)])
-    assert (rows.tolist(), gone) == ([1, 2, 4, 5], 2)
-    with pytest.raises(ParameterError, match=messages.TWINS_IN_TRAINING):
-        without_twins([np.array([0, 1]), np.array([2, 3]), np.array([4, 5])], words)
-    with pytest.raises(ParameterError, match=messages.NOTHING_IS_LEFT):
-        without_twins([np.arange(6)], words, words)
+def test_twins_go_from_earlier_parts() -> None:
+    # Documents keep their sentences together: three sets of three, in a random order.
+    words = [(word,) for word in "axbbyccza"]
+    parts, notes = _split(words, [3, 3, 3], None, list("000111222"), 0)
+    assert notes["twins"] == 3
+    assert [len(part) for part in parts] == [1, 2, 3]
+    assert {words[row] for part in parts for row in part} == set(words)
+    with pytest.raises(ParameterError, match="same words as sentences of a later set"):
+        _split([("a",)] * 3, [1, 1, 1], None, None, 0)
 
 
 def test_treebanks_are_split_by_whole_documents(bank: tl.Treebank) -> None:
@@ -437,7 +440,7 @@ def test_documents_stay_whole(found: CandidateParses) -> None:
 def test_the_figures_of_an_outcome(learnt: CandidateParses, found: CandidateParses) -> None:
     half = np.arange(len(found)) < 40
     parts = parts_of_lists(CandidateParses.concat([learnt, found.sentences(half), found.sentences(~half)]))
-    outcome = rerank(parts, grid([0.3], [2, None], [0.1]), epochs=2)
+    outcome = rerank(parts, Setting.grid([0.3], [2, None], [0.1]), epochs=2)
     test = parts.test
     assert [str(setting) for setting, _ in outcome.tried] == ["lam 0.3, depth 2, logp 0.1", "lam 0.3, logp 0.1"]
     assert outcome.setting == max(outcome.tried, key=lambda item: item[1])[0]
@@ -470,7 +473,7 @@ def test_bad_sizes(sizes: tuple[float, ...]) -> None:
 def test_fixed_weights_are_tried_with_one_ranker(learnt: CandidateParses, found: CandidateParses) -> None:
     half = np.arange(len(found)) < 40
     parts = parts_of_lists(CandidateParses.concat([learnt, found.sentences(half), found.sentences(~half)]))
-    outcome = rerank(parts, grid([0.3], [None], [0], [0.0, 1.0, 1e9]), epochs=1)
+    outcome = rerank(parts, Setting.grid([0.3], [None], [0], [0.0, 1.0, 1e9]), epochs=1)
     for setting, score in outcome.tried:
         chosen = setting.reranker(epochs=1).fit(parts.train).choose(parts.development)
         assert parts.development.score(chosen) == score
@@ -482,9 +485,9 @@ def test_bad_settings(learnt: CandidateParses) -> None:
         with pytest.raises(ParameterError):
             wrong.kernel()
     with pytest.raises(ParameterError, match=messages.NO_SETTING):
-        grid(lam=[])
+        Setting.grid(lam=[])
     with pytest.raises(ParameterError, match="fixed_logp"):
-        grid(fixed_logp=[1.0, -1.0])
+        Setting.grid(fixed_logp=[1.0, -1.0])
 
 
 def test_least_squares_may_choose() -> None:

@@ -30,7 +30,7 @@ from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import FileError, FormatError, ParameterError
 
 if TYPE_CHECKING:
-    from treelet.tasks.rerank_job import CandidateSplit, Mended, Outcome
+    from treelet.tasks import CandidateSplit
 
 _REPORT = "report.html", "report.json", "mended-*.svg"
 _FLIGHTS = (800, 200, 336)
@@ -174,12 +174,12 @@ def command(
     ]
     wanted = None if sizes is None else numbers("--sizes", sizes, repeated=True)
 
-    from treelet.formats.files import whole_file
+    from treelet.formats.files import open_target, whole_file
     from treelet.progress import tell
-    from treelet.tasks import rerank_job, rerank_report
+    from treelet.tasks import Setting, rerank
 
-    settings = rerank_job.grid(lams, depths, logps, numbers("--fixed-logp", fixed_logp))
-    say = tell if progress else rerank_job.quiet
+    settings = Setting.grid(lams, depths, logps, numbers("--fixed-logp", fixed_logp))
+    say = tell if progress else None
     with ExitStack() as stack:
         model = stack.enter_context(whole_file(Path(save))) if save is not None else None
         folder = None if output is None else stack.enter_context(_folder(output))
@@ -201,7 +201,7 @@ def command(
             else:
                 title, source = "Parse reranking", f"The trees were read from {treebank}."
             parts = _treebank(treebank, reading, drop_empty, drop_function_tags, wanted, options)
-        outcome = rerank_job.rerank(
+        outcome = rerank(
             parts,
             settings,
             epochs=epochs,
@@ -217,12 +217,15 @@ def command(
             with naming_output(model, str(save)):
                 save_model(outcome.reranker.ranker, model)
         if folder is not None:
-            _report(outcome, mended, folder, title, source)
+            made_by = shlex.join(["treelet", *sys.argv[1:]])
+            for name, content in outcome.files(mended, title, source, made_by).items():
+                with open_target(folder / name) as stream:
+                    stream.write(content)
     if json:
         print(json_format.dumps({"source": nbest or treebank or "flights (generated)", **outcome.as_dict()}))
         return
     colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    print(rerank_report.text(outcome, mended, title, source, colour=colored))
+    print(outcome.text(mended, title, source, colour=colored))
     if save is not None:
         fixed = outcome.setting.fixed_logp
         print(f"Model: {save}{f' (without the fixed weight {fixed:g} of the log probability)' if fixed else ''}")
@@ -304,7 +307,7 @@ def _treebank(
     sizes: list[float] | None,
     options: dict[str, Any],
 ) -> CandidateSplit:
-    from treelet.tasks.rerank_job import parts_of_treebank
+    from treelet.tasks import parts_of_treebank
 
     if file is None:
         from treelet.datasets import flights
@@ -334,8 +337,7 @@ def _is_of_lists(file: str) -> bool:
 
 
 def _lists(file: str, reading: Reading, sizes: list[float] | None, options: dict[str, Any]) -> CandidateSplit:
-    from treelet.tasks import CandidateParses
-    from treelet.tasks.rerank_job import parts_of_lists
+    from treelet.tasks import CandidateParses, parts_of_lists
 
     return parts_of_lists(CandidateParses.read(file, on_error=reading.on_error), sizes, **options)
 
@@ -356,18 +358,3 @@ def _folder(output: Path) -> Iterator[Path]:
             with suppress(OSError):  # for example because the folder is not empty
                 path.rmdir()
         raise
-
-
-def _report(outcome: Outcome, mended: list[Mended], folder: Path, title: str, source: str) -> None:
-    from treelet.formats.files import open_target
-    from treelet.tasks import rerank_report
-
-    made_by = shlex.join(["treelet", *sys.argv[1:]])
-    contents = {
-        **rerank_report.pictures(mended),
-        "report.json": json_format.dumps(outcome.as_dict(), indent=1) + "\n",
-        "report.html": rerank_report.html(outcome, mended, title, source, made_by),
-    }
-    for name, content in contents.items():
-        with open_target(folder / name) as stream:
-            stream.write(content)

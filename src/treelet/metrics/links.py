@@ -10,8 +10,6 @@ from treelet.errors import InputTypeError, TreeError
 from treelet.printable import shortened
 from treelet.structures import Dependencies
 
-PUNCTUATION = ("punct", "p")
-"""Relations of punctuation to its head, in Universal and Stanford dependencies."""
 _WALLS = ("LEFT-WALL", "RIGHT-WALL")
 
 
@@ -61,7 +59,7 @@ def align_words(words: Sequence[str], tokens: Sequence[str]) -> list[int | None]
     return aligned
 
 
-def link_f1(parse: Dependencies, gold: Dependencies, *, punctuation: Collection[str] = PUNCTUATION) -> float:
+def link_f1(parse: Dependencies, gold: Dependencies, *, punctuation: Collection[str] = ("punct", "p")) -> float:
     """Compute the F-score of the links of a parse: pairs of words, regardless of direction and type.
 
     The two parses need not have the same words. They are aligned (`align_words`), and gold words that are
@@ -74,7 +72,8 @@ def link_f1(parse: Dependencies, gold: Dependencies, *, punctuation: Collection[
     gold : Dependencies
         The gold parse, with heads and relations.
     punctuation : collection of str, default ("punct", "p")
-        Relations in `gold` that mark a word as punctuation.
+        Relations in `gold` that mark a word as punctuation. The default has those of Universal and of Stanford
+        dependencies.
 
     Returns
     -------
@@ -90,28 +89,6 @@ def link_f1(parse: Dependencies, gold: Dependencies, *, punctuation: Collection[
     >>> link_f1(parse, gold)
     0.5
     """
-    right, guessed = _pairs(parse, gold, punctuation)
-    return 2 * len(right & guessed) / (len(right) + len(guessed)) if right or guessed else 0.0
-
-
-def joined(place: Sequence[int | None], tokens: int) -> list[int]:
-    """Return for each token the last token under the same word. `place` is the result of `align_words`.
-
-    >>> joined([None, 0, 3, 4], 5)
-    [0, 3, 3, 3, 4]
-    """
-    representative = list(range(tokens))
-    before = 0
-    for at in place:
-        if at is not None and at >= before:
-            representative[before : at + 1] = [at] * (at + 1 - before)
-            before = at + 1
-    return representative
-
-
-def _pairs(
-    parse: Dependencies, gold: Dependencies, punctuation: Collection[str]
-) -> tuple[set[tuple[int, int]], set[tuple[int, int]]]:
     for name, value in (("parse", parse), ("gold", gold)):
         if not isinstance(value, Dependencies):
             raise InputTypeError(f"{name} must be a Dependencies object. Got {article(type(value).__name__)} instead.")
@@ -127,13 +104,15 @@ def _pairs(
             f"{some_of(gold.words[:4])}. Check that both belong to the same sentence."
         )
     is_mark = [relation in punctuation for relation in gold.relations]
-    together = joined(token_of, len(gold.words))
-
-    def pair(a: int, b: int) -> tuple[int, int]:
-        return min(a, b), max(a, b)
-
+    # together: for each gold word the last gold word under the same word of the parse, which stands for it
+    together = list(range(len(gold.words)))
+    begin = 0
+    for at in token_of:
+        if at is not None and at >= begin:
+            together[begin : at + 1] = [at] * (at + 1 - begin)
+            begin = at + 1
     right = {
-        pair(together[link.left], together[link.right])
+        frozenset((together[link.left], together[link.right]))
         for link in gold.links
         if not is_mark[link.left] and not is_mark[link.right]
     }
@@ -141,5 +120,6 @@ def _pairs(
     for link in parse.links:
         left, right_token = token_of[link.left], token_of[link.right]
         if left is not None and right_token is not None and not is_mark[left] and not is_mark[right_token]:
-            guessed.add(pair(left, right_token))
-    return {two for two in right if two[0] != two[1]}, {two for two in guessed if two[0] != two[1]}
+            guessed.add(frozenset((left, right_token)))
+    right, guessed = ({pair for pair in pairs if len(pair) == 2} for pairs in (right, guessed))  # no merged words
+    return 2 * len(right & guessed) / (len(right) + len(guessed)) if right or guessed else 0.0

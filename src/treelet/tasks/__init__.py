@@ -1,37 +1,21 @@
-"""Complete tasks, from data to a measured result: parse reranking, ranking of dependency parses, and clones in source code."""
+"""Complete tasks, from data to a measured result: reranking of parses, semantic roles and relations, and clones in source code.
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+Names are listed in ``__init__.pyi`` and imported when they are first used, because only some tasks need scikit-learn.
+"""
 
-from treelet.checks import suggestion
+from typing import Any
 
-if TYPE_CHECKING:
-    from treelet.tasks.clones import CloneFamily, CloneMember, CloneReport, LineDifference, find_clones
-    from treelet.tasks.dependency_ranking import KernelChoice, ParsedSentence, ParseLists, ParseRanker
-    from treelet.tasks.reranking import CandidateParses, Reranker
+from treelet.lazy import loader, names_in_stub
 
-__all__ = [
-    "CandidateParses",
-    "CloneFamily",
-    "CloneMember",
-    "CloneReport",
-    "KernelChoice",
-    "LineDifference",
-    "ParseLists",
-    "ParseRanker",
-    "ParsedSentence",
-    "Reranker",
-    "find_clones",
-]
+_HOMES = names_in_stub(__file__)
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+_load = loader(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    """Import the learning tasks on first use, because the other functions do not need scikit-learn."""
-    if name not in __all__:
-        raise AttributeError(f"module 'treelet.tasks' has no attribute {name!r}.{suggestion(name, __all__)}")
-    homes = {
-        "reranking": ("CandidateParses", "Reranker"),
-        "dependency_ranking": ("KernelChoice", "ParseLists", "ParseRanker", "ParsedSentence"),
-    }
-    home = next((home for home, names in homes.items() if name in names), "clones")
-    return getattr(import_module(f"treelet.tasks.{home}"), name)
+    value = globals()[name] = _load(name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

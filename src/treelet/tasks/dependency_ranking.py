@@ -227,21 +227,6 @@ def _trees(parses: Sequence[Dependencies], form: str = "grct") -> Treebank:
     return dependency_trees(DependencyBank(rooted), form=form)
 
 
-def typewise(kernel: Kernel) -> Kernel:
-    """Return the sum of a normalized kernel over the seven feature types.
-
-    Without normalization, types with longer sequences would dominate.
-
-    >>> from treelet import Locality
-    >>> print(repr(typewise(Locality(window=3)))[:65])
-    On('bigram', Locality(window=3).normalized()) + On('word_tag', Lo
-    """
-    total: Kernel = On(FEATURES[0], kernel.normalized())
-    for name in FEATURES[1:]:
-        total = total + On(name, kernel.normalized())
-    return total
-
-
 @dataclass(frozen=True)
 class KernelChoice:
     """A kernel and a regularization strength, with their mean tau_b in cross-validation.

@@ -468,15 +468,3 @@ class Reranker:
     def choose(self, parses: CandidateParses) -> Rows:
         """Return the row of the chosen candidate of each sentence. Ties are broken by log probability."""
         return parses.best(self.scores(parses))
-
-
-def random_split(n: int, sizes: Sequence[int], random_state: Any) -> list[Rows]:
-    """Return disjoint random subsets of ``range(n)`` of the given sizes, each in ascending order."""
-    if sum(sizes) > n or min(sizes) < 1:
-        raise ParameterError(
-            f"{plural(n, 'sentence')} cannot be split into sets of {', '.join(map(str, sizes))}. "
-            f"Every size must be at least 1, and their sum at most {n:,}."
-        )
-    order = generator(random_state).permutation(n)
-    ends = np.cumsum(sizes)
-    return [np.sort(order[end - size : end]) for size, end in zip(sizes, ends, strict=True)]

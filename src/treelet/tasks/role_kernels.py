@@ -12,10 +12,8 @@ from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
 from treelet.structures import Forest, ForestBank, Table
 from treelet.structures.spans import Span
 
-A = TypeVar("A")
-B = TypeVar("B")
-
-LINEAR_ALPHA, POLYNOMIAL_ALPHA = 0.4, 0.23  # the values commonly used
+_A = TypeVar("_A")
+_B = TypeVar("_B")
 
 
 def hybrid(
@@ -46,7 +44,7 @@ def hybrid(
 
     Examples
     --------
-    >>> from treelet.tasks.role_kernels import hybrid
+    >>> from treelet.tasks import hybrid
     >>> hybrid()
     0.5 * On('path', SubsetTree(lam=0.4)).normalized() + 0.5 * On('constituent', SubsetTree(lam=0.4)).normalized()
     >>> first = {"path": "(VP (V-P saw) NP-ARG)", "constituent": "(NP (D a) (N man))"}
@@ -104,7 +102,7 @@ def composite(
 
     Examples
     --------
-    >>> from treelet.tasks.role_kernels import composite
+    >>> from treelet.tasks import composite
     >>> composite(degree=1)
     0.4 * On('features', Linear()).normalized() + 0.6 * On('tree', SubsetTree(lam=0.4)).normalized()
     >>> first = {"tree": "(NP (E1 (N man)) (E2 (N bank)))", "features": {"type 1=PER": 1, "type 2=ORG": 1}}
@@ -114,7 +112,7 @@ def composite(
            [1.25, 1.6 ]])
     """
     if alpha is None:
-        alpha = LINEAR_ALPHA if degree == 1 else POLYNOMIAL_ALPHA
+        alpha = 0.4 if degree == 1 else 0.23  # the values commonly used
     _check_weight("alpha", alpha)
     features: Kernel = On("features", Linear())
     if normalized:
@@ -159,7 +157,7 @@ def role_table(
     Examples
     --------
     >>> from treelet import Forest
-    >>> from treelet.tasks.role_kernels import role_table
+    >>> from treelet.tasks import role_table
     >>> forest = Forest.from_trees([("(S (N John) (VP (V saw) (N Mary)))", 1)])
     >>> role_table([(forest, 1, (0, 1)), (forest, 1, (2, 3))])
     <Table: 2 rows of 'path', 'constituent'>
@@ -202,7 +200,7 @@ def relation_table(
     Examples
     --------
     >>> from treelet import Forest
-    >>> from treelet.tasks.role_kernels import relation_table
+    >>> from treelet.tasks import relation_table
     >>> forest = Forest.from_trees([("(S (N John) (VP (V saw) (N Mary)))", 1)])
     >>> table = relation_table([(forest, (0, 1), (2, 3))], [{"type 1=PER": 1.0}])
     >>> print(table["tree"][0].best()[0])
@@ -214,7 +212,7 @@ def relation_table(
     return Table({"tree": ForestBank(forests)} | ({} if features is None else {"features": features}))
 
 
-def _indexed(instances: Iterable[tuple[Forest | ForestIndex, A, B]]) -> Iterator[tuple[ForestIndex, A, B]]:
+def _indexed(instances: Iterable[tuple[Forest | ForestIndex, _A, _B]]) -> Iterator[tuple[ForestIndex, _A, _B]]:
     index: ForestIndex | None = None
     for forest, first, second in instances:
         if isinstance(forest, ForestIndex):
