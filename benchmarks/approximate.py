@@ -25,7 +25,7 @@ import numpy as np
 
 import treelet as tl
 from benchmarks.scale import KERNEL, RESULTS, ROOT, blocks, first, generated, status
-from experiments import report
+from experiments import writing
 
 THREADS = 2
 TREES, SAMPLE, QUERIES, K = 1_000_000, 100_000, 500, 10
@@ -351,9 +351,11 @@ def main() -> None:
             results[name] = json.loads(run.stdout.splitlines()[-1])
             from treelet import gram, kernels, learn, parsing  # noqa: F401  # what the measured processes import
 
-            results["made_by"] = report.provenance("python -m benchmarks.approximate")
-            report.write(RESULTS, "approximate", results, "")  # A part that fails later must not lose this one.
-    report.write(RESULTS, "approximate", results, approximate_page.page(results))
+            results["made_by"] = writing.provenance("python -m benchmarks.approximate")
+            writing.write_results(
+                RESULTS, "approximate", results, ""
+            )  # A part that fails later must not lose this one.
+    writing.write_results(RESULTS, "approximate", results, approximate_page.page(results))
     approximate_page.picture(results, RESULTS / "approximate.png")
 
 

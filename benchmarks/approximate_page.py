@@ -23,7 +23,7 @@ from benchmarks.approximate import (
     TREES,
     K,
 )
-from experiments import report
+from experiments import writing
 
 TEXT_BYTES = 185  # bracketed text per tree of benchmarks/scale.py
 Found = dict[str, Any]
@@ -46,10 +46,10 @@ def page(results: Found) -> str:
     """Return the results as a Markdown page."""
     exact, best = results["exact"], max(settings(results), key=lambda row: row["recall"])
     loads = [exact["load"], results["dask"]["load"], *(row["load"] for row in settings(results))]
-    return report.page(
+    return writing.page(
         [
             "# Approximate search among a million trees",
-            report.created(results["made_by"]),
+            writing.created(results["made_by"]),
             f"**Of the ten nearest trees, {100 * best['recall']:.0f} % are found with {best['components']} components, codes `{best['codes']}`, {best['nprobe']} of {LISTS:,} lists and {best['candidates']} candidates. "
             f"A query takes {cpu_ms(best):.0f} ms of CPU time, and an exact search {exact['cpu_ms']:.0f} ms.** The trees that are found have {100 * best['ratio']:.1f} % of the mean kernel value of the true neighbors.",
             f"Trees and queries are those of [the scaling page](scale.md): {TREES:,} generated trees and the first {QUERIES} queries, with normalized SST and λ = 0.4. "
@@ -63,7 +63,7 @@ def page(results: Found) -> str:
             f"{THREADS} threads, and candidates are ranked in one.",
             f"Two cores were shared with other work, with a load of {min(loads):.1f} to {max(loads):.1f}. CPU times depend less on the load than wall-clock times.",
             "![recall against queries per second](approximate.png)",
-            report.table(
+            writing.table(
                 ("components", "codes", "`nprobe`", "candidates", "recall@10", "value ratio", "search, CPU ms", "exact values, CPU ms", "total, CPU ms", "queries per second"),
                 [
                     *(
@@ -115,7 +115,7 @@ def building(results: Found) -> list[str]:
         "## Build time and memory",
         f"The sketch and the {LISTS:,} lists are fitted to {SAMPLE:,} trees, with `min_trees={SKETCHES[0][1]}`. *Expected error* is `TreeSketch.error_`. Memory of an index is the growth of the "
         "resident memory, without the texts. For `Nearest`, it is the peak of the process, which also holds the trees.",
-        report.table(
+        writing.table(
             ("index", "expected error", "sketch, CPU s", "index, CPU s", "both, s", "bytes per tree", "memory, GiB"), rows, right=range(1, 7)
         ),
     ]  # fmt: skip
@@ -138,7 +138,7 @@ def other_trees(results: Found) -> list[str]:
         "## Real trees",
         f"The collection is {real['trees']:,} trees of newspapers, questions and biomedical articles, with {REAL_QUERIES} other trees as queries and {CANDIDATES[0]} candidates. "
         f"The sketch is fitted to {REAL_SAMPLE:,} of the trees. A query visits {REAL_LISTS // 8} of {REAL_LISTS} lists. The mean values of the first and the tenth neighbor are {real['first']:.3f} and {real['tenth']:.3f}.",
-        report.table(
+        writing.table(
             ("components", "`min_trees`", "vectors", "recall@10", "value ratio"),
             [(f"{r['components']:,}", r["min_trees"], r["method"], f"{r['recall']:.3f}", f"{r['ratio']:.3f}") for r in real["rows"]],
             right=(0, 1, 3, 4),
@@ -153,7 +153,7 @@ def cosine(results: Found) -> list[str]:
         "## Vectors for cosine",
         "The table compares the values of all pairs of 1,000 Wall Street Journal trees with the exact normalized kernel. Vectors are float32, with `min_trees=2` unless stated otherwise. "
         "*Cosine* divides each vector by its length, as vector databases do. Components are all columns, but `unit_vectors` has two more.",
-        report.table(
+        writing.table(
             ("kernel", "components", "vectors", "bias", "RMSE", "correlation"),
             [(r["kernel"], f"{r['components']:,}", r["method"], f"{r['bias']:+.4f}", f"{r['rmse']:.4f}", f"{r['correlation']:.4f}") for r in results["cosine"]],
             right=(1, 3, 4, 5),
@@ -166,7 +166,7 @@ def engines(results: Found) -> list[str]:
         "## Engines",
         f"Each engine stores the same {ENGINE_TREES:,} vectors with {SKETCHES[0][0]} components. *Recall* is the share of the {CANDIDATES[0]} vectors with the largest inner products, without exact kernel values. "
         "Graphs (HNSW) are built with 16 links per vector and a search width of 100.",
-        report.table(
+        writing.table(
             ("engine", "setting", "build, CPU s", "query, CPU ms", "recall@100", "bytes per tree"),
             [
                 (r["engine"], r["setting"], f"{r['build_cpu_s']:.1f}", f"{r['cpu_ms']:.2f}", f"{r['recall']:.3f}", f"{r['bytes_per_tree']:.0f}")
@@ -206,7 +206,7 @@ def projection(results: Found) -> list[str]:
         f"These figures are extrapolated, not measured. They assume {row['components']} components, codes `{row['codes']}`, {row['nprobe']} visited lists and {row['candidates']} candidates. The number of lists grows with the root of "
         "the number of trees n, and so does the length of a list, so the search in the index takes √n times as long and building the index n√n times. Sketching, exact search and memory grow with n. "
         "The recall decreases as n grows with the other settings unchanged, because more trees are nearly as similar as the tenth neighbor. By how much was not measured.",
-        report.table(
+        writing.table(
             ("trees", "sketch, CPU h", "index, CPU h", "index, GB", "text on disk, GB", "query, CPU ms", "exact query, CPU s", "memory of `Nearest`, GiB"), rows, right=range(1, 8)
         ),
         "The index of 100 million trees exceeds the memory of most machines. FAISS can divide it among machines or compress vectors further (`PQ`), which was not measured.",

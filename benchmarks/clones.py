@@ -28,7 +28,7 @@ from benchmarks import clones_page
 from benchmarks.clone_packages import LARGE, PACKAGES, source_texts, standard_library
 from benchmarks.clone_tools import TOOLS, Range, Run, measured, run
 from benchmarks.clone_truth import IGNORED, SEED, build
-from experiments import report
+from experiments import writing
 from treelet.tasks import find_clones
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
@@ -295,17 +295,17 @@ def main() -> None:
     name = "clones"
     for part in [] if options.page else options.parts or PARTS:
         measured_part = PARTS[part](folder)
-        results = report.read(name, RESULTS) if (RESULTS / f"{name}.json").exists() else {}
+        results = writing.read_results(name, RESULTS) if (RESULTS / f"{name}.json").exists() else {}
         results[part] = measured_part
         results["cores"] = len(os.sched_getaffinity(0))
-        results["made_by"] = made = report.provenance("python -m benchmarks.clones")
+        results["made_by"] = made = writing.provenance("python -m benchmarks.clones")
         results.setdefault("commits", {})[part] = made["commit"]  # parts can be measured again one by one
-        report.write(RESULTS, name, results, "")
-    results = report.read(name, RESULTS)
+        writing.write_results(RESULTS, name, results, "")
+    results = writing.read_results(name, RESULTS)
     if PARTS.keys() <= results.keys():
         labels = json.loads(LABELS.read_text())
         clones_page.draw(results, RESULTS)
-        report.write(RESULTS, name, results, clones_page.page(results, labels))
+        writing.write_results(RESULTS, name, results, clones_page.page(results, labels))
 
 
 if __name__ == "__main__":

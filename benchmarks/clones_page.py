@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.clone_packages import JSCPD, LARGE, PYSCN
 from benchmarks.clone_tools import LENIENT_PYSCN, TOOLS
 from benchmarks.clone_truth import COUNTS, SHARES
-from experiments import report
+from experiments import writing
 
 Found = dict[str, Any]
 TITLES = {"python": "Python", "javascript": "JavaScript", "c": "C"}
@@ -31,7 +31,7 @@ def recall_tables(results: Found) -> list[str]:
         listed = [(tool, found) for tool in TOOLS if (found := row_of(results, language, tool))]
         parts += [
             f"### {title}",
-            report.table(
+            writing.table(
                 ("tool", *COUNTS, *(f"{100 * share:.0f} %" for share in SHARES), "all"),
                 [
                     (
@@ -64,7 +64,7 @@ def precision_table(results: Found, labels: Found) -> str:
                 rows.append(
                     (tool, title, f"{found['natural']:,}", f"{found['foreign']:,}", f"{real} of {of}" if of else "")
                 )
-    return report.table(
+    return writing.table(
         ("tool", "language", "pairs", "from different packages", "real in the sample"), rows, right=(2, 3, 4)
     )
 
@@ -89,7 +89,7 @@ def scale_table(results: Found) -> str:
                 range_of([row["peak_bytes"] / 2**20 for row in runs], 0), range_of([row["load"] for row in runs]),
                 f"{runs[0]['pairs']:,}" if ended else "",
             ))  # fmt: skip
-    return report.table(("functions", "tool", "seconds", "CPU seconds", "peak memory, MiB", "load before", "pairs"), rows, right=(0, 2, 3, 4, 5, 6))  # fmt: skip
+    return writing.table(("functions", "tool", "seconds", "CPU seconds", "peak memory, MiB", "load before", "pairs"), rows, right=(0, 2, 3, 4, 5, 6))  # fmt: skip
 
 
 def families_parts(results: Found, labels: Found) -> list[str]:
@@ -108,7 +108,7 @@ def families_parts(results: Found, labels: Found) -> list[str]:
             f"{found['functions']:,} functions are compared. There are {found['families']:,} families with {found['members']:,} members. "
             f"{found['short_families']:,} families have a medoid of fewer than ten lines. With `--min-nodes {found['longer']['min_nodes']}`, {found['longer']['families']:,} families are left, with {found['longer']['saved_lines']:,} instead of {found['saved_lines']:,} lines to save. "
             f"**{real} of the {len(listed)} largest families are real.**",
-            report.table(
+            writing.table(
                 ("medoid", "members", "similarity", "lines to save", "verdict", "reason"), listed, right=(1, 2, 3)
             ),
         ]
@@ -121,7 +121,7 @@ def names_table(results: Found) -> str:
         if row["names"] == "numbered":
             other = next(each for each in results["names"] if (each["language"], each["threshold"], each["names"]) == (row["language"], row["threshold"], "blind"))  # fmt: skip
             rows.append((TITLES[row["language"]], row["threshold"], *(f"{100 * each['recall']:.1f} %" for each in (row, other)), *(f"{each['natural']:,}" for each in (row, other)), *(each["foreign"] for each in (row, other))))  # fmt: skip
-    return report.table(("language", "similarity", "recall, numbered", "blind", "natural pairs, numbered", "blind", "different packages, numbered", "blind"), rows, right=range(1, 8))  # fmt: skip
+    return writing.table(("language", "similarity", "recall, numbered", "blind", "natural pairs, numbered", "blind", "different packages, numbered", "blind"), rows, right=range(1, 8))  # fmt: skip
 
 
 def headline(results: Found, labels: Found) -> str:
@@ -151,10 +151,10 @@ def page(results: Found, labels: Found) -> str:
     def cost(rows: list[Found]) -> str:
         return f"{range_of([row['seconds'] for row in rows])} s of wall-clock time, {range_of([row['cpu_seconds'] for row in rows])} s of CPU time and {range_of([row['peak_bytes'] / 2**20 for row in rows], 0)} MiB"  # fmt: skip
 
-    return report.page(
+    return writing.page(
         [
             "# Clone detection beside pyscn and jscpd",
-            f"{report.created(results['made_by'])}{earlier} The machine has {results['cores']} cores, on which other processes were running.",
+            f"{writing.created(results['made_by'])}{earlier} The machine has {results['cores']} cores, on which other processes were running.",
             headline(results, labels),
             "## Ground truth",
             "Functions of pinned packages are copied with known changes. The copies are added to the packages, one file per copy, and all other functions of the packages are distractors. "
@@ -205,7 +205,7 @@ def page(results: Found, labels: Found) -> str:
             labels["notes"]["short"],
             "## Commands",
             f"pyscn {PYSCN.version} and jscpd {JSCPD.version} run with their usual settings and with lenient ones:",
-            report.table(("name", "command"), [(name, f"`{command}`") for name, command in TOOLS.items()]),
+            writing.table(("name", "command"), [(name, f"`{command}`") for name, command in TOOLS.items()]),
             "jscpd runs with `--format` for one language at a time, and with `--similarity` only for JavaScript, where it compares syntax trees. By default, pyscn does not report clones of its type 3. The lenient settings of pyscn:",
             f"```toml\n{LENIENT_PYSCN.strip()}\n```",
         ]
@@ -213,7 +213,7 @@ def page(results: Found, labels: Found) -> str:
 
 
 def draw(results: Found, folder: Path) -> None:
-    with report.drawn(folder / "clones.png", figsize=(12, 4), columns=3) as (_, axes):
+    with writing.saved_figure(folder / "clones.png", figsize=(12, 4), columns=3) as (_, axes):
         for axis, (language, title) in zip(axes, TITLES.items(), strict=True):
             for tool in TOOLS:
                 found = row_of(results, language, tool)
@@ -235,7 +235,7 @@ def draw(results: Found, folder: Path) -> None:
             axis.grid(alpha=0.3)
         axes[0].set_ylabel("copies found, %")
         axes[-1].legend(*axes[0].get_legend_handles_labels(), fontsize=8, loc="upper left", bbox_to_anchor=(1.02, 1))
-    with report.drawn(folder / "clones-scale.png", figsize=(9, 4), columns=2) as (_, axes):
+    with writing.saved_figure(folder / "clones-scale.png", figsize=(9, 4), columns=2) as (_, axes):
         for tool, color in COLORS.items():
             rows = [row for row in results["scale"]["rows"] if row["tool"] == tool and row["finished"]]
             sizes = sorted({row["functions"] for row in rows})

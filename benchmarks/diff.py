@@ -24,7 +24,7 @@ from scipy.stats import binomtest, kstest
 
 import treelet as tl
 from benchmarks.corpora import staged
-from experiments import report
+from experiments import writing
 from experiments.data import question_bank, wsj_sample
 from treelet import Tree
 from treelet.corpora.corpus_diff import _relabeled, differing_fragments
@@ -255,10 +255,10 @@ def page(results: dict[str, Any]) -> str:
     by = {
         name: sum(one["first"] for row in rows if row["corpus"] == name for one in row["trials"]) for name in corpora()
     }
-    return report.page(
+    return writing.page(
         [
             "# Comparison of two corpora",
-            f"{report.created(made)} The kernel is normalized SST with λ 0.4, the default of `treelet.diff`. See [comparing corpora](../comparing-corpora.md).",
+            f"{writing.created(made)} The kernel is normalized SST with λ 0.4, the default of `treelet.diff`. See [comparing corpora](../comparing-corpora.md).",
             f"**A construction inserted into 5 % of the sentences of one half of a corpus is the first fragment in {first} of {len(trials)} trials ({', '.join(f'{name}: {n} of {len(trials) // len(by)}' for name, n in by.items())}). "
             f"Two corpora of {cost['trees']:,} sentences each are compared in {cost['wall_s']:.0f} s.**",
             "## Inserted constructions",
@@ -267,7 +267,7 @@ def page(results: dict[str, Any]) -> str:
             "- *found first*: the number of trials in which the first fragment of the list has an inserted production, and at least "
             f"{100 * OWN:.0f} % of the sentences of the second half with this fragment are changed ones.\n"
             "- *z*: the median absolute z of the first fragment, and of the second one, which is usually chance or another part of the construction.",
-            report.table(
+            writing.table(
                 ("corpus", "construction", "as a fragment", "occurrences before", "found first", "z", "z of the second"),
                 [
                     (
@@ -279,7 +279,7 @@ def page(results: dict[str, Any]) -> str:
                 right=(3, 4, 5, 6),
             ),
             "The first fragment in the first trial of each construction:",
-            report.table(
+            writing.table(
                 ("corpus", "construction", "first fragment", "sentences of each half", "z"),
                 [(row["corpus"], row["planted"], f"`{(one := row['trials'][0])['fragment']}`", f"{one['counts'][0]} and {one['counts'][1]}", f"{one['z']:.1f}") for row in rows],
                 right=(3, 4),
@@ -287,7 +287,7 @@ def page(results: dict[str, Any]) -> str:
             *_missed(rows),
             "## p-values without a difference",
             f"{DRAWN:,} sentences are drawn from a corpus and split at random, with 999 permutations per test. The p-values should be uniform. The table shows the Kolmogorov-Smirnov distance from the uniform distribution with its p-value, and the share of p ≤ 0.05 with a 95 % confidence interval.",
-            report.table(
+            writing.table(
                 ("corpus", "splits", "distance", "p of the distance", "p ≤ 0.05", "confidence interval"),
                 [(row["corpus"], row["halves"], f"{row['ks']:.3f}", f"{row['ks_p']:.2f}", f"{100 * row['rejected']:.1f} %", f"{100 * row['low']:.1f} to {100 * row['high']:.1f} %") for row in results["halves"]],
                 right=(1, 2, 3, 4, 5),
@@ -316,7 +316,7 @@ def _missed(rows: list[dict[str, Any]]) -> list[str]:
         )
         for name, what, one in missed
     ]
-    return ["Trials in which another fragment was first, with the rank of the first inserted fragment:", report.table(("corpus", "construction", "first fragment", "sentences of each half", "z", "rank"), table, right=(3, 4, 5))]  # fmt: skip
+    return ["Trials in which another fragment was first, with the rank of the first inserted fragment:", writing.table(("corpus", "construction", "first fragment", "sentences of each half", "z", "rank"), table, right=(3, 4, 5))]  # fmt: skip
 
 
 def main() -> None:
@@ -329,12 +329,12 @@ def main() -> None:
         "timed": timed,
         "use": use,
     }
-    results = report.read("diff", RESULTS) if (RESULTS / "diff.json").exists() else {}
+    results = writing.read_results("diff", RESULTS) if (RESULTS / "diff.json").exists() else {}
     for name in sys.argv[1:] or list(parts):
         found = parts[name]()
-        results = (report.read("diff", RESULTS) if (RESULTS / "diff.json").exists() else {}) | {name: found}
-    results["made_by"] = report.provenance("python -m benchmarks.diff")
-    report.write(RESULTS, "diff", results, page(results) if parts.keys() <= results.keys() else "")
+        results = (writing.read_results("diff", RESULTS) if (RESULTS / "diff.json").exists() else {}) | {name: found}
+    results["made_by"] = writing.provenance("python -m benchmarks.diff")
+    writing.write_results(RESULTS, "diff", results, page(results) if parts.keys() <= results.keys() else "")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import numpy as np
 
 import treelet as tl
 from benchmarks.corpora import LEAST, functions, staged
-from experiments import report
+from experiments import writing
 from treelet.edits.distance import tree_sizes
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
@@ -60,10 +60,10 @@ def measured(name: str, bank: tl.Treebank, rng: np.random.Generator) -> Found:
 def page(results: Found) -> str:
     """Return the results as a Markdown page."""
     parts = results["corpora"]
-    return report.page(
+    return writing.page(
         [
             "# Cosine of a kernel compared with edit similarity",
-            f"{report.created(results['made_by'])} The cosine is the normalized subset-tree kernel (SST) with λ {KERNEL.kernel.lam:g}. The edit similarity is 1 − distance / max(sizes), with unit costs. It is negative if trees have so different shapes that hardly any nodes can be mapped.",
+            f"{writing.created(results['made_by'])} The cosine is the normalized subset-tree kernel (SST) with λ {KERNEL.kernel.lam:g}. The edit similarity is 1 − distance / max(sizes), with unit costs. It is negative if trees have so different shapes that hardly any nodes can be mapped.",
             _conclusion(parts),
             "![edit similarity by cosine](edit-calibration.png)",
             f"There are at most {PER_BIN} random pairs of different trees per range of the cosine, or all pairs if there are fewer. High cosines are so rare that random pairs would hardly ever have them. "
@@ -80,7 +80,7 @@ def _section(part: Found) -> list[str]:
     return [
         f"## {part['corpus']}",
         f"There are {part['trees']:,} distinct {kind}. They have {part['nodes']:.0f} nodes (median).",
-        report.table(
+        writing.table(
             ("cosine", "pairs in the corpus", "pairs measured", "edit similarity: median", "5 % – 95 %", *(f"share with edit similarity ≥ {t}" for t in THRESHOLDS)),
             [
                 (
@@ -108,7 +108,7 @@ def _conclusion(parts: list[Found]) -> str:
 
 
 def draw(results: Found, path: Path) -> None:
-    with report.drawn(path, columns=2, figsize=(10, 4.4), sharey=True) as (_, both):
+    with writing.saved_figure(path, columns=2, figsize=(10, 4.4), sharey=True) as (_, both):
         for axes, part in zip(both, results["corpora"], strict=True):
             points = np.array(part["points"])
             axes.scatter(*points.T, s=5, alpha=0.3, color="tab:blue", linewidths=0, rasterized=True)
@@ -132,11 +132,11 @@ def main() -> None:
     rng = np.random.default_rng(0)
     banks = {"Python functions": drawn(functions(), LEAST, rng), "WSJ sentences": drawn(staged("WSJ"), LEAST_OF_SENTENCE, rng)}  # fmt: skip
     results: Found = {"corpora": [measured(name, bank, rng) for name, bank in banks.items()]}
-    results["made_by"] = report.provenance("python -m benchmarks.edit_calibration")
+    results["made_by"] = writing.provenance("python -m benchmarks.edit_calibration")
     draw(results, RESULTS / "edit-calibration.png")
     points = [{"corpus": part["corpus"], "points": part.pop("points")} for part in results["corpora"]]
     text = page(results)
-    report.write(RESULTS, "edit-calibration", results, text, points)
+    writing.write_results(RESULTS, "edit-calibration", results, text, points)
     print(text)
 
 

@@ -20,7 +20,7 @@ from scipy import sparse
 
 import treelet as tl
 from benchmarks.corpora import LEAST, functions, staged
-from experiments import report
+from experiments import writing
 from experiments.edit_peers import PEERS, UNIT
 from treelet.edits.distance import tree_sizes
 
@@ -334,10 +334,10 @@ def page(results: Found) -> str:
     ratios = {peer: [row["ratios"][peer]["median"] for row in results["peers"]] for peer in PEERS}
     times = " and ".join(f"{row['seconds']['median']:.1f} s at {row['threshold']}" for row in join["rows"])
     lost = sum(row["lost"] + row["extra"] + row["different"] for row in checked["rows"])
-    return report.page(
+    return writing.page(
         [
             "# Speed of the tree edit distance",
-            f"{report.created(results['made_by'])} {commits(results)}Times are CPU times of one thread, unless stated otherwise. The machine has {results['cores']} cores, on which other processes were running. Ratios are therefore more reliable than times. "
+            f"{writing.created(results['made_by'])} {commits(results)}Times are CPU times of one thread, unless stated otherwise. The machine has {results['cores']} cores, on which other processes were running. Ratios are therefore more reliable than times. "
             "Values with a range in parentheses are medians of repeated measurements; the others were measured once.",
             f"**In one thread, treelet is {min(ratios['edist']):.1f} to {max(ratios['edist']):.1f} times faster than edist, {min(ratios['apted']):,.0f} to {max(ratios['apted']):,.0f} times faster than apted, and "
             f"{min(ratios['zss']):,.0f} to {max(ratios['zss']):,.0f} times faster than zss. A join of {join['trees']:,} Python functions by similarity takes {times}. A check against a full matrix finds {'no lost pair' if not lost else f'{lost} differences'}.**",
@@ -345,7 +345,7 @@ def page(results: Found) -> str:
             f"The trees have 80 to 120 nodes. There are {ROUNDS} rounds with {ROWS} × {COLUMNS} pairs of different trees each, in one thread. treelet computes each matrix with a call of `gram`; the other packages are called once per pair. "
             f"Conversion of the trees to the form of a package is not included. edist 1.2.2 (compiled) is called as `standard_ted`, apted 1.0.3 and zss 1.2 (Python) with unit costs. apted and zss are slow and compute only {SOME['apted']} and {SOME['zss']} random pairs of each round. All values are equal. "
             "The ratio compares a package with treelet's mean time right before and after it, for the matrix of the same round.",
-            report.table(
+            writing.table(
                 ("corpus", "package", "pairs", "µs per pair", "time relative to treelet"),
                 [
                     (row["corpus"], peer, f"{row['pairs'][peer]:,}", between(row["us"][peer]), between(row["ratios"][peer], 1 if peer == "edist" else 0) if peer in PEERS else "")
@@ -359,7 +359,7 @@ def page(results: Found) -> str:
             "Each point is the mean of 16 pairs of treelet and of 4 pairs of edist, of trees of about equal size; from 1,000 nodes on, of 4 and 2 pairs. Below 100 nodes, the fixed time of a call takes a large part of treelet's time. *Functions* are the functions of the standard library nearest in size, or parts of them below "
             f"{LEAST} nodes. *Random trees* are drawn uniformly from all ordered trees of this size, with ten labels.",
             "![time by number of nodes](edit-distance.png)",
-            report.table(
+            writing.table(
                 ("trees", "nodes", "treelet, ms", "edist, ms", "ratio"),
                 [
                     (row["kind"], f"{row['mean']:,.0f}", f"{row['treelet_us'] / 1e3:,.3f}", f"{row['edist_us'] / 1e3:,.2f}" if "edist_us" in row else "", f"{row['edist_us'] / row['treelet_us']:.1f}" if "edist_us" in row else "")
@@ -373,7 +373,7 @@ def page(results: Found) -> str:
             "## Matrix of WSJ sentences",
             f"The matrix of {full['trees']:,} trees of the Wall Street Journal sample, drawn with seed 0, has {full['pairs']:,} pairs. The trees have {full['nodes']['mean']:.0f} nodes on average and {full['nodes']['most']:,} at most. Each way was run once, one after the other. All matrices are equal to the bit.",
             f"The load was {full['load']:.1f}: other processes took most of the {results['cores']} cores. The wall-clock times depend on them and are not a measure of the speedup by threads; compare the CPU times.",
-            report.table(
+            writing.table(
                 ("computed by", "CPU time of all threads, s", "pairs per second of CPU time", "wall-clock time, s", "pairs per second"),
                 [(row["way"], f"{row['cpu_s']:.1f}", f"{full['pairs'] / row['cpu_s']:,.0f}", f"{row['wall_s']:.1f}", f"{full['pairs'] / row['wall_s']:,.0f}") for row in full["rows"]],
                 right=(1, 2, 3, 4),
@@ -381,13 +381,13 @@ def page(results: Found) -> str:
             "## Join of Python functions",
             f"The collection is {join['trees']:,} functions of Python's standard library, without its test suites, drawn with seed 0 from the {join['available']:,} distinct functions with at least {LEAST} nodes. Identifiers are anonymous, constants are types, and docstrings are removed. "
             f"The functions have {join['nodes']['median']:.0f} nodes (median), {join['nodes']['mean']:.0f} on average and {join['nodes']['most']:,} at most. `nearest(similarity, X, threshold=..., graph=True)` returns all pairs whose edit similarity reaches the threshold, in one thread.",
-            report.table(
+            writing.table(
                 ("similarity at least", "seconds", "pairs found"),
                 [(row["threshold"], between(row["seconds"], 2), f"{row['matches']:,}") for row in join["rows"]],
                 right=(0, 1, 2),
             ),
             "Pairs that are left over after each filter. *Labels* compares the multisets of labels, *strings* compares the sequences of labels in pre-order and post-order, and the distance verifies what is left over:",
-            report.table(
+            writing.table(
                 ("similarity at least", "all pairs", "size", "labels", "strings", "verified matches"),
                 [(row["threshold"], *(_share(row["counts"], name) for name in FILTERS)) for row in join["rows"]],
                 right=range(6),
@@ -419,7 +419,7 @@ def _slopes(rows: list[Found]) -> list[str]:
 
 
 def draw(results: Found, path: Path) -> None:
-    with report.drawn(path, figsize=(7, 4.5)) as (_, axes):
+    with writing.saved_figure(path, figsize=(7, 4.5)) as (_, axes):
         for kind, color in (("functions", "tab:blue"), ("random trees", "tab:orange")):
             rows = [row for row in results["growth"] if row["kind"] == kind]
             axes.loglog([r["mean"] for r in rows], [r["treelet_us"] / 1e3 for r in rows], "o-", color=color, label=f"treelet, {kind}")  # fmt: skip
@@ -446,15 +446,15 @@ def main() -> None:
     name = "edit-distance"
     for part in sys.argv[1:] or PARTS:
         measured = PARTS[part]()
-        results = report.read(name, RESULTS) if (RESULTS / f"{name}.json").exists() else {}
+        results = writing.read_results(name, RESULTS) if (RESULTS / f"{name}.json").exists() else {}
         results[part] = measured
         results["cores"] = len(os.sched_getaffinity(0))
-        results["made_by"] = made = report.provenance("python -m benchmarks.edits")
+        results["made_by"] = made = writing.provenance("python -m benchmarks.edits")
         results.setdefault("commits", {})[part] = made["commit"]  # parts can be measured again one by one
         complete = PARTS.keys() <= results.keys()
         if complete:
             draw(results, RESULTS / f"{name}.png")
-        report.write(RESULTS, name, results, page(results) if complete else "")
+        writing.write_results(RESULTS, name, results, page(results) if complete else "")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 
 import treelet as tl
 from experiments import data as corpora
-from experiments import report
+from experiments import writing
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 KERNEL = tl.SubsetTree(0.3, leaves=True)  # what cross-validation chose, docs/results/questions.md
@@ -137,10 +137,10 @@ def page(results: dict[str, Any]) -> str:
     made, asked = results["made_by"], results["questions"]
     best = next(r for r in asked["rows"] if r["n"] == N)
     away = 100 * (asked["accuracy"] - best["l2"])
-    return report.page(
+    return writing.page(
         [
             "# Fragments as features",
-            f"{report.created(made)} Times are CPU times of one thread.",
+            f"{writing.created(made)} Times are CPU times of one thread.",
             f"**A linear model with {N:,} fragments has an accuracy of {100 * best['l2']:.1f} percent on the test questions; the kernel SVM has {100 * asked['accuracy']:.1f} ({away:.1f} points more).** The linear model is "
             f"{best['all_kernel_ms'] / best['all_l2_ms']:.0f} times as fast as the SVM for all 5,952 questions together, {best['kernel_ms'] / best['l2_ms']:.0f} times as fast for the 500 test questions, and {best['text_kernel_ms'] / best['text_l2_ms']:.0f} times as fast for the test questions as bracketed text.",
             "There are 5,452 training and 500 test questions in six classes. The kernel is SST with leaves, λ 0.3 and C 10, as [chosen by cross-validation](questions.md). The features are the fragments with the largest weights of the kernel SVM, taken from each class in "
@@ -150,7 +150,7 @@ def page(results: dict[str, Any]) -> str:
             "- *norm 1*: the same with `norm=\"l2\"`, which does not need self-values.",
             "Accuracies are in percent; with 500 questions, their standard error is 1.3 points. Times are milliseconds for all 500 questions, from a newly read Treebank, the minimum of "
             f"{REPEATS} alternating runs.",
-            report.table(
+            writing.table(
                 ("fragments", "SVM weights", "trained", "norm 1", "kernel SVM, ms", "SVM weights, ms", "trained, ms", "norm 1, ms", "speed-up", "speed-up from text", "selection, s"),
                 [
                     (f"{r['n']:,}{'' if r['exact'] else ' *'}", f"{100 * r['own']:.1f}", f"{100 * r['trained']:.1f}", f"{100 * r['l2']:.1f}", f"{r['kernel_ms']:.1f}", f"{r['own_ms']:.2f}",
@@ -164,14 +164,14 @@ def page(results: dict[str, Any]) -> str:
             "With few trees, counting nodes, looking up labels and the checks of scikit-learn take a large part of the time. If rows are divided by the norm of the kernel, exact self-values take most of the time. From text, reading takes most of the time.",
             "## Selection of fragments",
             f"The table shows other criteria to select {N:,} of the {COLUMNS[-1]:,} features above. They were compared on the test questions, so the differences do not generalize to new questions.",
-            report.table(
+            writing.table(
                 ("criterion", "selected from", "SVM weights", "trained"),
                 [(r["by"], r["how"], f"{100 * r['own']:.1f}", f"{100 * r['trained']:.1f}") for r in asked["choices"]],
                 right=(2, 3),
             ),
             "## Examples of features",
             "The features with the largest weights of each class, among those with at least three productions:",
-            report.table(
+            writing.table(
                 ("class", "features with their weights"),
                 [(r["class"], "; ".join(f"`{name}` {weight:+.2f}" for name, weight in r["columns"])) for r in asked["columns"]],
             ),
@@ -182,9 +182,9 @@ def page(results: dict[str, Any]) -> str:
 def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     results: dict[str, Any] = {"questions": questions()}
-    results["made_by"] = report.provenance("python -m benchmarks.fragment_features")
+    results["made_by"] = writing.provenance("python -m benchmarks.fragment_features")
     text = page(results)
-    report.write(RESULTS, "fragment-features", results, text)
+    writing.write_results(RESULTS, "fragment-features", results, text)
     print(text)
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from experiments import report
+from experiments import writing
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 Found = dict[str, Any]
@@ -52,7 +52,7 @@ def matrices(rows: list[Found]) -> str:
         if cores:
             line += [milliseconds(row["cores_s"])]
         lines.append(tuple(line))
-    return report.table(tuple(heads), lines, right=range(3, len(heads)))  # fmt: skip
+    return writing.table(tuple(heads), lines, right=range(3, len(heads)))  # fmt: skip
 
 
 def times(results: Found, made: Found) -> str:
@@ -85,7 +85,7 @@ def times(results: Found, made: Found) -> str:
         f"The neighbors are {'the same' if search['same_numbers'] else 'NOT the same'}, and values differ by at most {search['values_apart']:.0e}.",
         "## Memory limits",
         "The table shows the peak of the memory pool and the time of one call with `device_memory=`, for the 3,914 trees and a NumPy array.",
-        report.table(
+        writing.table(
             ("limit", "peak", "time", "largest difference"),
             [
                 ("none" if row["budget"] is None else f"{row['budget'] >> 20} MiB", f"{row['taken'] / 2**20:.0f} MiB", milliseconds(row["seconds"]), f"{row['error']:.0e}")
@@ -98,12 +98,12 @@ def times(results: Found, made: Found) -> str:
         parts += ["## Models and matrix products", scores(found["scoring"])]
     if "bounds" in found:
         parts += ["## Limiting factors", *found["bounds"]]
-    return report.page(parts)
+    return writing.page(parts)
 
 
 def scores(rows: list[Found]) -> str:
     models, product = rows[:-1], rows[-1]
-    table = report.table(
+    table = writing.table(
         ("model", "trees", "outputs", "device, from a Treebank", "one CPU core", "largest difference"),
         [(f"questions, {row['kernel']}", f"{row['trees']:,}", row["outputs"], milliseconds(row["device_s"]), milliseconds(row["one_core_s"]), f"{row['error']:.0e}") for row in models],
         right=range(1, 6),
@@ -121,7 +121,7 @@ def checks(results: Found, made: Found) -> str:
     lines = [
         (row["kernel"], 2 * row["seeds"], f"{row['float64']:.0e}", f"{row['float32']:.0e}") for row in check["rows"]
     ]
-    return report.page(
+    return writing.page(
         [
             "# GPU and CPU values of every kernel on random data",
             f"Created with `{made['command']}` at commit `{made['commit']}`. Machine: {machine(results['about'])}.",
@@ -129,7 +129,7 @@ def checks(results: Found, made: Found) -> str:
             f"with another one. The largest relative difference is {worst['float64']:.0e} in float64, and {worst['float32']:.0e} in float32, to which values are rounded "
             "when they are stored.",
             *results.get("notes", []),
-            report.table(("kernel", "collections", "float64", "float32"), lines, right=range(1, 4)),
+            writing.table(("kernel", "collections", "float64", "float32"), lines, right=range(1, 4)),
         ]
     )  # fmt: skip
 
@@ -139,7 +139,7 @@ def write(path: Path) -> str:
     results = json.loads(path.read_text())
     is_check = "check" in results
     command = f"python -m benchmarks.gpu{' --check' if is_check else ''}"
-    made = report.provenance(command)
+    made = writing.provenance(command)
     page = (checks if is_check else times)(results, made)
-    report.write(RESULTS, "gpu-check" if is_check else "gpu", results | {"made_by": made}, page)
+    writing.write_results(RESULTS, "gpu-check" if is_check else "gpu", results | {"made_by": made}, page)
     return page

@@ -29,7 +29,7 @@ from benchmarks.load_client import levels
 from benchmarks.load_inputs import Examples, examples
 from benchmarks.load_page import page
 from benchmarks.watching import Watched, growth
-from experiments import report
+from experiments import writing
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 SECONDS = 600.0
@@ -170,10 +170,10 @@ def main() -> None:
         print(name, found, flush=True)
         if options.seconds < SECONDS:
             continue
-        results = report.read("load", RESULTS) if (RESULTS / "load.json").exists() else {}
-        results["made_by"] = report.provenance("make load")
+        results = writing.read_results("load", RESULTS) if (RESULTS / "load.json").exists() else {}
+        results["made_by"] = writing.provenance("make load")
         results[name] = found | {"commit": results["made_by"]["commit"]}
-        report.write(RESULTS, "load", results, page(results) if parts.keys() <= results.keys() else "")
+        writing.write_results(RESULTS, "load", results, page(results) if parts.keys() <= results.keys() else "")
 
 
 if __name__ == "__main__":

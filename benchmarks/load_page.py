@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from benchmarks.watching import BOUND_MB, EVERY
-from experiments import report
+from experiments import writing
 
 
 def page(results: dict[str, Any]) -> str:
     """Return the results as a Markdown page."""
     made, explorer, scoring, command = (results[name] for name in ("made_by", "explorer", "scoring", "command"))
     *short, long = explorer["levels"]
-    return report.page(
+    return writing.page(
         [
             "# Load tests",
             f"Created with `{made['command']}` on {made['date']}, at commits {_commits(results)}.",
@@ -26,13 +26,13 @@ def page(results: dict[str, Any]) -> str:
             f"The server is `treelet explore m.treelet --data train.tsv`, with a KernelSVC trained on {explorer['trees']:,} {explorer['data']}. Clients keep their connections and send one request after the other, without pauses. Of a hundred requests, 20 are for files of the page, "
             "40 compare two trees, 5 request a curve, 12 parse a sentence or request an explanation, and 18 classify a tree (with its class, the fragments behind it, and the nearest trees). Every tree has a new word. Two requests are processed at once; the others wait. "
             "A refused request counts as an error.",
-            report.table(
+            writing.table(
                 ("clients", "seconds", "requests", "requests per second", "median, ms", "99 %, ms", "maximum, ms", "CPU ms per request", "errors"),
                 [(row["clients"], f"{row['seconds']:.0f}", f"{row['requests']:,}", f"{row['rate']:.0f}", f"{row['median_ms']:.1f}", f"{row['p99_ms']:,.0f}", f"{row['worst_ms']:,.0f}", f"{row['cpu_ms']:.1f}", _errors(row)) for row in explorer["levels"]],
                 right=(0, 1, 2, 3, 4, 5, 6, 7),
             ),
             "The last row is the long run. The next table has its requests by type, compared with those of a single client:",
-            report.table(
+            writing.table(
                 ("request", "requests", "median, ms", "99 %, ms", "one client: median, ms", "one client: 99 %, ms"),
                 [(kind, f"{each['requests']:,}", f"{each['median_ms']:.1f}", f"{each['p99_ms']:,.0f}", *_alone(short[0], kind)) for kind, each in long["kinds"].items()],
                 right=(1, 2, 3, 4, 5),
@@ -41,7 +41,7 @@ def page(results: dict[str, Any]) -> str:
             "## Scoring in one process",
             "Each model was trained on questions. 1, 2 and 16 Python threads share the model and score 320 chunks of 20 trees with new words. The fastest of three runs counts. All values are equal to those of one thread, to the bit. "
             "Because of other work on both cores, rates are not a reliable measure of threads. The CPU time per tree is: it is about the same for one thread and for 16.",
-            report.table(
+            writing.table(
                 ("call", "values", *(f"trees per second, {t} thread{'s' * (t != '1')}" for t in ("1", "2", "16")), "CPU µs per tree, 1 and 16 threads"),
                 [(row["model"], f"{row['values']:,}", *(f"{rate:,.0f}" for rate in row["rates"].values()), " and ".join(f"{_of(row['cpu_us'], t):,.0f}" for t in (1, 16))) for row in scoring["models"]],
                 right=(1, 2, 3, 4, 5),

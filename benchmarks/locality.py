@@ -15,7 +15,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
-from experiments import report
+from experiments import writing
 from experiments.data import link_parses
 from treelet import Locality
 from treelet.cuts import as_sequencebank
@@ -79,23 +79,23 @@ def main() -> None:
     bank = as_sequencebank(lists.parses)
     bank.weights()
     rows = [measured(bank, w, match) for w in (3, 5) for match in ("position", "exact", "count")]
-    results = {"rows": rows, "made_by": report.provenance("python -m benchmarks.locality")}
+    results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.locality")}
     text = page(results)
-    report.write(ROOT / "docs" / "results", "locality-speed", results, text)
+    writing.write_results(ROOT / "docs" / "results", "locality-speed", results, text)
     print(text)
 
 
 def page(results: dict[str, Any]) -> str:
     """Return the results as a Markdown page."""
     rows = results["rows"]
-    return report.page(
+    return writing.page(
         [
             "# Speed of the locality-convolution kernel",
-            report.created(results["made_by"]),
+            writing.created(results["made_by"]),
             f"The table shows the CPU time of one thread for the matrix of {rows[0]['parses']:,} parses of 500 sentences, with seven sequences per parse. "
             "The matrix is symmetric, so half of its values are computed. For comparison, simple versions in Python and NumPy compute 325 pairs. All "
             "values are equal.",
-            report.table(
+            writing.table(
                 ("match", "window", "whole matrix, s", "µs per pair", "NumPy, µs per pair", "Python, µs per pair", "ratio to NumPy", "ratio to Python"),
                 [
                     (

@@ -17,7 +17,7 @@ import numpy as np
 
 import treelet as tl
 from benchmarks.corpora import staged
-from experiments import report
+from experiments import writing
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = {"SST": tl.SubsetTree(lam=0.4).normalized(), "PT": tl.PartialTree(lam=0.4, mu=0.4).normalized()}
@@ -73,10 +73,10 @@ def main() -> None:
     kept = trees[np.sort(order[QUERIES : QUERIES + KEPT])].compact()
     rows = [measured(name, bank, texts, kept) for name in KERNELS]
     load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
-    made = report.provenance("python -m benchmarks.nearest")
+    made = writing.provenance("python -m benchmarks.nearest")
     results = {"rows": rows, "trees": len(bank), "load": load, "cores": cores, "made_by": made}
     text = page(results)
-    report.write(ROOT / "docs" / "results", "nearest", results, text)
+    writing.write_results(ROOT / "docs" / "results", "nearest", results, text)
     print(text)
 
 
@@ -84,17 +84,17 @@ def page(results: dict[str, Any]) -> str:
     """Return the results as a Markdown page."""
     trees, load, cores = (results[name] for name in ("trees", "load", "cores"))
     busy = " (more than the number of cores: other processes were running)" if load > cores else ""
-    return report.page(
+    return writing.page(
         [
             "# Speed of nearest-neighbor search",
-            report.created(results["made_by"]),
+            writing.created(results["made_by"]),
             f"The search returns ten neighbors by normalized kernels, among trees of newspapers, questions and biomedical articles. {QUERIES} other trees are the queries, as "
             "bracketed text.",
             f"- *One query* is a single query in one thread to a `Nearest` object fitted to {KEPT:,} trees.\n"
             "- *Without a stored index*, `nearest` builds the index for a single query.\n"
             f"- *All queries* are passed to `nearest` together, in {THREADS} threads, with a new Treebank of {trees:,} trees. The time includes the index and the self-values.",
             f"Times are wall-clock times on {cores} cores with a load of {load:.1f}{busy}. CPU times are those of all threads and depend less on the load.",
-            report.table(
+            writing.table(
                 ("kernel", "fit, s", "one query, median, ms", "mean, ms", "maximum, ms", "mean CPU, ms", "without a stored index, ms", f"all {QUERIES} queries among {trees:,} trees, s", "CPU, s", "equal to sorted matrix rows"),
                 [
                     (r["kernel"], f"{r['fit_s']:.2f}", *(f"{r['query_ms'][key]:.1f}" for key in ("median", "mean", "most", "cpu")),

@@ -23,7 +23,7 @@ import numpy as np
 
 import treelet as tl
 from benchmarks.scale import first
-from experiments import report
+from experiments import writing
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = tl.SubsetTree(lam=0.4).normalized()
@@ -159,7 +159,7 @@ def reader(folder: Path) -> None:
 def page(found: Found) -> str:
     """Return the page of the results."""
     made, results = found["made_by"], found["sizes"]
-    parts = ["# An index on disk", report.created(made)]
+    parts = ["# An index on disk", writing.created(made)]
     parts.append(
         "An index of generated trees (`benchmarks.scale`; about 35 nodes each) with string ids and the normalized SST "
         "kernel is built, saved, opened and changed. Times are CPU seconds of one thread, unless stated otherwise. "
@@ -195,7 +195,7 @@ def page(found: Found) -> str:
     add("remove 10 % of the trees, s", lambda one: f"{one['remove']['cpu']:.2f}")
     add("bytes written by the removal, MB", lambda one: f"{one['remove']['bytes'] / 1e6:.1f}")
     add("compact, s", lambda one: f"{one['compact']['cpu']:.1f}")
-    parts.append(report.table(header, rows, right=range(1, 1 + len(results))))
+    parts.append(writing.table(header, rows, right=range(1, 1 + len(results))))
     parts.append("## Queries")
     parts.append(
         f"CPU milliseconds per query for the ten nearest trees: median of {QUERIES} single queries, and mean of {QUERIES} queries in one call. "
@@ -215,7 +215,7 @@ def page(found: Found) -> str:
             ratios = [one[key][kind] / one[base][kind] for kind in ("single", "together")]
             times = [f"{one[key][kind] * 1e3:.1f}" for kind in ("single", "together")]
             rows.append((f"{one['trees']:,}", name, *times, f"{ratios[0]:.2f}, {ratios[1]:.2f}"))
-    parts.append(report.table(("trees", "state", "single, ms", "together, ms", "ratio"), rows, right=range(2, 5)))
+    parts.append(writing.table(("trees", "state", "single, ms", "together, ms", "ratio"), rows, right=range(2, 5)))
     for one in results:
         equal = "equal to the bit to" if one["equal"] else "NOT equal to"
         parts.append(
@@ -242,8 +242,8 @@ def page(found: Found) -> str:
         "memory is not shared."
     )
     columns = ("trees", "open, wall s", "resident, MB", "proportional, MB", "private, MB")
-    parts.append(report.table(columns, rows, right=range(1, 5)))
-    return report.page(parts)
+    parts.append(writing.table(columns, rows, right=range(1, 5)))
+    return writing.page(parts)
 
 
 def _range(values: list[float], digits: int) -> str:
@@ -268,8 +268,8 @@ def main() -> None:
             print(json.dumps(sizes[-1]), flush=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-    found = {"made_by": report.provenance("python -m benchmarks.nearest_index"), "sizes": sizes}
-    report.write(ROOT / "docs" / "results", "nearest-index", found, page(found))
+    found = {"made_by": writing.provenance("python -m benchmarks.nearest_index"), "sizes": sizes}
+    writing.write_results(ROOT / "docs" / "results", "nearest-index", found, page(found))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from distributed import Client, LocalCluster
 
 import treelet as tl
 from benchmarks.corpora import staged
-from experiments import report
+from experiments import writing
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKERS = 2
@@ -58,21 +58,21 @@ def main() -> None:
     with LocalCluster(n_workers=WORKERS, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:  # fmt: skip
         tl.gram(tl.SubsetTree(), wsj[:10], client=client)  # makes the workers import treelet
         rows = [measured(client, *task) for task in tasks]
-    results = {"rows": rows, "made_by": report.provenance("python -m benchmarks.on_dask")}
+    results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.on_dask")}
     text = page(results)
-    report.write(ROOT / "docs" / "results", "dask", results, text)
+    writing.write_results(ROOT / "docs" / "results", "dask", results, text)
     print(text)
 
 
 def page(results: dict[str, Any]) -> str:
     """Return the results as a Markdown page."""
-    return report.page(
+    return writing.page(
         [
             "# Dask workers compared with threads",
-            report.created(results["made_by"]),
+            writing.created(results["made_by"]),
             "The table shows the wall-clock time of complete calls of `gram` in seconds, the minimum of several runs. The cluster is already running, and its "
             "workers have imported treelet. The client, the scheduler and both workers share two cores. All matrices are equal to the bit.",
-            report.table(
+            writing.table(
                 ("kernel", "trees", "dtype", "two threads, s", "two workers, s", "ratio"),
                 [
                     (r["kernel"], f"{r['n']:,}", r["dtype"], f"{r['threads_s']:.2f}", f"{r['workers_s']:.2f}", f"{r['ratio']:.2f}")

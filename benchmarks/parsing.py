@@ -19,7 +19,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 import treelet as tl
-from experiments import report
+from experiments import writing
 from experiments.data import corpus, wsj_sample
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -139,14 +139,14 @@ def forest_kernel(grammar: tl.PCFG, sentences: list[list[str]]) -> dict[str, Any
 def page(r: dict[str, Any]) -> str:
     made, kernel = r["made_by"], r["kernel"]
     n, a = r["nltk"], r["atis"]
-    return report.page(
+    return writing.page(
         [
             "# Speed of the parser and of the forest kernel",
-            f"{report.created(made)} Times are CPU times of one thread.",
+            f"{writing.created(made)} Times are CPU times of one thread.",
             "## Parsing",
             "Grammars are estimated from 3,500 trees of the Wall Street Journal sample. Times are milliseconds per sentence. *100 best* includes the chart and the construction of the trees. "
             "*Forest* includes the chart, and is pruned at 8.",
-            report.table(
+            writing.table(
                 ("grammar", "sentences", "words per sentence", "chart, ms", "100 best, ms", "forest, ms", "forest / chart"),
                 [
                     (s["name"], s["sentences"], f"{s['words']:.1f}", f"{s['chart_ms']:.2f}", f"{s['kbest_ms']:.2f}", f"{s['forest_ms']:.2f}", f"{s['forest_ratio']:.2f}")
@@ -162,7 +162,7 @@ def page(r: dict[str, Any]) -> str:
             "## The forest kernel",
             f"The table has the kernel values of all pairs of {kernel['forests']} forests, of sentences with about 20 words. The subset-tree kernel on their best parses takes "
             f"{kernel['tree_us']:.2f} µs per pair.",
-            report.table(
+            writing.table(
                 ("pruned at", "nodes", "edges", "trees (median)", "distinct sub-forests", "µs per pair", "ratio to trees", "matched edges per pair of forests"),
                 [
                     (f"{k['prune']:g}", f"{k['nodes']:.0f}", f"{k['edges']:.0f}", f"{k['trees']:.3g}", f"{k['distinct']:,}", f"{k['us']:.1f}", f"{k['us'] / kernel['tree_us']:.1f}x", f"{k['matched']:.0f}")
@@ -221,11 +221,11 @@ def main() -> None:
     results["kernel"] = forest_kernel(tl.PCFG.from_treebank(train, parent=True, markov=2), twenty)
     short = [words for words in test if 4 <= len(words) <= 8]
     results["nltk"] = beside_nltk(train, short, 2 if arguments.quick else 10)
-    results["made_by"] = report.provenance("python -m benchmarks.parsing" + (" --quick" if arguments.quick else ""))
+    results["made_by"] = writing.provenance("python -m benchmarks.parsing" + (" --quick" if arguments.quick else ""))
     text = page(results)
     print(text)
     if not arguments.quick:
-        report.write(ROOT / "docs" / "results", "parsing-speed", results, text)
+        writing.write_results(ROOT / "docs" / "results", "parsing-speed", results, text)
         picture(results, ROOT / "docs" / "results" / "parsing-speed.png")
 
 

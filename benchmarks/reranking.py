@@ -19,7 +19,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 import treelet as tl
-from experiments import report
+from experiments import writing
 from experiments.data import question_bank
 from treelet.learn import growing
 from treelet.tasks import CandidateParses, Reranker, reranking_kernel
@@ -79,9 +79,9 @@ def main() -> None:
             )
             rows.append(json.loads(run.stdout.splitlines()[-1]))
             print(rows[-1], flush=True)
-    results = {"rows": rows, "made_by": report.provenance("python -m benchmarks.reranking")}
+    results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.reranking")}
     text = page(results)
-    report.write(ROOT / "docs" / "results", "reranking-speed", results, text)
+    writing.write_results(ROOT / "docs" / "results", "reranking-speed", results, text)
     print(text)
 
 
@@ -99,16 +99,16 @@ def page(results: dict[str, Any]) -> str:
         f"{matrix['peak_mb'] / graph['peak_mb']:.1f} times the memory."
         for graph, matrix in zip(rows[::2], rows[1::2], strict=True)
     ]
-    return report.page(
+    return writing.page(
         [
             "# Time and memory of a reranker",
-            report.created(results["made_by"]),
+            writing.created(results["made_by"]),
             "The reranker is trained on 800 sentences with 20 candidates each (SST with scale 0.4, one pass). It then scores 336 sentences with up to 100 "
             "candidates. Both methods give the same model:",
             "- *graph*: weights of distinct subtrees, updated in place (section 5 of Collins & Duffy 2001).\n"
             "- *matrix*: the dual form, on the whole Gram matrix of the training candidates.",
             "Times are CPU seconds of one thread. Memory is the peak of a separate process, including reading, parsing and all candidates.",
-            report.table(("data", "method", "training trees", "updates", "training, s", "peak, MB", "scored trees", "scoring, s", "parse score"), lines, right=range(2, 9)),
+            writing.table(("data", "method", "training trees", "updates", "training, s", "peak, MB", "scored trees", "scoring, s", "parse score"), lines, right=range(2, 9)),
             "\n".join(ratios),
         ]
     )  # fmt: skip

@@ -14,7 +14,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
-from experiments import report
+from experiments import writing
 from treelet.learn import RLS, RankRLS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,21 +36,21 @@ def measured(make: Any, n: int) -> dict[str, Any]:
 
 def main() -> None:
     rows = [measured(make, n) for n in (1500, 3000) for make in (RLS, RankRLS)]
-    results = {"rows": rows, "made_by": report.provenance("python -m benchmarks.rls")}
+    results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.rls")}
     text = page(results)
-    report.write(ROOT / "docs" / "results", "rls-speed", results, text)
+    writing.write_results(ROOT / "docs" / "results", "rls-speed", results, text)
     print(text)
 
 
 def page(results: dict[str, Any]) -> str:
     """Return the results as a Markdown page."""
-    return report.page(
+    return writing.page(
         [
             "# Speed of regularized least squares",
-            report.created(results["made_by"]),
+            writing.created(results["made_by"]),
             "The table shows CPU seconds of one thread, with a precomputed kernel matrix of n examples and groups of five. A fit includes all "
             "leave-one-out and leave-group-out predictions.",
-            report.table(
+            writing.table(
                 ("learner", "n", "one fit, s", "with nine strengths, s", "ratio"),
                 [
                     (r["learner"], r["n"], f"{r['fit_s']:.2f}", f"{r['path_s']:.2f}", f"{r['ratio']:.2f}")

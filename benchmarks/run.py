@@ -27,7 +27,7 @@ import numpy as np  # noqa: E402
 
 import treelet as tl  # noqa: E402
 from experiments.pair_kernels import OPTIONS, compiled, timed  # noqa: E402
-from experiments.report import provenance  # noqa: E402
+from experiments.writing import provenance  # noqa: E402
 from treelet import _core  # noqa: E402
 
 KERNELS = {"st": tl.Subtree(lam=0.4), "sst": tl.SubsetTree(lam=0.4), "ptk": tl.PartialTree(lam=0.4, mu=0.4)}

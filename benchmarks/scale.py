@@ -28,7 +28,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import treelet as tl
-from experiments import report
+from experiments import writing
 from treelet.formats.files import whole_file
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -235,8 +235,8 @@ def main() -> None:
             results["rows"] = [row for row in results["rows"] if row["step"] != name] + rows
         from treelet import gram, kernels, learn, parsing  # noqa: F401  # what the measured processes import
 
-        results["made_by"] = report.provenance("python -m benchmarks.scale")
-    report.write(RESULTS, "scale", results, scale_page.page(results))
+        results["made_by"] = writing.provenance("python -m benchmarks.scale")
+    writing.write_results(RESULTS, "scale", results, scale_page.page(results))
     scale_page.picture(results, RESULTS / "scale.png")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale import COMPONENTS, QUERIES, SIZES, STEPS
-from experiments import report
+from experiments import writing
 
 Found = dict[str, Any]
 BILLION = 1e9
@@ -18,16 +18,16 @@ def page(results: Found) -> str:
     rows = {(row["step"], row["n"]): row for row in results["rows"]}
     parts = [
         "# Scaling from a thousand trees to a million",
-        report.created(results["made_by"]),
+        writing.created(results["made_by"]),
         "The table shows CPU time (of all threads) and peak memory of a process that reads the trees and performs one task. "
         "Values in parentheses are extrapolated from the largest measured size: pairs grow with n², everything else with n. "
         "Trees are drawn from two grammars (`PCFG.sample`) and have about 35 nodes each. The kernel is normalized SST with λ = 0.4. Tasks use one thread unless stated otherwise.",
-        report.table(("task", *(f"{n:,} trees" for n in SIZES)), [_row(name, rows) for name in STEPS], right=range(1, 5)),
+        writing.table(("task", *(f"{n:,} trees" for n in SIZES)), [_row(name, rows) for name in STEPS], right=range(1, 5)),
         *_million(rows),
         "## Heaps' law",
         *_heaps(results["heaps"]),
     ]  # fmt: skip
-    return report.page(parts)
+    return writing.page(parts)
 
 
 def _row(name: str, rows: dict[tuple[str, int], Found]) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ def _million(rows: dict[tuple[str, int], Found]) -> list[str]:
 def _heaps(fits: list[Found]) -> list[str]:
     if not fits:
         return ["Not measured."]
-    table = report.table(
+    table = writing.table(
         ("corpus", "trees", "nodes per tree", "distinct subtrees", "a", "b", "b, second half", "largest residual"),
         [
             (
@@ -119,7 +119,7 @@ def _heaps(fits: list[Found]) -> list[str]:
 def picture(results: Found, path: Path) -> None:
     if not results["heaps"]:
         return
-    with report.drawn(path, 2, figsize=(11, 4.5)) as (_, (curves, rest)):
+    with writing.saved_figure(path, 2, figsize=(11, 4.5)) as (_, (curves, rest)):
         for fit in results["heaps"]:
             (line,) = curves.loglog(fit["sizes"], fit["found"], ".", markersize=4)
             law = [fit["a"] * n ** fit["b"] for n in fit["sizes"]]

@@ -26,7 +26,7 @@ from sklearn.svm import LinearSVC
 
 import treelet as tl
 from experiments import data as corpora
-from experiments import report
+from experiments import writing
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 KERNELS = {"SST": tl.SubsetTree(0.4).normalized(), "PT": tl.PartialTree(0.4, 0.4).normalized()}
@@ -171,17 +171,17 @@ def page(results: dict[str, Any]) -> str:
     sketch = next(r for r in results["questions"] if r["vectors"].startswith("TreeSketch, 4,096"))
     larger = next(r for r in results["questions"] if r["vectors"].startswith("TreeSketch, 8,192"))
     total = sketch["features_s"] + sketch["train_s"]
-    return report.page(
+    return writing.page(
         [
             "# Explicit vectors instead of kernels",
-            f"{report.created(made)} Times are CPU times of one thread.",
+            f"{writing.created(made)} Times are CPU times of one thread.",
             f"**A sketch of SST with 4,096 components has a correlation of {least['pearson']:.4f} with the exact normalized kernel, and a mean absolute error of {least['mae']:.4f}, "
             f"at {least['ms']:.2f} ms per tree. It is unbiased.** If fragments that occur in only one of the trees are left out (`min_trees=2`, the default for this number of trees), these are {pruned['pearson']:.4f} and {pruned['mae']:.4f}, at {pruned['ms']:.2f} ms per tree.",
             "The data is 1,000 trees of the Wall Street Journal sample, drawn with seed 0. Errors are measured over all 499,500 pairs, with λ 0.4 and μ 0.4, for normalized kernels. "
             f"Exact values have a standard deviation of {least['deviation']:.3f} (SST) and {picked['PT', 1, 4096]['deviation']:.3f} (PT). "
             "*Expected error* is `TreeSketch.error_`, the square root of the mean variance. By Chebyshev's inequality, at most 5 % of the values have an error of more than 6.3 times this. *Beyond* is the measured share of such values.",
             "![error by number of components](sketch.png)",
-            report.table(
+            writing.table(
                 ("kernel", "`min_trees`", "components", "exactly counted", "expected error", "RMSE", "mean absolute error", "99 % below", "beyond", "correlation", "fit, ms per tree", "transform, ms per tree"),
                 [
                     (r["kernel"], r["min_trees"], f"{r['components']:,}", f"{r['exact']:,}", f"{r['expected']:.4f}", f"{r['rmse']:.4f}", f"{r['mae']:.4f}", f"{r['q99']:.4f}",
@@ -194,7 +194,7 @@ def page(results: dict[str, Any]) -> str:
             "## Landmarks (Nyström)",
             "The trees are the same, with SST, and values are means of five seeds. Errors are those of the whole matrix, relative to its Frobenius norm or spectral norm. *Best possible* is the eigendecomposition. "
             "Times include fit and transform.",
-            report.table(
+            writing.table(
                 ("landmarks", "sampling", "Frobenius error", "spectral error", "ms per tree"),
                 [(r["landmarks"], r["sampling"], f"{r['frobenius']:.4f}", f"{r['spectral']:.4f}", f"{r['ms']:.2f}" if "ms" in r else "") for r in results["landmarks"]],
                 right=(0, 2, 3, 4),
@@ -207,7 +207,7 @@ def page(results: dict[str, Any]) -> str:
             f"**The sketch is not faster here.** The kernel SVM takes {kernel['train_s']:.1f} s "
             f"in total. With 4,096 components, features and linear model take {total:.1f} s, most of it for LinearSVC. The time of the kernel SVM grows with the square of the number of examples, and that of the sketch linearly. Both would take "
             f"the same time at about {round(5452 * total / kernel['train_s'], -3):,.0f} questions. With ten times as many, a sketch would take a tenth of the time (extrapolated, not measured).",
-            report.table(
+            writing.table(
                 ("vectors", "classifier", "seeds", "features, s", "training, s", "accuracy", "range over seeds"),
                 [
                     (r["vectors"], r["machine"], r.get("seeds", ""), f"{r['features_s']:.2f}" if r["features_s"] else "", f"{r['train_s']:.2f}", f"{100 * r['accuracy']:.1f}",
@@ -221,7 +221,7 @@ def page(results: dict[str, Any]) -> str:
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
-    with report.drawn(path, columns=2, figsize=(10, 4), sharey=True) as (_, both):
+    with writing.saved_figure(path, columns=2, figsize=(10, 4), sharey=True) as (_, both):
         for axes, kernel in zip(both, KERNELS, strict=True):
             for min_trees, color in ((1, "tab:blue"), (2, "tab:green")):
                 rows = [r for r in results["errors"] if (r["kernel"], r["min_trees"]) == (kernel, min_trees)]
@@ -243,16 +243,16 @@ def draw(results: dict[str, Any], path: Path) -> None:
 def main() -> None:
     parts = {"errors": errors, "landmarks": landmarks, "questions": questions}
     chosen = sys.argv[1:] or list(parts)
-    results = report.read("sketch", RESULTS) if (RESULTS / "sketch.json").exists() else {}
+    results = writing.read_results("sketch", RESULTS) if (RESULTS / "sketch.json").exists() else {}
     for name in chosen:
         results[name] = parts[name]()
-    results["made_by"] = report.provenance("python -m benchmarks.sketch")
+    results["made_by"] = writing.provenance("python -m benchmarks.sketch")
     if not parts.keys() <= results.keys():
-        report.write(RESULTS, "sketch", results, "")
+        writing.write_results(RESULTS, "sketch", results, "")
         return
     draw(results, RESULTS / "sketch.png")
     text = page(results)
-    report.write(RESULTS, "sketch", results, text)
+    writing.write_results(RESULTS, "sketch", results, text)
     print(text)
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import treelet as tl
 from benchmarks.corpora import staged
-from experiments import report
+from experiments import writing
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = tl.SubsetTree(lam=0.4)
@@ -124,14 +124,14 @@ def page(found: dict[str, Any], made: dict[str, Any]) -> str:
         for what, r in (("in memory", found["memory"]), (f"to disk, `memory=\"{BUDGET}\"`", disk), ("last of the resumed runs", last))
     ]  # fmt: skip
     kills = "; ".join(f"after {k['after_s']:.0f} s, {k['tiles']} of {k['of']} tiles done" for k in found["kills"])
-    return report.page(
+    return writing.page(
         [
             "# Large matrices in memory and on disk",
-            report.created(made),
+            writing.created(made),
             f"The kernel is `{KERNEL!r}`, on trees of all corpora, with float32 results and one thread. CPU times are those of "
             "the whole call, including the index, system time and the mirrored half. A matrix has n (n + 1) / 2 pairs. The peak memory is that of the process, "
             f"including the examples ({disk['before'] / 2**30:.2f} GiB before the call), but without pages of mapped files.",
-            report.table(
+            writing.table(
                 ("result", "trees", "CPU, s", "wall clock, s", "CPU s per million pairs", "peak, GiB"), rows, right=range(1, 6)
             ),
             f"A run was killed (SIGKILL) {len(found['kills'])} times at random moments: {kills}. After it was resumed and completed, the file of {found['bytes']:,} bytes is "
@@ -145,9 +145,9 @@ def main() -> None:
         print(json.dumps(child(int(sys.argv[2]), sys.argv[3] if len(sys.argv) > 3 else None)))
         return
     found = measured()
-    made = report.provenance("python -m benchmarks.stored")
+    made = writing.provenance("python -m benchmarks.stored")
     text = page(found, made)
-    report.write(ROOT / "docs" / "results", "stored", found | {"made_by": made}, text)
+    writing.write_results(ROOT / "docs" / "results", "stored", found | {"made_by": made}, text)
     print(text)
 
 

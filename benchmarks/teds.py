@@ -19,7 +19,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from experiments import report
+from experiments import writing
 from tests.definitions import tables
 from treelet import _core
 from treelet.metrics import teds
@@ -116,25 +116,25 @@ def main() -> None:
     score = tables.scorer_by_apted(Levenshtein.distance)
     strings = [row for name, sequences in sets_of_strings().items() for row in measured_strings(name, sequences)]
     rows = [measured(name, pairs, score) for name, pairs in sets_of_tables().items()]
-    results = {"rows": rows, "strings": strings, "made_by": report.provenance("python -m benchmarks.teds")}
+    results = {"rows": rows, "strings": strings, "made_by": writing.provenance("python -m benchmarks.teds")}
     text = page(results)
-    report.write(ROOT / "docs" / "results", "teds", results, text)
+    writing.write_results(ROOT / "docs" / "results", "teds", results, text)
     print(text)
 
 
 def page(results: dict[str, Any]) -> str:
     """Return the results as a Markdown page."""
     rows, strings = results["rows"], results["strings"]
-    return report.page(
+    return writing.page(
         [
             "# Speed of TEDS and of the string edit distance",
-            report.created(results["made_by"]),
+            writing.created(results["made_by"]),
             "All times are CPU times of one thread.",
             "## TEDS",
             "The table shows the time per pair of tables, from HTML strings to the score. Each predicted table is a true table after one to six random "
             "edits. The comparison program uses the Python packages apted for the trees, RapidFuzz for the texts and lxml for the HTML. "
             "*Difference* is the largest difference of two scores.",
-            report.table(
+            writing.table(
                 ("tables", "pairs", "cells, median", "nodes, median", "TEDS, ms", "structure only, ms", "apted, ms", "ratio", "difference"),
                 [
                     (
@@ -149,7 +149,7 @@ def page(results: dict[str, Any]) -> str:
             "## Strings",
             "The table shows the time per pair for all pairs of two sets of strings, beside `rapidfuzz.process.cdist`. Labels are passed to RapidFuzz as "
             "characters. A limit ends a comparison as soon as the distance exceeds the limit.",
-            report.table(
+            writing.table(
                 ("strings", "length, median", "limit", "treelet, ns", "RapidFuzz, ns", "ratio", "equal"),
                 [
                     (

@@ -1,40 +1,43 @@
-"""Experiments of the papers, with one page each that compares the printed figures with ours: ``python -m experiments``.
+"""Experiments of the papers, repeated with treelet: ``python -m experiments``.
 
-The experiments are not part of the package and use only its public parts. An experiment has one module
-that measures (``run``) and one that writes the page (``NAME_page``: ``page``, ``picture``, ``claims``).
-Pages can therefore be rewritten from stored results.
+There is one module per paper, with the data, the settings and the protocol (``run``), and its page (``page``, ``claims``,
+``picture``), which is written from the stored results with the template ``pages/NAME.md``. The modules share `data` (corpora),
+`evaluation` (splits, tuning, significance) and `writing` (pages, result files, verdicts, provenance). The experiments are not
+part of the package.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+
+Log = Callable[[str], None]
 
 
 class Experiment(NamedTuple):
-    """An experiment: its description, corpora (folders under ``TREELET_DATA``) and run time.
+    """An entry of the table of experiments.
 
     Attributes
     ----------
     module : str
-        Module that measures.
-    what : str
+        Module of the experiment.
+    description : str
         Description.
-    data : tuple of str
-        Corpora.
+    corpora : tuple of str
+        Corpora: folders under ``TREELET_DATA``.
     minutes : int
         CPU time of a full run, in minutes. A quick run takes at most two.
-    given : mapping
-        Arguments of the module for this page.
+    arguments : mapping
+        Arguments of ``run`` for this page.
     options : tuple of str
         Additional command-line options.
     """
 
     module: str
-    what: str
-    data: tuple[str, ...]
+    description: str
+    corpora: tuple[str, ...]
     minutes: int
-    given: Mapping[str, Any] = {}
+    arguments: Mapping[str, Any] = {}
     options: tuple[str, ...] = ()
 
 

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json as json_format
 import sys
+import time
+from importlib import import_module
+from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from experiments import EXPERIMENTS
-from treelet.checks import plural
+from experiments import EXPERIMENTS, Log, writing
+from experiments.data import corpus
+from treelet.checks import plural, suggestion
 from treelet.cli.main import Command, start
 from treelet.cli.options import JsonOption
 from treelet.cli.overwriting import READ, OutputFile
+from treelet.errors import ParameterError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
@@ -61,19 +67,24 @@ def command(
     Corpora are read from the folder in the environment variable TREELET_DATA.
     """
     if pages or explain:
-        again(explain)
+        if explain:
+            files = writing.explain(writing.experiment_results() | writing.benchmark_results(), explain)
+            print(f"{plural(len(files), 'changed file')} explained" + "".join(f"\n  {path}" for path in files))
+        print("\n".join(f"written: {path.relative_to(writing.ROOT)}" for path in writing.write_pages()))
         return
     if name is None:
-        print(listing())
+        for experiment_name, experiment in EXPERIMENTS.items():
+            print(f"{experiment_name}: {experiment.description}")
+            corpora = ", ".join(experiment.corpora) or "none (generated)"
+            print(f"    data: {corpora}; about {experiment.minutes} minutes, with --quick at most 2")
+        print("\npython -m experiments NAME [--quick] [--json] [-o FOLDER]")
         return
-    from experiments.running import run
-
     results, page = run(
         name,
         quick=quick,
         n_jobs=jobs,
         seed=seed,
-        say=lambda text: print(text, file=sys.stderr, flush=True),
+        log=lambda text: print(text, file=sys.stderr, flush=True),
         out=out,
         treebank=treebank,
         nbest=nbest,
@@ -82,26 +93,70 @@ def command(
     print(json_format.dumps(results) if json else page)
 
 
-def again(why: str | None) -> None:
-    """Write all pages again. If a reason is given, first record it for all changed files."""
-    from experiments import index, sources
+def run(
+    name: str,
+    *,
+    quick: bool = False,
+    n_jobs: int = 1,
+    seed: int = 0,
+    log: Log = lambda text: None,
+    out: Path | None = None,
+    **options: Any,
+) -> tuple[dict[str, Any], str]:
+    """Run an experiment. Return the results, ready for JSON, and the Markdown page.
 
-    if why:
-        files = sources.explain(index.pages() | index.benchmarks(), why)
-        print(f"{plural(len(files), 'changed file')} explained" + "".join(f"\n  {path}" for path in files))
-    print("\n".join(f"written: {path.relative_to(sources.ROOT)}" for path in index.write_again()))
-
-
-def listing() -> str:
-    """Return a list of the experiments with their corpora and run times."""
-    lines = []
-    for name, experiment in EXPERIMENTS.items():
-        data = ", ".join(experiment.data) or "none (generated)"
-        lines += [
-            f"{name}: {experiment.what}",
-            f"    data: {data}; about {experiment.minutes} minutes, with --quick at most 2",
-        ]
-    return "\n".join([*lines, "", "python -m experiments NAME [--quick] [--json] [-o FOLDER]"])
+    With `out`, the files ``NAME.json``, ``NAME.items.json.xz``, ``NAME.md`` and ``NAME.png`` are written
+    to that folder. The options, the corpora and matplotlib are checked before the run.
+    """
+    if name not in EXPERIMENTS:
+        raise ParameterError(
+            f"There is no experiment {name!r}.{suggestion(name, EXPERIMENTS)} Choose one of {', '.join(EXPERIMENTS)}."
+        )
+    experiment = EXPERIMENTS[name]
+    options = {key: value for key, value in options.items() if value not in (None, False)}
+    for key in options:
+        if key not in experiment.options:
+            raise ParameterError(f"The experiment {name} has no option --{key}. Remove the option.")
+    for needed in experiment.corpora:
+        corpus(needed)
+    if out is not None:
+        if find_spec("matplotlib") is None:
+            raise ParameterError(
+                "matplotlib is not installed, but --out writes a picture. Run pip install 'treelet[viz]', or omit --out."
+            )
+        out.mkdir(parents=True, exist_ok=True)
+    module = import_module(f"experiments.{experiment.module}")
+    arguments = dict(experiment.arguments)
+    parameters = signature(module.run).parameters
+    if "folder" in parameters:  # the folder for finished parts
+        arguments["folder"] = out
+    arguments["log" if "log" in parameters else "say"] = log
+    wall, cpu = time.perf_counter(), time.process_time()
+    results = module.run(quick=quick, n_jobs=n_jobs, seed=seed, **arguments, **options)
+    items = results.pop("items", [])
+    # The command that repeats the run, and the name of its files, have file names instead of paths.
+    names = [f"--{key}" if value is True else f"--{key} {Path(str(value)).name}" for key, value in options.items()]
+    command = " ".join(["python -m experiments", name, *names, *(["--quick"] if quick else [])])
+    inputs = [Path(str(options[key])).name.split(".")[0] for key in ("treebank", "nbest") if key in options]
+    stem = "-".join([name, *inputs])
+    results |= {
+        "experiment": name,
+        "stem": stem,
+        "seconds": time.perf_counter() - wall,
+        "cpu_seconds": time.process_time() - cpu + results.get("cpu_seconds_before", 0.0),
+        "made_by": writing.provenance(command),
+        "quick": quick,
+        "seed": seed,
+    }
+    results = json_format.loads(json_format.dumps(results))  # the form in which pages read it later
+    page_module = writing.page_module(name)
+    page = page_module.page(results)
+    if out is not None:
+        files = writing.write_results(out, stem, results, page, items)  # before the picture, which may fail
+        picture = out / f"{stem}.png"
+        page_module.picture(results, picture)
+        log(f"written: {', '.join(str(path) for path in (*files, picture))}")
+    return results, page
 
 
 if __name__ == "__main__":

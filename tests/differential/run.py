@@ -37,7 +37,7 @@ import differ_learners  # noqa: E402
 import differ_parsers  # noqa: E402
 from differ import CHECKS, Check, Row, Total  # noqa: E402
 
-from experiments import report, sources  # noqa: E402
+from experiments import writing  # noqa: E402
 from treelet.checks import plural  # noqa: E402
 
 MODULES = (differ_kernels, differ_edits, differ_parsers, differ_learners, differ_fragments, differ_independence)
@@ -60,8 +60,8 @@ def chosen(only: list[str]) -> list[Check]:
 def code() -> str:
     """A fingerprint of all that is compared and compares."""
     files = [*HERE.glob("differ*.py"), *(HERE.parent / "definitions").glob("*.py")]
-    own = "".join(sources.fingerprint(path) for path in sorted(files))
-    return sha256((sources.digest() + own).encode()).hexdigest()[:12]
+    own = "".join(writing.fingerprint(path) for path in sorted(files))
+    return sha256((writing.code_digest() + own).encode()).hexdigest()[:12]
 
 
 def place(check: Check) -> Path:
@@ -104,7 +104,7 @@ def run(checks: list[Check], cases: int, seed: int, seconds: float) -> int:
 
 def one_round(checks: list[Check], cases: int, seed: int, end: float) -> int:
     """All checks up to so many cases, or until the time is up; how many are not done, or failed."""
-    now, commit, left = code(), report.provenance("")["commit"], 0
+    now, commit, left = code(), writing.provenance("")["commit"], 0
     for check in checks:
         wanted = min(cases, check.least) if check.least else cases
         total = kept(check, seed, now, wanted)
@@ -150,7 +150,7 @@ def results() -> dict[str, Any]:
     found = [json.loads(place(check).read_text(encoding="utf-8")) for check in CHECKS.values() if place(check).exists()]
     missing = sorted(CHECKS.keys() - {one["check"] for one in found})
     commits = dict.fromkeys(one["commit"] for one in found)
-    made = report.provenance("make differential") | {"commit": ", ".join(commits)}
+    made = writing.provenance("make differential") | {"commit": ", ".join(commits)}
     seconds = sum(one["seconds"] for one in found)
     return {"checks": found, "missing": missing, "seconds": seconds, "made_by": made}
 
@@ -216,9 +216,9 @@ def page(found: dict[str, Any]) -> str:
             if check["group"] == group
             for number, (name, row) in enumerate(check["rows"].items())
         ]
-        parts += [f"## {group[0].upper()}{group[1:]}", report.table(HEADER, lines, right=(1, 3, 4, 5))]
+        parts += [f"## {group[0].upper()}{group[1:]}", writing.table(HEADER, lines, right=(1, 3, 4, 5))]
     missing = [f"Checks that were not run: {', '.join(found['missing'])}."] if found["missing"] else []
-    return report.page([*parts, NOT_IN_IT, *missing])
+    return writing.page([*parts, NOT_IN_IT, *missing])
 
 
 def main() -> int:
@@ -238,7 +238,7 @@ def main() -> int:
         return 0
     if given.pages is not None:
         found = results()
-        print(*report.write(given.pages, "differential", found, page(found)), sep="\n")
+        print(*writing.write_results(given.pages, "differential", found, page(found)), sep="\n")
         return 0
     if given.batch is not None:
         return once(checks[0], given.seed, given.batch)

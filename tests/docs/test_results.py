@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 
 from conftest import run_experiment
-from experiments import EXPERIMENTS, claims, differences, report, sources
-from experiments.claims import Claim
-from experiments.index import benchmarks, index, pages
-from experiments.running import telling
-from messages import experiments as messages
+from experiments import EXPERIMENTS, evaluation, writing
+from experiments.writing import Claim
 
-PAGES = pages()
+PAGES = writing.experiment_results()
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -24,17 +21,17 @@ def test_a_page_is_what_was_measured(name: str) -> None:
     results = PAGES[name]
     assert not results["quick"]
     said = "run python -m experiments --pages"
-    assert (sources.RESULTS / f"{name}.md").read_text(encoding="utf-8") == telling(name).page(results), said
+    assert (writing.RESULTS / f"{name}.md").read_text(encoding="utf-8") == writing.page_module(name).page(results), said
 
 
 def test_the_index_is_what_was_measured() -> None:
-    assert (sources.RESULTS / "index.md").read_text(encoding="utf-8") == index(PAGES), (
+    assert (writing.RESULTS / "index.md").read_text(encoding="utf-8") == writing.index(PAGES), (
         "run python -m experiments --pages"
     )
 
 
 def test_no_page_is_older_than_the_code_it_shows() -> None:
-    stale = sources.stale(PAGES | benchmarks())
+    stale = writing.stale(PAGES | writing.benchmark_results())
     told = "\n".join(f"{name}: {', '.join(files)}" for name, files in stale.items())
     assert not stale, (
         f"{told}\nhave changed since these pages were made. Make them again (python -m experiments NAME -o docs/results, make bench), "
@@ -48,7 +45,7 @@ def test_every_experiment_has_a_page() -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_scores_are_kept_item_by_item(name: str) -> None:
-    kept = report.items(name)
+    kept = writing.read_items(name)
     assert kept
     systems: dict[str, set[str]] = {}
     for one in kept:
@@ -71,7 +68,7 @@ def test_minutes_are_those_of_the_last_run(name: str) -> None:
 def test_a_fingerprint_is_of_code_alone(tmp_path: Path) -> None:
     def of(text: str, name: str = "m.py") -> str:
         (tmp_path / name).write_text(text, encoding="utf-8")
-        return sources.fingerprint(tmp_path / name)
+        return writing.fingerprint(tmp_path / name)
 
     plain = of('def f(x):\n    return "# no comment" + x\n')
     assert plain == of(
@@ -83,39 +80,49 @@ def test_a_fingerprint_is_of_code_alone(tmp_path: Path) -> None:
     core = of('int f() { return 1; } // one\n/* two\n*/\nchar* s = "//x";\n', "m.hpp")
     assert core == of('int f() { return 1; }\n\nchar* s = "//x";\n', "m.hpp")
     assert core != of('int f() { return 1; }\nchar* s = "//y";\n', "m.hpp")
-    assert sources.fingerprint(tmp_path / "none.py") == sources.GONE
+    assert writing.fingerprint(tmp_path / "none.py") == writing.GONE
+    assert plain == of('def f(x):\n    return "# no comment" + x\n\n\n# --- Page ---\n\n\ndef page(): ...\n')
 
 
 def test_changes_without_a_reason_are_found(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "b.py").write_text("y = 1\n")
-    monkeypatch.setattr(sources, "ROOT", tmp_path)
-    monkeypatch.setattr(sources, "CHANGES", tmp_path / "changes.json")
-    shown = {path: sources.fingerprint(tmp_path / path) for path in ("a.py", "b.py")}
+    monkeypatch.setattr(writing, "ROOT", tmp_path)
+    monkeypatch.setattr(writing, "CHANGES", tmp_path / "changes.json")
+    shown = {path: writing.fingerprint(tmp_path / path) for path in ("a.py", "b.py")}
     older = {"made_by": {"sources": shown}}
-    assert sources.stale({"p": older}) == {}
+    assert writing.stale({"p": older}) == {}
     (tmp_path / "a.py").write_text("x = 2\n")
-    assert list(sources.stale({"p": older})["p"]) == ["a.py"]
-    assert sources.explain({"p": older}, "x is not used") == ["a.py"]
-    assert sources.stale({"p": older}) == {}
+    assert list(writing.stale({"p": older})["p"]) == ["a.py"]
+    assert writing.explain({"p": older}, "x is not used") == ["a.py"]
+    assert writing.stale({"p": older}) == {}
     (tmp_path / "a.py").write_text("x = 3\n")
-    assert list(sources.stale({"p": older})["p"]) == ["a.py"], "one reason is not a reason for the next change"
-    sources.explain({"p": older}, "still not used")
-    assert sources.stale({"p": older}) == {}
+    assert list(writing.stale({"p": older})["p"]) == ["a.py"], "one reason is not a reason for the next change"
+    writing.explain({"p": older}, "still not used")
+    assert writing.stale({"p": older}) == {}
     # A page of another version of the file is not excused by what was said of this one.
     other = {"made_by": {"sources": shown | {"a.py": "0" * 12}}}
-    assert list(sources.stale({"q": other})["q"]) == ["a.py"]
+    assert list(writing.stale({"q": other})["q"]) == ["a.py"]
     (tmp_path / "b.py").unlink()
-    assert sources.stale({"p": older})["p"]["b.py"][1] == sources.GONE
+    assert writing.stale({"p": older})["p"]["b.py"][1] == writing.GONE
+    # A renamed file is followed: its successor is compared, now and after an explanation.
+    monkeypatch.setattr(writing, "MOVED", {"b.py": "c.py"})
+    (tmp_path / "c.py").write_text("y = 1\n")
+    assert writing.stale({"p": older}) == {}
+    (tmp_path / "c.py").write_text("y = 2\n")
+    assert writing.explain({"p": older}, "renamed") == ["b.py"]
+    assert writing.stale({"p": older}) == {}
+    (tmp_path / "c.py").write_text("y = 3\n")
+    assert list(writing.stale({"p": older})["p"]) == ["b.py"]
 
 
 def test_pages_and_commands_make_no_page_stale() -> None:
     import experiments.moschitti  # noqa: F401
     import treelet.cli.main  # noqa: F401
 
-    found = sources.imported()
+    found = writing.imported_sources()
     assert {"experiments/moschitti.py", "src/treelet/kernels/__init__.py", "native/bindings.cpp"} <= set(found)
-    assert not [path for path in found if "_page" in path or "/cli/" in path or path == "experiments/report.py"]
+    assert not [path for path in found if "_page" in path or "/cli/" in path or path == "experiments/writing.py"]
 
 
 # --- verdicts -------------------------------------------------------------------------------------------------------
@@ -144,12 +151,13 @@ def test_verdicts_follow_the_rules() -> None:
     assert claim("within", sure, (4.0, (3.0, 4.5), 0.001), low=2, high=5) == "partly"
     assert claim("within", sure, low=4, high=5) == claim("within", sure, high=0.5) == "contradicted"
     for options in ({}, {"margin": None}):
-        with pytest.raises(ValueError, match=messages.NEEDS_A_MARGIN):
+        with pytest.raises(ValueError, match="has no margin"):
             claim("alike", sure, **options)
-    with pytest.raises(ValueError, match=messages.NEEDS_A_TEST):
+    with pytest.raises(ValueError, match="has no tests"):
         claim("greater")
-    assert all(f"*{rule}*" in claims.RULES for rule in ("greater", "alike", "within"))
-    assert all(f"**{verdict}**" in claims.RULES for verdict in claims.VERDICTS)
+    rules = (writing.TEMPLATES / "index.md").read_text(encoding="utf-8")
+    assert all(f"*{rule}*" in rules for rule in ("greater", "alike", "within"))
+    assert all(f"**{verdict}**" in rules for verdict in writing.VERDICTS)
 
 
 def test_an_effect_above_every_interval_is_weaker() -> None:
@@ -182,23 +190,23 @@ def test_both_kinds_of_uncertainty_are_named() -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_the_verdicts_of_the_index(name: str) -> None:
-    text = (sources.RESULTS / f"{name}.md").read_text(encoding="utf-8")
-    for one in telling(name).claims(PAGES[name]):
+    text = (writing.RESULTS / f"{name}.md").read_text(encoding="utf-8")
+    for one in writing.page_module(name).claims(PAGES[name]):
         assert f"| {one.says} | {one.printed} | **{one.verdict}** | {one.rests_on} |" in text
 
 
 def test_stored_intervals_are_those_of_the_stored_items() -> None:
-    folds = report.items("parsing")
+    folds = writing.read_items("parsing")
     for test in PAGES["parsing"]["tests"]:
-        found = differences.across(folds, test["a"], test["b"], "f1")
+        found = evaluation.compare(folds, test["a"], test["b"], "f1")
         assert found["items"]["interval"] == pytest.approx(test["items"]["interval"])
         assert found["interval"] == pytest.approx(test["interval"])
 
 
 def test_holm_by_hand() -> None:
-    assert differences.holm([0.01, 0.02, 0.9]) == pytest.approx([0.03, 0.04, 0.9])
-    assert differences.holm([0.6, 0.7]) == [1.0, 1.0]
-    assert differences.holm([]) == []
+    assert evaluation.holm([0.01, 0.02, 0.9]) == pytest.approx([0.03, 0.04, 0.9])
+    assert evaluation.holm([0.6, 0.7]) == [1.0, 1.0]
+    assert evaluation.holm([]) == []
 
 
 # --- items ----------------------------------------------------------------------------------------------------------
@@ -207,10 +215,10 @@ def test_holm_by_hand() -> None:
 def test_differences_over_splits() -> None:
     rng = np.random.default_rng(0)
     items = [
-        differences.part(f"split {s}", 100, range(50), {"a": rng.random(50) < 0.8, "b": rng.random(50) < 0.5})
+        evaluation.split_items(f"split {s}", 100, range(50), {"a": rng.random(50) < 0.8, "b": rng.random(50) < 0.5})
         for s in range(5)
     ]
-    found = differences.across(items, "a", "b")
+    found = evaluation.compare(items, "a", "b")
     by_hand = [100 * (np.mean(one["systems"]["a"]) - np.mean(one["systems"]["b"])) for one in items]
     assert found["splits"] == pytest.approx(by_hand)
     assert found["difference"] == pytest.approx(np.mean(by_hand))
@@ -221,12 +229,12 @@ def test_differences_over_splits() -> None:
     assert found["items"]["interval"][0] < found["difference"] < found["items"]["interval"][1]
     low, high = found["interval"]
     assert low < found["difference"] < high
-    back = differences.across(items, "b", "a")
+    back = evaluation.compare(items, "b", "a")
     assert (back["difference"], back["p"]) == (pytest.approx(-found["difference"]), pytest.approx(found["p"]))
-    one = differences.across(items[:1], "a", "b")
+    one = evaluation.compare(items[:1], "a", "b")
     assert (one["over"], one["splits"]) == ("items", [one["difference"]])
     assert "items" not in one
-    level = differences.level(items, "a")
+    level = evaluation.score_interval(items, "a")
     assert level["mean"] == pytest.approx(np.mean([100 * np.mean(split["systems"]["a"]) for split in items]))
     assert level["items"]["value"] == pytest.approx(level["mean"])
     for kind in (level, level["items"]):
@@ -235,32 +243,28 @@ def test_differences_over_splits() -> None:
 
 def test_counts_and_groups() -> None:
     counts = {"a": [[2, 4, 2], [3, 3, 3], [0, 1, 2]], "b": [[1, 4, 2], [3, 3, 3], [1, 1, 2]]}
-    items = [differences.part("all", 9, ["s1/1", "s1/2", "s2/1"], counts)]
-    found = differences.across(items, "a", "b", "f1", groups=lambda one: one.split("/")[0])
+    items = [evaluation.split_items("all", 9, ["s1/1", "s1/2", "s2/1"], counts)]
+    found = evaluation.compare(items, "a", "b", "f1", groups=lambda one: one.split("/")[0])
     assert found["difference"] == pytest.approx(200 * 5 / 15 - 200 * 5 / 15)
-    assert differences.summary(items, "a", "precision")["mean"] == pytest.approx(100 * 5 / 7)
-    with pytest.raises(ValueError, match=messages.value_count("a", 2, 1)):
-        differences.part("bad", 1, ["x"], {"a": [1, 2]})
+    assert evaluation.mean_score(items, "a", "precision")["mean"] == pytest.approx(100 * 5 / 7)
+    with pytest.raises(ValueError, match="system a has 2 values for 1 items"):
+        evaluation.split_items("bad", 1, ["x"], {"a": [1, 2]})
 
 
 def test_items_come_back(tmp_path: Path) -> None:
-    items = [differences.part("all", 9, ["x", "y"], {"tau": [0.12345678, float("nan")]})]
-    report.write(tmp_path, "page", {}, "", items)
-    assert report.items("page", tmp_path)[0]["systems"] == {"tau": [0.123457, None]}
-    assert differences.figure([0.5, None], "mean") == 0.5
+    items = [evaluation.split_items("all", 9, ["x", "y"], {"tau": [0.12345678, float("nan")]})]
+    writing.write_results(tmp_path, "page", {}, "", items)
+    assert writing.read_items("page", tmp_path)[0]["systems"] == {"tau": [0.123457, None]}
+    assert evaluation.score_items([0.5, None], "mean") == 0.5
 
 
 def test_pages_can_be_worded_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from experiments import index as index_module
-
-    monkeypatch.setattr(index_module, "write_again", lambda: [sources.ROOT / "docs/results/index.md"])
+    monkeypatch.setattr(writing, "write_pages", lambda: [writing.ROOT / "docs/results/index.md"])
     assert run_experiment("--pages").stdout == "written: docs/results/index.md\n"
 
 
 def test_a_claim_on_several_pages_is_one_row(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from types import SimpleNamespace
-
-    from experiments import index as index_module
 
     def of(results: dict[str, Any]) -> list[Claim]:
         test = {"difference": results["d"], "interval": [0.0, 1.0], "p": results["p"], "over": "splits"}
@@ -268,13 +272,13 @@ def test_a_claim_on_several_pages_is_one_row(monkeypatch: pytest.MonkeyPatch, tm
         size = Claim("A & B (2001)", "size", "1", "0.5", "within", [test], low=0, note=results["note"])
         return [shared, size, Claim("ours", "words help", "", "+1", "greater", [test], own=True)]
 
-    monkeypatch.setattr(index_module, "telling", lambda _: SimpleNamespace(claims=of))
+    monkeypatch.setattr(writing, "page_module", lambda _: SimpleNamespace(claims=of))
     made = {"command": "c", "date": "d", "commit": "x"}
     found = {
         name: {"d": 1.0, "p": p, "note": name, "cpu_seconds": 60.0, "made_by": made}
         for name, p in (("one", 0.001), ("two", 0.4))
     }
-    lines = index_module.index(found, tmp_path).splitlines()
+    lines = writing.index(found, tmp_path).splitlines()
     assert " ".join(lines[2:4]).startswith(
         "Of 2 claims of the papers: 1 holds, 1 partly, 0 weaker than printed, 0 undecided, 0 contradicted."
     )

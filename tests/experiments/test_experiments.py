@@ -14,18 +14,17 @@ import pytest
 
 import treelet as tl
 from conftest import ROOT, run_experiment
-from experiments import EXPERIMENTS, collins_duffy_data, data, report
+from experiments import EXPERIMENTS, collins_duffy_data, data, writing
+from experiments.__main__ import run
 from experiments.locality_trials import counterexamples, of_windows
-from experiments.report import write
-from experiments.running import run
-from messages import experiments as messages
+from experiments.writing import write_results
 
 
 def test_the_list_says_what_each_needs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     listed = run_experiment().stdout
     for name, experiment in EXPERIMENTS.items():
-        assert f"{name}: {experiment.what}" in listed
-        assert all(data in listed for data in experiment.data)
+        assert f"{name}: {experiment.description}" in listed
+        assert all(data in listed for data in experiment.corpora)
         importlib.import_module(f"experiments.{experiment.module}")
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     result = run_experiment("moschitti", "--quick")
@@ -41,7 +40,7 @@ def test_what_pictures_need_is_said_before_anything_runs(monkeypatch: pytest.Mon
 
 
 def test_results_are_written_before_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from experiments import collins_duffy, collins_duffy_page, report
+    from experiments import collins_duffy, collins_duffy_page
 
     def broken(*_: object) -> None:
         assert json.loads((tmp_path / "collins-duffy.json").read_text()) == {"all": "of it"}
@@ -51,7 +50,9 @@ def test_results_are_written_before_pictures(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(collins_duffy, "run", lambda **_: {})
     monkeypatch.setattr(collins_duffy_page, "page", lambda _: "page")
     monkeypatch.setattr(collins_duffy_page, "picture", broken)
-    monkeypatch.setattr(report, "write", lambda out, stem, _, page, __: write(out, stem, {"all": "of it"}, page))
+    monkeypatch.setattr(
+        writing, "write_results", lambda out, stem, _, page, __: write_results(out, stem, {"all": "of it"}, page)
+    )
     with pytest.raises(OSError, match="no room"):
         run("collins-duffy", quick=True, out=tmp_path)
 
@@ -82,9 +83,7 @@ def test_without_shared_data_corpora_are_in_the_home_folder(monkeypatch: pytest.
 def test_files_of_corpora_may_be_packed_or_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     (tmp_path / "qc_trees").mkdir()
-    with pytest.raises(
-        tl.errors.FileError, match=r"qc_trees/test\.tsv: " + messages.NOT_THERE + r".*TREC.*docs/data\.md"
-    ):
+    with pytest.raises(tl.errors.FileError, match=r"qc_trees/test\.tsv: does not exist.*TREC.*docs/data\.md"):
         data.questions("test")
     (tmp_path / "qc_trees" / "test.tsv").write_text("NUM:date\t(S (A a))\n")
     with gzip.open(tmp_path / "qc_trees" / "train.tsv.gz", "wt") as out:
@@ -132,10 +131,10 @@ def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
             raise Enough
 
     with pytest.raises(Enough):
-        run("collins-duffy", quick=True, say=interrupt, out=tmp_path)
+        run("collins-duffy", quick=True, log=interrupt, out=tmp_path)
     assert len(list(tmp_path.iterdir())) == 1
     said: list[str] = []
-    results, _ = run("collins-duffy", quick=True, say=said.append, out=tmp_path)
+    results, _ = run("collins-duffy", quick=True, log=said.append, out=tmp_path)
     assert said[0] == "1 of 2 splits were done before and are kept"
     assert sum(line.startswith("split") for line in said) == 1
     names = {path.name for path in tmp_path.iterdir()}
@@ -167,7 +166,7 @@ def test_collins_duffy_on_the_command_line(tmp_path: Path) -> None:
     assert f"({stem}.png)" in (tmp_path / f"{stem}.md").read_text()
     result = run_experiment("questions", "--splits", "3")
     assert result.exit_code != 0
-    assert messages.has_no_option("--splits") in result.stderr
+    assert "has no option --splits" in result.stderr
 
 
 def test_collins_duffy_on_lists(tmp_path: Path) -> None:
@@ -181,7 +180,7 @@ def test_collins_duffy_on_lists(tmp_path: Path) -> None:
     results, _ = run("collins-duffy", quick=True, nbest=str(tmp_path / "lists.jsonl"))
     assert results["kind"] == "lists"
     assert results["oracle"] >= results["pcfg"]
-    with pytest.raises(tl.errors.ParameterError, match=messages.NOT_BOTH):
+    with pytest.raises(tl.errors.ParameterError, match="cannot be combined"):
         run("collins-duffy", quick=True, nbest="a", treebank="b")
 
 
@@ -207,7 +206,7 @@ def test_windows_that_make_the_locality_kernel_indefinite() -> None:
     assert windows["smallest"] == pytest.approx(-1.4e-3, rel=0.02)
     assert windows["exact"] == pytest.approx(windows["smallest"], rel=1e-9)
     assert sequences["smallest"] == pytest.approx(-2.8e-4, rel=0.02)
-    stored = report.read("locality")["counterexamples"]
+    stored = writing.read_results("locality")["counterexamples"]
     assert {name: one["smallest"] for name, one in stored.items()} == pytest.approx(
         {name: one["smallest"] for name, one in found.items()}, rel=1e-6
     )

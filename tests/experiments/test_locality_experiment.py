@@ -241,7 +241,7 @@ def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monke
     few(data_dir, tmp_path, 110)
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     said: list[str] = []
-    results, page = run("locality", quick=True, say=said.append, out=tmp_path / "out")
+    results, page = run("locality", quick=True, log=said.append, out=tmp_path / "out")
     rows = {row["name"]: row for row in results["rows"]}
     assert list(rows)[:2] == [locality.OWN, locality.COUNTS]
     assert {*locality.LC.values(), locality.PAPER_LC, locality.PAPER_COUNTS, locality.GRAM_ROW} < rows.keys()

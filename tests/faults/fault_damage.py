@@ -226,17 +226,17 @@ RESULTS = {number: {"scores": [number / 7, 1 - number / 7], "name": "split"} for
 
 
 def _experiment(folder: Path) -> None:
-    from experiments.running import Kept as Splits
+    from experiments.writing import Checkpoint
 
-    splits = Splits(folder, "faults")
+    splits = Checkpoint(folder, "faults")
     for number in range(4):
         splits.add(number, RESULTS[number])
 
 
 def _experiment_again(folder: Path) -> object:
-    from experiments.running import Kept as Splits
+    from experiments.writing import Checkpoint
 
-    splits = Splits(folder, "faults")
+    splits = Checkpoint(folder, "faults")
     for number, result in RESULTS.items():
         if number not in splits.done:
             splits.add(number, result)

@@ -46,7 +46,7 @@ from fault_places import (  # noqa: E402
     undisturbed,
 )
 
-from experiments import report  # noqa: E402
+from experiments import writing  # noqa: E402
 
 Row = tuple[str, Trial]
 words = ""  # of the cases that are wanted
@@ -179,7 +179,7 @@ def counted(name: str) -> dict[str, Any]:
         print(json.dumps({"part": name, "case": case, "tried": outcomes.total(), **outcomes}), flush=True)
     seconds = {"seconds": time.monotonic() - begin, "cpu_seconds": time.process_time() - cpu}
     found = {"cases": {case: dict(outcomes) for case, outcomes in cases.items()}, "wrong": wrong, **seconds}
-    return found | {"commit": report.provenance("make faults")["commit"]}
+    return found | {"commit": writing.provenance("make faults")["commit"]}
 
 
 def page(results: dict[str, Any]) -> str:
@@ -189,7 +189,7 @@ def page(results: dict[str, Any]) -> str:
     lost = sum(len(part["wrong"]) for part in parts.values())
     text = [
         "# Fault injection",
-        f"{report.created(made)} **{tried:,} faults; outputs that were lost, incomplete or silently wrong: {lost}.**",
+        f"{writing.created(made)} **{tried:,} faults; outputs that were lost, incomplete or silently wrong: {lost}.**",
         INTRODUCTION,
     ]
     for name, part in parts.items():
@@ -200,7 +200,7 @@ def page(results: dict[str, Any]) -> str:
         ]
         rows.append(["all", *(sum(row[k] for row in rows) for k in range(1, len(outcomes) + 3))])
         names = [COLUMNS.get(outcome, outcome) for outcome in outcomes]
-        table = report.table(["case", "tried", *names, "lost"], rows, range(1, len(outcomes) + 3))
+        table = writing.table(["case", "tried", *names, "lost"], rows, range(1, len(outcomes) + 3))
         at = (
             f"This part was run at commit `{part['commit']}` and took {part['seconds']:.0f} s."
             if part["commit"] != made["commit"]
@@ -209,7 +209,7 @@ def page(results: dict[str, Any]) -> str:
         text += [f"## {PARTS[name][1]}", EXPLAINED[name], at, table]
     if results["note"]:
         text.insert(3, results["note"])
-    return report.page([*text, FOUND])
+    return writing.page([*text, FOUND])
 
 
 COLUMNS = {
@@ -261,8 +261,8 @@ def write_page() -> None:
     }
     note = BUILD / "note.txt"  # on what this run was, or was not
     said = note.read_text().strip() if note.exists() else ""
-    results = {"made_by": report.provenance("make faults"), "note": said, "parts": parts}
-    for path in report.write(ROOT / "docs" / "results", "faults", results, page(results)):
+    results = {"made_by": writing.provenance("make faults"), "note": said, "parts": parts}
+    for path in writing.write_results(ROOT / "docs" / "results", "faults", results, page(results)):
         print(path)
 
 
