@@ -6,7 +6,9 @@ import json
 import math
 import numbers
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import IO, Any
 
@@ -14,24 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import check_integer, some_of, suggestion, wrong
-from treelet.errors import ParameterError, TreeletWarning
+from treelet.checks import article, check_integer, some_of, suggestion, wrong
+from treelet.errors import InputTypeError, ParameterError, TreeletError, TreeletWarning
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
 from treelet.formats.files import PathLike, open_source, open_target
-from treelet.formats.grammars import (
-    GrammarParts,
-    Rule,
-    Tail,
-    Word,
-    grammar_from_json,
-    grammar_to_json,
-    is_lexical,
-    nltk_grammar,
-    nltk_rules,
-    read_rules,
-    shown,
-)
+from treelet.formats.grammars import Rule, Tail, Word, is_lexical, read_rules
+from treelet.formats.json_files import checksum
 from treelet.parsing.chart import Charts, CompiledGrammar, Parser
 from treelet.parsing.estimate import estimate
 from treelet.parsing.unknown import GUESS, LOWER, SMOOTHED, SMOOTHED_GUESS, UnknownWords
@@ -162,9 +153,10 @@ def _checked_rule(rule: object, normalize: bool = False) -> Rule:
             f"A symbol or word of the rule {rule!r:.80} is {problem}. "
             "Write brackets as -LRB- and -RRB-, and join several words with '_'."
         )
+    shown = Rule(head, items, math.nan).sides()
     if isinstance(head, Word):
         raise ParameterError(
-            f"The rule {shown(head, items)} has a word as its head. Only a symbol can be a head: pass a plain string."
+            f"The rule {shown} has a word as its head. Only a symbol can be a head: pass a plain string."
         )
     if not items:
         raise ParameterError(
@@ -174,7 +166,7 @@ def _checked_rule(rule: object, normalize: bool = False) -> Rule:
     if number is None:
         wanted, remedy = ("a number above 0", "") if normalize else ("a number in (0, 1]", _NORMALIZE)
         raise ParameterError(
-            f"The probability of the rule {shown(head, items)} must be {wanted}. Got {probability!r} instead.{remedy}"
+            f"The probability of the rule {shown} must be {wanted}. Got {probability!r} instead.{remedy}"
         )
     return Rule(head, items, number)
 
@@ -211,7 +203,7 @@ def _checked_rules(
         rule = _checked_rule(item)
         if rule[:2] in seen:
             raise ParameterError(
-                f"The rule {shown(*rule[:2])} occurs twice. Pass each rule once, with a single probability."
+                f"The rule {rule.sides()} occurs twice. Pass each rule once, with a single probability."
             )
         seen.add(rule[:2])
         heads[rule.head] = None
@@ -515,7 +507,24 @@ class PCFG(Parser):
         >>> PCFG.from_nltk(nltk.CFG.fromstring("S -> S S | 'a'"))
         <PCFG: 1 phrasal label, 1 tag, 1 rule, 1 word>
         """
-        return cls(*nltk_rules(grammar))
+        try:
+            start, productions = str(grammar.start()), list(grammar.productions())
+            read = [
+                (
+                    str(rule.lhs()),
+                    tuple(Word(item) if isinstance(item, str) else str(item) for item in rule.rhs()),
+                    rule,
+                )
+                for rule in productions
+            ]
+            weighted = [
+                Rule(head, tail, rule.prob()) for head, tail, rule in read if callable(getattr(rule, "prob", None))
+            ]
+        except (AttributeError, TypeError):
+            raise InputTypeError(f"An NLTK grammar is needed, but got {article(type(grammar).__name__)}.") from None
+        distinct = dict.fromkeys((head, tail) for head, tail, _ in read)
+        number = Counter(head for head, _ in distinct)
+        return cls(weighted or [Rule(head, tail, 1 / number[head]) for head, tail in distinct], start)
 
     def to_nltk(self) -> Any:
         """Convert to an ``nltk.PCFG``.
@@ -527,8 +536,33 @@ class PCFG(Parser):
         >>> PCFG.from_nltk(grammar.to_nltk()) == grammar
         True
         """
-        symbol, total = _worst(_sums(self.productions()))
-        return nltk_grammar(self._parts(), symbol, total)
+        try:
+            from nltk import grammar as nltk
+        except ImportError:
+            raise TreeletError("to_nltk needs the package nltk: pip install nltk.") from None
+        if len(self._start) != 1:
+            raise ParameterError(
+                f"An NLTK grammar has one start symbol, but this grammar has {len(self._start)}: {some_of(self._start)}. "
+                "Choose one of them as the only start symbol."
+            )
+        rules = self.productions()
+        symbol, total = _worst(_sums(rules))
+        if not abs(total - 1) <= nltk.PCFG.EPSILON:
+            raise ParameterError(
+                f"The probabilities of the rules of each symbol must sum to 1 in NLTK, but those of {symbol!r} sum to "
+                f"{total:.6g}. Rescale them (normalize=True), or estimate the grammar without markov."
+            )
+        return nltk.PCFG(
+            nltk.Nonterminal(next(iter(self._start))),
+            [
+                nltk.ProbabilisticProduction(
+                    nltk.Nonterminal(head),
+                    [str(item) if isinstance(item, Word) else nltk.Nonterminal(item) for item in tail],
+                    prob=probability,
+                )
+                for head, tail, probability in rules
+            ],
+        )
 
     # --- sampling -----------------------------------------------------------------------------------------------
 
@@ -589,15 +623,31 @@ class PCFG(Parser):
         ...     PCFG.load(folder + "/grammar.json.gz") == grammar
         True
         """
+        # A word in a tail is a list of one string. Rules with a single word form the lexicon.
+        content: dict[str, Any] = {
+            "treelet": "pcfg",
+            "version": _VERSION,
+            "start": self._start,
+            "rules": [
+                [head, [[str(item)] if isinstance(item, Word) else item for item in tail], probability]
+                for head, tail, probability in self._rules
+            ],
+            "lexicon": {word: dict(symbols) for word, symbols in self._lexicon.words.items()},
+            "labels": {symbol: label for symbol, label in self._labels.items() if symbol != label},
+            "hidden": sorted(self._hidden),
+            "unknown": None if self._unknown is None else self._unknown.document(),
+            "fallback": self._fallback,
+        }
+        content["checksum"] = checksum(content)
         with open_target(path) as stream:
-            stream.write(grammar_to_json(self._parts()) + "\n")
+            stream.write(json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":")) + "\n")
 
     @classmethod
     def load(cls, path: PathLike) -> PCFG:
         """Read a grammar written by `save`. No code from the file is executed."""
         with open_source(path) as source:
             try:
-                return cls._of(grammar_from_json(b"".join(source.chunks())))
+                return _grammar_in(json.loads(b"".join(source.chunks())))
             except json.JSONDecodeError as error:
                 raise source.error(
                     f"not valid JSON, or the file is truncated ({error.msg}). "
@@ -629,24 +679,6 @@ class PCFG(Parser):
                 raise source.error(str(error)) from None
         _warn_of_sums(grammar.productions(), grammar._start)
         return grammar
-
-    @classmethod
-    def _of(cls, parts: GrammarParts) -> PCFG:
-        unknown = None if parts.unknown is None else UnknownWords.from_document(parts.unknown)
-        return cls(
-            parts.rules,
-            parts.start,
-            labels=parts.labels,
-            hidden=parts.hidden,
-            unknown=unknown,
-            fallback=parts.fallback,
-        )
-
-    def _parts(self) -> GrammarParts:
-        unknown = None if self._unknown is None else self._unknown.document()
-        return GrammarParts(
-            self.productions(), dict(self._start), self._labels, sorted(self._hidden), unknown, self._fallback
-        )
 
     # --- contents -----------------------------------------------------------------------------------------------
 
@@ -755,7 +787,63 @@ class PCFG(Parser):
         return hash((len(self._rules), frozenset(self._start.items()), frozenset(self._labels)))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return PCFG._of, (self._parts(),)
+        unknown, fallback = self._unknown, self._fallback
+        rebuild = partial(PCFG, labels=self._labels, hidden=self._hidden, unknown=unknown, fallback=fallback)
+        return rebuild, (self.productions(), self._start)
+
+
+_VERSION = 1  # of the JSON files
+
+
+def _grammar_in(content: Any) -> PCFG:
+    """Return the grammar in the JSON content of a file. Raise `ParameterError` if the content is invalid."""
+    if not isinstance(content, dict) or content.get("treelet") != "pcfg":
+        raise ParameterError("This is not a treelet grammar. Grammars are written by PCFG.save.")
+    if content.get("version") != _VERSION:
+        raise ParameterError(
+            f"The grammar has format version {content.get('version')!r}, but this version of treelet reads version {_VERSION}. "
+            "Upgrade treelet."
+        )
+    if (stored := content.pop("checksum", None)) is not None and stored != checksum(content):
+        raise ParameterError(
+            "The grammar was altered: its checksum does not match. Copy or save it again. If the change was intended, remove "
+            'the field "checksum".'
+        )
+    for key, kind in (
+        ("start", dict), ("rules", list), ("lexicon", dict), ("labels", dict), ("hidden", list), ("fallback", bool),
+    ):  # fmt: skip
+        if not isinstance(content.get(key), kind):
+            raise ParameterError(
+                f"The field {key!r} of the grammar must be {article(kind.__name__)}. Save the grammar again."
+            )
+    rules: list[Any] = []
+    for rule in content["rules"]:
+        if not isinstance(rule, list) or len(rule) != 3 or not isinstance(rule[1], list):
+            raise ParameterError(f"A rule must be [head, [tail], probability]. Got {str(rule)[:80]} instead.")
+        tail = []
+        for item in rule[1]:
+            is_word = isinstance(item, list) and len(item) == 1 and isinstance(item[0], str)
+            if not (is_word or isinstance(item, str)):
+                raise ParameterError(
+                    f"An item of a tail must be a symbol or a list with one word. Got {str(item)[:80]} instead."
+                )
+            tail.append(Word(item[0]) if is_word else item)
+        rules.append((rule[0], tuple(tail), rule[2]))
+    for word, symbols in content["lexicon"].items():
+        if not isinstance(symbols, dict) or not symbols:
+            raise ParameterError(f"The word {word!r} of the lexicon must have a dict of symbols and probabilities.")
+        rules += [Rule(symbol, (Word(word),), probability) for symbol, probability in symbols.items()]
+    if not all(isinstance(symbol, str) for symbol in content["hidden"]):
+        raise ParameterError("The hidden symbols of the grammar must be strings.")
+    unknown = None if content.get("unknown") is None else UnknownWords.from_document(content["unknown"])
+    return PCFG(
+        rules,
+        content["start"],
+        labels=content["labels"],
+        hidden=content["hidden"],
+        unknown=unknown,
+        fallback=content["fallback"],
+    )
 
 
 # --- the lexicon of a grammar: the possible symbols of each word, and their probabilities -----------------------------
