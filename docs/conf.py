@@ -79,7 +79,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "treelet", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "icon_links": [{"name": "Sources", "url": REPOSITORY, "icon": "fa-brands fa-github"}],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "navbar_align": "left",
     "show_toc_level": 2,
     "footer_start": ["copyright"],

@@ -10,6 +10,7 @@ from pathlib import Path
 
 SECTIONS = {
     "start": "Start",
+    "papers": "Papers",
     "how-to": "How to",
     "kernels": "Kernels",
     "gallery": "Gallery",
@@ -17,6 +18,7 @@ SECTIONS = {
     "reference": "Reference",
     "about": "About",
 }
+ALONE = {"papers"}  # sections of one page; the pages that their tables link to belong to other sections
 FOLDERS = {"decisions/README"}  # pages that list all other pages of their folder
 MADE = {"reference": ["api/index", "api/commands"]}  # generated from docstrings and commands when Sphinx starts
 
@@ -47,7 +49,7 @@ def table_of_contents(page: str, text: str) -> str:
         return _toctree("", list(SECTIONS.items()), swap=True)
     if page in FOLDERS:
         return "\n```{toctree}\n:glob:\n\n*\n```\n"
-    if page not in SECTIONS:
+    if page not in SECTIONS or page in ALONE:
         return ""
     trees = [_toctree(heading, items) for heading, items in listed(text).items()]
     if page in MADE:
@@ -86,7 +88,7 @@ def reachable(docs: Path) -> list[str]:
             waiting = [*SECTIONS, *waiting]
         elif page in FOLDERS:
             waiting += [(folder / one.stem).as_posix() for one in sorted(file.parent.glob("*.md"))]
-        elif page in SECTIONS:
+        elif page in SECTIONS and page not in ALONE:
             items = [one for some in listed(text).values() for _, one in some]
             waiting = [(folder / one).as_posix() for one in items] + waiting
     return order
