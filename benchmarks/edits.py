@@ -20,8 +20,8 @@ from scipy import sparse
 
 import treelet as tl
 from benchmarks.corpora import LEAST, functions, staged
+from benchmarks.edit_peers import PEERS, UNIT
 from experiments import writing
-from experiments.edit_peers import PEERS, UNIT
 from treelet.edits.distance import tree_sizes
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"

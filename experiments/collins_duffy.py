@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import treelet
+from experiments.baselines import flat_features
 from experiments.collins_duffy_data import Data, load
 from experiments.collins_duffy_fits import Fitted, Point, Pool, answers, by_way, joined, passes_of, scaled
 from experiments.collins_duffy_model import model_growth
@@ -26,7 +27,6 @@ from experiments.collins_duffy_plan import (
 )
 from experiments.collins_duffy_tests import summary
 from experiments.differences import counted, part
-from experiments.flat_features import flat_features
 from experiments.running import Kept, Say
 from treelet.metrics import best_of_group
 from treelet.tasks import CandidateParses, CandidateSplit

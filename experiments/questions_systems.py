@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
-from experiments import plain, vectors
+from experiments import vectors
+from experiments.baselines import ngram_features
 from experiments.climbing import climbed
 from experiments.data import corpus, questions
 from treelet.formats.files import open_source
@@ -95,7 +96,7 @@ class Questions:
         if column[0] == "words":
             return [dict.fromkeys(text.lower().split(), 1.0) for text in self.texts(part)]
         if column[0] == "grams":
-            both = plain.vectorized(column[1], column[2], self.texts("train"), self.texts("test"))
+            both = ngram_features(column[1], column[2], self.texts("train"), self.texts("test"))
             return both[part == "test"]
         return ForestBank([Forest.from_nbest(parses, temperature=column[1]) for parses in self.lists(part)])
 

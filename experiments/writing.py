@@ -378,6 +378,9 @@ GONE = "gone"
 MOVED = {
     "experiments/climbing.py": "experiments/evaluation.py",
     "experiments/differences.py": "experiments/evaluation.py",
+    "experiments/flat_features.py": "experiments/baselines.py",
+    "experiments/plain.py": "experiments/baselines.py",
+    "experiments/recursions.py": "experiments/pair_kernels.py",
     "experiments/documents.py": "experiments/evaluation.py",
 }
 """Files that were renamed since a page was created: their successors are checked instead. Remove an entry when no page has it."""

@@ -14,7 +14,7 @@ from differ_structures import Structures
 
 import treelet as tl
 from definitions.rounding import size
-from experiments import recursions
+from experiments import pair_kernels
 from treelet.kernels import Constant, Kernel, Product, Sum
 from treelet.structures import WordVectors
 from treelet.testing import definition, reference
@@ -284,7 +284,7 @@ of_wrap("Distance", lambda random, kind, depth: made(random, kind, depth).distan
 # --- larger trees ---------------------------------------------------------------------------------------------------
 
 
-@check("larger trees", "pairs", "kernels", "`experiments.recursions`", least=20_000)
+@check("larger trees", "pairs", "kernels", "`experiments.pair_kernels`", least=20_000)
 def larger_trees(batch: Batch) -> None:
     """Trees of up to 40 nodes, beside the papers' recursions over all pairs of nodes."""
     random = batch.random
@@ -298,9 +298,9 @@ def larger_trees(batch: Batch) -> None:
         tl.PartialTree(decay(random), decay(random)),
     ]
     kernel = random.choice(kernels)
-    nodes = [recursions.nodes_of(tree, leaves and isinstance(kernel, tl.SubsetTree)) for tree in X]
+    nodes = [pair_kernels.nodes_of(tree, leaves and isinstance(kernel, tl.SubsetTree)) for tree in X]
     pairs = [(i, j) for i in range(len(X)) for j in range(i + 1)]
-    expected = [recursions.value(kernel, nodes[i], nodes[j]) for i, j in pairs]
+    expected = [pair_kernels.recursion_value(kernel, nodes[i], nodes[j]) for i, j in pairs]
     i, j = np.array(pairs).T
     batch.compare(
         "ST, SST and PT on larger trees",

@@ -20,10 +20,11 @@ from differ import CHECKS, Total
 
 import treelet as tl
 from definitions.edit_scripts import check_mapping, replayed
-from experiments.edit_peers import PEERS, UNIT, Costs
 from treelet.edits import EditOperation, EditScript
 from treelet.formats import python_trees
 
+peers = pytest.importorskip("benchmarks.edit_peers", reason="source distributions have no benchmarks")
+PEERS, UNIT = peers.PEERS, peers.UNIT
 SIZES = {"edist": (60, 140), "apted": (30, 60), "zss": (30, 60)}
 MODULES = (
     "argparse",
@@ -38,7 +39,7 @@ MODULES = (
     "typing",
 )
 OTHER = (1.5, 0.5, 1.25)
-"""Costs of inserting, deleting and renaming."""
+"""peers.Costs of inserting, deleting and renaming."""
 
 Tree = tl.Tree
 
@@ -71,7 +72,7 @@ def pairs(trees: list[Tree], sizes: tuple[int, int], count: int) -> list[tuple[T
     return [(suitable[i], suitable[j]) for i, j in drawn.tolist()]
 
 
-def compare(peer: str, drawn: list[tuple[Tree, Tree]], costs: Costs = UNIT) -> None:
+def compare(peer: str, drawn: list[tuple[Tree, Tree]], costs: peers.Costs = UNIT) -> None:
     distance = tl.EditDistance(*costs)
     convert, by_peer = PEERS[peer].converted, PEERS[peer].distance
     expected = [by_peer(convert(a), convert(b), costs) for a, b in drawn]

@@ -14,11 +14,11 @@ import pytest
 
 import treelet as tl
 from experiments import collins_duffy_data, report
+from experiments.baselines import flat_features
 from experiments.collins_duffy_data import Data, load, numbered, question_lists, unseen, words_of
 from experiments.collins_duffy_fits import Fitted, Point, Pool, Way, answers, joined, scaled
 from experiments.collins_duffy_plan import GRIDS, at_edge, first_plan, own_rows, second_plan, told
 from experiments.differences import across
-from experiments.flat_features import flat_features
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.tasks import CandidateParses
 

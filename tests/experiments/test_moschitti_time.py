@@ -14,7 +14,8 @@ from conftest import first_lines, run_experiment
 from experiments import moschitti_time, moschitti_time_page, pair_kernels
 from experiments.claims import VERDICTS
 from experiments.data import wsj_sample
-from experiments.recursions import nodes_of, value
+from experiments.pair_kernels import nodes_of
+from experiments.pair_kernels import recursion_value as value
 from messages import experiments as messages
 from treelet.testing.strategies import trees
 

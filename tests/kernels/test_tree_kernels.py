@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from cases import PLAIN, Case, random_tree
 from conftest import binary
-from experiments import recursions
+from experiments import pair_kernels
 from messages import kernels as messages
 from messages.common import SMALLER_LAM, number_in, wrong_parameter
 from treelet.testing import definition, reference
@@ -63,8 +63,8 @@ def phrases(rng: np.random.Generator) -> list[tl.Tree]:
 def test_partial_tree_of_rare_and_of_common_productions(factor: float) -> None:
     examples = phrases(np.random.default_rng(5))
     kernel = tl.PartialTree(lam=0.5, mu=0.6, terminal_factor=factor)
-    some, all_nodes = range(0, len(examples), 4), [recursions.nodes_of(tree) for tree in examples]
-    slow = np.array([[recursions.value(kernel, all_nodes[i], b) for b in all_nodes] for i in some])
+    some, all_nodes = range(0, len(examples), 4), [pair_kernels.nodes_of(tree) for tree in examples]
+    slow = np.array([[pair_kernels.recursion_value(kernel, all_nodes[i], b) for b in all_nodes] for i in some])
     bank = tl.Treebank(examples)
     K = kernel(bank)
     np.testing.assert_allclose(K[some], slow, rtol=1e-11)
@@ -124,9 +124,9 @@ def test_the_terminal_factor_is_kelps() -> None:
 def test_terminal_factor_on_trees_that_are_too_large_to_enumerate(factor: float) -> None:
     rng = np.random.default_rng(3)
     examples = [random_tree(rng, 60, "xyzABC") for _ in range(6)]
-    nodes = [recursions.nodes_of(tree) for tree in examples]
+    nodes = [pair_kernels.nodes_of(tree) for tree in examples]
     for kernel in (tl.PartialTree(terminal_factor=factor), tl.PartialTree(1, 1, terminal_factor=factor)):
-        expected = [[recursions.value(kernel, a, b) for b in nodes] for a in nodes]
+        expected = [[pair_kernels.recursion_value(kernel, a, b) for b in nodes] for a in nodes]
         np.testing.assert_allclose(kernel(examples), expected, rtol=1e-9)
 
 
