@@ -22,7 +22,7 @@ from sklearn.semi_supervised import LabelSpreading
 import treelet as tl
 from messages import learn as messages
 from messages.common import TRUE_OR_FALSE, at_least, at_most, nothing_to_search, one_of, wrong_parameter
-from treelet.kernels.wrapped import without_excess
+from treelet.kernels.algebra import without_excess
 from treelet.testing import check_estimator
 from treelet.testing.strategies import trees
 
@@ -287,4 +287,4 @@ def test_values_of_a_normalized_kernel_do_not_exceed_1(inner: tl.kernels.Kernel)
 
 def test_only_rounding_is_removed() -> None:
     values = np.array([0.5, 1.0, 1 + 1e-15, -1 - 1e-15, 1.01, -1.01, -np.inf])
-    assert without_excess(values).tolist() == [0.5, 1.0, 1.0, -1.0, 1.01, -1.01, -np.inf]
+    assert without_excess(tl.Linear().normalized(), values).tolist() == [0.5, 1.0, 1.0, -1.0, 1.01, -1.01, -np.inf]

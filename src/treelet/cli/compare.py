@@ -82,10 +82,11 @@ def command(
     trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
 
     from treelet.fragments import shared_fragments
-    from treelet.kernels.wrapped import without_excess
+    from treelet.kernels.algebra import without_excess
 
     value = float(tree_kernel([trees[0]], [trees[1]])[0, 0])
-    cosine = float(without_excess(tree_kernel.normalized()([trees[0]], [trees[1]]))[0, 0])
+    normalized = tree_kernel.normalized()
+    cosine = float(without_excess(normalized, normalized([trees[0]], [trees[1]]))[0, 0])
     shared = shared_fragments(*trees, tree_kernel)
     if json:
         result: dict[str, Any] = {

@@ -8,8 +8,8 @@ import numpy as np
 
 from treelet.checks import check_integer
 from treelet.errors import ParameterError
+from treelet.kernels.algebra import Normalized
 from treelet.kernels.base import Kernel
-from treelet.kernels.wrapped import Normalized
 from treelet.matrices.executors import host_matrix
 from treelet.matrices.tiles import not_a_kernel
 from treelet.resources import Resources

@@ -26,10 +26,10 @@ from treelet.fragments.model_fragments import explain, explain_output
 from treelet.fragments.occurrences import places
 from treelet.fragments.shared import shared_fragments
 from treelet.kernels import Kernel
+from treelet.kernels.algebra import Normalized
 from treelet.kernels.fragments.windows import VectorFeature
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.tree import TreeKernel
-from treelet.kernels.wrapped import Normalized
 from treelet.learn.linear_output import LinearOutput, class_mixes, compressed_model, resolve_output
 from treelet.learn.model import CompressedModel
 from treelet.learn.terms import GraphTerm

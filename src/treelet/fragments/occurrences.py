@@ -10,8 +10,8 @@ from treelet import _core
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
+from treelet.kernels.algebra import Normalized
 from treelet.kernels.fragments.weighting import WORD, check_has_fragments
-from treelet.kernels.wrapped import Normalized
 from treelet.structures import Tree, Treebank
 
 _LIMIT = 1_000

@@ -10,10 +10,10 @@ import numpy as np
 
 from treelet.checks import check_integer
 from treelet.kernels import ForestKernel, Kernel
+from treelet.kernels.algebra import Normalized
 from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import NodeWeighting, check_is_listed
 from treelet.kernels.pairwise import overflow
-from treelet.kernels.wrapped import Normalized
 from treelet.printable import readable_number
 from treelet.shown import Tabled
 

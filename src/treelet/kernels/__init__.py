@@ -1,6 +1,6 @@
 """Kernels between structures, and their algebra: sums, products, normalization, kernels on columns."""
 
-from treelet.kernels.algebra import Constant, Product, Scale, Sum
+from treelet.kernels.algebra import Constant, Distance, Gaussian, Normalized, PolynomialOf, Product, Scale, Sum
 from treelet.kernels.bag import Bag
 from treelet.kernels.base import Kernel
 from treelet.kernels.forest import ForestKernel
@@ -11,7 +11,6 @@ from treelet.kernels.sequence import Tagging
 from treelet.kernels.smoothed import Smoothed
 from treelet.kernels.tree import PartialTree, SubsetTree, Subtree
 from treelet.kernels.vector import Linear, Polynomial
-from treelet.kernels.wrapped import Distance, Gaussian, Normalized, PolynomialOf
 
 __all__ = [
     "Bag",

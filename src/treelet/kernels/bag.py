@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.checks import article
 from treelet.errors import FormatError, InputTypeError, KernelOverflowError, TreeletError
-from treelet.kernels.algebra import ConstantEvaluator
+from treelet.kernels.algebra import Normalized
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
 from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
-from treelet.kernels.values import check_inner, check_logs, check_values, fits, inverse_roots, to_logs
-from treelet.kernels.wrapped import Normalized
+from treelet.kernels.values import CellEvaluator, check_inner, check_logs, check_values, fits, inverse_roots, to_logs
 from treelet.structures.bank import MOST_KNOWN, Bank, is_missing, one_column, row_index
 from treelet.structures.table import stacked
 from treelet.structures.tree import Tree
@@ -164,7 +163,7 @@ class _BagEvaluator(Evaluator):
             fits(kernel.kernel.self_values(bags.members, logs=True)) for bags in (rows, self.columns)
         )
         others = None if columns is None else columns.members
-        self.inner = kernel.kernel.evaluator(rows.members, others, logs=self.inner_logs)
+        self.parts = [kernel.kernel.evaluator(rows.members, others, logs=self.inner_logs)]
 
     def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
         nothing = -np.inf if self.inner_logs else 0.0
@@ -179,7 +178,7 @@ class _BagEvaluator(Evaluator):
             last = min(first + most, int(self.rows.start[end]))
             pairs = np.full((last - first, width), nothing)
             try:
-                self.inner.fill(first, last, pairs[:, :last] if halves else pairs, halves)
+                self.parts[0].fill(first, last, pairs[:, :last] if halves else pairs, halves)
             except KernelOverflowError as error:
                 raise KernelOverflowError(f"Among the members of all bags: {error}") from None
             if halves:
@@ -253,7 +252,9 @@ class Bag(Kernel):
     def _bound(self, X: Bags, Y: Bags | None, logs: bool) -> Evaluator:
         parts = [X] if Y is None else [X, Y]
         if any(len(part.members) == 0 for part in parts):
-            return ConstantEvaluator(-np.inf if logs else 0.0, len(X), len(parts[-1]))
+            nothing = -np.inf if logs else 0.0
+            shape = len(X), len(parts[-1])
+            return CellEvaluator(self, [], lambda cells, begin, out, halves: out.fill(nothing), shape=shape)
         store_kernel = _store_kernel(self.kernel)
         if store_kernel is None or not self._sums_parts(*parts):
             return _BagEvaluator(self, X, Y, logs)

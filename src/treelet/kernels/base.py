@@ -1,23 +1,42 @@
-"""Base class of all kernels: self-values, algebra, and the call that computes a matrix."""
+"""Base class of all kernels: self-values, algebra, tuning, and the call that computes a matrix."""
 
 from __future__ import annotations
 
+import sys
+import warnings
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections import deque
+from collections.abc import Iterator
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from treelet.errors import ParameterError
+from treelet.checks import article, plural, some_of
+from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise, Vector, overflow
-from treelet.kernels.tuning import WIDTHS, Bounds, Tunable, from_sklearn
+from treelet.kernels.parameters import WIDTHS, Bounds
 from treelet.shown import Tabled
 
 if TYPE_CHECKING:
-    from treelet.kernels.algebra import Product, Scale, Sum
-    from treelet.kernels.wrapped import Distance, Gaussian, Normalized, PolynomialOf
+    from importlib.machinery import ModuleSpec
+
+    from treelet.kernels.algebra import Distance, Gaussian, Normalized, PolynomialOf, Product, Scale, Sum
 
 
-class Kernel(Pairwise, Tunable, Tabled):
+class _Hyperparameter(NamedTuple):
+    """The description of a parameter that a Gaussian process reads."""
+
+    name: str
+    value_type: str
+    bounds: Bounds
+    n_elements: int
+    fixed: bool
+
+
+class Kernel(Pairwise, Tabled):
     """Base class of all kernels: positive semi-definite similarities of two examples.
 
     Call a kernel like a function: ``k(X)`` or ``k(X, Y)`` returns a matrix. Combine kernels with
@@ -33,6 +52,9 @@ class Kernel(Pairwise, Tunable, Tabled):
     array([[1.5, 0. ],
            [0. , 1.5]])
     """
+
+    _tunable: ClassVar[tuple[str, ...]] = ()
+    """Names of the kernel's own tunable parameters. The bounds of ``lam`` are in ``lam_bounds``."""
 
     # --- values -------------------------------------------------------------------------------------------------
 
@@ -50,7 +72,7 @@ class Kernel(Pairwise, Tunable, Tabled):
         """
 
     def needs(self, X: Any, enough: int = 0) -> Needs:
-        inner = [value for value in self.get_params(deep=False).values() if isinstance(value, Kernel)]
+        inner = self._inner()
         parts = [kernel.needs(X, enough // len(inner)) for kernel in inner]
         scratch = max((part.scratch for part in parts), default=0)
         return Needs(sum(part.index for part in parts), sum(part.thread for part in parts), scratch)
@@ -150,14 +172,9 @@ class Kernel(Pairwise, Tunable, Tabled):
                [2.449, 0.   , 2.236],
                [2.236, 2.236, 0.   ]])
         """
-        from treelet.kernels.wrapped import Distance
+        from treelet.kernels.algebra import Distance
 
         return Distance(self)
-
-    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
-        if self.hyperparameters:
-            raise ParameterError(f"{self!r} does not define a gradient with respect to its parameters.")
-        return self(X), []
 
     # --- algebra ------------------------------------------------------------------------------------------------
 
@@ -174,7 +191,7 @@ class Kernel(Pairwise, Tunable, Tabled):
         array([[1. , 0.5],
                [0.5, 1. ]])
         """
-        from treelet.kernels.wrapped import Normalized
+        from treelet.kernels.algebra import Normalized
 
         return Normalized(self)
 
@@ -195,7 +212,7 @@ class Kernel(Pairwise, Tunable, Tabled):
         array([[1.   , 0.135],
                [0.135, 1.   ]])
         """
-        from treelet.kernels.wrapped import Gaussian
+        from treelet.kernels.algebra import Gaussian
 
         return Gaussian(self, sigma, sigma_bounds=sigma_bounds)
 
@@ -216,26 +233,26 @@ class Kernel(Pairwise, Tunable, Tabled):
         array([[36.,  1.],
                [ 1.,  1.]])
         """
-        from treelet.kernels.wrapped import PolynomialOf
+        from treelet.kernels.algebra import PolynomialOf
 
         return PolynomialOf(self, degree, coef0)
 
     def __add__(self, other: Kernel | float) -> Sum:
-        if from_sklearn(other):
+        if _is_sklearn_kernel(other):
             return NotImplemented  # scikit-learn's kernel then adds ours
-        from treelet.kernels.algebra import Sum, as_kernel
+        from treelet.kernels.algebra import Sum
 
-        return Sum(self, as_kernel(other))
+        return Sum(self, _as_kernel(other))
 
     def __radd__(self, other: float) -> Kernel:
         if isinstance(other, int) and other == 0:  # the start value of sum()
             return self
-        from treelet.kernels.algebra import Sum, as_kernel
+        from treelet.kernels.algebra import Sum
 
-        return Sum(as_kernel(other), self)
+        return Sum(_as_kernel(other), self)
 
     def __mul__(self, other: Kernel | float) -> Product | Scale:
-        if from_sklearn(other):
+        if _is_sklearn_kernel(other):
             return NotImplemented
         from treelet.kernels.algebra import Product, Scale
 
@@ -246,26 +263,169 @@ class Kernel(Pairwise, Tunable, Tabled):
 
         return Scale(other, self)
 
+    # --- tuning: the methods that scikit-learn's Gaussian processes call ----------------------------------------
 
-class WrappedKernel(Kernel):
-    """A kernel that transforms the values of a single inner kernel, on the same data."""
+    requires_vector_input = False
 
-    kernel: Kernel
-    _uses_self_values: ClassVar[bool] = False
-    """Whether an evaluator needs the self-values of the inner kernel."""
+    def is_stationary(self) -> bool:
+        """Return False: values depend on more than the difference of two examples."""
+        return False
 
-    def coerce(self, X: Any) -> Any:
-        return self.kernel.coerce(X)
+    def _tunables(self, prefix: str = "") -> Iterator[tuple[Kernel, str, _Hyperparameter]]:
+        """Yield owner, attribute name and description of each tunable parameter.
 
-    def with_cached_index(self, X: Any) -> Any:
-        return self.kernel.with_cached_index(X)
+        The kernel's own parameters come first, then those of its inner kernels in their order.
+        """
+        for name in self._tunable:
+            bounds = getattr(self, f"{name}_bounds")
+            yield self, name, _Hyperparameter(prefix + name, "numeric", bounds, 1, isinstance(bounds, str))
+        for name, value in self.get_params(deep=False).items():
+            if isinstance(value, Kernel):
+                yield from value._tunables(f"{prefix}{name}__")
 
-    def prepare(self, X: Any, Y: Any | None, threads: int) -> None:
-        if self._uses_self_values:
-            self.cache_self_values(X, threads)
-            if Y is not None:
-                self.cache_self_values(Y, threads)
-        self.kernel.prepare(X, Y, threads)
+    @property
+    def hyperparameters(self) -> list[_Hyperparameter]:
+        """All tunable parameters, including those that are fixed."""
+        return [about for _, _, about in self._tunables()]
 
-    def cache_self_values(self, X: Any, threads: int) -> None:
-        self.kernel.cache_self_values(X, threads)
+    def _free(self) -> list[tuple[Kernel, str, _Hyperparameter]]:
+        """Return the tunable parameters that are not fixed."""
+        return [place for place in self._tunables() if not place[2].fixed]
+
+    @property
+    def n_dims(self) -> int:
+        """The number of tunable parameters that are not fixed."""
+        return len(self._free())
+
+    @property
+    def bounds(self) -> Matrix:
+        """The bounds of `theta`."""
+        result: Matrix = np.log(np.array([about.bounds for _, _, about in self._free()], float).reshape(-1, 2))
+        return result
+
+    @property
+    def theta(self) -> Matrix:
+        """The logarithms of the tunable parameters that are not fixed."""
+        return np.array([np.log(float(getattr(owner, name))) for owner, name, _ in self._free()])
+
+    @theta.setter
+    def theta(self, values: Any) -> None:
+        places = self._free()
+        if len(places) != len(values):
+            raise ParameterError(
+                f"theta of {self!r} must have {plural(len(places), 'value')}, one per tunable parameter. Got {len(values)}."
+            )
+        limits = [cast("tuple[float, float]", about.bounds) for _, _, about in places]
+        new = [float(np.clip(np.exp(value), *limit)) for value, limit in zip(values, limits, strict=True)]
+        owners, names = [owner for owner, _, _ in places], [name for _, name, _ in places]
+        deque(map(setattr, owners, names, new), maxlen=0)  # one call: an interrupt cannot leave half of them set
+
+    def _check_bounds_params(self) -> None:
+        """Warn of parameters that ended at a bound. Gaussian processes call this at the end."""
+        at_bound = np.isclose(self.theta[:, None], self.bounds)
+        names = [h.name for (_, _, h), sides in zip(self._free(), at_bound, strict=True) if sides.any()]
+        if names:
+            ranges = [f"{name}_bounds" for name in names]
+            warnings.warn(
+                f"The best value of {some_of(names)} lies at a bound of its range. Widen the range in {some_of(ranges)}.",
+                stacklevel=2,
+            )
+
+    def clone_with_theta(self, theta: Any) -> Self:
+        """Return a copy with other values of the tunable parameters."""
+        copy = self._copy()
+        copy.theta = theta
+        return copy
+
+    def _copy(self) -> Self:
+        params = {k: v._copy() if isinstance(v, Kernel) else v for k, v in self.get_params(deep=False).items()}
+        return type(self)(**params)
+
+    def gradient(self, X: Any) -> tuple[Matrix, NDArray[np.float64]]:
+        """Compute the matrix of X with itself and its derivatives with respect to `theta`.
+
+        Derivatives are exact, because the algorithm runs on dual numbers, and are taken with respect
+        to the logarithms of the parameters.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        K : ndarray of shape (len(X), len(X))
+            The matrix.
+        dK : ndarray of shape (len(X), len(X), n_dims)
+            The derivatives, one matrix per parameter that is not fixed.
+
+        Examples
+        --------
+        >>> from treelet import SubsetTree
+        >>> K, dK = SubsetTree(lam=0.5).gradient(["(NP (D the) (N apple))"])
+        >>> K.item(), dK.shape
+        (2.125, (1, 1, 1))
+        """
+        every = list(self._tunables())
+        if all(about.fixed for _, _, about in every):
+            K: Matrix = self(X)
+            return K, np.empty((*K.shape, 0))
+        K, parts = self._gradient(X)
+        parts = [part for part, (_, _, about) in zip(parts, every, strict=True) if not about.fixed]
+        return K, np.stack(parts, axis=-1) if parts else np.empty((*K.shape, 0))
+
+    def _gradient(self, X: Any) -> tuple[Matrix, list[Matrix]]:
+        if self.hyperparameters:
+            raise ParameterError(f"{self!r} does not define a gradient with respect to its parameters.")
+        return self(X), []
+
+
+def _as_kernel(value: object) -> Kernel:
+    """Return the value if it is a kernel; return a number as a constant kernel."""
+    if isinstance(value, Kernel):
+        return value
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+        from treelet.kernels.algebra import Constant
+
+        return Constant(value)  # type: ignore[arg-type]
+    raise InputTypeError(
+        f"A kernel can be combined only with a kernel or a number. Got {article(type(value).__name__)}."
+    )
+
+
+# --- kernels of scikit-learn --------------------------------------------------------------------------------------
+
+_SKLEARN = "sklearn.gaussian_process.kernels"
+
+
+def _is_sklearn_kernel(kernel: object) -> bool:
+    """Return whether the object is a kernel of scikit-learn, which can itself be combined with ours."""
+    theirs = sys.modules.get(_SKLEARN)
+    return theirs is not None and isinstance(kernel, theirs.Kernel) and not isinstance(kernel, Kernel)
+
+
+class _Registration(MetaPathFinder):
+    """Registers `Kernel` as a subclass of scikit-learn's kernels when their module is imported.
+
+    Gaussian processes accept only such subclasses, and treelet's kernels must not import scikit-learn.
+    """
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
+        if name != _SKLEARN:
+            return None
+        sys.meta_path.remove(self)
+        spec = find_spec(name)
+        if spec is not None and spec.loader is not None:
+            run = spec.loader.exec_module
+
+            def run_and_register(module: Any) -> None:
+                run(module)
+                module.Kernel.register(Kernel)
+
+            spec.loader.exec_module = run_and_register  # type: ignore[method-assign]
+        return spec
+
+
+if _SKLEARN in sys.modules:
+    sys.modules[_SKLEARN].Kernel.register(Kernel)
+else:
+    sys.meta_path.insert(0, _Registration())

@@ -6,8 +6,8 @@ from typing import Any
 
 from treelet import _core
 from treelet.checks import check_boolean, check_tunable
+from treelet.kernels.parameters import DECAYS, Bounds
 from treelet.kernels.store import StoreKernel
-from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.forest_bank import ForestBank
 
 

@@ -24,8 +24,9 @@ from treelet.checks import (
 )
 from treelet.cuts.features import as_sequencebank
 from treelet.errors import ParameterError
+from treelet.kernels.pairwise import Matrix
+from treelet.kernels.parameters import DECAYS, Bounds
 from treelet.kernels.store import StoreKernel
-from treelet.kernels.tuning import DECAYS, Bounds, Matrix
 from treelet.structures.sequence_bank import SequenceBank
 
 _MATCHES = ("position", "exact", "count")

@@ -9,10 +9,22 @@ import numpy as np
 
 from treelet import _core
 from treelet.checks import check_number
-from treelet.kernels.pairwise import Itself
+from treelet.kernels.parameters import DECAYS, Bounds
 from treelet.kernels.tree import PartialTree
-from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.word_vectors import ReadsVectors, WordVectors
+
+
+class _Itself:
+    """Wraps an object for use in a key, where it is compared by identity instead of equality."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Itself) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
 
 
 class Smoothed(ReadsVectors, PartialTree):
@@ -93,7 +105,7 @@ class Smoothed(ReadsVectors, PartialTree):
         return self.vectors
 
     def _identity(self) -> Hashable:
-        params = {**self.get_params(deep=False), "vectors": Itself(self._word_vectors())}
+        params = {**self.get_params(deep=False), "vectors": _Itself(self._word_vectors())}
         return type(self), tuple(params.items())
 
     def index_key(self, logs: bool) -> None:

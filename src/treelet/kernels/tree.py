@@ -7,8 +7,8 @@ from typing import Any
 
 from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_number, check_tunable
+from treelet.kernels.parameters import DECAYS, Bounds
 from treelet.kernels.store import StoreKernel
-from treelet.kernels.tuning import DECAYS, Bounds
 from treelet.structures.treebank import Treebank
 
 

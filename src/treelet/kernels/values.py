@@ -1,11 +1,10 @@
-"""Shared parts of composite kernels: checks of values and inner kernels, logarithms, powers."""
+"""Shared parts of composite kernels: values computed cell by cell, checks of values, logarithms, powers."""
 
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,65 +12,62 @@ from numpy.typing import NDArray
 from treelet.checks import check_integer, wrong
 from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Kernel
-from treelet.kernels.pairwise import Evaluator, Matrix, Vector, overflow
+from treelet.kernels.pairwise import Evaluator, Matrix, Pairwise, Vector, named_pair, overflow
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
 LARGE = 650.0  # largest absolute logarithm of values whose products of two square roots fit a float64 with all digits
-SMALLEST, LARGEST = math.exp(-LARGE), math.exp(LARGE)
-Bound = TypeVar("Bound", bound=Evaluator)
 
 
-def changed(evaluator: Bound, **attributes: Any) -> Bound:
-    """Return a copy of an evaluator with other attributes."""
-    other = copy.copy(evaluator)
-    for name, value in attributes.items():
-        setattr(other, name, value)
-    return other
+class CellEvaluator(Evaluator):
+    """Computes each value from the values of inner kernels for the same two examples.
 
-
-def moved(evaluator: Bound, device: Device, *vectors: str) -> Bound:
-    """Return a copy of an evaluator and its inner evaluator for a device.
-
-    The attributes named in `vectors` are copied to the device.
+    Parameters
+    ----------
+    kernel : Pairwise
+        The composite kernel or distance.
+    parts : sequence of Evaluator
+        The inner kernels. The first of them fills a strip of the matrix.
+    change : callable
+        Called as ``change(evaluator, begin, out, halves)`` to turn the values of that strip, in place, into those of the
+        composite. ``begin`` is the first row.
+    logs : bool
+        Whether the results are logarithms.
+    rows, columns : ndarray, optional
+        A number per row and per column, such as self-values. Without `columns`, rows and columns are the same examples.
+    shape : tuple of int, optional
+        Numbers of rows and columns. Default: those of the first part.
     """
-    copied = {name: device.array(getattr(evaluator, name)) for name in vectors}
-    return changed(evaluator, inner=evaluator.inner.on(device), xp=device.xp, **copied)  # type: ignore[attr-defined]
 
+    def __init__(
+        self,
+        kernel: Pairwise,
+        parts: Sequence[Evaluator],
+        change: Callable[[Any, int, Matrix, bool], None],
+        *,
+        logs: bool = False,
+        rows: Any = None,
+        columns: Any = None,
+        shape: tuple[int, int] | None = None,
+    ) -> None:
+        self.kernel, self.parts, self.change, self.logs = kernel, parts, change, logs
+        self.rows, self.columns, self.same = rows, rows if columns is None else columns, columns is None
+        self.n_rows, self.n_columns = shape or (parts[0].n_rows, parts[0].n_columns)
 
-def runs(begin: int, out: Any) -> Iterator[tuple[slice, Any]]:
-    """Yield a strip in parts: the rows of the matrix, and their values.
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        if self.parts:
+            if halves:  # values right of the diagonal are also changed, and must be numbers for that
+                out[...] = 0
+            self.parts[0].fill(begin, end, out, halves)
+        self.change(self, begin, out, halves)
 
-    On the CPU each part is one row, which fits the cache. On a device, one part has all rows.
-    """
-    height = 1 if isinstance(out, np.ndarray) else max(1, len(out))
-    for row in range(0, len(out), height):
-        yield slice(begin + row, begin + row + height), out[row : row + height]
-
-
-def on_diagonal(xp: Any, begin: int, values: Any) -> tuple[Any, Any]:
-    """Return the index of the diagonal cells of a strip, as arrays of the module `xp`."""
-    row = xp.arange(len(values))
-    return row, row + begin
-
-
-def number(value: Any) -> str:
-    """Return the text of a parameter; NumPy numbers are printed like Python numbers."""
-    return repr(value.item() if isinstance(value, np.generic) else value)
-
-
-def log_of(value: float) -> float:
-    """Return the logarithm of a nonnegative number."""
-    return math.log(value) if value > 0 else -math.inf
-
-
-def surely_fits(values: Vector) -> bool:
-    """Return whether self-values certainly fit plain arithmetic, decided without logarithms.
-
-    A 0 does not, because it may be a value that is too small for a float64.
-    """
-    return bool(((values >= SMALLEST) & (values <= LARGEST)).all())
+    def on(self, device: Device) -> Evaluator:
+        there = copy.copy(self)
+        there.parts, there.xp = [part.on(device) for part in self.parts], device.xp
+        if self.rows is not None:
+            there.rows, there.columns = device.array(self.rows), device.array(self.columns)
+        return there
 
 
 def fits(log_values: Vector) -> bool:
@@ -85,13 +81,6 @@ def inverse_roots(values: Vector) -> Vector:
     positive = values > 0
     roots: Vector = np.where(positive, 1 / np.sqrt(np.where(positive, values, 1.0)), 0.0)
     return roots
-
-
-def squared_distances(own: Vector, values: Matrix, others: Vector) -> Matrix:
-    """Return K(x, x) - 2 K(x, y) + K(y, y) from the self-values of x, the values, and those of y."""
-    distance: Matrix = own - values
-    distance += others - values  # symmetric, and without doubling a large value
-    return distance
 
 
 def check_inner(owner: Any) -> None:
@@ -110,24 +99,19 @@ def first_place(bad: NDArray[np.bool_], begin: int, halves: bool) -> tuple[int, 
     return (begin + int(places[0][0]), int(places[0][1])) if len(places) else None
 
 
-def examples(row: int, column: int) -> str:
-    """Return the numbers of two examples for an error message."""
-    return f"item {row} with itself" if row == column else f"items {row} and {column}"
-
-
-def check_values(kernel: Kernel, out: Matrix, begin: int, halves: bool) -> None:
+def check_values(kernel: Pairwise, out: Matrix, begin: int, halves: bool) -> None:
     """Raise `KernelOverflowError` if a value did not fit a float64."""
     place = first_place(~np.isfinite(out), begin, halves)
     if place is not None:
         raise overflow(kernel, *place)
 
 
-def check_logs(kernel: Kernel, out: Matrix, begin: int, halves: bool) -> None:
+def check_logs(kernel: Pairwise, out: Matrix, begin: int, halves: bool) -> None:
     """Raise `KernelOverflowError` if a logarithm is NaN, which means that the value is negative."""
     place = first_place(np.isnan(out), begin, halves)
     if place is not None:
         raise KernelOverflowError(
-            f"The value of {kernel!r} for {examples(*place)} is negative, so it has no logarithm. Values this large or "
+            f"The value of {kernel!r} for {named_pair(*place)} is negative, so it has no logarithm. Values this large or "
             "small are computed as logarithms. Use another lam, or rescale the features, until all values fit a float64."
         )
 

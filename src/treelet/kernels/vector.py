@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -10,8 +11,8 @@ import numpy as np
 from treelet.checks import check_number
 from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Kernel
-from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
-from treelet.kernels.values import changed, check_degree, check_logs, examples, first_place, raise_to, to_logs
+from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector, named_pair
+from treelet.kernels.values import check_degree, check_logs, first_place, raise_to, to_logs
 from treelet.structures.vectors import Vectors, as_vectors
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class _VectorEvaluator(Evaluator):
                 place = first_place(~np.isfinite(out), begin, halves)
         if place is not None:
             raise KernelOverflowError(
-                f"The value of {self.kernel!r} for {examples(*place)} is too large for a float64. Scale the features down."
+                f"The value of {self.kernel!r} for {named_pair(*place)} is too large for a float64. Scale the features down."
             )
 
     def on(self, device: Device) -> Evaluator:
@@ -63,7 +64,10 @@ class _VectorEvaluator(Evaluator):
         if self.sparse and 64 * sum(side.shape[0] * side.shape[1] for side in sides) > device.free_bytes():
             return super().on(device)
         there = [device.array(side.toarray() if self.sparse else side, np.float64) for side in sides]
-        return changed(self, left=there[0], right=there[-1], sparse=False, blocks=[], there=True, xp=device.xp)
+        moved = copy.copy(self)
+        moved.left, moved.right, moved.sparse, moved.blocks = there[0], there[-1], False, []
+        moved.there, moved.xp = True, device.xp
+        return moved
 
     def _fill_dense(self, begin: int, end: int, out: Matrix) -> None:
         # Compute whole blocks of a fixed grid for every strip. Products of matrices of other sizes can differ in

@@ -26,7 +26,7 @@ from treelet.formats.base import TreeLimits
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Pairwise
-from treelet.kernels.tuning import unchanged_on_error
+from treelet.kernels.parameters import unchanged_on_error
 from treelet.lazy import ABBREVIATIONS
 from treelet.learn.encoding import are_floats, known_kernels, whole_numbers
 from treelet.learn.fits import one_fit, snapshot

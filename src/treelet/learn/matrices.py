@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from treelet.checks import is_integer, plural, wrong
 from treelet.errors import KernelOverflowError, ParameterError
-from treelet.kernels.algebra import Constant, Product, Scale, Sum
+from treelet.kernels.algebra import Constant, Gaussian, Normalized, PolynomialOf, Product, Scale, Sum
 from treelet.kernels.base import Kernel
 from treelet.kernels.on import On
 from treelet.kernels.pairwise import Evaluator, Matrix, Vector
 from treelet.kernels.values import to_logs
-from treelet.kernels.wrapped import Gaussian, Normalized, PolynomialOf
 from treelet.learn.encoding import are_floats, register, whole_numbers
 from treelet.learn.targets import Rows
 from treelet.matrices.executors import host_matrix

@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.kernels.algebra import Scale, Sum
+from treelet.kernels.algebra import Normalized, Scale, Sum
 from treelet.kernels.bag import Bags
 from treelet.kernels.base import Kernel
 from treelet.kernels.on import On, is_column
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.store import StoreKernel
 from treelet.kernels.vector import Linear
-from treelet.kernels.wrapped import Normalized
 from treelet.learn.encoding import packed_weights, register, unpacked_weights
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table

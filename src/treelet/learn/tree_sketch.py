@@ -12,9 +12,9 @@ from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_one_of, is_integer, plural, wrong
 from treelet.errors import KernelOverflowError, NotEnoughMemoryError
 from treelet.kernels import PartialTree, SubsetTree
+from treelet.kernels.algebra import Normalized
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Vector
-from treelet.kernels.wrapped import Normalized
 from treelet.learn.approximate import FeatureMap
 from treelet.learn.encoding import register
 from treelet.learn.fits import atomic_fit, one_fit

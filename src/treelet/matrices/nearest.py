@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from treelet.checks import check_boolean, check_integer, is_number, wrong
 from treelet.device.launching import functions_of, on_host
 from treelet.errors import ParameterError
+from treelet.kernels.algebra import without_excess
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
-from treelet.kernels.wrapped import is_normalized, without_excess
 from treelet.matrices.executors import TileSearch, executor_for
 from treelet.matrices.executors.base import pieces
 from treelet.matrices.tiles import Job, Tile, check_pairwise
@@ -530,7 +530,7 @@ class Index:
     def _shown(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the values that were searched as the caller sees them."""
         values = self.sign * values
-        return without_excess(values) if is_normalized(self.kernel) else values
+        return without_excess(self.kernel, values)
 
     def _with_itself(self, values: Matrix, numbers: Numbers, threshold: float | None) -> tuple[Matrix, Numbers]:
         own = np.zeros(len(self))

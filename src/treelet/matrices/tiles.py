@@ -282,7 +282,7 @@ def plan_matrix(job: Job, *, memory: int, buffers: int = 0, needs: Needs | None 
 
 def check_pairwise(kernel: Any, function: str) -> None:
     """Raise `InputTypeError` if the first argument of a function is not a kernel or a distance."""
-    if not issubclass(type(kernel), Pairwise):  # isinstance would first register the kernel with scikit-learn
+    if not isinstance(kernel, Pairwise):
         raise not_a_kernel(kernel, function, "a kernel or a distance")
 
 
