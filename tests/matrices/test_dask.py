@@ -23,6 +23,7 @@ from cases import EXAMPLES, KERNELS, random_tree
 from conftest import binary, posix
 from messages import gram as messages
 from messages.common import needs_package, value_of, wrong_parameter
+from treelet import _core
 from treelet.matrices.executors import ThreadExecutor
 from treelet.matrices.executors import dask as dask_executor
 from treelet.matrices.executors import dask as dask_module
@@ -30,7 +31,6 @@ from treelet.matrices.executors.base import FunctionSink
 from treelet.matrices.executors.dask import DaskExecutor, Shipment
 from treelet.matrices.tiles import Block, Job
 from treelet.resources import Resources
-from treelet.structures.bank import exact_arrays, exact_store
 
 
 @pytest.fixture(scope="session")
@@ -95,16 +95,16 @@ def test_stores_arrive_as_they_are(wsj: tl.Treebank) -> None:
 
 def test_a_store_made_again_as_it_was(wsj: tl.Treebank) -> None:
     store, roots = wsj[:50].columns
-    arrays = exact_arrays(store)
-    again = exact_store(arrays)
+    columns = [*store.texts, store.label, store.child_start, store.child, store.production]
+    again = _core.Store.as_it_was(*columns)
     grown, here = again.grown(store, roots)
     assert len(grown) == len(store)  # everything is found
     np.testing.assert_array_equal(here, roots)
-    for name, wrong in {"child": 10**6, "production": 10**6, "label": 10**6, "text_lengths": 1}.items():
-        changed = arrays[name].astype(np.uint32)
-        changed[-1] = wrong + changed[-1]
-        with pytest.raises(ValueError, match=messages.DAMAGED_STORE):
-            exact_store(arrays | {name: changed})
+    for position, wrong in {1: 1, 2: 10**6, 4: 10**6, 5: 10**6}.items():
+        changed = columns[position].copy()
+        changed[-1] += wrong
+        with pytest.raises(ValueError, match=r"do not fit together|does not come before it|outside"):
+            _core.Store.as_it_was(*columns[:position], changed, *columns[position + 1 :])
 
 
 def test_the_matrix_of_several_kernels(client: Client) -> None:

@@ -83,7 +83,7 @@ def test_refusals() -> None:
         hmm.tag("the dog")
     with pytest.raises(tl.errors.TreeError, match=messages.NO_WORDS):
         hmm.tag([])
-    with pytest.raises(tl.errors.TreeError, match="Word 1 of the sentence"):
+    with pytest.raises(tl.errors.TreeError, match="word 1: A word must be"):
         hmm.tag(["a", "b c"])
 
 

@@ -97,8 +97,8 @@ def command(
 def _read(file: str, reading: Reading) -> Bank[Any]:
     from treelet.formats.detection import find_format
     from treelet.formats.files import unpacked_name
-    from treelet.formats.forests import SUFFIXES
     from treelet.structures import read_conllu, read_forests, read_trees
+    from treelet.structures.forest_bank import SUFFIXES
 
     name, settings = file.removeprefix("@"), {"encoding": reading.encoding, "on_error": reading.on_error}
     if reading.format is None and unpacked_name(name).suffix.lower() in SUFFIXES:

@@ -251,4 +251,4 @@ def containing_forest(forest: Forest | ForestIndex, node: NodeLike) -> Forest:
             roots[through[number],] = roots.get((through[number],), 0.0) + weight * reach[number]
     if not roots:
         raise TreeError(f"The node {node!r:.80} has a probability of almost 0.")
-    return Forest.from_columns(copy.draft.columns(roots))
+    return copy.draft.forest(roots)

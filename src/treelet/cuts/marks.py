@@ -164,7 +164,7 @@ def marked_forest(
     roots: Ways = {}
     for number, weight in index.tops.items():
         roots[copy.node_of[number],] = roots.get((copy.node_of[number],), 0.0) + weight
-    return Forest.from_columns(copy.draft.columns(mark_draft(copy.draft, roots, entities, mark)))
+    return copy.draft.forest(mark_draft(copy.draft, roots, entities, mark))
 
 
 def mark_draft(draft: Draft, roots: Ways, entities: list[Group], mark: str | None) -> Ways:

@@ -177,4 +177,4 @@ def enclosed_forest(
     roots = collector.made(copy.draft, window)
     if not roots:
         raise TreeError(f"No tree of the forest has a node that contains the span ({low}, {high}).")
-    return Forest.from_columns(copy.draft.columns(mark_draft(copy.draft, roots, entities, mark)))
+    return copy.draft.forest(mark_draft(copy.draft, roots, entities, mark))

@@ -241,7 +241,7 @@ def _linked(index: ForestIndex, predicate: int, node: NodeLike, mark: bool, *, w
         raise TreeError(
             f"The node {node!r:.80} has a probability of almost 0, or no node contains both it and word {word}."
         )
-    return Forest.from_columns(copy.draft.columns(roots))
+    return copy.draft.forest(roots)
 
 
 def _path_within(copy: Copy, word: int, numbers: list[int], span: Span, mark: bool, whole: bool) -> Ways:

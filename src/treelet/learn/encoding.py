@@ -18,7 +18,7 @@ from treelet.kernels.bag import Bags
 from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.smoothed import Smoothed
 from treelet.lazy import names_in_stub
-from treelet.structures.bank import Bank, small, whole
+from treelet.structures.bank import Bank
 from treelet.structures.dependency import DependencyBank
 from treelet.structures.forest_bank import ForestBank
 from treelet.structures.sequence import Tagged, TaggedBank
@@ -385,7 +385,8 @@ def packed_weights(weights: _core.NodeWeights, columns: int) -> dict[str, Array]
         full = np.zeros((len(weights), columns))
         full[np.repeat(np.arange(len(weights)), np.diff(weights.start)), weights.node] = weights.weight
         return {"full": full}
-    return {"start": weights.start, "column": small(weights.node), "weight": weights.weight}
+    column = weights.node.astype(np.min_scalar_type(int(weights.node.max(initial=0))))
+    return {"start": weights.start, "column": column, "weight": weights.weight}
 
 
 def unpacked_weights(state: Any, columns: int) -> _core.NodeWeights:
@@ -397,15 +398,19 @@ def unpacked_weights(state: Any, columns: int) -> _core.NodeWeights:
         row, column = np.nonzero(full)
         start, weight = np.searchsorted(row, np.arange(len(full) + 1)), full[row, column]
     else:
-        start, column, weight = state["start"], whole(state["column"], np.int32), state["weight"]
+        start, column, weight = state["start"], state["column"], state["weight"]
         if (
-            start.dtype != np.int64
+            column.dtype.kind != "u"
+            or column.dtype.itemsize > 4
+            or column.ndim != 1
+            or start.dtype != np.int64
             or start.ndim != 1
             or weight.dtype != np.float64
             or weight.ndim != 1
             or not len(start)
         ):
             raise ValueError("weights have the wrong type")
+        column = column.astype(np.int64)
         later = np.ones(len(column), bool)
         later[start[:-1][np.diff(start) > 0] % max(1, len(column))] = False  # the first entry of each row
         if column.max(initial=-1) >= columns or (np.diff(column)[later[1:]] <= 0).any():

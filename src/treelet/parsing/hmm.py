@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from treelet.checks import check_integer, check_one_of, wrong
 from treelet.errors import TreeError
-from treelet.formats.tagged import word_problem
 from treelet.parsing.unknown import GUESS, UnknownWords
 from treelet.structures.sequence import Tagged, TaggedBank
 
@@ -143,9 +142,7 @@ class HMM:
         sentence = tuple(words)
         if not sentence:
             raise TreeError("The sentence is empty: tagging needs at least one word.")
-        for number, word in enumerate(sentence):
-            if problem := word_problem(word):
-                raise TreeError(f"Word {number} of the sentence: a word is {problem}.")
+        Tagged(sentence, ["_"] * len(sentence))  # checks the words
         check_integer("k", k, of="HMM.tag")
         choices = [self._emissions(word, index == 0) for index, word in enumerate(sentence)]
         best = self._best_first(choices, int(k))

@@ -7,6 +7,7 @@ import os
 import re
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from threading import Lock
 from typing import Any, ClassVar, Generic, Self, TypeVar, cast, overload
 
@@ -25,34 +26,55 @@ from treelet.shown import Tabled
 
 # --- serialization of a bank's columns as arrays of small integers ----------------------------------------------------
 
-Array = NDArray[Any]
-Arrays = dict[str, Array]
-STORES = (_core.Store, _core.ForestStore)
-
-
-def small(values: Array) -> Array:
-    """Convert non-negative integers to the smallest sufficient type."""
-    return values.astype(np.min_scalar_type(int(values.max())) if len(values) else np.uint8)
-
-
-def whole(values: Any, dtype: Any) -> Array:
-    """Convert the integers of `small` back. Other arrays raise ValueError."""
-    if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind != "u" or values.dtype.itemsize > 4:
-        raise ValueError("a column has the wrong type")
-    return np.ascontiguousarray(values, dtype=dtype)
+Arrays = dict[str, NDArray[Any]]
 
 
 def _packed(columns: Columns) -> Arrays:
     """Return the columns of trees or forests as arrays. Those of forests include the probabilities of the edges."""
     store, roots = columns
-    return store_arrays(store) | {"roots": small(roots.astype(np.int64) + 1)}
+    texts, ends = store.texts
+    numbers = {
+        "text_lengths": np.diff(ends, prepend=0),
+        "label": store.label,
+        "arity": np.diff(store.child_start),
+        "child": store.child,
+        "roots": roots.astype(np.int64) + 1,
+    }
+    more = {}
+    if isinstance(store, _core.ForestStore):
+        numbers["edges"], more["probability"] = np.diff(store.edge_start), store.p
+    small = {name: values.astype(np.min_scalar_type(int(values.max(initial=0)))) for name, values in numbers.items()}
+    return {"texts": texts, **small, **more}
 
 
 def _unpacked(arrays: Arrays) -> Columns:
     """Restore columns from arrays. Invalid arrays raise TreeError."""
+
+    def whole(name: str, dtype: Any) -> NDArray[Any]:
+        values = arrays[name]
+        if not isinstance(values, np.ndarray) or values.ndim != 1 or values.dtype.kind != "u" or values.itemsize > 4:
+            raise ValueError("a column has the wrong type")
+        return np.ascontiguousarray(values, dtype=dtype)
+
+    def starts(name: str) -> NDArray[np.int64]:
+        return np.concatenate([np.zeros(1, np.int64), np.cumsum(whole(name, np.int64))])
+
     try:
-        store = store_of(arrays)
-        roots = whole(arrays["roots"], np.int64) - 1
+        ends, content = starts("text_lengths"), bytes(whole("texts", np.uint8))
+        if ends[-1] != len(content):
+            raise ValueError("the labels do not match their lengths")
+        texts = [content[begin:end].decode("utf-8", "surrogatepass") for begin, end in pairwise(ends.tolist())]
+        nodes = starts("arity"), whole("child", np.int32)
+        store: _core.Store | _core.ForestStore
+        if "probability" not in arrays:
+            store = _core.Store.from_columns(texts, whole("label", np.int32), *nodes)
+        else:
+            p = arrays["probability"]
+            if p.ndim != 1 or p.dtype != np.float64:
+                raise ValueError("the probabilities have the wrong type")
+            label, edges = whole("label", np.int32), starts("edges")
+            store = _core.ForestStore.from_columns(texts, label, edges, *nodes, np.ascontiguousarray(p))
+        roots = whole("roots", np.int64) - 1
         if len(roots) and roots.max() >= len(store):
             raise ValueError("an item is missing")
     except LookupError as error:
@@ -60,58 +82,6 @@ def _unpacked(arrays: Arrays) -> Columns:
     except (ArithmeticError, AttributeError, MemoryError, TypeError, ValueError) as error:
         raise TreeError(f"The stored columns of a bank are damaged: {str(error).rstrip('.')}.") from error
     return Columns(store, roots.astype(np.int32))
-
-
-def store_arrays(store: Any) -> Arrays:
-    """Return the content of a native store as arrays, with the same numbers."""
-    texts, ends = store.texts
-    arrays = {
-        "texts": texts,
-        "text_lengths": small(np.diff(ends, prepend=0)),
-        "label": small(store.label),
-        "arity": small(np.diff(store.child_start)),
-        "child": small(store.child),
-    }
-    if isinstance(store, _core.ForestStore):
-        arrays |= {"edges": small(np.diff(store.edge_start)), "probability": store.p}
-    return arrays
-
-
-def store_of(arrays: Arrays) -> Any:
-    """Restore a store from arrays. Invalid arrays raise ValueError."""
-    lengths, arity = whole(arrays["text_lengths"], np.int64), whole(arrays["arity"], np.int64)
-    ends = np.cumsum(lengths)
-    content = bytes(whole(arrays["texts"], np.uint8))
-    if (ends[-1] if len(ends) else 0) != len(content):
-        raise ValueError("the labels do not match their lengths")
-    texts = [
-        content[end - size : end].decode("utf-8", "surrogatepass") for end, size in zip(ends, lengths, strict=True)
-    ]
-    label, child, start = whole(arrays["label"], np.int32), whole(arrays["child"], np.int32), _starts(arity)
-    if "probability" not in arrays:
-        return _core.Store.from_columns(texts, label, start, child)
-    p = arrays["probability"]
-    if p.ndim != 1 or p.dtype != np.float64:
-        raise ValueError("the probabilities have the wrong type")
-    edges = _starts(whole(arrays["edges"], np.int64))
-    return _core.ForestStore.from_columns(texts, label, edges, start, child, np.ascontiguousarray(p))
-
-
-def exact_arrays(store: _core.Store) -> Arrays:
-    """Return arrays for `exact_store`, which is much faster than `store_of`, because productions keep their numbers."""
-    return store_arrays(store) | {"production": small(store.production.astype(np.int64) + 1)}
-
-
-def exact_store(arrays: Arrays) -> _core.Store:
-    """Restore a store from `exact_arrays` of another process of the same program, without checking for duplicates."""
-    ends = np.cumsum(whole(arrays["text_lengths"], np.int64))
-    label, child = whole(arrays["label"], np.int32), whole(arrays["child"], np.int32)
-    start, production = _starts(whole(arrays["arity"], np.int64)), whole(arrays["production"], np.int32) - np.int32(1)
-    return _core.Store.as_it_was(arrays["texts"], ends, label, start, child, production)
-
-
-def _starts(counts: Array) -> Array:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
 # --- errors about trees that were passed as strings rather than read from a file --------------------------------------

@@ -2,24 +2,135 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import log
-from typing import Any, NamedTuple, cast, overload
+from typing import Any, NamedTuple, Self, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import check_integer, check_one_of, is_number, plural, wrong
-from treelet.errors import InputTypeError, ParameterError, TreeError
+from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.formats.base import Columns
-from treelet.formats.forests import Edge, ForestColumns, checked_columns, forest_columns, from_json, to_json
+from treelet.formats.brackets import label_problem
 from treelet.shown import Drawn
 from treelet.structures.spans import Span
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
 from treelet.work import seed_of
+
+Vector = NDArray[np.float64]
+_Edge = tuple[int, Sequence[int], float]
+
+
+class _ForestColumns(NamedTuple):
+    """A forest as columns. All forests have this layout, wherever they come from.
+
+    Attributes
+    ----------
+    labels : list of str
+        Distinct labels.
+    label, begin, end : ndarray of int32
+        For each node, the number of its label, its first word, and the word after its last.
+    head : ndarray of int32
+        Head of each edge.
+    tail_start, tail : ndarray of int64, ndarray of int32
+        The tails of edge e are ``tail[tail_start[e]:tail_start[e + 1]]``.
+    logp : ndarray of float64
+        Log probability of each edge.
+    root : int
+        Number of the root, or -1 for a forest without trees.
+    """
+
+    labels: list[str]
+    label: NDArray[np.int32]
+    begin: NDArray[np.int32]
+    end: NDArray[np.int32]
+    head: NDArray[np.int32]
+    tail_start: NDArray[np.int64]
+    tail: NDArray[np.int32]
+    logp: Vector
+    root: int
+
+    @classmethod
+    def of(cls, nodes: Sequence[tuple[str, int, int]], edges: Sequence[_Edge], root: int) -> Self:
+        """Return columns of valid nodes (label, begin, end) and edges (head, tails, log probability)."""
+        labels: dict[str, int] = {}
+        numbered = [(labels.setdefault(label, len(labels)), begin, end) for label, begin, end in nodes]
+        label, begin, end = np.ascontiguousarray(np.array(numbered, np.int32).reshape(-1, 3).T)
+        head, tails, logp = zip(*edges, strict=True) if edges else ((), (), ())
+        starts = np.zeros(len(edges) + 1, np.int64)
+        np.cumsum([len(below) for below in tails], out=starts[1:])
+        tail = np.array([node for below in tails for node in below], np.int32)
+        return cls(
+            list(labels), label, begin, end, np.array(head, np.int32), starts, tail, np.array(logp, np.float64), root
+        )
+
+    @classmethod
+    def checked(cls, nodes: Iterable[Any], edges: Iterable[Any], root: int | None) -> Self:
+        """Return columns of nodes and edges after checking them. Default root: the only node that is not a tail."""
+        known: list[tuple[str, int, int]] = []
+        for number, node in enumerate(nodes):
+            try:
+                label, begin, end = node
+                begin, end = int(begin), int(end)
+            except (TypeError, ValueError, OverflowError):
+                raise TreeError(
+                    f"Node {number} of a forest must be (label, begin, end). Got {repr(node)[:80]} instead."
+                ) from None
+            if label != "" and (problem := label_problem(label)):
+                raise TreeError(f"Node {number} of a forest has an invalid label: the label is {problem}.")
+            if not 0 <= begin < end < 2**31:
+                raise TreeError(
+                    f"Node {number} of a forest ({label!r}) has the invalid span {begin}..{end}. A span needs 0 <= begin < end."
+                )
+            known.append((label, begin, end))
+        joined: list[_Edge] = []
+        for number, edge in enumerate(edges):
+            try:
+                head, tails = int(edge[0]), [int(tail) for tail in edge[1]]
+            except (TypeError, ValueError, OverflowError):
+                raise TreeError(
+                    f"Edge {number} of a forest must be (head, tails, log probability). Got {repr(edge)[:80]} instead."
+                ) from None
+            if not tails or not all(0 <= node < len(known) for node in (head, *tails)):
+                raise TreeError(
+                    f"Edge {number} of a forest has no tails, or refers to a node that does not exist: {repr(edge)[:80]}. "
+                    f"There are {plural(len(known), 'node')}."
+                )
+            joined.append((head, tails, edge[2]))
+        if not known:
+            return cls.of([], joined, -1)
+        if root is None:
+            tops = sorted(set(range(len(known))) - {tail for _, tails, _ in joined for tail in tails})
+            if len(tops) != 1:
+                raise TreeError(
+                    f"The root of the forest is ambiguous: {plural(len(tops), 'node')} {'is' if len(tops) == 1 else 'are'} not "
+                    "the tail of an edge. Pass the number of the root as root=."
+                )
+            root = tops[0]
+        if isinstance(root, bool) or not isinstance(root, (int, np.integer)) or not 0 <= root < len(known):
+            raise TreeError(
+                f"The root of a forest must be the number of a node, from 0 to {len(known) - 1}. Got {root!r} instead."
+            )
+        return cls.of(known, joined, int(root))
+
+    def native(self) -> _core.Forest:
+        """Return the forest in the native core, sorted with tails before heads. Raise an error if it is invalid."""
+        try:
+            return _core.forest(*self)
+        except ValueError as error:
+            raise TreeError(f"This is not a valid forest: {str(error).removesuffix('.')}.") from None
+
+    def tails(self) -> list[list[int]]:
+        """Return the tails of each edge."""
+        tail, start = self.tail.tolist(), self.tail_start.tolist()
+        return [tail[a:b] for a, b in pairwise(start)]
+
 
 # --- a builder of forests, used for packing trees and for cutting forests ---------------------------------------------
 
@@ -75,19 +186,19 @@ class Draft:
         _, begin, end = self.nodes[number]
         return self.node(label, (begin, end), self.ways[number])
 
-    def columns(self, roots: Ways) -> ForestColumns:
+    def forest(self, roots: Ways) -> Forest:
         """Return the finished forest. Several roots, with their weights, become children of a hidden root."""
         ((root,), *others) = roots
         if others:
             root = self.node("", self.nodes[root][1:], roots)
-        edges: list[Edge] = []
+        edges: list[_Edge] = []
         for head, ways in enumerate(self.ways):
             if len(ways) == 1:
                 (only,) = ways
                 edges.append((head, only, 0.0))
             else:
                 edges += [(head, tails, log(weight)) for tails, weight in _scaled(ways).items()]
-        return forest_columns(self.nodes, edges, root)
+        return Forest.from_columns(_ForestColumns.of(self.nodes, edges, root))
 
 
 def _scaled(ways: Ways) -> Ways:
@@ -186,7 +297,7 @@ def _visits(tree: Tree) -> list[_Visit]:
     return out
 
 
-def _pack(trees: list[Tree], weights: Vector) -> ForestColumns:
+def _pack(trees: list[Tree], weights: Vector) -> Forest:
     """Merge nodes with the same label and span. Nodes on a cycle of unary steps must also have the same level."""
     visited = [_visits(tree) for tree in trees]
     cyclic = _cyclic(visited)
@@ -202,7 +313,7 @@ def _pack(trees: list[Tree], weights: Vector) -> ForestColumns:
                 ways, tails = draft.ways[numbers[-1]], tuple(numbers[child] for child in visit.children)
                 ways[tails] = ways.get(tails, 0.0) + weight
         roots[numbers[-1],] = roots.get((numbers[-1],), 0.0) + weight
-    return draft.columns(roots)
+    return draft.forest(roots)
 
 
 def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
@@ -228,7 +339,7 @@ def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
     return cyclic
 
 
-def _unite(trees: list[Tree], weights: Vector) -> ForestColumns:
+def _unite(trees: list[Tree], weights: Vector) -> Forest:
     """Merge only equal subtrees with the same span. Different roots become alternatives."""
     draft = Draft()
     roots: Ways = {}
@@ -238,16 +349,13 @@ def _unite(trees: list[Tree], weights: Vector) -> ForestColumns:
             tails = tuple(numbers[child] for child in visit.children)
             numbers.append(draft.node(visit.label, (visit.begin, visit.end), {tails: 1.0} if tails else {}))
         roots[numbers[-1],] = roots.get((numbers[-1],), 0.0) + weight
-    return draft.columns(roots)
+    return draft.forest(roots)
 
 
 # --- packed forests: many parses of a sentence, with their common parts stored once -----------------------------------
 
 _EMPTY = "The forest contains no tree."
 _MAX_LISTED = 100_000
-# --- packing of the trees of one sentence into a forest ---------------------------------------------------------------
-
-Vector = NDArray[np.float64]
 
 
 class ForestNode(NamedTuple):
@@ -317,7 +425,7 @@ class Forest(Drawn):
                     f"Got {probability!r} instead."
                 )
             weighted.append((head, tails, math.log(probability)))
-        self._native = checked_columns(nodes, weighted, root).native()
+        self._native = _ForestColumns.checked(nodes, weighted, root).native()
 
     @classmethod
     def _of(cls, native: _core.Forest) -> Forest:
@@ -355,7 +463,7 @@ class Forest(Drawn):
         """
         check_one_of("packing", packing, ("nodes", "union"))
         weights, trees = _weighted(items)
-        return Forest.from_columns((_pack if packing == "nodes" else _unite)(trees, weights))
+        return (_pack if packing == "nodes" else _unite)(trees, weights)
 
     @staticmethod
     def from_nbest(
@@ -398,19 +506,22 @@ class Forest(Drawn):
     @staticmethod
     def from_tree(tree: Tree) -> Forest:
         """Return the forest of one tree, with probability 1."""
-        return Forest.from_columns(_unite([tree], np.ones(1)))
+        return _unite([tree], np.ones(1))
 
     @staticmethod
-    def from_columns(columns: ForestColumns) -> Forest:
+    def from_columns(columns: _ForestColumns) -> Forest:
         """Return the forest that is stored in these columns."""
         return Forest._of(columns.native())
 
     # --- content ------------------------------------------------------------------------------------------------
 
     @property
-    def columns(self) -> ForestColumns:
+    def columns(self) -> _ForestColumns:
         """Nodes and edges as arrays, tails before heads."""
-        return ForestColumns.of(self._native)
+        native = self._native
+        head = np.repeat(np.arange(len(native.label), dtype=np.int32), np.diff(native.edge_start))
+        nodes, tails = (native.labels, native.label, native.begin, native.end), (native.tail_start, native.tail)
+        return _ForestColumns(*nodes, head, *tails, native.logp, native.root)
 
     @property
     def nodes(self) -> list[ForestNode]:
@@ -597,12 +708,24 @@ class Forest(Drawn):
 
     def to_json(self) -> str:
         """Return the forest as one line of JSON: nodes, edges (head, tails, log probability) and the root."""
-        return to_json(self.columns)
+        columns = self.columns
+        edges = list(zip(columns.head.tolist(), columns.tails(), columns.logp.tolist(), strict=True))
+        return json.dumps({"nodes": self.nodes, "edges": edges, "root": self.root}, ensure_ascii=False)
 
     @staticmethod
     def from_json(text: str | Mapping[str, Any]) -> Forest:
         """Read a forest from the output of `to_json`, or from the parsed JSON object."""
-        return Forest.from_columns(from_json(text))
+        try:
+            data = json.loads(text) if isinstance(text, str) else text
+            root = data["root"]
+            edges = [(edge[0], edge[1], float(edge[2])) for edge in data["edges"]]
+            nodes = [(node[0], node[1], node[2]) for node in data["nodes"]]
+        except (ValueError, KeyError, IndexError, TypeError, OverflowError, RecursionError) as error:
+            layout = '{"nodes": [[label, begin, end], ...], "edges": [[head, [tail, ...], log probability], ...], "root": number}'
+            raise FormatError(f"this is not a forest in JSON ({error}). Write {layout}.") from None
+        if root is None and nodes:
+            raise TreeError("The root of a forest must be the number of a node. Got None instead.")
+        return Forest.from_columns(_ForestColumns.checked(nodes, edges if nodes else [], root))
 
 
 def _power(logarithm: float) -> float:

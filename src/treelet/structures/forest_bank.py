@@ -8,16 +8,17 @@ from typing import IO, Any, Self
 import numpy as np
 
 from treelet import _core
-from treelet.errors import TreeError
+from treelet.errors import FormatError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.files import PathLike, Source, open_target
-from treelet.formats.forests import SUFFIXES, read_columns
 from treelet.formats.paths import File
 from treelet.formats.reading import read_items
 from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.forest import Forest
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank
+
+SUFFIXES = (".json", ".jsonl")  # of the files that are read in a folder
 
 
 class ForestBank(Bank[Forest]):
@@ -75,7 +76,7 @@ class ForestBank(Bank[Forest]):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._items is None:
             return super().__reduce__()
-        return _bank_from_json, (self.lines(),)
+        return type(self).from_lines, (self.lines(),)
 
     @property
     def has_forests(self) -> bool:
@@ -125,10 +126,6 @@ class ForestBank(Bank[Forest]):
             stream.writelines(line + "\n" for line in self.lines())
 
 
-def _bank_from_json(lines: list[str]) -> ForestBank:
-    return ForestBank.from_lines(lines)
-
-
 def read_forests(
     *files: File | Sequence[File],
     exclude: str | Collection[str] = (),
@@ -170,9 +167,14 @@ def read_forests(
 
 
 def _forests_in(source: Source) -> Iterator[Forest]:
-    for number, columns in read_columns(source):
-        with source.item():
-            try:
-                yield Forest.from_columns(columns)
-            except TreeError as error:
-                raise source.error(str(error), number) from None
+    """Yield the forests of a file, one per nonempty line."""
+    for number, line in source.text_lines():
+        if line.strip():
+            with source.item():
+                try:
+                    forest = Forest.from_json(line)
+                except FormatError as error:
+                    raise source.error(error.message, number) from None
+                except TreeError as error:
+                    raise source.error(str(error), number) from None
+                yield forest

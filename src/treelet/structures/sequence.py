@@ -1,29 +1,22 @@
-"""A tagged sequence: words, each with its tag."""
+"""Tagged sequences, their collections, and their files: columns of words and tags, or ``word/tag word/tag`` lines."""
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import IO, Any, cast
 
 import numpy as np
 
-from treelet.checks import article, plural, wrong
+from treelet.checks import article, check_one_of, plural, wrong
 from treelet.errors import FormatError, InlineFormatError, InputTypeError, TreeError
-from treelet.formats.base import Columns
-from treelet.formats.files import PathLike, open_target
+from treelet.formats.base import FORMATS, Columns
+from treelet.formats.detection import opening_lines
+from treelet.formats.files import PathLike, Source, open_target
 from treelet.formats.paths import File
 from treelet.formats.reading import read_items
-from treelet.formats.tagged import (
-    TaggedWords,
-    check_format,
-    column_lines,
-    parse_slashes,
-    read_columns,
-    read_slashes,
-    tag_problem,
-    word_problem,
-)
 from treelet.printable import shortened
 from treelet.shown import Tabled
 from treelet.structures.bank import PostOrder, Stats, listed
@@ -81,12 +74,12 @@ class Tagged(Tabled):
         if not words:
             raise TreeError("A tagged sequence needs at least one word. Use None for a missing sequence.")
         for number, (word, tag) in enumerate(zip(words, tags, strict=True)):
-            if word_problem(word):
+            if not _is_word(word):
                 raise TreeError(
                     f"word {number}: A word must be a non-empty string without white space. "
                     f"Got {shortened(word)} instead."
                 )
-            if tag_problem(tag):
+            if not _is_word(tag) or "/" in tag:
                 raise TreeError(
                     f"tag {number}: A tag must be a non-empty string without white space or slashes. "
                     f"Got {shortened(tag)} instead."
@@ -117,7 +110,7 @@ class Tagged(Tabled):
             raise TreeError(
                 f"Tagged.parse needs a string such as 'the/DT dog/NN'. Got {article(type(text).__name__)} instead."
             )
-        return cls._trusted(*_parse_inline(text))
+        return _parse_inline(text)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -146,17 +139,36 @@ class Tagged(Tabled):
         return Tagged, (self.words, self.tags)
 
 
-def _parse_inline(text: str, source: str = "") -> TaggedWords:
+def _is_word(text: object) -> bool:
+    return isinstance(text, str) and bool(text) and not any(char.isspace() for char in text)
+
+
+def _parse_slashes(text: str, source: str, line: int | None = None) -> Tagged:
+    """Return the sequence in a text of ``word/tag`` items. Raise an error with the place of a malformed item."""
+    words, tags = [], []
+    for match in re.finditer(r"\S+", text):
+        word, slash, tag = match[0].rpartition("/")
+        if not (slash and word and tag):
+            message = f"{match[0]!r} is not of the form word/tag. Write each word with a slash and its tag."
+            raise FormatError(message, source, line, match.start() + 1)
+        words.append(word)
+        tags.append(tag)
+    if not words:
+        raise FormatError("there are no words here. Write word/tag word/tag ...", source, line)
+    return Tagged._trusted(tuple(words), tuple(tags))
+
+
+def _parse_inline(text: str, source: str = "") -> Tagged:
     """Read a sequence from a string that a user passed. `source` names the string in errors, for example "item 3"."""
     try:
-        return parse_slashes(text, source)
+        return _parse_slashes(text, source)
     except FormatError as error:
         raise InlineFormatError(error.message, source, error.line, error.column) from None
 
 
 # --- collections of tagged sequences in which equal suffixes are stored once ------------------------------------------
 
-_SUFFIXES = (".txt", ".pos", ".conll")  # of the files that are read in a folder
+_FORMATS = ("columns", "slashes")
 
 
 class TaggedBank(TreeFormBank[Tagged | Any]):
@@ -215,7 +227,8 @@ class TaggedBank(TreeFormBank[Tagged | Any]):
         if not good or not arity[roots[roots >= 0]].all():
             raise TreeError("The trees do not represent tagged sequences, because no TaggedBank made them.")
         texts = store.labels
-        if invalid := [texts[tag] for tag in np.unique(store.label[positions]) if tag_problem(texts[tag])]:
+        tags = [texts[tag] for tag in np.unique(store.label[positions])]
+        if invalid := [tag for tag in tags if not _is_word(tag) or "/" in tag]:
             raise TreeError(f"The label {invalid[0]!r:.60} is not a valid tag, because no TaggedBank made these trees.")
 
     @classmethod
@@ -263,7 +276,7 @@ class TaggedBank(TreeFormBank[Tagged | Any]):
             ``"slashes"`` writes one sequence per line, and an empty line for a missing sequence.
             ``"columns"`` writes one word with its tag per line, and an empty line after each sequence.
         """
-        check_format(format)
+        check_one_of("format", format, _FORMATS)
         items = self._all()
         if format == "columns" and None in items:
             raise TreeError(
@@ -274,14 +287,16 @@ class TaggedBank(TreeFormBank[Tagged | Any]):
             if format == "slashes":
                 stream.writelines(text + "\n" for text in self.strings())
             else:
-                stream.writelines(column_lines(item) for item in items if item is not None)
+                for item in items:
+                    stream.writelines(f"{word} {tag}\n" for word, tag in item)
+                    stream.write("\n")
 
 
 def _item(item: object, number: int) -> Tagged | None:
     if item is None or isinstance(item, Tagged):
         return item
     if isinstance(item, str):
-        return Tagged._trusted(*_parse_inline(item, f"item {number}"))
+        return _parse_inline(item, f"item {number}")
     try:
         pairs = [(word, tag) for word, tag in cast("Iterable[tuple[str, str]]", item)]
     except (TypeError, ValueError):
@@ -344,10 +359,72 @@ def read_tagged(
     given, named = list(files), format
     if len(given) == 2 and format is None and is_format(given[1]):
         named = cast(str, given.pop())
-    check_format(named := "columns" if named is None else named)
+    check_one_of("format", named := "columns" if named is None else named, _FORMATS)
     for name, column in (("word", word), ("tag", tag)):
         if not isinstance(column, int) or isinstance(column, bool):
             raise wrong(name, "an int", column, of="read_tagged")
-    read = partial(read_columns, word=word, tag=tag) if named == "columns" else read_slashes
-    sentences = read_items(given, _SUFFIXES, read, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
-    return TaggedBank([None if item is None else Tagged._trusted(*item) for item in sentences])
+    read = partial(_read_columns, word=word, tag=tag) if named == "columns" else _read_slashes
+    suffixes = (".txt", ".pos", ".conll")
+    return TaggedBank(
+        read_items(given, suffixes, read, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
+    )
+
+
+def _read_slashes(source: Source) -> Iterator[Tagged | None]:
+    """Yield one sequence per line. An empty line is a missing sequence."""
+    for number, line in source.text_lines():
+        with source.item():
+            yield _parse_slashes(line, source.name, number) if line.strip() else None
+
+
+def _read_columns(source: Source, word: int, tag: int) -> Iterator[Tagged]:
+    """Yield sequences with one word per line and empty lines between them. Negative columns count from the right."""
+    _check_columns(source, word)
+    for group in source.groups():
+        words: list[str] = []
+        tags: list[str] = []
+        with source.item():
+            for number, line in (*group, (0, b"")):
+                cells = source.text(line, number).split()
+                if cells and cells[0] != "-DOCSTART-":
+                    for name, column in (("word", word), ("tag", tag)):
+                        if not -len(cells) <= column < len(cells):
+                            columns = plural(len(cells), "column")
+                            raise source.error(
+                                f"there is no column {column} for {name}=: this line has {columns}.", number
+                            )
+                    if "/" in cells[tag]:
+                        raise source.error(
+                            "a tag is a string without slashes, because the last slash separates word and tag, but this "
+                            f"one is {cells[tag]!r}.",
+                            number,
+                        )
+                    words.append(cells[word])
+                    tags.append(cells[tag])
+                elif words:
+                    yield Tagged._trusted(tuple(words), tuple(tags))
+                    words, tags = [], []
+
+
+def _check_columns(source: Source, word: int) -> None:
+    """Reject files of other formats that could be mistaken for columns."""
+    first = next(iter(opening_lines(source.head())), "")
+    looks_like_conllu = FORMATS["conllu"].looks
+    assert looks_like_conllu is not None
+    if looks_like_conllu(source.head()) and (word == 0 or first.startswith("#")):  # numbers, or comments, as words
+        raise source.error(
+            "this looks like CoNLL-U. Read it with treelet.structures.read_conllu; the parses have words and tags.", 1
+        )
+    if first.lstrip().startswith(("{", "[")):
+        try:
+            json.loads(first)
+        except ValueError:
+            pass
+        else:
+            raise source.error(
+                "this looks like JSON Lines. Parse each line with json.loads, and create treelet.Tagged(words, tags).",
+                1,
+            )
+    cells = first.split()
+    if cells and all("/" in cell.strip("/") for cell in cells):
+        raise source.error("this looks like word/tag with one sentence per line. Read it with format='slashes'.", 1)

@@ -31,7 +31,7 @@ from treelet.matrices.executors.base import Executor, TileSearch
 from treelet.matrices.tiles import Block, Job, Plan, Sink, Span, Tile, Values, bind, fill_tile, plan_matrix
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
-from treelet.structures.bank import STORES, Bank, exact_arrays, exact_store, store_arrays, store_of
+from treelet.structures.bank import Bank
 
 # --- a kernel with its examples, sent to other processes --------------------------------------------------------------
 
@@ -189,10 +189,19 @@ class _Exactly(cloudpickle.Pickler):  # type: ignore[misc]
         if isinstance(value, Bank):
             return _bank, (type(value), *value.columns)
         if isinstance(value, _core.Store):
-            return exact_store, (exact_arrays(value),)
-        if isinstance(value, STORES):
-            return store_of, (store_arrays(value),)
+            return _tree_store, (*value.texts, value.label, value.child_start, value.child, value.production)
+        if isinstance(value, _core.ForestStore):
+            starts = value.edge_start, value.child_start
+            return _forest_store, (value.labels, value.label, *starts, value.child, value.p)
         return super().reducer_override(value)
+
+
+def _tree_store(*columns: Any) -> _core.Store:
+    return _core.Store.as_it_was(*columns)
+
+
+def _forest_store(*columns: Any) -> _core.ForestStore:
+    return _core.ForestStore.from_columns(*columns)
 
 
 def _bank(kind: type[Bank[Any]], store: Any, roots: Any) -> Bank[Any]:
