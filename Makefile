@@ -8,6 +8,7 @@ SANITIZED := build/sanitized
 FUZZ_SECONDS ?= 600
 CASES ?= 100000
 JOBS ?= 2
+, := ,
 CLANG := $(shell command -v clang++)
 # Reviewed exceptions to the security rules: the child processes of Link Grammar and git, XML of our own pictures,
 # and pickles and eval in the testing helpers.
@@ -37,19 +38,25 @@ $(VENV)/.stamp-installed: $(VENV)/.stamp-build-tools $(CORE)
 		--config-settings=cmake.define.TREELET_EMULATED=ON --editable .
 	@touch $@
 
-# Find similar functions in Python's own package asyncio, then rerank the parses of generated questions. Takes less than a
-# minute once the core is built. The explorer needs the extra web; pip does not build treelet again for an extra.
+# The main job: rerank parses with the tree kernel. Then compare forests of the same candidates, and find similar functions
+# in Python's own package asyncio. Takes about a minute once the core is built. The treebank is QuestionBank if the data
+# folder has it. The explorer needs the extra web; pip does not build treelet again for an extra.
 LIBRARY = $$($(BIN)/python -c 'import os; print(os.path.dirname(os.__file__))')
+QUESTIONS := $(wildcard $(or $(TREELET_DATA),../shared/data)/questionbank/4000qs.mrg.xz)
 demo: $(VENV)/.stamp-installed
 	@mkdir -p build/demo
-	@echo "Part 1 of 2. Similar functions in Python's own package asyncio: treelet clones asyncio" && echo
+	@echo "Part 1 of 3. Choose the best parses of questions with the tree kernel (Collins & Duffy 2001): treelet rerank"
+	@echo "The treebank is $(if $(QUESTIONS),QuestionBank: 4000 questions in $(QUESTIONS),generated, because the data folder has no QuestionBank)." && echo
+	@$(BIN)/treelet rerank $(if $(QUESTIONS),$(QUESTIONS) --skip-bad --drop-empty --drop-function-tags --sizes 800$(,)200$(,)336) \
+		--show 2 --jobs $(JOBS) --output build/demo --save build/demo/ranker.treelet
+	@echo && echo "Part 2 of 3. The same candidates as packed forests (Zhang, Zhang & Li 2010): examples/forests.py" && echo
+	@$(BIN)/python examples/forests.py $(QUESTIONS)
+	@echo && echo "Part 3 of 3. The same engine on source code, Python's own package asyncio: treelet clones asyncio" && echo
 	@cd "$(LIBRARY)" && "$(CURDIR)/$(BIN)/treelet" clones asyncio --top 2 --jobs $(JOBS) --html "$(CURDIR)/build/demo/clones.html"
-	@echo && echo "Part 2 of 2. Choose the best parses of travel questions: treelet rerank" && echo
-	@$(BIN)/treelet rerank --show 2 --jobs $(JOBS) --output build/demo --save build/demo/ranker.treelet
 	@$(BIN)/python -m pip install -q 'treelet[web]'
-	@echo && echo "Open in a browser: build/demo/clones.html (similar functions) and build/demo/report.html (parses)."
-	@echo "Similar functions in your own code: $(BIN)/treelet clones FOLDER"
+	@echo && echo "Open in a browser: build/demo/report.html (parses) and build/demo/clones.html (similar functions)."
 	@echo "Compare trees and parse sentences in the browser: $(BIN)/treelet explore build/demo/ranker.treelet"
+	@echo "Rerank your own treebank: $(BIN)/treelet rerank FILE. The papers behind it: docs/papers.md."
 
 # There is one test worker per core, so each worker must use a single thread.
 test: setup link-grammar
