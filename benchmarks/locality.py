@@ -21,7 +21,7 @@ from treelet import Locality
 from treelet.cuts import as_sequencebank
 from treelet.structures import SequenceBank
 from treelet.tasks import ParseLists
-from treelet.testing import reference
+from treelet.testing import definition
 
 ROOT = Path(__file__).resolve().parents[1]
 THETA = 0.5
@@ -60,7 +60,7 @@ def measured(bank: SequenceBank, window: int, match: str) -> dict[str, Any]:
     ]
     times = {}
     for name, examples, function in (
-        ("python", some, lambda a, b: reference.locality(a, b, window, THETA, match)),
+        ("python", some, definition(Locality(window, THETA, match))),
         ("numpy", coded, lambda a, b: in_numpy(a, b, window, match)),
     ):
         begin = time.process_time()

@@ -16,10 +16,10 @@ from sklearn.base import clone
 import treelet as tl
 from cases import EXAMPLES, KERNELS, PLAIN, Case, examples
 from conftest import trials
+from definitions.strategies import examples as random_examples
 from treelet.learn import CompressedModel
 from treelet.learn.growing import _GrowingBlocks, _GrowingSum, growing
 from treelet.testing import check_kernel, definition
-from treelet.testing.strategies import examples as random_examples
 
 LISTED = {kind: {name: case for name, case in KERNELS.items() if case.kind == kind} for kind in EXAMPLES}
 """Cases by kind of examples, so random examples are drawn once per kind."""

@@ -24,8 +24,6 @@ EXCEPTIONS = {
     r"cli\.main\.(Command|start)": "the command line of experiments",
     r"errors\.\w+": "errors that users catch",
     r"device\.\w+\.\w+Columns": "kernels name these classes as strings, so that devices are imported late",
-    r"testing\.\w+\.\w+": "documented modules: strategies for hypothesis, slow definitions, checks",
-    r"datasets\.\w+\.\w+": "loaders that experiments use",
     r"explorer\.app\.(listen|server_of)": "used by tools/screenshots.py",
     r"cli\.explore\.workspace_of": "used by tools/screenshots.py",
     r"report\.widget\.TreeView": "a documented class of notebooks",

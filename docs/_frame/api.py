@@ -36,7 +36,6 @@ BESIDE = {  # modules that pages mention but that their packages do not import
     "drawing": ["web.pictures"],
     "report": ["page", "widget"],
     "learn": ["selection"],
-    "testing": ["strategies"],
 }
 AT_THE_TOP = names_in_stub(treelet.__file__)
 VALUES = {  # descriptions of names without a docstring

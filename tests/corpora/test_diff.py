@@ -22,7 +22,7 @@ from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.fragments import places
 from treelet.resources import Resources
-from treelet.testing.strategies import banks
+from treelet.testing import banks
 
 KERNEL = tl.SubsetTree().normalized()
 CORPUS = flights(n=240, random_state=0)

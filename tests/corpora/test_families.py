@@ -15,7 +15,7 @@ from messages.common import wrong_parameter
 from treelet.corpora.families import SimilarPairs
 from treelet.datasets import flights
 from treelet.errors import ParameterError, TreeletWarning
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 SIMILARITY = tl.EditDistance().similarity()
 MEASURES = [

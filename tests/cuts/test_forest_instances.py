@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import trials
+from definitions.strategies import grammars
 from messages import cuts as messages
 from treelet.cuts import (
     Candidate,
@@ -33,7 +34,7 @@ from treelet.cuts import (
 )
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.tasks import composite, hybrid, relation_table, role_table
-from treelet.testing.strategies import forests, grammars
+from treelet.testing import forests
 
 # --- what is compared -------------------------------------------------------------------------------------------
 

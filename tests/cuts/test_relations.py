@@ -21,7 +21,7 @@ from treelet.cuts import TreeIndex, entity_features, indicators, minimal_complet
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.metrics.relations import Score, semeval_scores
 from treelet.structures.instances import Parse, RelationInstance, read_instances, write_instances
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 # Zhang, Zhang & Li (2010), figure 2, the trees T1 and T2: John 0, saw 1, a 2, man 3, in 4, the 5, bank 6.
 T1 = "(IP (NNP John) (VP (VP (VV saw) (NP (DT a) (NN man))) (PP (IN in) (DT the) (NN bank))))"

@@ -43,7 +43,7 @@ from treelet.structures.instances import (
     read_instances,
     write_instances,
 )
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 # Moschitti (2006), figure 1: Mary 0, brought 1, a 2, cat 3.
 MARY = "(S (N Mary) (VP (V brought) (NP (D a) (N cat))))"

@@ -8,7 +8,7 @@ import pytest
 
 from messages.common import at_least, wrong_parameter
 from treelet import PCFG
-from treelet.datasets.flights import LENGTHS, MODIFIERS, NOUNS, SIZES, VERBS, flights, flights_split
+from treelet.datasets.flights import _MODIFIERS, _NOUNS, _VERBS, flights, flights_split
 from treelet.errors import ParameterError
 from treelet.metrics import candidate_scores, oracle, parse_score
 
@@ -62,7 +62,7 @@ def test_the_bank_does_not_change_between_versions():
 
 
 def test_sizes(split):
-    assert tuple(map(len, split)) == SIZES
+    assert tuple(map(len, split)) == (800, 200, 336)
     assert [tree for part in split for tree in part] == list(flights())
 
 
@@ -90,7 +90,7 @@ def test_labels_and_words(trees):
                 assert node.label in TAGS
                 assert len(node.children) == 1
         words = tree.words()
-        assert LENGTHS[0] <= len(words) <= LENGTHS[1]
+        assert 5 <= len(words) <= 18
         assert all(word == word.lower() and not set(word) & set("()<>; ") for word in words)
 
 
@@ -114,8 +114,8 @@ def test_some_words_are_new(split):
 
 
 def test_tables_fit_together():
-    for takes in [*NOUNS.values(), *(takes for _, takes in VERBS.values())]:
-        assert set(takes.split()) <= set(MODIFIERS)
+    for takes in [*_NOUNS.values(), *(takes for _, takes in _VERBS.values())]:
+        assert set(takes.split()) <= set(_MODIFIERS)
 
 
 def skeleton(tree):

@@ -11,7 +11,7 @@ from math import prod, sqrt
 from typing import Any
 
 from treelet import kernels
-from treelet.testing.definitions import Slow, definition, on_columns, over_members
+from treelet.testing.definitions import Slow, _on_columns, _over_members, definition
 
 
 @singledispatch
@@ -102,12 +102,12 @@ def _power(kernel: kernels.PolynomialOf) -> Slow:
 
 @size.register
 def _on(kernel: kernels.On) -> Slow:
-    return on_columns(kernel, size(kernel.kernel))
+    return _on_columns(kernel, size(kernel.kernel))
 
 
 @size.register
 def _bag(kernel: kernels.Bag) -> Slow:
-    return over_members(size(kernel.kernel))
+    return _over_members(size(kernel.kernel))
 
 
 SMALLEST_SHARE = 1e-12

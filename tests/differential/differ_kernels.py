@@ -17,7 +17,7 @@ from definitions.rounding import size
 from experiments import pair_kernels
 from treelet.kernels import Constant, Kernel, Product, Sum
 from treelet.structures import WordVectors
-from treelet.testing import definition, reference
+from treelet.testing import definition, definitions
 
 # --- kernels by chance ----------------------------------------------------------------------------------------------
 
@@ -318,11 +318,11 @@ def exact_values(kernel: Any, X: list[Any], Y: list[Any]) -> list[list[Any]]:
     """Values as fractions: ties are ties."""
     lam = Fraction(kernel.lam)
     if isinstance(kernel, tl.Subtree):
-        slow = lambda a, b: reference.subtree(a, b, lam)
+        slow = lambda a, b: definitions._subtree(a, b, lam)
     elif isinstance(kernel, tl.Tagging):
-        slow = lambda a, b: reference.tagging(a, b, lam)
+        slow = lambda a, b: definitions._tagging(a, b, lam)
     else:
-        slow = lambda a, b: reference.subset_tree(a, b, lam, kernel.max_depth, kernel.leaves)
+        slow = lambda a, b: definitions._subset_tree(a, b, lam, kernel.max_depth, kernel.leaves)
     return [[Fraction(slow(a, b)) if a is not None and b is not None else Fraction(0) for b in Y] for a in X]
 
 

@@ -25,7 +25,7 @@ from treelet.drawing.tex import _SPECIAL
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG
 from treelet.report import marked_svg
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 NAME = "{http://www.w3.org/2000/svg}"
 GRAMMAR = PCFG.from_rules(

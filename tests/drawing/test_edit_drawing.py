@@ -15,7 +15,7 @@ from messages.common import wrong_parameter
 from treelet.drawing import edit_svg, latex
 from treelet.drawing.edits import edited_trees
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.testing import strategies
+from treelet.testing import trees
 
 NAME = "{http://www.w3.org/2000/svg}"
 A = "(S (NP (D the) (N cat)) (VP (V sat) (PP (P on) (NP (D the) (N mat)))))"
@@ -104,7 +104,7 @@ def test_large_unchanged_subtrees_are_folded() -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(strategies.trees(), strategies.trees())
+@given(trees(), trees())
 def test_drawn_nodes_are_those_of_the_trees(a: tl.Tree, b: tl.Tree) -> None:
     script = tl.edit_script(a, b)
     for number, (side, tree) in enumerate(zip(edited_trees(script, False), (a, b), strict=True)):

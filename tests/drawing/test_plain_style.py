@@ -19,7 +19,7 @@ from messages.common import wrong_parameter
 from treelet.drawing import latex, tree_svg
 from treelet.drawing.layout import ForestGraph, ForestLayout, collapsed
 from treelet.errors import ParameterError, TreeletWarning
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 NAME = "{http://www.w3.org/2000/svg}"
 TREE = "(S (NP (NP (D the) (N cat)) (PP (P of) (NP (N Rome)))) (VP (V sat)))"

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import trials
 from definitions.edit_scripts import check_mapping, replayed
-from treelet.testing import definition
-from treelet.testing.strategies import trees
+from treelet.testing import definition, trees
 
 COSTS = st.sampled_from([0, 0.25, 0.5, 1, 1.5, 2, 3])
 LABELS = "abcd"

@@ -11,13 +11,13 @@ from messages import draw as messages
 from treelet.cuts import TreeIndex
 from treelet.errors import TreeError
 from treelet.formats import python_trees
-from treelet.testing import strategies
+from treelet.testing import trees
 
 DEEP = tl.Tree.parse("(A " * 61 + "a" + ")" * 61)
 
 
 @settings(max_examples=trials(200), deadline=None)
-@given(strategies.trees(), strategies.trees())
+@given(trees(), trees())
 def test_unchanged_subtrees_are_the_largest_equal_ones(a: tl.Tree, b: tl.Tree) -> None:
     script = tl.edit_script(a, b)
     first, second = TreeIndex(a), TreeIndex(b)
@@ -34,7 +34,7 @@ def test_unchanged_subtrees_are_the_largest_equal_ones(a: tl.Tree, b: tl.Tree) -
 
 
 @settings(max_examples=trials(200), deadline=None)
-@given(strategies.trees(), strategies.trees())
+@given(trees(), trees())
 def test_the_drawing_has_every_change_once(a: tl.Tree, b: tl.Tree) -> None:
     script = tl.edit_script(a, b)
     try:

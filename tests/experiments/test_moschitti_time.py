@@ -17,7 +17,7 @@ from experiments.data import wsj_sample
 from experiments.pair_kernels import nodes_of
 from experiments.pair_kernels import recursion_value as value
 from messages import experiments as messages
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus
 

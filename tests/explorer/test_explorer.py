@@ -31,7 +31,7 @@ from treelet.drawing.web.pictures import picture
 from treelet.learn import CompressedModel
 from treelet.parsing.chart import relative_logp
 from treelet.structures.bank import Bank
-from treelet.testing import strategies
+from treelet.testing import trees
 
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
@@ -81,8 +81,8 @@ def refused(what: str, workspace: Workspace | None = None, **fields: Any) -> Req
 
 @settings(max_examples=40)  # each of them asks for everything
 @given(
-    strategies.trees(),
-    strategies.trees(),
+    trees(),
+    trees(),
     st.sampled_from(["st", "sst", "pt"]),
     st.sampled_from([0.1, 0.5, 1.0]),
     st.booleans(),
@@ -163,7 +163,7 @@ def test_large_trees_are_answered_or_refused_quickly() -> None:
 
 
 @settings(max_examples=40, deadline=None)
-@given(strategies.trees(), strategies.trees())
+@given(trees(), trees())
 def test_edits_are_the_edit_script(a: tl.Tree, b: tl.Tree) -> None:
     found = answer("edits", a=str(a), b=str(b))
     script = tl.edit_script(str(a), str(b))

@@ -14,7 +14,7 @@ from messages import formats as messages
 from messages.common import left_out, wrong_parameter
 from treelet.errors import FormatError, ParameterError, TreeletWarning
 from treelet.formats import FORMATS, files
-from treelet.testing.strategies import banks
+from treelet.testing import banks
 
 STREAMED = ["brackets", "lines", "tsv", "csv"]
 

@@ -30,7 +30,7 @@ from treelet.kernels.fragments import search
 from treelet.kernels.fragments.windows import VectorFeature
 from treelet.learn.model import CompressedModel
 from treelet.report import report
-from treelet.testing.strategies import banks, trees
+from treelet.testing import banks, trees
 
 KERNELS = {
     "st": tl.Subtree(lam=0.7),

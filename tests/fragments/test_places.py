@@ -12,7 +12,7 @@ import treelet as tl
 from messages import fragments as messages
 from messages.common import wrong_parameter
 from treelet.fragments import places, shared_fragments
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 Occurrence = tuple[tl.Tree, tuple[int, ...]]
 

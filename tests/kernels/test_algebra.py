@@ -19,12 +19,12 @@ import treelet as tl
 from cases import EXAMPLES, KERNELS
 from conftest import binary
 from definitions.rounding import size
+from definitions.strategies import examples
 from messages import kernels as messages
 from messages.common import PUT_IT_IN_A_LIST, item_is, value_of, wrong_parameter, wrong_parameter_text
 from treelet.kernels.bag import Bags
 from treelet.structures import Vectors, bag_of_words
 from treelet.testing import check_kernel, definition
-from treelet.testing.strategies import examples
 
 SST, PT = tl.SubsetTree(lam=0.4), tl.PartialTree(lam=0.5, mu=0.6)
 

@@ -15,7 +15,7 @@ from definitions.derivations import expected_nodes
 from messages import kernels as messages
 from treelet.cuts import ForestIndex, span_forest, sub_forest
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
-from treelet.testing.strategies import forests, trees
+from treelet.testing import forests, trees
 
 TWO = [("(S (A x) (B y))", 0.6), ("(S (A x) (C y))", 0.4)]
 

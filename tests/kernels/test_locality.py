@@ -19,7 +19,7 @@ import treelet as tl
 from conftest import trials
 from messages import kernels as messages
 from messages.common import wrong_parameter
-from treelet.testing import check_estimator, check_kernel, definition, reference
+from treelet.testing import check_estimator, check_kernel, definition
 
 MATCHES = ["position", "exact", "count"]
 TYPES = ["x", "y", "z"]
@@ -221,7 +221,7 @@ def test_subsequence_by_hand_and_checked() -> None:
     lam = 0.7
     K = tl.Subsequence(lam, 2)([list("cat"), list("car")])  # the example of Lodhi et al.
     np.testing.assert_allclose(K, [[2 * lam**4 + lam**6, lam**4], [lam**4, 2 * lam**4 + lam**6]])
-    check_kernel(tl.Subsequence(0.5, 2), SHORT, reference=lambda a, b: reference.subsequence(a, b, 0.5, 2))
+    check_kernel(tl.Subsequence(0.5, 2), SHORT, reference=definition(tl.Subsequence(0.5, 2)))
     assert (tl.Subsequence(0.5, 99)(SHORT) == 0).all()
     K, dK = tl.Subsequence(0.4, 3)(SHORT, eval_gradient=True)
     up, down = (tl.Subsequence(0.4 * math.exp(step), 3)(SHORT) for step in (1e-6, -1e-6))

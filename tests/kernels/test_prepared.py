@@ -26,7 +26,7 @@ from treelet.kernels.store import StoreKernel
 from treelet.matrices.nearest import Index, Part
 from treelet.resources import Resources
 from treelet.structures import SequenceBank
-from treelet.testing.strategies import banks
+from treelet.testing import banks
 
 SST = tl.SubsetTree(lam=0.4)
 KERNELS: dict[str, Pairwise] = {

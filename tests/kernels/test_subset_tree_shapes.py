@@ -10,7 +10,7 @@ import pytest
 import treelet as tl
 from treelet import _core
 from treelet.learn.model import CompressedModel
-from treelet.testing import reference
+from treelet.testing import definitions
 
 KERNELS = [
     tl.SubsetTree(lam=0.4),
@@ -37,7 +37,7 @@ def bank(request: pytest.FixtureRequest) -> tl.Treebank:
 
 
 def defined(kernel: tl.SubsetTree, first: tl.Tree, second: tl.Tree) -> float:
-    return reference.subset_tree(first, second, kernel.lam, kernel.max_depth, kernel.leaves)
+    return definitions._subset_tree(first, second, kernel.lam, kernel.max_depth, kernel.leaves)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)

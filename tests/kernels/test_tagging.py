@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from messages import kernels as messages
 from messages.common import PUT_IT_IN_A_LIST, SPLIT_IT, at, does_not_exist, wrong_parameter
-from treelet.testing import check_estimator, check_kernel, reference
-from treelet.testing.strategies import tagged
+from treelet.testing import check_estimator, check_kernel, definitions, tagged
 
 LOU = tl.Tagged.parse("Lou/SP Gerstner/CP is/N")
 SHORT = ["the/D dog/N barks/V", "a/D dog/N barks/V", "a/D cat/N", "dogs/N bark/V", "the/D dog/N"]
@@ -30,7 +29,7 @@ SHORT = ["the/D dog/N barks/V", "a/D dog/N barks/V", "a/D cat/N", "dogs/N bark/V
 
 def test_a_wrong_definition_would_be_noticed() -> None:
     def careless(a: tl.Tagged, b: tl.Tagged) -> float:  # a word counts also under another tag
-        return reference.tagging(a, b, 0.4) + 0.4 * sum(x == y and s != t for x, s in a for y, t in b)
+        return definitions._tagging(a, b, 0.4) + 0.4 * sum(x == y and s != t for x, s in a for y, t in b)
 
     examples = [tl.Tagged.parse(text) for text in ("the/D dog/N", "dog/V the/D")]
     with pytest.raises(AssertionError, match=messages.UNLIKE_THE_SLOW_DEFINITION):
@@ -38,12 +37,12 @@ def test_a_wrong_definition_would_be_noticed() -> None:
 
 
 def test_the_features_of_the_paper() -> None:
-    features = Counter(reference.tagging_features(LOU))
+    features = Counter(definitions._tagging_features(LOU))
     assert features[("SP", None), ("CP", None)] == 1  # {SP CP}
     assert features[("SP", None), ("CP", "Gerstner"), ("N", None)] == 1  # {SP Gerstner/CP N}
     assert len(features) == 3 * 2 + 2 * 4 + 8
     whole = tl.Tagged.parse("Lou/SP Gerstner/CP is/N chairman/N of/N IBM/SC")
-    more = Counter(reference.tagging_features(whole))
+    more = Counter(definitions._tagging_features(whole))
     assert more[("SP", None), ("CP", None), ("N", "is"), ("N", None), ("N", "of")] == 1  # {SP CP is/N N of/N}
     assert more[("N", None),] == 3
     assert more[("N", None), ("N", None)] == 2

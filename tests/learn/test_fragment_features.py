@@ -22,8 +22,7 @@ from treelet.datasets import flights
 from treelet.fragments import places
 from treelet.learn import fragment_features
 from treelet.learn.fragment_features import FragmentCounter
-from treelet.testing import check_estimator
-from treelet.testing.strategies import trees
+from treelet.testing import check_estimator, trees
 
 KERNELS = {
     "st": tl.Subtree(lam=0.7),

@@ -21,7 +21,7 @@ from treelet import _core
 from treelet.learn import CompressedModel, linear_parts
 from treelet.learn.terms import GraphTerm, SupportSum
 from treelet.structures import Table
-from treelet.testing.strategies import banks, trees
+from treelet.testing import banks, trees
 
 ST, SST, PT = tl.Subtree(0.7), tl.SubsetTree(0.4), tl.PartialTree(0.4, 0.3)
 

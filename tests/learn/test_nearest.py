@@ -23,8 +23,7 @@ import treelet as tl
 from messages import learn as messages
 from messages.common import TRUE_OR_FALSE, at_least, at_most, nothing_to_search, one_of, wrong_parameter
 from treelet.kernels.algebra import without_excess
-from treelet.testing import check_estimator
-from treelet.testing.strategies import trees
+from treelet.testing import check_estimator, trees
 
 KERNEL = tl.SubsetTree(lam=0.4).normalized()
 

@@ -18,8 +18,7 @@ import treelet as tl
 from conftest import binary, on_linux, round_trip, run_python
 from messages import learn as messages
 from messages.common import at_least, wrong_parameter
-from treelet.testing import check_estimator
-from treelet.testing.strategies import banks
+from treelet.testing import banks, check_estimator
 
 # The same productions in other places, in another order, one below the other: what must not be confused.
 TREES = [

@@ -12,7 +12,7 @@ import treelet as tl
 from messages import gram as messages
 from messages.common import at_least, at_most, needs_a_kernel, nothing_to_search, wrong_parameter
 from treelet.matrices import operator, reduce
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 KERNELS = [tl.SubsetTree(lam=0.4), tl.SubsetTree(lam=1).normalized(), tl.PartialTree() + tl.Subtree(), tl.SubsetTree().gaussian(2)]  # fmt: skip
 

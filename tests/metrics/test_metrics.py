@@ -21,7 +21,7 @@ from messages.common import one_of, wrong_parameter
 from treelet import metrics
 from treelet.metrics import PARSEVAL, PLAIN, BracketCounts, Convention
 from treelet.metrics import significance as significance_module
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 GOLD = "(S (NP (N John)) (VP (V saw) (NP (N Mary)) (PP (P in) (NP (N Rome)))))"
 # John 0, saw 1, Mary 2, in 3, Rome 4: S 0-5, NP 0-1, VP 1-5, NP 2-3, PP 3-5, NP 4-5: six constituents.

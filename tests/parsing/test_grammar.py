@@ -27,7 +27,7 @@ from treelet.errors import FileError, FormatError, InputTypeError, ParameterErro
 from treelet.parsing import PCFG, CompiledGrammar, GrammarWarning, Word
 from treelet.parsing.chart import adapted_words, unknown_words
 from treelet.parsing.unknown import _signatures
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 BANK = [
     "(S (NP (D the) (N cat)) (VP (V sees) (NP (D a) (J red) (N cat))))",

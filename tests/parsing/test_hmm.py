@@ -19,7 +19,7 @@ from definitions.derivations import tag_score
 from messages import parsing as messages
 from messages.common import SPLIT_IT, wrong_parameter
 from treelet.parsing import HMM
-from treelet.testing.strategies import tagged
+from treelet.testing import tagged
 
 TEXTS = ["the/D dog/N barks/V", "the/D cat/N sleeps/V", "dogs/N bark/V", "a/D dog/N sleeps/V", "she/P barks/V"]
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import trials
 from definitions.derivations import derivations, doubled, expected_nodes
+from definitions.strategies import grammars
 from experiments.data import question_bank
 from messages import parsing as messages
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG
-from treelet.testing.strategies import grammars
 
 pytestmark = pytest.mark.filterwarnings("ignore::treelet.parsing.GrammarWarning")
 
@@ -85,9 +85,7 @@ def test_bounded_search_finds_only_real_parses(rules, words):
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(
-        tl.testing.strategies.trees(labels=("S", "A", "B"), words=("x", "y"), max_nodes=9), min_size=2, max_size=6
-    ),
+    st.lists(tl.testing.trees(labels=("S", "A", "B"), words=("x", "y"), max_nodes=9), min_size=2, max_size=6),
     st.sampled_from([None, 0, 1, 2]),
     st.sampled_from([False, True, "tags"]),
 )

@@ -21,7 +21,7 @@ from treelet.datasets import flights
 from treelet.drawing.leaves import excerpt
 from treelet.fragments import shared_fragments
 from treelet.structures import DependencyBank, SequenceBank, Table, TaggedBank
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 formatters = pytest.importorskip("IPython.core.formatters")
 

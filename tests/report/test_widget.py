@@ -16,7 +16,7 @@ from messages.common import wrong_parameter
 from treelet.drawing import web
 from treelet.drawing.web.pictures import attributed_structures, explained, picture
 from treelet.structures import Table
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 TREES = ["(S (A a) (B b))", "(S (A a) (C c))", "(S (D d) (B b))", "(S (D d) (C c))"]
 MODEL = tl.RLS(tl.SubsetTree(lam=0.5)).fit(TREES, [1, 1, -1, -1])

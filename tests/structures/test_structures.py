@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from messages import structures as messages
 from messages.common import item_is, needs_package
-from treelet.testing.strategies import banks, trees
+from treelet.testing import banks, trees
 
 DOG = "(NP (D the) (N dog))"
 CAT = "(NP (D the) (N cat))"

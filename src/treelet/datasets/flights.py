@@ -15,11 +15,11 @@ from treelet.work import seed_of
 
 # --- the words and patterns of the generator `flights` ----------------------------------------------------------------
 
-# Slots <...> are filled in from left to right. A name stands for one of its alternatives in SLOTS. <NP flight fare>
+# Slots <...> are filled in from left to right. A name stands for one of its alternatives in _SLOTS. <NP flight fare>
 # stands for a noun and <VB show list> for a verb; the first of the list is the most frequent. Both may get modifiers.
 # <+2> adds at least two modifiers, each at the phrase where it belongs. After <.>, earlier phrases get no more
-# modifiers. The verbs <V *> are those of the last noun in DOES.
-SENTENCES = (
+# modifiers. The verbs <V *> are those of the last noun in _DOES.
+_SENTENCES = (
     "(S <please> <VB show book list give reserve find buy cancel change rent> <+2>)",
     "(S (NP (PRP <i>)) <VBP want+to need+to plan+to> <+2>)",
     "(S (NP (PRP <i>)) <VBP need want prefer> <+2>)",
@@ -46,7 +46,7 @@ SENTENCES = (
     "(S (NP (PRP i)) (VP (VBP want) (S (VP (TO to) (VP <do> <+0> <.> (CC and) <do> <+0>)))))",
 )
 # Modifiers of each noun, the most frequent first.
-NOUNS = {
+_NOUNS = {
     "flight": "relative route gerund chosen on_day at_hour from_city to_city with_thing part carrier between days",
     "fare": "relative on_board chosen for_class route",
     "ticket": "relative to_city chosen for_day in_class",
@@ -64,7 +64,7 @@ NOUNS = {
     "agent": "at_airport",
 }
 # Complements and modifiers of each verb. A suffix after a plus sign distinguishes verbs of the same form.
-VERBS = {
+_VERBS = {
     "show": ("(NP (PRP me)) <thing>", "on_day for_person if_clause"),
     "give": ("(NP (PRP me)) <thing>", "on_day if_clause"),
     "list": ("<thing>", "on_day for_person if_clause"),
@@ -113,7 +113,7 @@ VERBS = {
     "available": ("", "on_day for_person in_city"),
     "cheap": ("", "for_person on_day"),
 }
-DOES = {
+_DOES = {
     "flight": "leave arrive serve stop depart go",
     "fare": "include cost",
     "ticket": "include cost",
@@ -121,9 +121,7 @@ DOES = {
     "airline": "serve fly offer",
     "plane": "leave stop arrive",
 }
-FORMS = {"fly": "flies", "go": "goes", "have": "has", "is": "is"}  # irregular third persons
-PARTICIPLES = {"stop": "stopping"}  # irregular present participles
-MODIFIERS = {
+_MODIFIERS = {
     "route": "(PP (PP (IN from) <place>) (PP (TO to) <places>))",
     "from_city": "(PP (IN from) <place>)",
     "to_city": "(PP (TO to) <places>)",
@@ -158,7 +156,7 @@ MODIFIERS = {
     "chosen": "(SBAR (S (NP (PRP <i>)) <VBP need+chosen want+chosen like+chosen prefer+chosen>))",
 }
 # A clause has at most one modifier of each family.
-FAMILIES = (
+_FAMILIES = (
     "on_day for_day days",
     "at_hour part",
     "route from_city between",
@@ -168,7 +166,7 @@ FAMILIES = (
     "when_clause if_clause",
 )
 # Alternatives, the most frequent first. A tag before a colon applies to each of their words.
-SLOTS = {
+_SLOTS = {
     "i": "i;we",
     "if": "if;because;before;after;since;when",
     "please": ";;(INTJ (UH please))",
@@ -233,7 +231,7 @@ SLOTS = {
     "savannah;fresno;dayton;akron;toledo;providence;norfolk;knoxville;lexington;wichita;madison;lincoln;eugene;fargo",
 }
 # Words before a noun: compounds are phrases, a list of modifiers is not.
-BEFORE = {
+_BEFORE = {
     "flight": "(NML (JJ early) (NN morning));(JJ direct) (NN morning);(JJ nonstop);(NML (NN round) (NN trip));"
     "(JJ cheap);(JJ direct);"
     "(JJ last) (NN evening);(NML (JJ late) (NN night));(NN evening);(JJ cheap) (NN evening);(CD two) (NN morning);"
@@ -249,17 +247,9 @@ BEFORE = {
     "meal": "(JJ hot);(JJ hot) (NN evening);(JJ free);(NML (JJ low) (NN calorie))",
     "car": "(JJ cheap);(JJ small) (NN rental);(NML (CD two) (NN door));(NN rental)",
 }
-PAIRED = "flight hotel fare meal ticket car airline seat"
-BOTH = ("cheap", "good")  # adjectives that apply to both nouns of a pair
 
 
 # --- a generator of travel questions and requests in which words determine attachment ---------------------------------
-
-SIZES = (800, 200, 336)  # as in Collins & Duffy (2001)
-LENGTHS = (5, 18)  # minimum and maximum number of words
-NOISE = 0.06  # probability that a modifier is attached at random
-PATIENCE = 20  # number of draws after which a name may be repeated
-FAR = 0.3  # probability of looking further away for the phrase that gets a modifier
 
 _WORD = re.compile(r"[^\s()]+\)")
 _SLOT = re.compile(r"<([^<>]+)>")
@@ -324,7 +314,7 @@ def flights(n: int = 1336, random_state: Any = 0) -> Treebank:
     i want to cancel a hot meal and cancel the low coach fare on planes
     i plan to reserve the connection with a card on friday afternoon
     """
-    _check(n=n)
+    check_integer("n", n, 0)
     writer = _SentenceWriter(random.Random(seed_of(random_state)))
     return Treebank([writer.sentence() for _ in range(n)])
 
@@ -350,14 +340,8 @@ def flights_split(random_state: Any = 0) -> FlightsSplit:
     >>> [len(part) for part in flights_split()]
     [800, 200, 336]
     """
-    bank = flights(sum(SIZES), random_state)
-    begin, end = SIZES[0], SIZES[0] + SIZES[1]
-    return FlightsSplit(bank[:begin], bank[begin:end], bank[end:])
-
-
-def _check(**parameters: object) -> None:
-    for name, value in parameters.items():
-        check_integer(name, value, 0)
+    bank = flights(1336, random_state)
+    return FlightsSplit(bank[:800], bank[800:1000], bank[1000:])
 
 
 class _Phrase:
@@ -382,7 +366,8 @@ class _Pair(_Phrase):
         super().__init__("NP", "", [kind for kind in one.takes if kind in two.takes], True)
         self.one, self.two = one, two
         self.between = f"(CC {word})"
-        self.flat = len(one.kids) == 1 or any(f"JJ {word})" in str(one.kids[0]) for word in BOTH)
+        # These two adjectives apply to both nouns of a pair.
+        self.flat = len(one.kids) == 1 or any(f"JJ {word})" in str(one.kids[0]) for word in ("cheap", "good"))
         two.takes = [kind for kind in two.takes if kind not in one.takes]
 
     def __str__(self) -> str:
@@ -404,8 +389,8 @@ class _SentenceWriter:
     def __init__(self, rng: random.Random) -> None:
         self.draw = rng.random
         self.sums: dict[tuple[int, float], list[float]] = {}
-        self.family = {kind: family for family in FAMILIES for kind in family.split()}
-        self.options = {name: _alternatives(text) for name, text in SLOTS.items()}
+        self.family = {kind: family for family in _FAMILIES for kind in family.split()}
+        self.options = {name: _alternatives(text) for name, text in _SLOTS.items()}
         self.start()
 
     def start(self) -> None:
@@ -417,8 +402,8 @@ class _SentenceWriter:
     def sentence(self) -> str:
         while True:
             self.start()
-            text = str(self.fill(self.pick(SENTENCES, 0.7)))
-            if LENGTHS[0] <= len(_WORD.findall(text)) <= LENGTHS[1]:
+            text = str(self.fill(self.pick(_SENTENCES, 0.7)))
+            if 5 <= len(_WORD.findall(text)) <= 18:
                 return _ARTICLE.sub("(DT an)", text)
 
     def pick(self, items: Sequence[str], power: float = 1.0) -> str:
@@ -439,7 +424,7 @@ class _SentenceWriter:
         name, *words = slot.split()
         if name == ".":
             self.open = []
-            self.used -= set(FAMILIES[:2])
+            self.used -= set(_FAMILIES[:2])
         elif name.startswith("+"):
             self.modify(int(name))
         elif name == "pair":
@@ -454,7 +439,7 @@ class _SentenceWriter:
 
     def option(self, name: str) -> str:
         """An alternative of a slot, with names that the sentence does not have yet."""
-        for _ in range(PATIENCE):
+        for _ in range(20):  # after so many draws, a name may be repeated
             chosen = self.pick(self.options[name], 0.7 if name == "city" else 1.0)
             first = chosen.partition("(NNP ")[2].partition(")")[0]
             if first not in self.names:
@@ -465,8 +450,8 @@ class _SentenceWriter:
 
     def noun(self, noun: str, kind: str) -> _Phrase:
         plural = self.draw() < 0.4 if kind[-1] not in "12" else kind[-1] == "2"
-        site = _Phrase("WHNP" if kind[:2] == "WH" else "NP", noun, NOUNS[noun].split(), plural)
-        before = self.pick(BEFORE[noun].split(";")) if noun in BEFORE and self.draw() < 0.7 else ""
+        site = _Phrase("WHNP" if kind[:2] == "WH" else "NP", noun, _NOUNS[noun].split(), plural)
+        before = self.pick(_BEFORE[noun].split(";")) if noun in _BEFORE and self.draw() < 0.7 else ""
         if before.startswith("(CD") and not plural:
             before = ""
         if kind[:2] == "WH":
@@ -482,14 +467,15 @@ class _SentenceWriter:
         return site
 
     def pair(self) -> _Phrase:
-        noun1 = noun2 = self.pick(PAIRED.split(), 0.5)
+        nouns = ["flight", "hotel", "fare", "meal", "ticket", "car", "airline", "seat"]
+        noun1 = noun2 = self.pick(nouns, 0.5)
         while noun2 == noun1:
-            noun2 = self.pick(PAIRED.split(), 0.5)
-        sites = [_Phrase("NP", noun, NOUNS[noun].split(), True) for noun in (noun1, noun2)]
+            noun2 = self.pick(nouns, 0.5)
+        sites = [_Phrase("NP", noun, _NOUNS[noun].split(), True) for noun in (noun1, noun2)]
         for site in sites:
             site.kids = [f"(NNS {site.head}s)"]
-        if noun1 in BEFORE and self.draw() < 0.5:
-            before = self.pick(BEFORE[noun1].split(";"))
+        if noun1 in _BEFORE and self.draw() < 0.5:
+            before = self.pick(_BEFORE[noun1].split(";"))
             sites[0].kids.insert(0, before)
         both = _Pair(sites[0], sites[1], self.pick(("and", "or")))
         self.open += [both, sites[1]]
@@ -497,16 +483,16 @@ class _SentenceWriter:
 
     def verb(self, verbs: list[str], tag: str, label: str = "VP") -> _Phrase:
         if verbs == ["*"]:
-            verbs = DOES.get(self.subject.head, "leave arrive").split()
+            verbs = _DOES.get(self.subject.head, "leave arrive").split()
         if tag == "V":
             tag = "VBP" if self.subject.plural else "VBZ"
         verb = self.pick(verbs, 0.9)
-        after, takes = VERBS[verb]
+        after, takes = _VERBS[verb]
         word = verb.partition("+")[0]
         if tag == "VBZ":
-            word = FORMS.get(word, word + "s")
+            word = {"fly": "flies", "go": "goes", "have": "has", "is": "is"}.get(word, word + "s")
         elif tag == "VBG":
-            word = PARTICIPLES.get(word, (word[:-1] if word.endswith("e") else word) + "ing")
+            word = "stopping" if word == "stop" else (word[:-1] if word.endswith("e") else word) + "ing"
         site = _Phrase(label, verb, takes.split())
         self.open.append(site)
         site.kids = [f"({tag} {word})", self.fill(after)]
@@ -525,18 +511,18 @@ class _SentenceWriter:
         if not wanted:
             return
         index = len(wanted) - 1
-        while index and self.draw() < FAR:
+        while index and self.draw() < 0.3:  # sometimes look further away
             index -= 1
         kind = self.pick(wanted[index], 0.8)
         self.used.add(self.family.get(kind, kind))
         if kind in {"route", "between"}:
             self.used.add("to_city")
         index = max(k for k, site in enumerate(self.open) if kind in site.takes)
-        if self.draw() < NOISE:
+        if self.draw() < 0.06:  # noise: attached at random
             index = int(self.draw() * len(self.open))
         self.subject = self.open[index]
         del self.open[index + 1 :]
-        self.subject.mods.append(self.fill(MODIFIERS[kind]))
+        self.subject.mods.append(self.fill(_MODIFIERS[kind]))
 
 
 def _alternatives(text: str) -> list[str]:

@@ -1,27 +1,22 @@
-"""Checks for kernels and estimators: invariants, slow definitions, and strategies for random structures.
+"""Checks for kernels and estimators: invariants, slow definitions, and hypothesis strategies for random structures.
 
-Only ``treelet.testing.strategies`` needs hypothesis. `check_estimator` is loaded on first use, because
-it imports scikit-learn.
+Names are listed in ``__init__.pyi`` and imported when they are first used: `check_estimator` needs
+scikit-learn, and the strategies `trees`, `banks`, `forests` and `tagged` need hypothesis.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from treelet.testing import reference
-from treelet.testing.checks import check_kernel
-from treelet.testing.definitions import definition
+from treelet.lazy import loader, names_in_stub
 
-if TYPE_CHECKING:
-    from treelet.testing.estimators import check_estimator
-
-__all__ = ["check_estimator", "check_kernel", "definition", "reference"]
+_HOMES = names_in_stub(__file__)
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+_load = loader(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "check_estimator":
-        from treelet.testing.estimators import check_estimator
+    value = globals()[name] = _load(name)
+    return value
 
-        return check_estimator
-    from treelet.checks import suggestion
 
-    message = f"module 'treelet.testing' has no attribute {name!r}."
-    raise AttributeError(message + suggestion(name, __all__), name=name)
+def __dir__() -> list[str]:
+    return __all__

@@ -48,11 +48,10 @@ def check_kernel(
 
     Examples
     --------
-    >>> from treelet import SubsetTree
-    >>> from treelet.testing import check_kernel, reference
-    >>> from treelet import Tree
+    >>> from treelet import SubsetTree, Tree
+    >>> from treelet.testing import check_kernel, definition
     >>> trees = [Tree.parse("(NP (D a) (N dog))"), Tree.parse("(NP (D a) (N cat))")]
-    >>> check_kernel(SubsetTree(lam=0.5), trees, reference=lambda a, b: reference.subset_tree(a, b, 0.5))
+    >>> check_kernel(SubsetTree(lam=0.5), trees, reference=definition(SubsetTree(lam=0.5)))
     """
     data = kernel.coerce(X)
     n = len(data)

@@ -1,18 +1,22 @@
-"""Slow definitions of all kernels, composed from `reference` like the kernels themselves."""
+"""Slow definitions of all kernels, which list all fragments. They are readable, and the reference for tests.
+
+Most of them take exponential time in the size of a tree.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import singledispatch
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import lru_cache, singledispatch
+from itertools import combinations, product
 from math import exp, fsum, prod, sqrt
-from typing import Any
+from typing import Any, NamedTuple
 
 from treelet import kernels
 from treelet.edits import EditDistance, EditSimilarity
 from treelet.errors import InputTypeError
-from treelet.structures import Forest, Tree
+from treelet.structures import Forest, Tagged, Tree
 from treelet.structures.word_vectors import as_word_vectors
-from treelet.testing import reference
 
 Slow = Callable[[Any, Any], float]
 
@@ -47,7 +51,277 @@ def _of_parameters(slow: Callable[..., float]) -> Callable[[Any], Slow]:
     return define
 
 
-# --- plain kernels -------------------------------------------------------------------------------
+# --- fragments -----------------------------------------------------------------------------------------------------
+
+_KEPT = 64
+"""Number of trees whose fragments are cached; the values of all their pairs are cached as well."""
+Fragment = str | tuple[str, tuple["Fragment", ...]]
+"""A label at the edge of the fragment (a word or an unexpanded node), or a label with its children."""
+
+
+def _size(fragment: Fragment) -> int:
+    """Return the number of productions in a fragment."""
+    return 0 if isinstance(fragment, str) else 1 + sum(_size(child) for child in fragment[1])
+
+
+def _depth(fragment: Fragment) -> int:
+    """Return the number of productions on the longest path from the root of a fragment."""
+    return 0 if isinstance(fragment, str) else 1 + max(_depth(child) for child in fragment[1])
+
+
+def _nodes(fragment: Fragment) -> int:
+    """Return the number of nodes of a fragment, including those at the edge."""
+    return 1 if isinstance(fragment, str) else 1 + sum(_nodes(child) for child in fragment[1])
+
+
+def _edge(fragment: Fragment) -> int:
+    """Return the number of nodes at the edge of a fragment, which have no children in it."""
+    return 1 if isinstance(fragment, str) else sum(_edge(child) for child in fragment[1])
+
+
+# --- complete subtrees ------------------------------------------------------------------------------------------
+
+
+def _complete_subtree(node: Tree) -> Fragment:
+    """Return a node with all its descendants as a fragment."""
+    return (node.label, tuple(_complete_subtree(child) for child in node)) if node.children else node.label
+
+
+@lru_cache(_KEPT**2)
+def _subtree(first: Tree, second: Tree, lam: float = 1.0) -> float:
+    """ST: sum of lam^size(f) * count in first * count in second over complete subtrees f."""
+    a, b = _complete_subtrees(first), _complete_subtrees(second)
+    return sum(lam ** _size(f) * a[f] * b[f] for f in a)
+
+
+@lru_cache(_KEPT)
+def _complete_subtrees(tree: Tree) -> Counter[Fragment]:
+    """Count the complete subtrees of a tree."""
+    return Counter(_complete_subtree(node) for node in tree.nodes() if node.children)
+
+
+# --- subset trees (Collins & Duffy 2001) ------------------------------------------------------------------------
+
+
+def _subset_trees(node: Tree) -> list[Fragment]:
+    """List the fragments rooted at a node. Each child is either unexpanded or the root of a fragment."""
+    if not node.children:
+        return []
+    choices = [[child.label, *_subset_trees(child)] for child in node]
+    return [(node.label, kids) for kids in product(*choices)]
+
+
+@lru_cache(_KEPT**2)
+def _subset_tree(
+    first: Tree, second: Tree, lam: float = 0.4, max_depth: int | None = None, leaves: bool = False
+) -> float:
+    """SST: sum of lam^size(f) * count in first * count in second over fragments f of at most `max_depth`.
+
+    With `leaves`, every word has one child with the same label.
+    """
+    a, b = _all_subset_trees(first, leaves), _all_subset_trees(second, leaves)
+    return sum(lam ** _size(f) * a[f] * b[f] for f in a if f in b and (max_depth is None or _depth(f) <= max_depth))
+
+
+@lru_cache(_KEPT)
+def _all_subset_trees(tree: Tree, leaves: bool = False) -> Counter[Fragment]:
+    """Count the fragments of a tree."""
+    whole = _with_leaves(tree) if leaves else tree
+    return Counter(f for node in whole.nodes() for f in _subset_trees(node))
+
+
+def _with_leaves(tree: Tree) -> Tree:
+    """Return a tree in which each word has a child with the same label."""
+    return Tree(tree.label, [_with_leaves(child) for child in tree] or ["\u2022"])
+
+
+# --- partial trees (Moschitti 2006) -----------------------------------------------------------------------------
+
+
+class _Occurrence(NamedTuple):
+    """An occurrence of a partial tree in a tree.
+
+    `gaps` is the number of skipped children. `words` contains, for each leaf of the partial tree,
+    whether the leaf is a word of the tree.
+    """
+
+    fragment: Fragment
+    gaps: int
+    words: tuple[bool, ...]
+
+
+def _partial_trees(node: Tree) -> list[_Occurrence]:
+    """List the partial trees rooted at a node: the label alone, or with a subsequence of children."""
+    occurrences = [_Occurrence(node.label, 0, (not node.children,))]
+    for length in range(1, len(node.children) + 1):
+        for places in combinations(range(len(node.children)), length):
+            skipped = places[-1] - places[0] + 1 - length
+            for kids in product(*(_partial_trees(node.children[position]) for position in places)):
+                fragment = (node.label, tuple(kid.fragment for kid in kids))
+                words = tuple(word for kid in kids for word in kid.words)
+                occurrences.append(_Occurrence(fragment, skipped + sum(kid.gaps for kid in kids), words))
+    return occurrences
+
+
+@lru_cache(_KEPT**2)
+def _partial_tree(
+    first: Tree, second: Tree, lam: float = 0.4, mu: float = 0.4, leaves: bool = True, terminal_factor: float = 1.0
+) -> float:
+    """PT: a factor mu per node, lam^2 per node at the edge, and lam per skipped child in either tree.
+
+    A node at the edge that is a word in one of the trees has the additional factor `terminal_factor`.
+    Without `leaves`, words are not roots.
+    """
+    a, b = _all_partial_trees(first, lam, leaves), _all_partial_trees(second, lam, leaves)
+    total = 0.0
+    for f in a.keys() & b.keys():
+        pairs = 0.0
+        for (mine, weight), (theirs, other) in product(a[f].items(), b[f].items()):
+            words = sum(
+                mine_is_word or theirs_is_word for mine_is_word, theirs_is_word in zip(mine, theirs, strict=True)
+            )
+            pairs += terminal_factor**words * weight * other
+        total += mu ** _nodes(f) * lam ** (2 * _edge(f)) * pairs
+    return total
+
+
+@lru_cache(_KEPT)
+def _all_partial_trees(tree: Tree, lam: float, leaves: bool) -> dict[Fragment, dict[tuple[bool, ...], float]]:
+    """Return the sum of lam^gaps over the occurrences of each partial tree, by the words at its edge."""
+    by_fragment: dict[Fragment, dict[tuple[bool, ...], float]] = {}
+    for node in tree.nodes():
+        if leaves or node.children:
+            for fragment, gaps, words in _partial_trees(node):
+                by_words = by_fragment.setdefault(fragment, {})
+                by_words[words] = by_words.get(words, 0.0) + lam**gaps
+    return by_fragment
+
+
+# --- smoothed partial trees (Croce, Moschitti & Basili 2011) ----------------------------------------------------
+
+
+def _smoothed_partial_tree(
+    first: Tree,
+    second: Tree,
+    similarity: Callable[[str, str], float],
+    lam: float = 0.4,
+    mu: float = 0.4,
+    leaves: bool = True,
+    terminal_factor: float = 1.0,
+) -> float:
+    """SPTK: like PT, but two words of similarity s match with the value mu * lam^2 * s."""
+
+    def delta(a: Tree, b: Tree) -> float:
+        if not a.children and not b.children:
+            return terminal_factor * mu * lam**2 * similarity(a.label, b.label)
+        if a.label != b.label:
+            return 0.0
+        if not a.children or not b.children:
+            return terminal_factor * mu * lam**2
+        total = lam**2
+        for length in range(1, min(len(a.children), len(b.children)) + 1):
+            for J1 in combinations(range(len(a.children)), length):
+                for J2 in combinations(range(len(b.children)), length):
+                    gaps = (J1[-1] - J1[0] + 1 - length) + (J2[-1] - J2[0] + 1 - length)
+                    met = (delta(a.children[i], b.children[j]) for i, j in zip(J1, J2, strict=True))
+                    total += lam**gaps * prod(met)
+        return mu * total
+
+    return sum(delta(a, b) for a in first.nodes() for b in second.nodes() if leaves or (a.children and b.children))
+
+
+# --- tagged sequences (Collins & Duffy 2001) --------------------------------------------------------------------
+
+Piece = tuple[tuple[str, str | None], ...]
+"""Consecutive tags, each with or without its word."""
+
+
+def _tagging_features(sequence: Tagged) -> list[Piece]:
+    """List all pieces of a sequence: all runs of tags, each tag with or without its word."""
+    pairs = list(sequence)
+    features: list[Piece] = []
+    for begin in range(len(pairs)):
+        for end in range(begin + 1, len(pairs) + 1):
+            features += product(*(((tag, None), (tag, word)) for word, tag in pairs[begin:end]))
+    return features
+
+
+@lru_cache(_KEPT**2)
+def _tagging(first: Tagged, second: Tagged, lam: float = 0.4) -> float:
+    """Return the sum of lam^length(f) * count in first * count in second over pieces f."""
+    a, b = _tagging_counts(first), _tagging_counts(second)
+    return sum(lam ** len(f) * a[f] * b[f] for f in a if f in b)
+
+
+@lru_cache(_KEPT)
+def _tagging_counts(sequence: Tagged) -> Counter[Piece]:
+    """Count the pieces of a sequence."""
+    return Counter(_tagging_features(sequence))
+
+
+# --- sequences of features --------------------------------------------------------------------------------------
+
+
+def _locality_of(
+    f: Sequence[Hashable], g: Sequence[Hashable], window: int = 3, theta: float = 0.5, match: str = "position"
+) -> float:
+    """Return the triple sum of Tsivtsivadze et al. (2006), eq. 4 to 8, with positions relative to the windows."""
+    reach, total = window // 2, 0.0
+    for i, k in product(range(len(f)), range(len(g))):
+        if f[i] != g[k]:
+            continue
+        around_i, around_k = (range(max(at - reach, 0), min(at + reach + 1, len(x))) for at, x in ((i, f), (k, g)))
+        apart = [(m - i) - (n - k) for m, n in product(around_i, around_k) if f[m] == g[n]]
+        if match == "count":
+            total += len(apart)
+        elif match == "exact":
+            total += apart.count(0)
+        else:
+            total += prod(1 + (exp(-((d / theta) ** 2)) if theta else float(d == 0)) for d in apart)
+    return total
+
+
+def _subsequence_of(s: Sequence[Hashable], t: Sequence[Hashable], lam: float = 0.5, length: int = 2) -> float:
+    """Return the definition of Lodhi et al. (2002): all occurrences of subsequences, weighted by span."""
+    weights: list[Counter[tuple[Hashable, ...]]] = []
+    for sequence in (s, t):
+        counts: Counter[tuple[Hashable, ...]] = Counter()
+        for places in combinations(range(len(sequence)), length):
+            counts[tuple(sequence[i] for i in places)] += lam ** (places[-1] - places[0] + 1)  # type: ignore[assignment]
+        weights.append(counts)
+    a, b = weights
+    return sum(a[u] * b[u] for u in a)
+
+
+# --- tree edit distance -----------------------------------------------------------------------------------------
+
+
+def _edit_distance_of(
+    first: Tree | None, second: Tree | None, cost: Callable[[str | None, str | None], float]
+) -> float:
+    """Return the edit distance by recursion over forests; `cost(label, None)` is the cost of a deletion.
+
+    None is a tree without nodes.
+    """
+
+    @lru_cache(None)
+    def distance(f: tuple[Tree, ...], g: tuple[Tree, ...]) -> float:
+        choices = []
+        if f:
+            *_, v = f
+            choices.append(distance((*f[:-1], *v.children), g) + cost(v.label, None))
+        if g:
+            *_, w = g
+            choices.append(distance(f, (*g[:-1], *w.children)) + cost(None, w.label))
+        if f and g:
+            mapped = distance(f[:-1], g[:-1]) + distance(v.children, w.children)
+            choices.append(mapped + (0.0 if v.label == w.label else cost(v.label, w.label)))
+        return min(choices, default=0.0)
+
+    return distance(() if first is None else (first,), () if second is None else (second,))
+
+
+# --- plain kernels --------------------------------------------------------------------------------------------------
 
 
 def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -> float:
@@ -57,7 +331,7 @@ def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -
         value = known.similarity(v, w)
         return value if value > threshold else 0.0
 
-    return reference.smoothed_partial_tree(a, b, similarity, **params)
+    return _smoothed_partial_tree(a, b, similarity, **params)
 
 
 def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> float:
@@ -66,26 +340,26 @@ def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> flo
     if not first or not second:
         return 0.0
     whole = fsum(p for _, p in first) * fsum(p for _, p in second)
-    return fsum(p * q * reference.subset_tree(t, u, lam, leaves=leaves) for t, p in first for u, q in second) / whole
+    return fsum(p * q * _subset_tree(t, u, lam, leaves=leaves) for t, p in first for u, q in second) / whole
 
 
-def by_type(example: Any) -> dict[str, Any]:
+def _by_type(example: Any) -> dict[str, Any]:
     """Return sequences of features by type. A plain sequence has the empty type."""
     return dict(example) if isinstance(example, Mapping) else {"": example}
 
 
 def _locality(a: Any, b: Any, window: Any, theta: float, match: str, weights: Mapping[str, float] | None) -> float:
-    first, second, total = by_type(a), by_type(b), 0.0
+    first, second, total = _by_type(a), _by_type(b), 0.0
     for name in first.keys() & second.keys():
         size = window[name] if isinstance(window, Mapping) else window
         factor = (weights or {}).get(name, 1)
-        total += factor * reference.locality(first[name], second[name], size, theta, match)
+        total += factor * _locality_of(first[name], second[name], size, theta, match)
     return total
 
 
 def _subsequence(a: Any, b: Any, lam: float, length: int) -> float:
-    first, second = by_type(a), by_type(b)
-    return sum(reference.subsequence(first[name], second[name], lam, length) for name in first.keys() & second.keys())
+    first, second = _by_type(a), _by_type(b)
+    return sum(_subsequence_of(first[name], second[name], lam, length) for name in first.keys() & second.keys())
 
 
 def _dot(a: Any, b: Any) -> float:
@@ -98,12 +372,12 @@ def _polynomial(a: Any, b: Any, degree: int, coef0: float, gamma: float) -> floa
     return float((gamma * _dot(a, b) + coef0) ** degree)
 
 
-definition.register(kernels.Subtree, _of_parameters(reference.subtree))
-definition.register(kernels.SubsetTree, _of_parameters(reference.subset_tree))
-definition.register(kernels.PartialTree, _of_parameters(reference.partial_tree))
+definition.register(kernels.Subtree, _of_parameters(_subtree))
+definition.register(kernels.SubsetTree, _of_parameters(_subset_tree))
+definition.register(kernels.PartialTree, _of_parameters(_partial_tree))
 definition.register(kernels.Smoothed, _of_parameters(_smoothed))
 definition.register(kernels.ForestKernel, _of_parameters(_forest))
-definition.register(kernels.Tagging, _of_parameters(reference.tagging))
+definition.register(kernels.Tagging, _of_parameters(_tagging))
 definition.register(kernels.Locality, _of_parameters(_locality))
 definition.register(kernels.Subsequence, _of_parameters(_subsequence))
 definition.register(kernels.Linear, _of_parameters(_dot))
@@ -161,10 +435,10 @@ def _polynomial_of(kernel: kernels.PolynomialOf) -> Slow:
 
 @definition.register
 def _on(kernel: kernels.On) -> Slow:
-    return on_columns(kernel, definition(kernel.kernel))
+    return _on_columns(kernel, definition(kernel.kernel))
 
 
-def on_columns(kernel: kernels.On, inner: Slow) -> Slow:
+def _on_columns(kernel: kernels.On, inner: Slow) -> Slow:
     """Turn a function of two values into a function of two rows, for the columns of a kernel."""
     names = kernel.names
     if len(names) == 1:
@@ -179,10 +453,10 @@ def on_columns(kernel: kernels.On, inner: Slow) -> Slow:
 
 @definition.register
 def _bag(kernel: kernels.Bag) -> Slow:
-    return over_members(definition(kernel.kernel))
+    return _over_members(definition(kernel.kernel))
 
 
-def over_members(inner: Slow) -> Slow:
+def _over_members(inner: Slow) -> Slow:
     """Turn a function of two members into a function of two bags, by summation."""
     return lambda a, b: sum(inner(x, y) for x in a or [] for y in b or [])
 
@@ -198,7 +472,7 @@ def _distance(distance: kernels.Distance) -> Slow:
 
 @definition.register
 def _edit_distance(distance: EditDistance) -> Slow:
-    return lambda a, b: reference.edit_distance(a, b, distance.cost_of)
+    return lambda a, b: _edit_distance_of(a, b, distance.cost_of)
 
 
 @definition.register

@@ -15,7 +15,7 @@ from treelet.errors import TreeletError
 from treelet.learn import load, save
 from treelet.learn.encoding import CLASSES
 
-SCORES = ("decision_function", "predict_proba", "transform", "predict")
+_SCORES = ("decision_function", "predict_proba", "transform", "predict")
 
 
 def check_estimator(estimator: Any, X: Any, y: Any = None) -> None:
@@ -54,7 +54,7 @@ def check_estimator(estimator: Any, X: Any, y: Any = None) -> None:
     assert fitted.fit(X, y) is fitted, "fit does not return the estimator."
     assert _shown(fitted) == _shown(estimator), "fit changes the parameters of the estimator."
     expected = _outputs(fitted, X)
-    assert expected, f"The estimator has none of the methods {', '.join(SCORES)}."
+    assert expected, f"The estimator has none of the methods {', '.join(_SCORES)}."
     for name, values in expected.items():
         assert len(values) == n, f"{name} returns {len(values)} rows for {n} examples."
 
@@ -96,7 +96,7 @@ def _check_parameters(estimator: Any) -> None:
 
 
 def _check_unfitted(estimator: Any, X: Any) -> None:
-    for name in SCORES:
+    for name in _SCORES:
         if hasattr(estimator, name):
             try:
                 getattr(estimator, name)(X)
@@ -146,7 +146,7 @@ def _first(X: Any, n: int) -> Any:
 
 def _outputs(estimator: Any, X: Any) -> dict[str, Any]:
     outputs = {}
-    for name in SCORES:
+    for name in _SCORES:
         if hasattr(estimator, name):
             values = getattr(estimator, name)(X)
             outputs[name] = values.toarray() if hasattr(values, "toarray") else np.asarray(values)
