@@ -21,7 +21,7 @@ import numpy as np
 import treelet as tl
 from experiments import writing
 from experiments.data import question_bank
-from treelet.learn import growing
+from treelet.learn import perceptron
 from treelet.tasks import CandidateParses, Reranker, reranking_kernel
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -45,8 +45,8 @@ def measured(source: str, way: str) -> dict[str, Any]:
     before = peak()
     reranker = Reranker(tl.VotedPerceptron(kernel=reranking_kernel(tl.SubsetTree(lam=0.4), 0.0)), candidates=None)
     if way == "matrix":
-        growing.GrowingParts.of = classmethod(lambda cls, *_: None)  # type: ignore[method-assign,assignment]
-        growing._WHOLE = 1 << 40  # the whole matrix, whatever its size
+        perceptron._GrowingSum.of = classmethod(lambda cls, *_: None)  # type: ignore[method-assign,assignment]
+        perceptron._WHOLE = 1 << 40  # the whole matrix, whatever its size
     begin = time.process_time()
     reranker.fit(learnt)
     trained = time.process_time() - begin

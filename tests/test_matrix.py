@@ -18,7 +18,7 @@ from cases import EXAMPLES, KERNELS, PLAIN, Case, examples
 from conftest import trials
 from definitions.strategies import examples as random_examples
 from treelet.learn import CompressedModel
-from treelet.learn.growing import _GrowingBlocks, _GrowingSum, growing
+from treelet.learn.perceptron import _growing, _GrowingBlocks, _GrowingSum
 from treelet.testing import check_kernel, definition
 
 LISTED = {kind: {name: case for name, case in KERNELS.items() if case.kind == kind} for kind in EXAMPLES}
@@ -279,7 +279,7 @@ def test_a_compressed_model(case: Case) -> None:
 def test_a_grown_function_is_a_new_one(case: Case) -> None:
     data = case.kernel.coerce(EXAMPLES[case.kind])
     K, rows = case.kernel(data), np.arange(len(EXAMPLES[case.kind]))
-    ways = [growing(case.kernel, data), _GrowingBlocks(case.kernel, data, width=5)]
+    ways = [_growing(case.kernel, data), _GrowingBlocks(case.kernel, data, width=5)]
     if case.collapses and case.kind != "vectors" and case is not KERNELS["nothing"] and not of_bags(case):
         assert isinstance(ways[0], _GrowingSum), "it does not grow in place"
     for way in ways:

@@ -27,8 +27,8 @@ from treelet.cli import evaluate
 from treelet.cli import train as train_module
 from treelet.cli.explain import _text as explain_text
 from treelet.drawing.confusion import confusion_svg
-from treelet.learn import matrices
-from treelet.learn.persist import load_predictor
+from treelet.learn import selection
+from treelet.learn.outputs import load_predictor
 from treelet.metrics import predictions
 
 FRAGMENTS = {
@@ -164,9 +164,9 @@ def test_grid_scores_are_those_of_the_classifier(tmp_path: Path, monkeypatch: py
     train = write_tsv(tmp_path / "train.tsv", noisy)
     monkeypatch.setattr(train_module, "_PRICES", (0.5, 5.0))
     computed = []
-    gram = matrices.host_matrix
+    gram = selection.host_matrix
     monkeypatch.setattr(
-        matrices, "host_matrix", lambda kernel, *args, **rest: computed.append(kernel) or gram(kernel, *args, **rest)
+        selection, "host_matrix", lambda kernel, *args, **rest: computed.append(kernel) or gram(kernel, *args, **rest)
     )
     model = tmp_path / "m.treelet"
     result = report("train", train, "-o", model, "--grid", "--seed", 4, "--jobs", 2)

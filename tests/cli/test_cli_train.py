@@ -19,7 +19,7 @@ from conftest import fail, run
 from messages import cli as messages
 from messages.common import does_not_exist, more_than_memory, wrong_parameter
 from treelet.cli.train import _METRICS, _ScoredSetting, _Search
-from treelet.learn import matrices
+from treelet.learn import selection
 from treelet.metrics.predictions import order_figures, value_figures
 
 
@@ -123,7 +123,7 @@ def test_a_choice_at_the_edge_is_said(classes: Path) -> None:
 
 def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     computed = []
-    gram = matrices.host_matrix
+    gram = selection.host_matrix
 
     def interrupted(kernel: Any, *args: Any, **options: Any) -> Any:
         computed.append(kernel)
@@ -131,7 +131,7 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
             signal.raise_signal(signal.SIGINT)  # as Ctrl-C does
         return gram(kernel, *args, **options)
 
-    monkeypatch.setattr(matrices, "host_matrix", interrupted)
+    monkeypatch.setattr(selection, "host_matrix", interrupted)
     result = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8", "--C", "1,10")
     computed.clear()
     told = run("train", classes, "-o", classes.with_name("m.treelet"), "--lam", "0.1,0.2,0.4,0.8", "--json")

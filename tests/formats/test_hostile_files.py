@@ -22,7 +22,8 @@ from messages import formats as messages
 from messages import gram, learn
 from messages.common import cannot_be, number_in, wrong_parameter
 from treelet.errors import FileError, FormatError, ParameterError, TreeError, TreeletError
-from treelet.learn.persist import _PREFIX, ModelFileError, load_predictor
+from treelet.learn.outputs import load_predictor
+from treelet.learn.persist import _PREFIX, ModelFileError
 from treelet.resources import parse_memory
 from treelet.structures import RoleInstance, WordVectors, read_conllu, read_instances
 

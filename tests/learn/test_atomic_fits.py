@@ -37,7 +37,7 @@ FITTING = tuple(map(str, (SOURCE / "learn", dependency_ranking.__file__)))
 SETTING = (*FITTING, str(SOURCE / "kernels" / "base.py"), str(SOURCE / "kernels" / "tuning.py"), sklearn.base.__file__)
 READERS = tuple(
     str(SOURCE / file)
-    for file in ("learn/fits.py", "learn/persist.py", "learn/linear_output.py", "fragments/model_fragments.py")
+    for file in ("learn/fits.py", "learn/persist.py", "learn/outputs.py", "fragments/model_fragments.py")
 )
 """Files, besides those of the estimators' classes, with code that reads the attributes of estimators."""
 COMMIT = "atomic_fit.<locals>.decorate.<locals>.fit"

@@ -37,7 +37,7 @@ from messages import learn as messages
 from messages.common import wrong_parameter
 from treelet.kernels.store import StoreKernel
 from treelet.learn import base as base_module
-from treelet.learn.persist import load_predictor
+from treelet.learn.outputs import load_predictor
 from treelet.learn.selection import select
 from treelet.testing import check_estimator
 

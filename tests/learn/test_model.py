@@ -19,7 +19,7 @@ from conftest import binary, trials
 from messages import learn as messages
 from treelet import _core
 from treelet.learn import CompressedModel, linear_parts
-from treelet.learn.terms import GraphTerm, SupportSum
+from treelet.learn.model import GraphTerm, SupportSum
 from treelet.structures import Table
 from treelet.testing import banks, trees
 

@@ -23,9 +23,9 @@ from conftest import binary, round_trip, run_python, signed, trials
 from messages import learn as messages
 from messages.common import CUT_SHORT, cannot_be, does_not_exist, wrong_parameter
 from treelet.learn import CompressedModel
-from treelet.learn.encoding import BANKS, register
-from treelet.learn.persist import _MAGIC, _PREFIX, _VERSION, load_predictor
-from treelet.learn.terms import node_weights
+from treelet.learn.model import node_weights
+from treelet.learn.outputs import load_predictor
+from treelet.learn.persist import _MAGIC, _PREFIX, _VERSION, BANKS, register
 
 TREES = [
     f"(S ({a} {w}) ({b} ({c} {w}) ({c} {v})))"
@@ -307,7 +307,7 @@ def test_errors_say_what_and_what_to_do(content: bytes, tmp_path: Path) -> None:
 
 
 def test_whole_numbers_are_kept_in_the_smallest_type(tmp_path: Path) -> None:
-    from treelet.learn.encoding import Decoder, Encoder
+    from treelet.learn.persist import Decoder, Encoder
 
     arrays = [
         np.array([0, 255, 3]),
@@ -357,7 +357,7 @@ def test_a_file_of_format_1_is_read(fitted: tl.KernelSVC, content: bytes, tmp_pa
     ],
 )
 def test_types_that_do_not_hold_what_is_there(name: str, message: str) -> None:
-    from treelet.learn.encoding import Decoder
+    from treelet.learn.persist import Decoder
 
     header = {"arrays": [{"dtype": "|u1", "shape": [1], "offset": 0, "as": name}], "banks": [], "vectors": []}
     with pytest.raises(ValueError, match=message):

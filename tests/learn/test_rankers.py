@@ -25,13 +25,13 @@ from messages import learn as messages
 from messages.common import at_least, more_than_memory, one_of, wrong_parameter
 from treelet import _core
 from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron
-from treelet.learn.growing import (
+from treelet.learn.perceptron import (
+    _growing,
     _GrowingBlocks,
     _GrowingGraph,
     _GrowingMatrix,
     _GrowingSparse,
     _GrowingSum,
-    growing,
 )
 from treelet.learn.ranking import TIE
 from treelet.metrics import mean_kendall_tau
@@ -207,7 +207,7 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     if name == "graph":
         slowly(monkeypatch)
     if name != "chosen":
-        monkeypatch.setattr(perceptron, "growing", forced)
+        monkeypatch.setattr(perceptron, "_growing", forced)
     return str(name)
 
 
@@ -289,9 +289,9 @@ def test_any_other_kernel(kernel: tl.kernels.Kernel, width: int | None, monkeypa
     rows, more = table(TREES), table(NEW)
     data = kernel.coerce(rows)
     assert _GrowingSum.of(kernel, data) is None
-    assert isinstance(growing(kernel, data), _GrowingMatrix)
+    assert isinstance(_growing(kernel, data), _GrowingMatrix)
     if width:
-        monkeypatch.setattr(perceptron, "growing", lambda k, X, resources: _GrowingBlocks(k, X, resources, width))
+        monkeypatch.setattr(perceptron, "_growing", lambda k, X, resources: _GrowingBlocks(k, X, resources, width))
     last, _ = by_matrix(kernel(rows), Y, QID, [list(dict.fromkeys(QID))] * 2)
     ranker = VotedPerceptron(kernel, 2, prediction="last").fit(rows, Y, QID)
     np.testing.assert_allclose(ranker.predict(more), kernel(more, rows) @ last, atol=1e-9)
@@ -299,10 +299,10 @@ def test_any_other_kernel(kernel: tl.kernels.Kernel, width: int | None, monkeypa
 
 def test_ways_are_chosen_by_kernel_and_size(monkeypatch: pytest.MonkeyPatch) -> None:
     bank = tl.Treebank(TREES)
-    monkeypatch.setattr("treelet.learn.growing._WHOLE", 100)
-    assert isinstance(growing(tl.SubsetTree().gaussian(1.0), bank), _GrowingBlocks)
+    monkeypatch.setattr("treelet.learn.perceptron._WHOLE", 100)
+    assert isinstance(_growing(tl.SubsetTree().gaussian(1.0), bank), _GrowingBlocks)
     slowly(monkeypatch)
-    assert isinstance(growing(tl.SubsetTree().normalized() + 1, bank), _GrowingSum)
+    assert isinstance(_growing(tl.SubsetTree().normalized() + 1, bank), _GrowingSum)
     assert _GrowingSum.of(0 * tl.SubsetTree().gaussian(1.0) + tl.SubsetTree(), bank) is not None
 
 
@@ -314,10 +314,10 @@ def test_sparse_rows_grow_by_features(factor: float, monkeypatch: pytest.MonkeyP
     y, qid = random.random(60), np.repeat(np.arange(12), 5)
     rows, kernel = scipy.sparse.csr_array(dense.astype(float)), factor * tl.kernels.Linear()
     expected = VotedPerceptron(kernel, 3).fit(rows, y, qid)
-    monkeypatch.setattr("treelet.learn.growing._WHOLE", 100)
-    function = growing(kernel, kernel.coerce(rows))
+    monkeypatch.setattr("treelet.learn.perceptron._WHOLE", 100)
+    function = _growing(kernel, kernel.coerce(rows))
     assert isinstance(function, _GrowingSparse)
-    assert isinstance(growing(kernel, kernel.coerce(dense.astype(float))), _GrowingBlocks)
+    assert isinstance(_growing(kernel, kernel.coerce(dense.astype(float))), _GrowingBlocks)
     some = np.array([9, 7, 3])
     np.testing.assert_allclose(function.values(some), factor * dense[some] @ dense[some].T)
     function.add(3, 2.0)

@@ -29,9 +29,8 @@ from conftest import ROOT
 from messages import learn as messages
 from messages.common import more_than_memory, wrong_parameter
 from treelet.errors import KernelOverflowError, ParameterError
-from treelet.learn import RLS, KernelSVC, KernelSVR, RankRLS, RankSVM, VotedPerceptron, matrices
-from treelet.learn.matrices import SharedMatrices
-from treelet.learn.selection import select
+from treelet.learn import RLS, KernelSVC, KernelSVR, RankRLS, RankSVM, VotedPerceptron, selection
+from treelet.learn.selection import _SharedMatrices, select
 from treelet.metrics import mean_kendall_tau, paired_bootstrap
 from treelet.resources import Resources
 from treelet.testing import check_estimator
@@ -225,14 +224,14 @@ def test_rankers_keep_queries_whole() -> None:
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[tl.Kernel]:
     computed: list[tl.Kernel] = []
-    real = matrices.host_matrix
+    real = selection.host_matrix
 
     def gram(kernel: tl.Kernel, X: Any, **named: Any) -> Any:
         if not isinstance(X, np.ndarray):  # of examples, not from matrices that are there
             computed.append(kernel)
         return real(kernel, X, **named)
 
-    monkeypatch.setattr(matrices, "host_matrix", gram)
+    monkeypatch.setattr(selection, "host_matrix", gram)
     return computed
 
 
@@ -248,7 +247,7 @@ def test_what_kernels_share_is_computed_once(monkeypatch: pytest.MonkeyPatch) ->
         other.normalized(),
         tl.Subtree().normalized(),
     ]
-    shared = SharedMatrices(kernels, BANK, Resources(threads=2))
+    shared = _SharedMatrices(kernels, BANK, Resources(threads=2))
     for kernel, K in zip(kernels, shared, strict=True):
         expected = kernel(BANK)
         np.testing.assert_allclose(K, expected, rtol=1e-12, atol=1e-14 * np.abs(expected).max())
@@ -265,7 +264,7 @@ def test_columns_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
         tl.On("b", SST.normalized() + 1.0).gaussian(2.0),
         tl.On("n", tl.Linear().gaussian(3.0)),
     ]
-    for kernel, K in zip(kernels, SharedMatrices(kernels, X), strict=True):
+    for kernel, K in zip(kernels, _SharedMatrices(kernels, X), strict=True):
         np.testing.assert_allclose(K, kernel(X), rtol=1e-12)
     assert computed == [tl.On("a", SST), tl.On("b", SST), tl.On("n", tl.Linear())]
 
@@ -273,7 +272,7 @@ def test_columns_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_memory_for_what_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     computed = counted(monkeypatch)
     kernels = [SST.gaussian(9.0), tl.Subtree().gaussian(9.0), SST.gaussian(5.0), tl.Subtree().gaussian(5.0)]
-    found = list(SharedMatrices(kernels, BANK, Resources(memory_limit=8 * 60 * 60)))
+    found = list(_SharedMatrices(kernels, BANK, Resources(memory_limit=8 * 60 * 60)))
     for kernel, K in zip(kernels, found, strict=True):
         np.testing.assert_allclose(K, kernel(BANK), rtol=1e-12)
     assert computed.count(SST) == 1
@@ -291,7 +290,7 @@ def test_values_that_do_not_fit() -> None:
     found = select(kernels, X, y, cv=2)
     assert found.refused == [large]
     assert [trial.kernel for trial in found.trials] == kernels[1:]
-    for kernel, K in zip(kernels[1:], list(SharedMatrices(kernels, X))[1:], strict=True):
+    for kernel, K in zip(kernels[1:], list(_SharedMatrices(kernels, X))[1:], strict=True):
         np.testing.assert_allclose(K, kernel(X), atol=1e-12)
     with pytest.raises(KernelOverflowError):
         select([large], X, y, cv=2)

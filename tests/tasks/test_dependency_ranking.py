@@ -18,7 +18,7 @@ from experiments.locality import typewise
 from messages import tasks as messages
 from messages.common import at, wrong_parameter
 from treelet.cuts.features import FEATURES
-from treelet.learn.matrices import SharedMatrices
+from treelet.learn.selection import _SharedMatrices
 from treelet.metrics import align_words, link_f1
 from treelet.metrics.ranking import _leveled
 from treelet.parsing import link_grammar_version
@@ -209,7 +209,7 @@ def test_lists() -> None:
         both.gaussian(0.7),
         plain.gaussian(9),
     ]
-    for kernel, K in zip(kernels, SharedMatrices(kernels, table), strict=True):
+    for kernel, K in zip(kernels, _SharedMatrices(kernels, table), strict=True):
         np.testing.assert_allclose(K, kernel(table), atol=1e-12)
     with pytest.raises(tl.errors.InputTypeError, match=messages.sentence_is(0, "str")):
         ParseLists(["a"])

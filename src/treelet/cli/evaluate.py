@@ -20,7 +20,7 @@ from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, UnseenLabelWarning
 
 if TYPE_CHECKING:
-    from treelet.learn.persist import SavedPredictor
+    from treelet.learn.outputs import SavedPredictor
 
 _PICTURES = (".png", ".pdf", ".svg")
 _CONFUSIONS = 20  # number of listed confusions if the table is too wide for the terminal
@@ -63,7 +63,7 @@ def command(
     if picture is not None:
         _check_picture(picture)
     from treelet.formats.files import whole_file
-    from treelet.learn.persist import load_predictor
+    from treelet.learn.outputs import load_predictor
 
     check_device()
     begin = time.perf_counter()
@@ -110,7 +110,7 @@ def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[s
     Labels that the classifier does not know cause a warning, or an error if the classifier knows none of the labels.
     """
     from treelet.formats import label_text
-    from treelet.learn.persist import Unseen
+    from treelet.learn.outputs import unseen_labels
 
     known = [label_text(name) for name in class_names(classifier)]  # +1 and 1 are the same class
     truth = contents.needed_labels()
@@ -118,11 +118,10 @@ def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[s
         raise ParameterError(
             f"{contents.file}: the examples have no class labels, because all targets are 0. Write the class of each example as its target."
         )
-    unseen = Unseen.of(truth, known)
-    if unseen.all:
-        fact = str(unseen).removesuffix(".")
-        raise ParameterError(f"{contents.file}: {fact}. Check the file name and the column of the labels.")
-    if unseen.counts:
+    unseen, none_seen = unseen_labels(truth, known)
+    if none_seen:
+        raise ParameterError(f"{contents.file}: {unseen} Check the file name and the column of the labels.")
+    if unseen:
         warnings.warn(f"{contents.file}: {unseen}", UnseenLabelWarning, stacklevel=2)
     return truth, known
 

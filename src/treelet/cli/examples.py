@@ -14,7 +14,7 @@ from treelet.errors import FormatError, ParameterError, TreeletWarning
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
-    from treelet.learn.persist import SavedPredictor
+    from treelet.learn.outputs import SavedPredictor
     from treelet.structures import Treebank
 
 _SHOWN = 5  # features

@@ -22,7 +22,7 @@ from treelet.errors import ParameterError, TreeletError
 from treelet.printable import printable
 
 if TYPE_CHECKING:
-    from treelet.learn.persist import SavedPredictor
+    from treelet.learn.outputs import SavedPredictor
     from treelet.report.report_page import ModelReport
 
 _WIDTH = 100  # maximum number of characters to show of a sentence
@@ -83,7 +83,7 @@ def command(
             raise wrong_value(name, "a whole number of at least 0", value)
     if output is not None:
         _check_report(output, data, class_name, model)
-    from treelet.learn.persist import load_predictor
+    from treelet.learn.outputs import load_predictor
 
     check_device()
     begin = time.perf_counter()
@@ -123,7 +123,7 @@ def _check_report(output: str, data: str, class_name: str | None, model: str) ->
 
 def _is_class(name: str, model: str) -> bool:
     """Return whether the model in a file has a class of this name; False if the file cannot be read."""
-    from treelet.learn.persist import load_predictor
+    from treelet.learn.outputs import load_predictor
 
     with suppress(TreeletError, AttributeError):  # AttributeError: the model is not a classifier
         return name in class_names(load_predictor(model))

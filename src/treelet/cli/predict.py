@@ -16,7 +16,7 @@ from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from treelet.learn.persist import SavedClassifier, SavedPredictor
+    from treelet.learn.outputs import SavedPredictor
 
 
 @with_option_groups
@@ -70,7 +70,7 @@ def command(
     if scores and probability:
         raise ParameterError("--scores and --probability exclude each other. Pass one of the two options.")
     from treelet.formats.files import open_target
-    from treelet.learn.persist import load_predictor
+    from treelet.learn.outputs import load_predictor
 
     check_device()
     begin = time.perf_counter()
@@ -106,9 +106,7 @@ def class_names(predictor: Any) -> list[str]:
 
 def _predicted(predictor: SavedPredictor, data: Any, more: str | None = None) -> dict[str, list[Any]]:
     """Return the predictions by name: ``labels`` with optional ``scores`` or ``probabilities``, or ``values``."""
-    from treelet.learn.persist import SavedClassifier
-
-    if not isinstance(predictor, SavedClassifier):
+    if predictor.task != "classify":
         return {"values": (predictor.predict(data) + 0.0).tolist()}
     if more == "probability":
         probabilities = predictor.predict_proba(data)
@@ -117,7 +115,7 @@ def _predicted(predictor: SavedPredictor, data: Any, more: str | None = None) ->
     return {"labels": labels, "scores": values} if more else {"labels": labels}
 
 
-def scored(classifier: SavedClassifier, data: Any) -> tuple[list[str], list[list[float]]]:
+def scored(classifier: SavedPredictor, data: Any) -> tuple[list[str], list[list[float]]]:
     """Return the label of each example and the score of each class. Two classes have scores of opposite sign."""
     import numpy as np
 

@@ -20,9 +20,8 @@ from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.fragments.weighting import has_fragments
 from treelet.kernels.pairwise import Matrix, Pairwise, Vector
 from treelet.learn.fragment_features import FragmentCounter, listed_parts
-from treelet.learn.linear_output import resolve_output
-from treelet.learn.model import CompressedModel
-from treelet.learn.terms import Roots
+from treelet.learn.model import CompressedModel, Roots
+from treelet.learn.outputs import resolve_output
 from treelet.matrices.executors import ThreadExecutor
 from treelet.matrices.matrix import ordered
 from treelet.matrices.stored import fingerprint

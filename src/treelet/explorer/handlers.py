@@ -30,9 +30,8 @@ from treelet.kernels.algebra import Normalized
 from treelet.kernels.fragments.windows import VectorFeature
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.tree import TreeKernel
-from treelet.learn.linear_output import LinearOutput, class_mixes, compressed_model, resolve_output
-from treelet.learn.model import CompressedModel
-from treelet.learn.terms import GraphTerm
+from treelet.learn.model import CompressedModel, GraphTerm
+from treelet.learn.outputs import LinearOutput, compressed_model, decided, resolve_output
 from treelet.parsing import PCFG
 from treelet.parsing.chart import LISTED as LISTED_WORDS
 from treelet.parsing.chart import adapted_words, checked_sentence, outside_grammar, relative_logp, unknown_words
@@ -263,10 +262,10 @@ def _prediction(view: ModelView, values: Matrix) -> dict[str, Any]:
     values = values + getattr(model, "intercept_", 0.0)
     if view.task != "classify":
         return {"scores": _one_score(values)}
-    decisions = model.decisions(values)
+    decisions, labels = decided(model, values)
     row = [-float(decisions[0]), float(decisions[0])] if len(model.classes_) == 2 else decisions[0].tolist()
     scores = [{"label": str(name), "score": score} for name, score in zip(model.classes_.tolist(), row, strict=True)]
-    return {"label": str(model.labels(decisions).tolist()[0]), "scores": scores}
+    return {"label": str(labels.tolist()[0]), "scores": scores}
 
 
 def _one_score(values: Any) -> list[dict[str, Any]]:
@@ -314,7 +313,8 @@ def _support(view: ModelView, term: GraphTerm, mix: Vector) -> tuple[list[str | 
     if view.task != "classify":
         return None, weights
     names = view.model.classes_.tolist()
-    per_class = class_mixes(view.model) @ rows
+    # One of two classes has the negative of the other's weights.
+    per_class = (np.array([[-1.0], [1.0]]) if len(names) == 2 else np.eye(len(names))) @ rows
     best, largest = per_class.argmax(axis=0).tolist(), per_class.max(axis=0).tolist()
     return [str(names[k]) if weight > 0 else None for k, weight in zip(best, largest, strict=True)], weights
 

@@ -15,9 +15,9 @@ from treelet.checks import article
 from treelet.errors import InputTypeError
 from treelet.kernels.tree import TreeKernel
 from treelet.learn import Nearest
-from treelet.learn.linear_output import final_estimator
-from treelet.learn.persist import fitted_kernel, task_of
-from treelet.learn.terms import GraphTerm, linear_parts
+from treelet.learn.model import GraphTerm, linear_parts
+from treelet.learn.outputs import final_estimator, task_of
+from treelet.learn.persist import fitted_kernel
 from treelet.parsing import PCFG
 from treelet.structures import Table, Tree, Treebank
 

@@ -33,9 +33,18 @@ from treelet.kernels.fragments.search import search_fragments
 from treelet.kernels.fragments.weighting import NodeWeighting, SearchResult
 from treelet.kernels.fragments.windows import Feature, TaggedWord, VectorFeature, window_values
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.linear_output import LinearOutput, compressed_model, final_estimator, resolve_output, weights_of
-from treelet.learn.model import ROOT_LARGE, CompressedModel
-from treelet.learn.terms import ColumnKernel, GraphTerm, KernelTerm, Roots, SupportSum, Term, linear_parts
+from treelet.learn.model import (
+    ROOT_LARGE,
+    ColumnKernel,
+    CompressedModel,
+    GraphTerm,
+    KernelTerm,
+    Roots,
+    SupportSum,
+    Term,
+    linear_parts,
+)
+from treelet.learn.outputs import LinearOutput, compressed_model, final_estimator, resolve_output, weights_of
 from treelet.structures import Dependencies, Forest, ForestBank, SequenceBank, Tagged, Tree
 from treelet.structures.vectors import Vectors
 

@@ -5,6 +5,7 @@ from treelet.learn.approximate import Nystroem as Nystroem
 from treelet.learn.fragment_features import FragmentFeatures as FragmentFeatures
 from treelet.learn.least_squares import RLSPath as RLSPath
 from treelet.learn.model import CompressedModel as CompressedModel
+from treelet.learn.model import linear_parts as linear_parts
 from treelet.learn.nearest import Nearest as Nearest
 from treelet.learn.perceptron import VotedPerceptron as VotedPerceptron
 from treelet.learn.perceptron import whole_groups as whole_groups
@@ -17,5 +18,4 @@ from treelet.learn.ranking import RankSVM as RankSVM
 from treelet.learn.rls import RLS as RLS
 from treelet.learn.svm import KernelSVC as KernelSVC
 from treelet.learn.svm import KernelSVR as KernelSVR
-from treelet.learn.terms import linear_parts as linear_parts
 from treelet.learn.tree_sketch import TreeSketch as TreeSketch

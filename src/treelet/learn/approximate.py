@@ -18,9 +18,9 @@ from treelet.errors import TreeletWarning
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelTransformer
-from treelet.learn.encoding import are_floats, register, whole_numbers
 from treelet.learn.fits import atomic_fit, one_fit, snapshot
-from treelet.learn.terms import compact_examples
+from treelet.learn.model import compact_examples
+from treelet.learn.persist import are_floats, register, whole_numbers
 from treelet.progress import progress_bar
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table

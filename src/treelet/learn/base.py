@@ -5,39 +5,328 @@ from __future__ import annotations
 import copy
 import inspect
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from treelet.checks import plural, some_of, suggestion, wrong
+from treelet.checks import article, is_integer, missing_places, plural, some_of, suggestion, wrong
 from treelet.errors import (
     DeviceMemoryError,
     InputTypeError,
+    KernelOverflowError,
     NotEnoughMemoryError,
     ParameterError,
     TreeletWarning,
     TreeSizeError,
+    user_level,
 )
 from treelet.formats.base import TreeLimits
 from treelet.kernels import SubsetTree
 from treelet.kernels.base import Kernel
-from treelet.kernels.pairwise import Matrix, Pairwise
+from treelet.kernels.pairwise import Matrix, Pairwise, Vector
 from treelet.kernels.parameters import unchanged_on_error
 from treelet.lazy import ABBREVIATIONS
-from treelet.learn.encoding import are_floats, known_kernels, whole_numbers
 from treelet.learn.fits import one_fit, snapshot
-from treelet.learn.matrices import MatrixColumns, MatrixModel, check_columns, given_square, is_names, named_columns
-from treelet.learn.model import CompressedModel, warn_if_missing
-from treelet.learn.persist import fitted_kernel, fitted_parameters, training
-from treelet.learn.terms import banks_in, compact_examples
+from treelet.learn.model import CompressedModel, banks_in, compact_examples, warn_if_missing
+from treelet.learn.persist import are_floats, fitted_kernel, known_kernels, register, training, whole_numbers
 from treelet.matrices import parse_memory
 from treelet.matrices.executors import host_matrix
 from treelet.resources import Resources, count_threads
 from treelet.shown import learnt
+
+# --- checks of training targets ---
+
+Rows = NDArray[np.intp]
+USE_A_CLASSIFIER = " To predict classes, use KernelSVC."
+NO_QUALITY = "y is missing: a ranker needs the quality of each example, as a number."
+
+
+def checked_targets(
+    y: Any, n: int, if_none: str = "y is missing: fit needs the class or value of each example.", name: str = "y"
+) -> NDArray[Any]:
+    """Return one label or number per example. No value may be missing, infinite or complex."""
+    if y is None:
+        raise ParameterError(if_none)
+    labels = _one_dimension(y, n, name)
+    missing = missing_places(y, labels)
+    if missing:
+        raise _missing(missing, name)
+    if labels.dtype.kind == "c":
+        raise ParameterError(
+            f"{name} contains complex numbers ({labels.dtype}). Pass real numbers, for example the real parts."
+        )
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise _infinite(labels, name)
+    if labels.dtype.kind == "O":
+        kinds = {type(label) for label in labels.tolist()}
+        if len(kinds) == 1 and kinds <= {str, int, bool, float}:
+            labels = np.array(labels.tolist())
+    return labels
+
+
+def checked_numbers(
+    y: Any,
+    n: int,
+    if_none: str = "y is missing: fit needs the value of each example.",
+    name: str = "y",
+    remedy: str = "",
+) -> Vector:
+    """Return one finite number per example. `remedy` is added to the error for values that are not numbers."""
+    targets = checked_targets(y, n, if_none, name)
+    try:
+        if targets.dtype.kind in "mM":
+            raise TypeError
+        values = targets.astype(float)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"{name} must contain one number per example. Got {_first_other(targets, name)} instead.{remedy}"
+        ) from None
+    if not np.isfinite(values).all():
+        raise _infinite(values, name)
+    return values
+
+
+def _missing(rows: list[int], name: str) -> ParameterError:
+    return ParameterError(
+        f"{name}[{rows[0]}] is missing (None or NaN; {plural(len(rows), 'missing value')} in total). "
+        f"Remove the examples without a value from {_parallel(name)}."
+    )
+
+
+def _infinite(values: Vector, name: str) -> ParameterError:
+    rows = np.flatnonzero(~np.isfinite(values))
+    return ParameterError(
+        f"{name}[{rows[0]}] is infinite ({plural(len(rows), 'infinite value')} in total). "
+        f"Remove such examples from {_parallel(name)}, or clip their values."
+    )
+
+
+def _parallel(name: str) -> str:
+    """Return the names of the arrays from which an example is removed, for a message."""
+    return "X and y" if name == "y" else f"X, y and {name}"
+
+
+def _first_other(targets: NDArray[Any], name: str) -> str:
+    """Return the first value that is not a number, and its place, for a message."""
+    for row, value in enumerate(targets.tolist()):
+        try:
+            if targets.dtype.kind not in "mM":
+                float(value)
+                continue
+        except (TypeError, ValueError):
+            pass
+        shown = f"the string {value!r:.60}" if isinstance(value, str) else article(type(value).__name__)
+        return f"{shown} for {name}[{row}]"
+    return f"values of the type {targets.dtype}"
+
+
+def checked_outputs(y: Any, n: int) -> tuple[Matrix, bool]:
+    """Return finite values as examples x outputs, and whether `y` had only one dimension."""
+    try:
+        values = y if isinstance(y, np.ma.MaskedArray) else np.asarray(y)
+    except ValueError:
+        raise ParameterError("y must contain the same number of values for every example.") from None
+    if y is None or values.ndim != 2:
+        return checked_numbers(y, n, remedy=USE_A_CLASSIFIER)[:, None], True
+    if not values.shape[1]:
+        raise ParameterError("y has no columns: pass at least one value per example.")
+    return np.column_stack([checked_numbers(column, n, remedy=USE_A_CLASSIFIER) for column in values.T]), False
+
+
+def checked_groups(groups: Any, n: int, name: str = "qid", *, of: str = "a ranker") -> list[Rows]:
+    """Return the rows of each group in ascending order. `of` is the estimator, for messages.
+
+    Groups come in order of first appearance.
+    """
+    if groups is None:
+        if name == "qid":
+            raise ParameterError(
+                f"qid is missing: {of} needs to know which examples belong to the same sentence or query. "
+                "Pass one group number per example, for example fit(X, y, qid=[0, 0, 1, 1])."
+            )
+        raise ParameterError(f"{name} is missing: pass the group of each example, for example [0, 0, 1, 1].")
+    names = _one_dimension(groups, n, name)
+    if missing := missing_places(groups, names):
+        raise _missing(missing, name)
+    codes, known = np.empty(n, np.intp), dict[Any, int]()
+    for row, value in enumerate(names.tolist()):
+        try:
+            codes[row] = known.setdefault(value, len(known))
+        except TypeError:
+            raise ParameterError(
+                f"{name} must contain numbers or strings. "
+                f"Got {article(type(value).__name__)} for {name}[{row}] instead."
+            ) from None
+    order = np.argsort(codes, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(codes, minlength=len(known)))[:-1]) if n else []
+
+
+def group_numbers(groups: Sequence[Rows], n: int) -> Rows:
+    """Return the group number of each example."""
+    numbers = np.empty(n, np.intp)
+    for number, rows in enumerate(groups):
+        numbers[rows] = number
+    return numbers
+
+
+def _one_dimension(values: Any, n: int, name: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise ParameterError(f"{name} must have one dimension, but its items have different lengths.") from None
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array.ravel()
+    if array.ndim != 1:
+        raise ParameterError(
+            f"{name} must have one dimension. Got an array of shape {array.shape}."
+            if array.ndim
+            else f"{name} must have one dimension. Got the single value {values!r}."
+        )
+    if len(array) != n:
+        raise ParameterError(
+            f"X has {plural(n, 'example')}, but {name} has {plural(len(array), 'value')}. Pass one value per example."
+        )
+    return array
+
+
+# --- precomputed kernel matrices ---
+
+
+def _given_square(X: Any) -> Matrix:
+    """Return the precomputed square matrix of the training examples, after a check."""
+    K = _given(X, None, "a square matrix of the training examples")
+    size, step = max(K.max(initial=0), -K.min(initial=0)), 256
+    for begin in range(0, len(K), step):  # Compare the upper with the lower triangle.
+        rows = slice(begin, begin + step)
+        apart = np.abs(K[rows, begin:] - K[begin:, rows].T) > 1e-8 * size
+        if apart.any():
+            row = begin + int(apart.any(axis=1).argmax())
+            raise ParameterError(
+                f"With kernel='precomputed', X must be symmetric, but row {row} differs from column {row}. "
+                "Pass the matrix of the training examples with themselves."
+            )
+    if size > 0 and not K.diagonal().any():
+        raise ParameterError(
+            "With kernel='precomputed', X must contain kernel values, but the diagonal is 0, as for distances. "
+            "Pass kernel(X) instead of kernel.distance()(X)."
+        )
+    return K
+
+
+def _given(X: Any, columns: int | None, wanted: str) -> Matrix:
+    """Return a precomputed matrix with this number of columns, or a square one, after a check."""
+    try:
+        values = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            "With kernel='precomputed', X must be a matrix of numbers. To pass examples, use a kernel such as SubsetTree()."
+        ) from None
+    if values.ndim != 2 or values.shape[1] != (len(values) if columns is None else columns):
+        raise ParameterError(f"With kernel='precomputed', X must be {wanted}. Got an array of shape {values.shape}.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = bool(np.isfinite(values.sum()))  # The sum needs no memory, unlike the full check below.
+    if not finite and not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0]
+        raise ParameterError(
+            f"With kernel='precomputed', X must contain finite numbers. Got {values[row, column]} in row {row}, "
+            f"column {column}."
+        )
+    return values
+
+
+def _named_columns(X: Any) -> NDArray[Any] | None:
+    """Return the column names of a DataFrame, strings or numbers, or None if there are none."""
+    if not hasattr(X, "columns") or not hasattr(X, "iloc"):
+        return None
+    names = np.empty(len(X.columns), object)
+    names[:] = list(X.columns)
+    return names if _are_names(names) else None
+
+
+def _are_names(names: NDArray[Any]) -> bool:
+    return all(isinstance(name, str) or is_integer(name) for name in names.tolist())
+
+
+@register
+class MatrixColumns:
+    """The positions of the support vectors among the training examples of a precomputed matrix.
+
+    Parameters
+    ----------
+    total : int
+        Number of training examples.
+    columns : ndarray of int
+        Indices of the support vectors.
+    """
+
+    def __init__(self, total: int, columns: NDArray[np.int64]) -> None:
+        self.total, self.columns = total, columns
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def values(self, X: Any) -> Matrix:
+        """Return the columns of the support vectors in a matrix of examples x training examples, after a check."""
+        wanted = f"a matrix of examples x {plural(self.total, 'training example')}"
+        return _given(X, self.total, wanted)[:, self.columns]
+
+    def _to_state(self) -> dict[str, Any]:
+        return {"total": self.total, "columns": self.columns}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> MatrixColumns:
+        total, columns = state["total"], whole_numbers(state["columns"], 1)
+        if type(total) is not int or (len(columns) and columns.max() >= total):
+            raise ValueError("a support vector is not one of the training examples")
+        return cls(total, columns)
+
+
+@register
+class _MatrixModel:
+    """Linear functions of precomputed kernel values: the counterpart of `CompressedModel`.
+
+    Parameters
+    ----------
+    support : MatrixColumns
+        The support vectors.
+    coefficients : ndarray of shape (outputs, n_support)
+        Their coefficients.
+    """
+
+    def __init__(self, support: MatrixColumns, coefficients: Matrix) -> None:
+        self.support, self.coefficients, self.outputs = support, coefficients, len(coefficients)
+
+    def score(self, X: Any) -> Matrix:
+        """Return the values of all functions, ``len(X)`` x outputs."""
+        columns = self.support.values(X)
+        with np.errstate(over="ignore", invalid="ignore"):
+            values: Matrix = columns @ self.coefficients.T
+        bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+        if len(bad):
+            raise KernelOverflowError(
+                f"The score of row {bad[0]} is too large for a float64. Divide the kernel matrix by a constant."
+            )
+        return values
+
+    def _to_state(self) -> dict[str, Any]:
+        return {"support": self.support, "coefficients": self.coefficients}
+
+    @classmethod
+    def _from_state(cls, state: dict[str, Any]) -> _MatrixModel:
+        support, coefficients = state["support"], state["coefficients"]
+        if not isinstance(support, MatrixColumns) or not are_floats(coefficients, 2):
+            raise ValueError("a model of a precomputed matrix needs support vectors and coefficients")
+        if coefficients.shape[1] != len(support):
+            raise ValueError(f"there are {len(support)} support vectors, but {coefficients.shape[1]} coefficients")
+        return cls(support, coefficients)
+
+
+# --- base classes ---
 
 _REMOVED = {"device", "device_memory", "progress"}  # settings of `treelet.config_context`
 _REMOVED |= {"fit_seconds_", "multi_class", "multi_class_", "n_features", "probability", "random_state", "size"}
@@ -223,7 +512,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             n, m = len(X), len(X if Y is None else Y)
             raise NotEnoughMemoryError(
                 f"The matrix of {n:,} x {m:,} kernel values takes {8 * n * m:,} bytes and does not fit in memory. "
-                f"{_sentence(self._smaller)}"
+                f"{self._smaller[0].upper()}{self._smaller[1:]}."
             ) from None
 
     _least_examples = "at least one example"
@@ -264,7 +553,12 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
 
     def _to_state(self) -> dict[str, Any]:
         check_is_fitted(self)
-        params = {name: _plain(value) for name, value in fitted_parameters(self).items()}
+        params = dict(getattr(self, "_fitted_with", None) or self.get_params(deep=False))
+        # A random generator is not stored.
+        params = {
+            name: None if hasattr(value, "random_sample") or hasattr(value, "integers") else value
+            for name, value in params.items()
+        }
         if params["kernel"] is not None:  # The parameter may have changed since the fit.
             params["kernel"] = fitted_kernel(self)
         return {"params": params, "fitted": {name: getattr(self, name) for name in self._fitted if hasattr(self, name)}}
@@ -303,15 +597,6 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             self.X_fit_ = self._examples(self.kernel_, self.X_fit_)
 
 
-def _plain(value: Any) -> Any:
-    """Return a parameter as a model file stores it. A random generator is replaced by None."""
-    return None if hasattr(value, "random_sample") or hasattr(value, "integers") else value
-
-
-def _sentence(clause: str) -> str:
-    return f"{clause[0].upper()}{clause[1:]}."
-
-
 class KernelTransformer(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator with a method `transform`."""
 
@@ -331,7 +616,7 @@ class KernelLearner(KernelEstimator):
     _kernels = "a kernel, 'precomputed' or None"
     _fitted: ClassVar[tuple[str, ...]] = ("support_", "dual_coef_", "model_", "feature_names_in_")
     _fitted_private: ClassVar[tuple[str, ...]] = ("_fitted_with",)
-    _models: ClassVar[tuple[type, ...]] = (CompressedModel, MatrixModel)
+    _models: ClassVar[tuple[type, ...]] = (CompressedModel, _MatrixModel)
 
     def _kernel_and_data(self, X: Any) -> tuple[Kernel | None, Any]:
         """Return the kernel and the examples in its form, or None and the precomputed matrix."""
@@ -340,10 +625,10 @@ class KernelLearner(KernelEstimator):
             return kernel, self._examples(kernel, X)
         if self.kernel != "precomputed":
             raise self._wrong_kernel()
-        K = given_square(X)
+        K = _given_square(X)
         if not len(K):
             raise self._no_examples()
-        if (names := named_columns(X)) is not None:
+        if (names := _named_columns(X)) is not None:
             self.feature_names_in_ = names
         return None, K
 
@@ -363,9 +648,21 @@ class KernelLearner(KernelEstimator):
                 f"There is nothing to learn: the kernel is 0 for all of {plural(len(chosen), 'example')}. "
                 "Check that the examples are not all missing or empty.",
                 TreeletWarning,
-                stacklevel=5,
+                stacklevel=user_level(),
             )
         return K
+
+    def _check_columns(self, names: NDArray[Any] | None) -> None:
+        """Raise ParameterError if the columns of a DataFrame are ordered differently than in the fit."""
+        fitted = getattr(self, "feature_names_in_", None)
+        if names is None or fitted is None or len(names) != len(fitted) or names.tolist() == fitted.tolist():
+            return
+        first = next(number for number, (name, other) in enumerate(zip(names, fitted, strict=True)) if name != other)
+        if set(names) == set(fitted) or all(isinstance(name, str) for name in (*names, *fitted)):
+            raise ParameterError(
+                "With kernel='precomputed', the columns of X must have the same names and order as in the fit. Column "
+                f"{first} is {names[first]!r} but was {fitted[first]!r}. Reorder them: X[model.feature_names_in_]."
+            )
 
     def _check_memory(self, what: str, needed: int) -> None:
         """Raise ParameterError if a step needs more bytes than the `memory` parameter allows."""
@@ -381,7 +678,7 @@ class KernelLearner(KernelEstimator):
         self.support_ = np.asarray(support, np.int64)
         self.dual_coef_ = np.ascontiguousarray(coefficients)
         self.model_: Any = (
-            MatrixModel(MatrixColumns(len(data), self.support_), self.dual_coef_)
+            _MatrixModel(MatrixColumns(len(data), self.support_), self.dual_coef_)
             if kernel is None
             else CompressedModel.of(kernel, data[self.support_], self.dual_coef_)
         )
@@ -399,9 +696,9 @@ class KernelLearner(KernelEstimator):
         """Return the values of the model's outputs, examples x outputs."""
         if not hasattr(self, "model_"):  # scikit-learn's own check takes as long as a small prediction.
             check_is_fitted(self)
-        if isinstance(self.model_, MatrixModel):
-            check_columns(X, getattr(self, "feature_names_in_", None))
-            return self.model_.score_with(X, self._resources)
+        if isinstance(self.model_, _MatrixModel):
+            self._check_columns(_named_columns(X))
+            return self.model_.score(X)
         X = self._coerced(self.model_.kernel, X)  # An iterator can be read only once.
         values: Matrix = self.model_.score_with(X, self._resources)
         warn_if_missing(self.model_.kernel, X, values)
@@ -413,8 +710,8 @@ class KernelLearner(KernelEstimator):
         whole_numbers(self.support_, 1)
         if not are_floats(self.dual_coef_, 2) or self.dual_coef_.shape != (self.model_.outputs, len(self.support_)):
             raise ValueError("coefficients, support vectors and outputs do not match")
-        names = getattr(self, "feature_names_in_", None)
-        if names is not None and not (
-            isinstance(self.model_, MatrixModel) and is_names(names, self.model_.support.total)
-        ):
-            raise ValueError("column names and training examples do not match")
+        names: Any = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            total = self.model_.support.total if isinstance(self.model_, _MatrixModel) else -1
+            if not isinstance(names, np.ndarray) or names.shape != (total,) or not _are_names(names):
+                raise ValueError("column names and training examples do not match")

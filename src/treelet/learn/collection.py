@@ -17,7 +17,7 @@ from treelet.checks import plural
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.prepared import can_be_prepared
-from treelet.learn.terms import compact_examples
+from treelet.learn.model import compact_examples
 from treelet.matrices.nearest import Part
 from treelet.structures.bank import one_column
 from treelet.structures.table import stacked

@@ -29,11 +29,10 @@ from treelet.kernels.fragments.weighting import (
 )
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelEstimator, KernelTransformer
-from treelet.learn.encoding import are_floats, check_intercepts, known_class, register, whole_numbers
 from treelet.learn.fits import atomic_fit, one_fit, snapshot
-from treelet.learn.linear_output import LinearOutput, compressed_model, resolve_output, weights_of
-from treelet.learn.model import CompressedModel
-from treelet.learn.terms import GraphTerm, KernelTerm, Roots, linear_parts
+from treelet.learn.model import CompressedModel, GraphTerm, KernelTerm, Roots, linear_parts
+from treelet.learn.outputs import LinearOutput, compressed_model, resolve_output, weights_of
+from treelet.learn.persist import are_floats, check_intercepts, known_class, register, whole_numbers
 from treelet.resources import count_threads
 from treelet.structures import Tree, Treebank
 from treelet.work import run

@@ -40,9 +40,8 @@ from treelet.formats.places import Places
 from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.prepared import can_be_prepared, prepared_arrays, restored_bank
 from treelet.learn.collection import Collection, Ids, StoredPart
-from treelet.learn.encoding import BANKS, Encoder
 from treelet.learn.fits import snapshot
-from treelet.learn.persist import ModelFileError, decoded_model, write_model
+from treelet.learn.persist import BANKS, Encoder, ModelFileError, decoded_model, write_model
 from treelet.matrices.nearest import Part
 from treelet.structures.bank import Bank
 

@@ -19,10 +19,9 @@ from treelet.checks import check_number, plural, wrong
 from treelet.errors import ParameterError, user_level
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import KernelLearner
-from treelet.learn.encoding import are_floats, register
+from treelet.learn.base import KernelLearner, Rows, checked_groups
 from treelet.learn.fits import one_fit
-from treelet.learn.targets import Rows, checked_groups
+from treelet.learn.persist import are_floats, register
 from treelet.matrices import parse_memory
 
 # --- least squares from one eigendecomposition ------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from treelet.formats.files import PathLike
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.learn.base import KernelTransformer
 from treelet.learn.collection import Collection, Ids, StoredPart
-from treelet.learn.encoding import register, whole_numbers
 from treelet.learn.fits import atomic_fit, snapshot
+from treelet.learn.persist import register, whole_numbers
 from treelet.matrices import parse_memory
 from treelet.matrices.nearest import Index, Part
 from treelet.resources import Resources

@@ -2,31 +2,386 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_one_of
-from treelet.errors import ParameterError
+from treelet.errors import KernelOverflowError, ParameterError
+from treelet.kernels.algebra import Constant
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import KernelLearner
-from treelet.learn.encoding import register, whole_numbers
+from treelet.kernels.store import StoreKernel
+from treelet.kernels.vector import Linear
+from treelet.learn.base import (
+    NO_QUALITY,
+    KernelLearner,
+    MatrixColumns,
+    Rows,
+    checked_groups,
+    checked_numbers,
+    group_numbers,
+)
 from treelet.learn.fits import atomic_fit, one_fit
-from treelet.learn.growing import Growing, growing
-from treelet.learn.matrices import MatrixColumns, given_values
-from treelet.learn.model import warn_if_missing
+from treelet.learn.model import (
+    ROOT_LARGE,
+    CompressedModel,
+    Roots,
+    collapses,
+    compact_examples,
+    linear_parts,
+    warn_if_missing,
+)
+from treelet.learn.persist import register, whole_numbers
 from treelet.learn.ranking import TIE, Ranker, beats, nothing_to_learn, signed_sums
-from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
-from treelet.learn.terms import compact_examples
 from treelet.matrices.executors import host_matrix
 from treelet.progress import Advance, progress_bar
 from treelet.resources import PLAIN, Resources
-from treelet.structures.table import stacked
+from treelet.structures.bank import Bank
+from treelet.structures.table import Table, stacked
+from treelet.structures.vectors import Vectors
+
+_WHOLE = 1 << 25  # maximum number of cells of a matrix of all training rows
+_WIDTH = 1024  # rows per block if the whole matrix would be larger
+
+
+class _Growing(Protocol):
+    """The function f(x) = sum of weight * K(row, x) over the added rows, evaluated on the training rows."""
+
+    width: int
+    """Maximum number of rows per call of `expect`."""
+
+    def expect(self, rows: Rows) -> None:
+        """Announce the rows that are used by the other methods until the next call."""
+
+    def scores(self, rows: Rows) -> Vector:
+        """Return the values of the function. The caller may change the array."""
+
+    def values(self, rows: Rows) -> Matrix:
+        """Return the square kernel matrix of some rows."""
+
+    def add(self, row: int, weight: float) -> None:
+        """Add weight * K(row, .) to the function."""
+
+
+def _growing(kernel: Kernel | None, data: Any, resources: Resources = PLAIN) -> _Growing:
+    """Return the fastest implementation for a kernel.
+
+    If `kernel` is None, `data` is a precomputed matrix.
+    """
+    if kernel is None:
+        return _GrowingMatrix(data)
+    in_terms = _GrowingSum.of(kernel, data)
+    if in_terms is not None:
+        return in_terms
+    if len(data) ** 2 <= _WHOLE:
+        return _GrowingMatrix(host_matrix(kernel, data, resources=resources))
+    sparse = _GrowingSparse.of(kernel, data)
+    if sparse is not None:
+        return sparse
+    return _GrowingBlocks(kernel, data, resources)
+
+
+class _GrowingMatrix:
+    """Implementation with the matrix of all rows.
+
+    Adding an example adds a row of the matrix to all scores.
+    """
+
+    width = sys.maxsize
+
+    def __init__(self, K: Matrix, scores: Vector | None = None) -> None:
+        self.K = K
+        self._scores = np.zeros(len(K)) if scores is None else scores
+
+    def expect(self, rows: Rows) -> None:
+        pass
+
+    def scores(self, rows: Rows) -> Vector:
+        return self._scores[rows]
+
+    def values(self, rows: Rows) -> Matrix:
+        return self.K[np.ix_(rows, rows)]
+
+    def add(self, row: int, weight: float) -> None:
+        self._scores += weight * self.K[row]
+
+
+class _GrowingBlocks:
+    """Implementation with the matrix of one block of rows. Earlier additions form a `CompressedModel`.
+
+    Memory use is that of the matrix of a block, regardless of the number of rows.
+    """
+
+    def __init__(self, kernel: Kernel, data: Any, resources: Resources = PLAIN, width: int = _WIDTH) -> None:
+        self.kernel, self.data, self.resources, self.width = kernel, data, resources, width
+        self.weights = np.zeros(len(data))
+        self._place = np.zeros(len(data), np.intp)
+        self._block = _GrowingMatrix(np.empty((0, 0)))
+
+    def expect(self, rows: Rows) -> None:
+        support = np.flatnonzero(self.weights)
+        here = self.data[rows]
+        before = np.zeros(len(rows))
+        if len(support):
+            model = CompressedModel.of(self.kernel, self.data[support], self.weights[None, support])
+            before = model.score_with(here, self.resources)[:, 0]
+        self._place[rows] = np.arange(len(rows))
+        self._block = _GrowingMatrix(host_matrix(self.kernel, here, resources=self.resources), before)
+
+    def scores(self, rows: Rows) -> Vector:
+        return self._block.scores(self._place[rows])
+
+    def values(self, rows: Rows) -> Matrix:
+        return self._block.values(self._place[rows])
+
+    def add(self, row: int, weight: float) -> None:
+        self.weights[row] += weight
+        self._block.add(int(self._place[row]), weight)
+
+
+class _GrowingSparse:
+    """Implementation for a linear kernel on sparse rows: one weight per feature.
+
+    Only nonzero values take time.
+    """
+
+    width = sys.maxsize
+
+    def __init__(self, rows: Any, factor: float) -> None:
+        self.start, self.feature, self.value = rows.indptr.astype(np.int64), rows.indices, rows.data
+        self.factor, self.weights = factor, np.zeros(rows.shape[1])
+
+    @classmethod
+    def of(cls, kernel: Kernel, data: Any) -> _GrowingSparse | None:
+        """Return the function, or None if the kernel is not linear or the rows are not sparse."""
+        kernel_terms = [kernel_term for kernel_term in linear_parts(kernel) if kernel_term.factor != 0]
+        if len(kernel_terms) != 1 or type(kernel_terms[0].inner.kernel) is not Linear:
+            return None
+        vectors = kernel_terms[0].inner.data(data)
+        if not vectors.is_sparse:
+            return None
+        rows = vectors.values.tocsr(copy=True)
+        rows.sum_duplicates()
+        return cls(rows, kernel_terms[0].factor)
+
+    def expect(self, rows: Rows) -> None:
+        pass
+
+    def scores(self, rows: Rows) -> Vector:
+        of, places = self._places(rows)
+        products = self.value[places] * self.weights[self.feature[places]]
+        return np.asarray(self.factor * np.bincount(of, products, minlength=len(rows)), dtype=np.float64)
+
+    def values(self, rows: Rows) -> Matrix:
+        of, places = self._places(rows)
+        features, column = np.unique(self.feature[places], return_inverse=True)
+        block = np.zeros((len(rows), len(features)))
+        block[of, column] = self.value[places]
+        return np.asarray(self.factor * (block @ block.T), dtype=np.float64)
+
+    def add(self, row: int, weight: float) -> None:
+        here = slice(self.start[row], self.start[row + 1])
+        self.weights[self.feature[here]] += weight * self.value[here]
+
+    def _places(self, rows: Rows) -> tuple[Rows, Rows]:
+        """Return, for all nonzero values of some rows, the position of the row and of the value."""
+        sizes = self.start[rows + 1] - self.start[rows]
+        of = np.repeat(np.arange(len(rows)), sizes)
+        return of, np.arange(len(of)) + np.repeat(self.start[rows] - np.cumsum(sizes) + sizes, sizes)
+
+
+# --- the function itself ------------------------------------------------------------------------------------------
+
+
+class _GrowingTerm(Protocol):
+    """A term of a function that is stored as weights of features instead of examples."""
+
+    def expect(self, rows: Rows) -> None: ...
+
+    def scores(self, rows: Rows) -> Vector: ...
+
+    def add(self, row: int, weight: float) -> None: ...
+
+
+class _GrowingGraph:
+    """The function of a convolution kernel: one weight per distinct part of a bank.
+
+    The time to add an example grows with its number of nodes. The time to score an example grows
+    with the number of its matching pairs with the added examples. Weights of the current block of
+    rows grow in place. Earlier blocks have separate graphs. Two graphs of equal age are merged, so
+    the number of graphs is at most the logarithm of the number of blocks.
+    """
+
+    def __init__(self, kernel: StoreKernel, bank: Any) -> None:
+        bank = bank.compact()
+        self.kernel, self.store, self.trees = kernel, bank.columns.store, bank.weights()
+        self.earlier: list[tuple[int, NDArray[np.int32], Vector, Any]] = []  # age, nodes, weights, graph
+        self.added: list[tuple[int, float]] = []
+        self.current: Any = None
+
+    def expect(self, rows: Rows) -> None:
+        if self.added:
+            at, weights = (np.array(column) for column in zip(*self.added, strict=True))
+            self._put_away(*_weighted_nodes(self.trees.take(at.astype(np.int64)), weights))
+            self.added = []
+        nodes = np.unique(self.trees.take(np.ascontiguousarray(rows, dtype=np.int64)).node)
+        self.current = self._graph(nodes, np.zeros(len(nodes)))
+
+    def scores(self, rows: Rows) -> Vector:
+        trees = self.trees.take(np.ascontiguousarray(rows, dtype=np.int64))
+        total, out = np.zeros(len(rows)), np.empty((len(rows), 1))
+        for graph in (*(graph for *_, graph in self.earlier), self.current):
+            graph.rows(self.store, trees, None, 0, len(rows), out)
+            total += out[:, 0]
+        return total
+
+    def add(self, row: int, weight: float) -> None:
+        self.current.add(self.trees, row, weight)
+        self.added.append((row, weight))
+
+    def _put_away(self, nodes: NDArray[np.int32], weights: Vector) -> None:
+        age = 1
+        while self.earlier and self.earlier[-1][0] <= age:
+            older, its_nodes, its_weights, _ = self.earlier.pop()
+            age += older
+            both, where = np.unique(np.concatenate([its_nodes, nodes]), return_inverse=True)
+            nodes, weights = both, _sums(where, np.concatenate([its_weights, weights]), len(both))
+        self.earlier.append((age, nodes, weights, self._graph(nodes, weights)))
+
+    def _graph(self, nodes: NDArray[np.int32], weights: Vector) -> Any:
+        target = _core.NodeWeights.of(np.array([0, len(nodes)], np.int64), nodes, weights)
+        return self.kernel.native(self.store, target, False)
+
+
+def _weighted_nodes(trees: _core.NodeWeights, weights: Vector) -> tuple[NDArray[np.int32], Vector]:
+    """Return the distinct nodes of several trees and the sums of their weighted counts."""
+    counts = trees.weight * np.repeat(weights, np.diff(trees.start))
+    nodes, where = np.unique(trees.node, return_inverse=True)
+    return nodes, _sums(where, counts, len(nodes))
+
+
+def _sums(where: NDArray[np.intp], values: Vector, n: int) -> Vector:
+    return np.asarray(np.bincount(where, values, minlength=n), dtype=np.float64)
+
+
+class _GrowingVector:
+    """The function of a linear kernel: one weight per feature."""
+
+    def __init__(self, data: Vectors) -> None:
+        self.values = data.values
+        self.weights = np.zeros(self.values.shape[1])
+
+    def expect(self, rows: Rows) -> None:
+        pass
+
+    def scores(self, rows: Rows) -> Vector:
+        return np.asarray(self.values[rows] @ self.weights, dtype=np.float64)
+
+    def add(self, row: int, weight: float) -> None:
+        if isinstance(self.values, np.ndarray):
+            self.weights += weight * self.values[row]
+        else:
+            here = slice(self.values.indptr[row], self.values.indptr[row + 1])
+            np.add.at(self.weights, self.values.indices[here], weight * self.values.data[here])
+
+
+class _GrowingConstant:
+    """The function of a constant kernel: a number."""
+
+    def __init__(self, value: float) -> None:
+        self.value, self.total = value, 0.0
+
+    def expect(self, rows: Rows) -> None:
+        pass
+
+    def scores(self, rows: Rows) -> Vector:
+        return np.full(len(rows), self.total)
+
+    def add(self, row: int, weight: float) -> None:
+        self.total += weight * self.value
+
+
+class _GrowingSum:
+    """A sum of functions, one per term of `linear_parts`, each normalized if its term is normalized."""
+
+    width = _WIDTH
+
+    def __init__(self, kernel: Kernel, data: Any, terms: list[tuple[float, Vector, _GrowingTerm]]) -> None:
+        self.kernel, self.data, self.terms = kernel, data, terms
+        self._place = np.zeros(len(data), np.intp)
+        self._block: Any = data
+
+    @classmethod
+    def of(cls, kernel: Kernel, data: Any) -> _GrowingSum | None:
+        """Return the function, or None if a term has another kind of kernel or too large self-values."""
+        kernel_terms = [kernel_term for kernel_term in linear_parts(kernel) if kernel_term.factor != 0]
+        kinds = [kernel_term.inner.kernel for kernel_term in kernel_terms]
+        if not any(collapses(kind) for kind in kinds):
+            return None
+        if not all(collapses(kind) or type(kind) in (Linear, Constant) for kind in kinds):
+            return None
+        roots, terms = Roots(data), []
+        for kernel_term in kernel_terms:
+            logs = roots.logs(kernel_term.roots)
+            if logs is not None and (np.abs(logs[np.isfinite(logs)]) > ROOT_LARGE).any():
+                return None
+            inverse = np.ones(len(data)) if logs is None else np.where(np.isfinite(logs), np.exp(-logs), 0.0)
+            terms.append(
+                (kernel_term.factor, inverse, _growing_term(kernel_term.inner.kernel, kernel_term.inner.data(data)))
+            )
+        return cls(kernel, data, terms)
+
+    def expect(self, rows: Rows) -> None:
+        for _, _, term in self.terms:
+            term.expect(rows)
+        # `values` is called group by group. The block has a separate store, so the time of a call
+        # does not depend on other trees.
+        self._block = _compacted(self.data[rows])
+        self._place[rows] = np.arange(len(rows))
+
+    def scores(self, rows: Rows) -> Vector:
+        with np.errstate(over="ignore", invalid="ignore"):
+            total = np.zeros(len(rows))
+            for factor, inverse, term in self.terms:
+                total += factor * inverse[rows] * term.scores(rows)
+        bad = np.flatnonzero(~np.isfinite(total))
+        if len(bad):
+            raise KernelOverflowError(
+                f"The score of item {rows[bad[0]]} is too large for a float64: values of {self.kernel!r} grow "
+                f"exponentially with the size of an item. Use a smaller lam, or kernel.normalized(), which does not "
+                "overflow."
+            )
+        return total
+
+    def values(self, rows: Rows) -> Matrix:
+        return host_matrix(self.kernel, self._block[self._place[rows]])
+
+    def add(self, row: int, weight: float) -> None:
+        for _, inverse, term in self.terms:
+            if inverse[row]:
+                term.add(row, weight * float(inverse[row]))
+
+
+def _compacted(data: Any) -> Any:
+    if isinstance(data, Bank):
+        return data.compact()
+    return Table({name: _compacted(data.column(name)) for name in data.names}) if isinstance(data, Table) else data
+
+
+def _growing_term(kernel: Kernel, data: Any) -> _GrowingTerm:
+    if isinstance(kernel, Constant):
+        return _GrowingConstant(float(kernel.value))
+    if isinstance(kernel, Linear):
+        return _GrowingVector(data)
+    return _GrowingGraph(cast(StoreKernel, kernel), data)
+
 
 # --- the comparisons of a perceptron within groups --------------------------------------------------------------------
 
@@ -77,7 +432,7 @@ class VotingModel:
 
         Candidates that tie share a vote.
         """
-        X = given_values(X, self.examples.total) if self.kernel is None else self.kernel.coerce(X)
+        X = self.examples.values(X) if self.kernel is None else self.kernel.coerce(X)
         groups = checked_groups(qid, len(X))
         shares, scored = np.zeros(len(X)), np.zeros((len(X), 1), bool)
         blocks = _group_blocks(range(len(groups)), groups, max(1, _VOTES // max(1, len(self.examples))))
@@ -85,7 +440,7 @@ class VotingModel:
             for block in blocks:
                 rows = np.concatenate([groups[number] for number in block])
                 if self.kernel is None:
-                    values = X[np.ix_(rows, self.examples.columns)]
+                    values = X[rows]
                 else:
                     values = host_matrix(self.kernel, X[rows], self.examples, resources)
                     scored[rows, 0] = values.any(axis=1)
@@ -211,7 +566,7 @@ class _StreamState(NamedTuple):
     history: _History
     seen: int
 
-    def add_to(self, function: Growing) -> None:
+    def add_to(self, function: _Growing) -> None:
         """Add all earlier updates to a function whose first rows are the stored examples."""
         added, taken = np.searchsorted(self.rows, self.history.updates).T
         weights = signed_sums(added, taken, np.ones(len(added)), len(self.rows))
@@ -258,7 +613,7 @@ def whole_groups(parts: Iterable[tuple[Any, Any, Any]]) -> Iterator[tuple[Any, l
         yield held
 
 
-def _one_pass(function: Growing, contests: list[Rows], order: Any, comparisons: int, advance: Advance) -> _History:
+def _one_pass(function: _Growing, contests: list[Rows], order: Any, comparisons: int, advance: Advance) -> _History:
     """Make one pass over the contests in the given order; `comparisons` counts the earlier comparisons."""
     updates: list[tuple[int, int]] = []
     steps: list[int] = []
@@ -282,7 +637,7 @@ def _contest(rows: Rows, goodness: Vector) -> Rows:
     return chosen
 
 
-def _compared(function: Growing, rows: Rows) -> list[int]:
+def _compared(function: _Growing, rows: Rows) -> list[int]:
     """Compare the first row of a group with the others (Collins & Duffy 2001, Fig. 3).
 
     Returns the positions of the rows that the first row did not beat. Each such row updates the
@@ -452,11 +807,11 @@ class VotedPerceptron(Ranker, KernelLearner):
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
         n = len(data)
-        goodness, groups = checked_goodness(y, n), checked_groups(qid, n, of=type(self).__name__)
+        goodness, groups = checked_numbers(y, n, NO_QUALITY), checked_groups(qid, n, of=type(self).__name__)
         contests = [rows for rows in (_contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
         if not contests:
             raise nothing_to_learn(len(groups))
-        history = self._trained(growing(kernel, data, self._resources), contests)
+        history = self._trained(_growing(kernel, data, self._resources), contests)
         self._conclude(kernel, data, np.arange(n), history, n)
         self._remember(kernel, data, goodness, group_numbers(groups, n))
         return self
@@ -497,11 +852,11 @@ class VotedPerceptron(Ranker, KernelLearner):
         kernel = stream.kernel
         data = self._examples(kernel, X)
         n, first = len(data), stream.seen
-        goodness, groups = checked_goodness(y, n), checked_groups(qid, n, of=type(self).__name__)
+        goodness, groups = checked_numbers(y, n, NO_QUALITY), checked_groups(qid, n, of=type(self).__name__)
         old = len(stream.rows)
         everything = stacked(stream.examples, compact_examples(kernel, data)) if old else compact_examples(kernel, data)
         contests = [old + rows for rows in (_contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
-        function = growing(kernel, everything, self._resources)
+        function = _growing(kernel, everything, self._resources)
         stream.add_to(function)
         with progress_bar(self._resources.progress, "groups", len(contests)) as advance:
             more = _one_pass(function, contests, range(len(contests)), stream.history.comparisons, advance)
@@ -565,7 +920,7 @@ class VotedPerceptron(Ranker, KernelLearner):
         check_one_of("prediction", self.prediction, _PREDICTIONS, of=self)
         check_boolean("shuffle", self.shuffle, of=self)
 
-    def _trained(self, function: Growing, contests: list[Rows]) -> _History:
+    def _trained(self, function: _Growing, contests: list[Rows]) -> _History:
         random = check_random_state(self.random_state) if self.shuffle else None
         history = _History.nothing()
         with progress_bar(self._resources.progress, "groups", self.epochs * len(contests)) as advance:

@@ -14,137 +14,44 @@ import os
 import struct
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from importlib import import_module
 from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet import __version__
-from treelet.checks import article, plural, some_of, wrong
+from treelet import __version__, edits, kernels
+from treelet.checks import article, some_of, wrong
+from treelet.edits import EditDistance
 from treelet.errors import FileError, InputTypeError, TreeletError
 from treelet.formats import FORMATS
 from treelet.formats.files import HEAD, PathLike, checked_path, open_whole, unreadable
-from treelet.kernels.pairwise import Matrix, Pairwise
-from treelet.learn.encoding import BANKS, CLASSES, Decoder, Encoder, check_intercepts, known_kernels, savable
-from treelet.learn.fits import one_fit, snapshot
-from treelet.learn.model import CompressedModel, warn_if_missing, warn_if_unrelated
+from treelet.kernels.bag import Bags
+from treelet.kernels.pairwise import Pairwise
+from treelet.kernels.smoothed import Smoothed
+from treelet.lazy import names_in_stub
+from treelet.learn.fits import snapshot
+from treelet.structures.bank import Bank
+from treelet.structures.dependency import DependencyBank
+from treelet.structures.forest_bank import ForestBank
+from treelet.structures.sequence import Tagged, TaggedBank
+from treelet.structures.sequence_bank import SequenceBank
+from treelet.structures.table import Table
+from treelet.structures.tree import Tree
+from treelet.structures.treebank import Treebank
+from treelet.structures.vectors import Vectors
+from treelet.structures.word_vectors import WordVectors
 
-# --- classes and probabilities from the scores of a model, without scikit-learn ---------------------------------------
+# --- values to JSON and arrays, and back ---
 
-_SHOWN = 10  # maximum number of labels in a message
-
-
-@dataclass(frozen=True)
-class Unseen:
-    """Labels that did not occur in the training data, with the number of examples of each.
-
-    >>> print(Unseen.of(["a", "b", "b", "c"], ["a", "d"]))
-    3 of 4 examples have labels that do not occur in the training data, and count as errors: 'b' (2), 'c' (1).
-    """
-
-    counts: dict[Any, int]
-    examples: int
-    classes: list[Any]
-
-    @classmethod
-    def of(cls, labels: Iterable[Any], classes: Iterable[Any]) -> Unseen:
-        tally, known = Counter(labels), list(classes)
-        counts = {label: count for label, count in tally.items() if label not in set(known)}
-        return cls(dict(sorted(counts.items(), key=lambda item: str(item[0]))), tally.total(), known)
-
-    @property
-    def all(self) -> bool:
-        return self.examples > 0 and sum(self.counts.values()) == self.examples
-
-    def __str__(self) -> str:
-        named = _few([f"{label!r} ({count:,})" for label, count in self.counts.items()])
-        if self.all:
-            known = some_of(self.classes, _SHOWN)
-            return (
-                f"None of the labels occur in the training data. Labels here: {named}; in the training data: {known}."
-            )
-        number = sum(self.counts.values())
-        verb = "has a label that does" if number == 1 else "have labels that do"
-        errors = "counts as an error" if number == 1 else "count as errors"
-        return (
-            f"{number:,} of {plural(self.examples, 'example')} {verb} not occur in the training data, "
-            f"and {errors}: {named}."
-        )
+_DTYPES = frozenset(["|b1", "|i1", "|u1", *(f"<{kind}{size}" for kind in "iu" for size in (2, 4, 8)), "<f4", "<f8"])
+Array = NDArray[Any]
 
 
-def _few(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return ", ".join(names[:_SHOWN]) + more
-
-
-class Decides:
-    """Predictions of a classifier from the values of its binary classifiers, one-vs-rest."""
-
-    classes_: NDArray[Any]
-    model_: Any
-    _values: Callable[[Any], Matrix]
-
-    @one_fit
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Return the score of the second class, or one score per class if there are more than two.
-
-        Parameters
-        ----------
-        X : collection of examples
-
-        Returns
-        -------
-        ndarray of shape (len(X),) or (len(X), len(classes_))
-        """
-        return self.decisions(self._values(X))
-
-    @one_fit
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the predicted class of each example.
-
-        Parameters
-        ----------
-        X : collection of examples
-
-        Returns
-        -------
-        ndarray of shape (len(X),)
-        """
-        return self.labels(self.decision_function(X))
-
-    def decisions(self, values: Matrix) -> NDArray[np.float64]:
-        """Return the scores of `decision_function` from the values of the binary classifiers, with intercepts."""
-        return values.ravel() if len(self.classes_) == 2 else values
-
-    def labels(self, scores: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the class of each example from the scores of `decision_function`."""
-        best = (scores > 0).astype(np.intp) if len(self.classes_) == 2 else scores.argmax(axis=1)
-        labels: NDArray[Any] = self.classes_[best]
-        return labels
-
-    def _check_decisions(self) -> int:
-        """Return the number of binary classifiers.
-
-        Raises ValueError if attributes from a file are inconsistent.
-        """
-        k = len(self.classes_) if isinstance(self.classes_, np.ndarray) and self.classes_.ndim == 1 else 0
-        machines = 1 if k == 2 else k
-        if getattr(self, "multi_class_", "ovr") != "ovr":
-            raise ValueError("one-vs-one classifiers are no longer supported")
-        if k < 2 or machines != self.model_.outputs:
-            raise ValueError("classes and binary classifiers do not match")
-        platt = getattr(self, "platt_", np.zeros((machines, 2)))
-        if not isinstance(platt, np.ndarray) or platt.shape != (machines, 2) or not np.isfinite(platt).all():
-            raise ValueError("the parameters of the probabilities do not match the classifiers")
-        return machines
-
-
-class _NoPredictorError(InputTypeError):
-    """A model cannot compute the requested predictions for examples."""
-
-
-_TASKS = {
+Class = TypeVar("Class", bound=type)
+CLASSES: dict[str, type[Any]] = {}
+TASKS = {
     "KernelSVC": "classify",
     "KernelSVR": "regress",
     "RLS": "regress",
@@ -153,76 +60,358 @@ _TASKS = {
     "VotedPerceptron": "rank",
 }
 """The task of each estimator."""
+BANKS: dict[str, type[Bank[Any]]] = {
+    cls.__name__.lower(): cls for cls in (Treebank, ForestBank, TaggedBank, SequenceBank, DependencyBank)
+}
+"""Bank classes by their names in a file."""
 
 
-def task_of(model: Any) -> str | None:
-    """Return the task of an estimator, of a subclass of one, or of a `SavedPredictor`; otherwise None."""
-    if isinstance(model, SavedPredictor):
-        return model.task
-    return next((_TASKS[cls.__name__] for cls in type(model).__mro__ if cls.__name__ in _TASKS), None)
+def register(cls: Class) -> Class:
+    """Class decorator: allow objects of a class to be saved and loaded.
+
+    The class has a method ``_to_state()``, which returns a dict of values that can be stored, and a class method
+    ``_from_state(state)``, which restores the object and raises ValueError if the state, which is untrusted input, is
+    invalid. The underscore of a private class is not part of its name in a file.
+    """
+    CLASSES[cls.__name__.removeprefix("_")] = cls
+    return cls
 
 
-_KEPT = ("model_", "intercept_", "classes_", "multi_class_", "platt_")
-"""Fitted attributes that predictions need."""
+def known_class(name: str) -> type[Any]:
+    """Return a class by its name in a file.
+
+    Classes that need scikit-learn are imported on demand.
+    """
+    if name not in CLASSES:
+        _import_all()
+    return CLASSES[name]
 
 
-class SavedPredictor:
-    """A fitted estimator from a model file, for predictions only, without scikit-learn.
+def savable() -> list[str]:
+    """Return the names of all classes whose objects `treelet.save` accepts. Parts of models are not included."""
+    _import_all()
+    return [*sorted(CLASSES.keys() & _homes().keys()), *(cls.__name__ for cls in BANKS.values())]
 
-    Its `task` is ``"classify"``, ``"regress"`` or ``"rank"``.
+
+def _homes() -> dict[str, str]:
+    """Return the modules of the public names of `treelet.learn`."""
+    from treelet import learn
+
+    return names_in_stub(learn.__file__)
+
+
+def _import_all() -> None:
+    for home in sorted(set(_homes().values())):
+        import_module(home)
+
+
+def known_kernels() -> dict[str, type[Pairwise]]:
+    """Return the classes of kernels and distances of treelet by name."""
+    public = ((name, getattr(package, name)) for package in (kernels, edits) for name in package.__all__)
+    return {name: cls for name, cls in public if isinstance(cls, type) and issubclass(cls, Pairwise)}
+
+
+# --- values to JSON and arrays, and back --------------------------------------------------------------------------
+
+
+class Encoder:
+    """Converter of values to JSON. Arrays are collected in `pieces` and banks, each once, in `banks`."""
+
+    def __init__(self) -> None:
+        self.pieces: list[bytes] = []
+        self.places: list[dict[str, Any]] = []
+        self.size = 0
+        self.banks: list[Any] = []
+        self.vectors: list[Any] = []
+        self._seen: list[Bank[Any]] = []
+        self._seen_vectors: list[WordVectors] = []
+
+    def value(self, value: Any) -> Any:
+        if isinstance(value, np.generic):
+            value = value.item()
+        if value is None or isinstance(value, bool | int | str):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": str(value)}
+        if isinstance(value, list | tuple):
+            return {type(value).__name__: [self.value(item) for item in value]}
+        if isinstance(value, Mapping):
+            return {"dict": [[self.value(key), self.value(item)] for key, item in value.items()]}
+        if isinstance(value, np.ndarray):
+            return self.array(value)
+        if hasattr(value, "tocsr"):
+            rows = value.tocsr()
+            parts = [self.array(part) for part in (rows.data, rows.indices, rows.indptr)]
+            return {"sparse": [*parts, [int(size) for size in rows.shape]]}
+        if isinstance(value, ForestBank) and value.has_forests:  # The columns do not contain the spans of forests.
+            return {"forests": value.lines()}
+        if isinstance(value, Bank) and BANKS.get(type(value).__name__.lower()) is type(value):
+            return {type(value).__name__.lower(): self.bank(value)}
+        if isinstance(value, Tree):
+            return {"tree": str(value)}
+        if isinstance(value, Tagged):
+            return {"tagged": str(value)}
+        if isinstance(value, Vectors):
+            return {"vectors": [self.value(value.values), self.value(value.names)]}
+        if isinstance(value, Bags):
+            return {"bags": [self.value(value.members), self.array(value.start)]}
+        if isinstance(value, Table):
+            return {"table": [[name, self.value(value.column(name))] for name in value.names]}
+        if isinstance(value, WordVectors):
+            return {"words": self.words(value)}
+        if isinstance(value, Pairwise):
+            params = {name: self.value(item) for name, item in value.params_by_content().items()}
+            return {"kernel": type(value).__name__, "params": params}
+        name = type(value).__name__.removeprefix("_")
+        if CLASSES.get(name) is type(value):
+            return {"object": name, "state": {key: self.value(item) for key, item in value._to_state().items()}}
+        raise InputTypeError(
+            f"A model file cannot store {article(type(value).__name__)}: {str(value)[:60]!r}. "
+            "Numbers, strings, arrays, kernels and collections of trees can be stored."
+        )
+
+    def array(self, array: Array) -> Any:
+        if array.dtype.kind in "UO":
+            kind = "text" if array.dtype.kind == "U" else "items"
+            if array.ndim != 1:
+                raise InputTypeError(
+                    f"A model file cannot store an array of strings or objects with {array.ndim} dimensions. "
+                    "Use an array with one dimension."
+                )
+            return {kind: [self.value(item) for item in array.tolist()]}
+        array = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+        if array.dtype.str not in _DTYPES:
+            raise InputTypeError(f"A model file cannot store an array of {array.dtype}. Use float64, int64 or bool.")
+        narrow = _narrow(array)
+        entry = {"dtype": narrow.dtype.str, "shape": list(narrow.shape), "offset": self.size}
+        self.places.append(entry if narrow.dtype == array.dtype else entry | {"as": array.dtype.str})
+        piece = narrow.tobytes()
+        piece += bytes(-len(piece) % 8)
+        self.pieces.append(piece)
+        self.size += len(piece)
+        return {"array": len(self.places) - 1}
+
+    def bank(self, bank: Bank[Any]) -> int:
+        for number, seen in enumerate(self._seen):
+            if seen is bank:
+                return number
+        self._seen.append(bank)
+        self.banks.append({name: self.array(array) for name, array in bank.packed().items()})
+        return len(self.banks) - 1
+
+    def words(self, vectors: WordVectors) -> int:
+        for number, seen in enumerate(self._seen_vectors):  # Compare by value: a copied kernel has copied vectors.
+            if seen is vectors or (seen.index == vectors.index and np.array_equal(seen.unit, vectors.unit)):
+                return number
+        self._seen_vectors.append(vectors)
+        self.vectors.append([list(vectors.index), self.array(vectors.unit)])
+        return len(self.vectors) - 1
+
+
+class Decoder:
+    """Converter of JSON and arrays back to values.
+
+    Arrays are views of the bytes of the file. Each may be used only once, so that a small file
+    cannot expand to a large object.
     """
 
-    def __init__(self, kind: str, fitted: dict[str, Any], n_jobs: int | None = 1) -> None:
-        self.task = _TASKS[kind]
-        self.model_, self.n_jobs = fitted["model_"], n_jobs
-        if not isinstance(self.model_, CompressedModel):
-            from treelet.learn.matrices import MatrixModel  # Its imports are slow and rarely needed.
+    def __init__(self, header: Any, data: memoryview, known: dict[str, type[Pairwise]]) -> None:
+        self.header, self.data, self.kernels = header, data, known
+        self._used: set[int] = set()
+        self._arrays = [{name: self.value(item) for name, item in bank.items()} for bank in header["banks"]]
+        self._banks: dict[tuple[str, int], Bank[Any]] = {}
+        self._vectors = [_word_vectors(words, self.value(matrix)) for words, matrix in header["vectors"]]
 
-            if isinstance(self.model_, MatrixModel):
-                raise _NoPredictorError(
-                    "the model was fitted to a precomputed kernel matrix, so it cannot predict from examples. "
-                    "Train it with a kernel."
-                )
-        self.intercept_ = fitted.get("intercept_", np.zeros(self.model_.outputs))
-        check_intercepts(self.intercept_, self.model_.outputs)
+    def model(self) -> Any:
+        model = self.value(self.header["model"])
+        if CLASSES.get(type(model).__name__) is not type(model) and not isinstance(model, Bank):
+            raise ValueError("the file does not contain a model")
+        return model
 
-    def _values(self, X: Any) -> Matrix:
-        X = self.model_.kernel.coerce(X)  # An iterator can be read only once.
-        values: Matrix = self.model_.score(X, n_jobs=self.n_jobs)
-        warn_if_missing(self.model_.kernel, X, values)
-        if self.task != "rank":  # For a ranker, 0 is an ordinary score.
-            warn_if_unrelated(self.model_, X, values)
-        values += self.intercept_
-        return values
+    def value(self, value: Any) -> Any:
+        if value is None or isinstance(value, bool | int | float | str):
+            return value
+        if not isinstance(value, dict):
+            raise ValueError("a value does not have a kind")
+        kind, *more = value
+        inner = value[kind]
+        if kind == "kernel" and more == ["params"]:
+            return self.kernel(inner, value["params"])
+        if kind == "object" and more == ["state"]:
+            return known_class(inner)._from_state({name: self.value(item) for name, item in value["state"].items()})
+        if more:
+            raise ValueError(f"a value has two kinds, {kind!r} and {more[0]!r}")
+        return self.simple(kind, inner)
 
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the value or score of each example, or one row of values if there are several outputs."""
-        values = self._values(X)
-        return values[:, 0] if self.model_.outputs == 1 else values
+    def simple(self, kind: str, inner: Any) -> Any:
+        match kind:
+            case "float":
+                return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[inner]
+            case "list":
+                return [self.value(item) for item in inner]
+            case "tuple":
+                return tuple(self.value(item) for item in inner)
+            case "dict":
+                return {self.value(key): self.value(item) for key, item in inner}
+            case "text":
+                if not all(isinstance(item, str) for item in inner):
+                    raise ValueError("an item of an array of strings is not a string")
+                return np.array(inner, dtype=np.str_)
+            case "items":
+                array = np.empty(len(inner), dtype=object)
+                array[:] = [self.value(item) for item in inner]
+                return array
+            case "array":
+                return self.array(inner)
+            case "sparse":
+                import scipy.sparse as sp
+
+                *parts, shape = inner
+                data, indices, indptr = (self.value(part) for part in parts)
+                rows = sp.csr_array((data, indices, indptr), shape=_shape(shape, 2**31))
+                rows.check_format(full_check=True)
+                return rows
+            case "forests":
+                return ForestBank.from_lines(inner)
+            case _ if kind in BANKS:
+                return self.bank(kind, _index(inner))
+            case "words":
+                return self._vectors[_index(inner)]
+            case "tree":
+                return Tree.parse(inner)
+            case "tagged":
+                return Tagged.parse(inner)
+            case "vectors":
+                return _vectors(*(self.value(part) for part in inner))
+            case "bags":
+                return _bags(*(self.value(part) for part in inner))
+            case "table":
+                return Table({name: self.value(column) for name, column in inner})
+        raise ValueError(f"a value has the unknown kind {kind!r}")
+
+    def bank(self, kind: str, number: int) -> Bank[Any]:
+        """Return the bank of that number. Values with the same number share one object."""
+        if (kind, number) not in self._banks:
+            self._banks[kind, number] = BANKS[kind].unpacked(self._arrays[number])
+        return self._banks[kind, number]
+
+    def kernel(self, name: str, params: Any) -> Pairwise:
+        if name not in self.kernels:
+            raise ValueError(
+                f"the kernel {name!r} is unknown; for a class of your own, pass load(..., kernels=[{name}])"
+            )
+        cls = self.kernels[name]
+        values = {key: self.value(item) for key, item in params.items()}
+        if cls._unknown(values):
+            raise ValueError(f"{name} does not have the parameters {some_of(sorted(cls._unknown(values)))}")
+        if (issubclass(cls, Smoothed) and not isinstance(values.get("vectors"), WordVectors)) or (
+            issubclass(cls, EditDistance) and isinstance(values.get("rename"), str)
+        ):
+            raise ValueError("word vectors are missing")  # A string would be opened as a file name.
+        kernel = cls(**values)
+        kernel.validate()
+        return kernel
+
+    def array(self, number: Any) -> Array:
+        if _index(number) in self._used:
+            raise ValueError(f"array {number} is used twice")
+        self._used.add(number)
+        entry = self.header["arrays"][number]
+        if entry["dtype"] not in _DTYPES:
+            raise ValueError(f"array {number} has the unknown type {entry['dtype']!r}")
+        dtype, shape, offset = np.dtype(entry["dtype"]), _shape(entry["shape"], len(self.data)), _index(entry["offset"])
+        size = math.prod(shape)
+        if offset + size * dtype.itemsize > len(self.data):
+            raise ValueError(f"array {number} ends after the end of the file")
+        array = np.frombuffer(self.data, dtype, size, offset).reshape(shape)
+        if dtype.kind == "b" and size and array.view(np.uint8).max() > 1:
+            raise ValueError(f"array {number} contains booleans other than 0 and 1")
+        return _widened(array, entry["as"]) if "as" in entry else array
 
 
-class SavedClassifier(Decides, SavedPredictor):
-    """A fitted `KernelSVC` from a model file."""
+def _narrow(array: Array) -> Array:
+    """Return integers in the smallest sufficient type. Other arrays are returned unchanged."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return array
+    low, high = int(array.min()), int(array.max())
+    for name in ("|u1", "|i1", "<u2", "<i2", "<u4", "<i4"):
+        dtype = np.dtype(name)
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max and dtype.itemsize < array.dtype.itemsize:
+            return array.astype(dtype)
+    return array
 
-    def __init__(self, kind: str, fitted: dict[str, Any], n_jobs: int | None = 1) -> None:
-        super().__init__(kind, fitted, n_jobs)
-        self.classes_, self.multi_class_ = fitted["classes_"], fitted.get("multi_class_", "ovr")
-        if "platt_" in fitted:
-            self.platt_ = fitted["platt_"]
-        self._check_decisions()
 
-    def predict_proba(self, X: Any) -> Matrix:
-        """Return the probability of each class."""
-        if not hasattr(self, "platt_"):
-            raise _NoPredictorError("The model was trained without probabilities. Train it with probability=True.")
-        # The parameters A and B of 1 / (1 + exp(A f + B)) for each binary classifier (Platt 1999).
-        z = -(self._values(X) * self.platt_[:, 0] + self.platt_[:, 1])
-        small = np.exp(-np.abs(z))
-        first: Matrix = np.clip(np.where(z >= 0, 1, small) / (1 + small), 1e-7, 1 - 1e-7)
-        if len(self.classes_) == 2:
-            return np.column_stack([1 - first, first])
-        first /= first.sum(axis=1, keepdims=True)  # No division by 0, because a sigmoid is never 0.
-        return first
+def _widened(array: Array, name: Any) -> Array:
+    if name not in _DTYPES or array.dtype.kind not in "iu" or np.dtype(name).kind not in "iu":
+        raise ValueError(f"an array of {array.dtype} cannot be converted to {name!r}")
+    wide = array.astype(name)
+    if not np.array_equal(wide, array):
+        raise ValueError(f"an array of {array.dtype} contains values that do not fit {name}")
+    return wide
+
+
+def _vectors(values: Any, names: Any) -> Vectors:
+    vectors = Vectors(values)
+    if names is None:
+        return vectors
+    if not isinstance(names, tuple) or not all(isinstance(name, str | int) for name in names):
+        raise ValueError("a feature name is neither a string nor an integer")
+    if len(set(names)) != vectors.shape[1] or len(names) != vectors.shape[1]:
+        raise ValueError("features and their names do not match")
+    return Vectors._of(vectors.values, names)
+
+
+def _word_vectors(words: Any, unit: Any) -> WordVectors:
+    if not all(isinstance(word, str) for word in words):
+        raise ValueError("a word is not a string")
+    vectors = WordVectors(words, unit)
+    if not np.allclose(vectors.unit, unit):
+        raise ValueError("word vectors do not have length 1")
+    vectors.unit = np.array(unit, dtype=np.float64)  # Normalizing again would change the last bits.
+    vectors.unit.flags.writeable = False
+    return vectors
+
+
+def _bags(members: Any, start: Any) -> Bags:
+    if start.ndim != 1 or start.dtype != np.int64 or not len(start) or start[0] != 0 or start[-1] != len(members):
+        raise ValueError("bags and their members do not match")
+    if (np.diff(start) < 0).any():
+        raise ValueError("the bags are not in ascending order")
+    return Bags(members, start)
+
+
+def _index(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"{value!r} is not an index")
+    return value
+
+
+def _shape(shape: Any, largest: int) -> tuple[int, ...]:
+    if not isinstance(shape, list) or len(shape) > 2 or any(_index(size) > largest for size in shape):
+        raise ValueError(f"{shape!r} is not the shape of an array")
+    return tuple(shape)
+
+
+def whole_numbers(values: Any, dimensions: int) -> NDArray[np.int64]:
+    """Return the values if they are nonnegative integers; otherwise raise ValueError."""
+    if not isinstance(values, np.ndarray) or values.dtype != np.int64 or values.ndim != dimensions:
+        raise ValueError("an array of integers is missing")
+    if values.size and values.min() < 0:
+        raise ValueError("an index or count is negative")
+    return values
+
+
+def are_floats(values: Any, dimensions: int) -> bool:
+    """Return whether the values are finite float64 numbers with that number of dimensions."""
+    if not isinstance(values, np.ndarray) or values.dtype != np.float64 or values.ndim != dimensions:
+        return False
+    return bool(np.isfinite(values).all())
+
+
+def check_intercepts(values: Any, outputs: int) -> None:
+    """Raise ValueError unless there is one finite intercept per output."""
+    if not are_floats(values, 1) or values.shape != (outputs,):
+        raise ValueError("intercepts and outputs do not match")
 
 
 # --- model files and model cards --------------------------------------------------------------------------------------
@@ -455,25 +644,6 @@ def card(path: PathLike) -> dict[str, Any]:
     return decoded_model(path, {}, lambda decoder: _card_in(decoder.header))
 
 
-def load_predictor(path: PathLike, n_jobs: int | None = 1) -> SavedPredictor:
-    """Read a model from a file for predictions only, without scikit-learn, whose import takes a second.
-
-    Predictions use `n_jobs` threads, or the device of the context in which they are made.
-    """
-
-    def predictor(decoder: Decoder) -> SavedPredictor:
-        model = decoder.header["model"]
-        kind = model.get("object", next(iter(model)))
-        if kind not in _TASKS:
-            raise _NoPredictorError(
-                f"the file contains {article(kind)}, which cannot predict. Train one of {', '.join(_TASKS)} instead."
-            )
-        fitted = {name: decoder.value(value) for name, value in model["state"]["fitted"]["dict"] if name in _KEPT}
-        return (SavedClassifier if kind == "KernelSVC" else SavedPredictor)(kind, fitted, n_jobs)
-
-    return decoded_model(path, known_kernels(), predictor)
-
-
 def decoded_model(path: PathLike, known: dict[str, type[Pairwise]], read: Callable[[Decoder], Read]) -> Read:
     """Read a model file, after checks, with a function of its decoder."""
     file = checked_path(path)
@@ -486,8 +656,6 @@ def decoded_model(path: PathLike, known: dict[str, type[Pairwise]], read: Callab
     header, data = _opened(content, str(path))
     try:
         return read(Decoder(header, data, known))
-    except _NoPredictorError as error:
-        raise InputTypeError(f"{path}: {error}") from None
     except (
         ArithmeticError,
         AttributeError,
@@ -593,12 +761,6 @@ def fitted_kernel(model: Any) -> Any:
     return fitted if isinstance(fitted, Pairwise) and not isinstance(parameter, str) else parameter
 
 
-def fitted_parameters(model: Any) -> dict[str, Any]:
-    """Return the parameters at the time of the fit."""
-    parameters: dict[str, Any] = getattr(model, "_fitted_with", None) or model.get_params(deep=False)
-    return dict(parameters)
-
-
 def _card_of(model: Any, metrics: Mapping[str, Any] | None) -> Card:
     """Return the card for the file of a model."""
     known = dict(getattr(model, "training_", None) or {})
@@ -609,9 +771,11 @@ def _card_of(model: Any, metrics: Mapping[str, Any] | None) -> Card:
     return {
         "treelet": __version__,
         "estimator": type(model).__name__,
-        "task": _TASKS.get(type(model).__name__),
+        "task": TASKS.get(type(model).__name__),
         "kernel": None if kernel is None else str(kernel)[:_LONGEST],
-        "parameters": _plain(fitted_parameters(model)) if hasattr(model, "get_params") else {},
+        "parameters": _plain(getattr(model, "_fitted_with", None) or model.get_params(deep=False))
+        if hasattr(model, "get_params")
+        else {},
         "training": known or None,
         "sizes": _plain(sizes if isinstance(sizes, dict) else asdict(sizes) if sizes is not None else {}),
         "metrics": measured or None,

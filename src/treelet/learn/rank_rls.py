@@ -10,11 +10,11 @@ import scipy.sparse as sp
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.encoding import register
+from treelet.learn.base import NO_QUALITY, Rows, checked_groups, checked_numbers, group_numbers
 from treelet.learn.fits import atomic_fit
 from treelet.learn.least_squares import Cube, LeastSquares, Problem, Spectrum, features, finite, solve, times
+from treelet.learn.persist import register
 from treelet.learn.ranking import Ranker, nothing_to_learn
-from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
 
 
 @register
@@ -130,7 +130,10 @@ class RankRLS(Ranker, LeastSquares):
         if self.weights not in ("pairs", "groups"):
             raise self._refuse("weights", "'pairs' or 'groups'")
         kernel, data = self._kernel_and_data(X)
-        goodness, groups = checked_goodness(y, len(data)), checked_groups(qid, len(data), of=type(self).__name__)
+        goodness, groups = (
+            checked_numbers(y, len(data), NO_QUALITY),
+            checked_groups(qid, len(data), of=type(self).__name__),
+        )
         if not any(np.ptp(goodness[rows]) for rows in groups):
             raise nothing_to_learn(len(groups))
         if self.alphas is not None and sum(len(rows) > 1 for rows in groups) < 2:

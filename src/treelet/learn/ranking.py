@@ -16,10 +16,9 @@ from treelet.checks import check_integer, check_number, check_one_of, plural
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import KernelLearner
-from treelet.learn.encoding import register
+from treelet.learn.base import NO_QUALITY, KernelLearner, Rows, checked_groups, checked_numbers, group_numbers
 from treelet.learn.fits import atomic_fit, one_fit
-from treelet.learn.targets import Rows, checked_goodness, checked_groups, group_numbers
+from treelet.learn.persist import register
 from treelet.matrices import parse_memory
 from treelet.metrics import mean_kendall_tau
 from treelet.progress import progress_bar
@@ -135,7 +134,7 @@ class Ranker:
             A number from -1 to 1.
         """
         scores, groups = self._scored(X, qid)
-        goodness = checked_goodness(y, len(scores))
+        goodness = checked_numbers(y, len(scores), NO_QUALITY)
         if not len(scores):
             raise ParameterError("X is empty: score needs at least one example.")
         ranks = np.empty(len(scores))
@@ -281,7 +280,7 @@ class RankSVM(Ranker, KernelLearner):
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
         n = len(data)
-        goodness, groups = checked_goodness(y, n), checked_groups(qid, n, of=type(self).__name__)
+        goodness, groups = checked_numbers(y, n, NO_QUALITY), checked_groups(qid, n, of=type(self).__name__)
         contests = [_paired(rows, goodness[rows], self.pairs == "all") for rows in groups]
         contests = [pairs for pairs in contests if len(pairs.better)]
         if not contests:

@@ -16,11 +16,10 @@ from treelet.checks import check_integer, check_one_of, is_number, plural
 from treelet.errors import ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import KernelLearner
-from treelet.learn.encoding import register
+from treelet.learn.base import KernelLearner, Rows, checked_groups, checked_outputs
 from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.least_squares import EIGEN_ONLY, LeastSquares, Problem, Spectrum, features, finite
-from treelet.learn.targets import Rows, checked_groups, checked_outputs
+from treelet.learn.persist import register
 from treelet.matrices import parse_memory
 from treelet.matrices.operator import Products
 from treelet.progress import progress_bar

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,18 +14,20 @@ from sklearn.base import clone, is_classifier
 from sklearn.metrics import get_scorer, get_scorer_names
 from sklearn.model_selection import ParameterGrid
 
-from treelet.checks import some_of, suggestion, wrong
+from treelet.checks import plural, some_of, suggestion, wrong
 from treelet.errors import KernelOverflowError, ParameterError, UnseenLabelWarning
-from treelet.kernels import Kernel
-from treelet.kernels.pairwise import Matrix
-from treelet.learn.base import KernelLearner
+from treelet.kernels.algebra import Constant, Gaussian, Normalized, PolynomialOf, Product, Scale, Sum
+from treelet.kernels.base import Kernel
+from treelet.kernels.on import On
+from treelet.kernels.pairwise import Evaluator, Matrix, Vector
+from treelet.kernels.values import to_logs
+from treelet.learn.base import KernelLearner, Rows, checked_groups, checked_outputs, checked_targets, group_numbers
 from treelet.learn.least_squares import LeastSquares
-from treelet.learn.matrices import Fold, SharedMatrices, check_whole, folds_of, matrix_parts, rounds_of
 from treelet.learn.ranking import Ranker
 from treelet.learn.svm import KernelSVC
-from treelet.learn.targets import checked_groups, checked_outputs, checked_targets, group_numbers
+from treelet.matrices.executors import host_matrix
 from treelet.progress import progress_bar
-from treelet.resources import Resources
+from treelet.resources import PLAIN, Resources
 
 Results = list[list[tuple[Any, float]]]  # settings x folds: the predictions and their score
 
@@ -68,7 +70,7 @@ class Trial:
         several rounds.
         """
         n = 1 + max(int(rows.max()) for fold in self.folds for rows in fold)
-        rounds = rounds_of(self.folds, n)
+        rounds = _rounds_of(self.folds, n)
         if rounds is None:
             raise ParameterError(
                 "held_out is not available: the folds of cv= do not test each example exactly once per round."
@@ -178,7 +180,7 @@ def select(
     learner = _learner(estimator)
     settings = _settings(learner, grid)
     resources = Resources.of(learner.n_jobs, memory, owner="select")
-    matrices = SharedMatrices(kernels, X, resources)
+    matrices = _SharedMatrices(kernels, X, resources)
     trials = _Trials(learner, settings, _Data.of(learner, len(matrices.X), y, qid, groups, cv), scoring)
     selection = Selection()
     last: KernelOverflowError | None = None
@@ -248,9 +250,9 @@ class _Data:
         with warnings.catch_warnings():
             if groups is None:  # The user did not pass groups, and queries are checked below.
                 warnings.filterwarnings("ignore", "The groups parameter is ignored")
-            folds = folds_of(cv, values, by, classifier=classes)
+            folds = _folds_of(cv, values, by, classifier=classes)
         if queries is not None:
-            check_whole(folds, queries)
+            _check_whole(folds, queries)
         return cls(values, queries, folds)
 
     def named(self, rows: Any) -> dict[str, Any]:
@@ -280,7 +282,7 @@ class _Trials:
     def _fitted(self, K: Matrix, advance: Callable[[int], None]) -> Results:
         """Return the predictions and the score per setting and fold, by separate fits."""
         data, results = self.data, self._nothing()
-        for train, test, own, across in matrix_parts(K, data.folds):
+        for train, test, own, across in _matrix_parts(K, data.folds):
             for setting, folds in zip(self.settings, results, strict=True):
                 fitted = clone(self.learner).set_params(**setting)
                 fitted.fit(own, data.y[train], **data.named(train))
@@ -297,7 +299,7 @@ class _Trials:
             return False
         if getattr(learner, "solver", "eigen") == "cg":
             return False
-        rounds = rounds_of(self.data.folds, len(self.data.y))
+        rounds = _rounds_of(self.data.folds, len(self.data.y))
         whole = all(len(train) + len(test) == len(self.data.y) for train, test in self.data.folds)
         return rounds is not None and whole and all(set(setting) <= {"alpha"} for setting in self.settings)
 
@@ -309,7 +311,7 @@ class _Trials:
             fitted.solver = "eigen"  # "auto" may choose conjugate gradients, which give no held-out predictions.
         fitted.fit(K, data.y, **data.named(slice(None)))
         alphas = [setting.get("alpha", fitted.alpha) for setting in self.settings]
-        for numbers in rounds_of(data.folds, len(data.y)) or []:
+        for numbers in _rounds_of(data.folds, len(data.y)) or []:
             fold = np.empty(len(data.y), np.intp)
             for number in numbers:
                 fold[data.folds[number][1]] = number
@@ -352,3 +354,259 @@ def _scorer(scoring: Any) -> Callable[..., float]:
         error = wrong("scoring", "a name in sklearn.metrics.get_scorer_names(), a function or None", scoring)
         raise ParameterError(f"{error}{suggestion(str(scoring), get_scorer_names())}") from None
     return lambda estimator, X, y, **named: known(estimator, X, y)
+
+
+# --- matrices of many kernels ---
+
+_CELLWISE = (Sum, Product, Scale, Normalized, Gaussian, PolynomialOf)
+"""Kernels whose values are computed from the values of inner kernels for the same examples."""
+
+
+class _ReadyEvaluator(Evaluator):
+    """Evaluator that copies rows of an existing matrix."""
+
+    def __init__(self, K: Matrix, logs: bool) -> None:
+        self.K, self.logs = K, logs
+        self.n_rows = self.n_columns = len(K)
+
+    def fill(self, begin: int, end: int, out: Matrix, halves: bool) -> None:
+        out[...] = self.K[begin:end, : out.shape[1]]
+        if self.logs:
+            to_logs(out)
+
+
+class _Ready(Kernel):
+    """A kernel whose matrix already exists. Its examples are the row numbers."""
+
+    def __init__(self, values: Matrix) -> None:
+        self.values = values
+
+    def coerce(self, X: Any) -> Any:
+        return X
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
+        return _ReadyEvaluator(self.values, logs)
+
+    def self_values(self, X: Any, *, logs: bool = False) -> Vector:
+        values = np.diag(self.values).copy()
+        if logs:
+            to_logs(values)
+        return values
+
+
+class _SharedMatrices:
+    """Iterator over the matrices of several kernels, with shared computations.
+
+    If the same inner kernel occurs in several kernels, for example once normalized and once in a
+    sum, its matrix is computed once. It is cached until the last of these kernels is done.
+
+    Parameters
+    ----------
+    kernels : sequence of Kernel
+        The kernels.
+    X : collection of examples
+        The examples.
+    resources : Resources
+        An explicit memory limit applies to the cached matrices. Matrices that do not fit are
+        computed again. The default is no limit. Operations on a cached matrix run on the CPU.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree
+    >>> from treelet.learn.selection import _SharedMatrices
+    >>> inner = SubsetTree(lam=1)
+    >>> shared = _SharedMatrices([inner, 2 * inner, inner.normalized()], ["(D a)", "(N (D a) (D b))"])
+    >>> [round(float(K[0, 1]), 3) for K in shared]
+    [1.0, 2.0, 0.408]
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Kernel],
+        X: Any,
+        resources: Resources = PLAIN,
+    ) -> None:
+        self.kernels, self.limit = list(kernels), resources.memory_limit
+        self.resources = resources._replace(memory_limit=None)
+        for kernel in self.kernels:
+            X = kernel.coerce(X)
+        self.X = X
+        self._known: list[tuple[Kernel, Matrix | KernelOverflowError]] = []
+
+    def __iter__(self) -> Iterator[Matrix | KernelOverflowError]:
+        """Yield one matrix per kernel, or a `KernelOverflowError` if its values do not fit a float64."""
+        parts = [_parts(kernel) for kernel in self.kernels]
+        for number, kernel in enumerate(self.kernels):
+            later = [part for others in parts[number + 1 :] for part in others]
+            try:
+                yield self._matrix(kernel, parts[number], later)
+            except KernelOverflowError as error:
+                yield error
+            self._known = [known for known in self._known if _among(known[0], later)]
+
+    def _matrix(self, kernel: Kernel, parts: list[Kernel], later: list[Kernel]) -> Matrix:
+        needed = [[*parts[number + 1 :], *later] for number in range(len(parts))]
+        again = [
+            self._look_up(part) is not None or _among(part, rest) for part, rest in zip(parts, needed, strict=True)
+        ]
+        if not any(again):
+            return host_matrix(kernel, self.X, resources=self.resources)
+        results = [self._computed(part, keep=_among(part, rest)) for part, rest in zip(parts, needed, strict=True)]
+        fitting = [values for values in results if isinstance(values, np.ndarray)]
+        if len(fitting) < len(results):  # An inner kernel overflows, but the whole kernel may not.
+            return host_matrix(kernel, self.X, resources=self.resources)
+        ready = iter(fitting)
+        over_ready = _rebuilt(kernel, lambda part: _Ready(next(ready)))
+        if isinstance(over_ready, _Ready):
+            return over_ready.values
+        return host_matrix(over_ready, np.arange(len(self.X)), resources=Resources(self.resources.threads))
+
+    def _look_up(self, part: Kernel) -> Matrix | KernelOverflowError | None:
+        return next((values for known, values in self._known if _same(known, part)), None)
+
+    def _computed(self, part: Kernel, *, keep: bool) -> Matrix | KernelOverflowError:
+        values = self._look_up(part)
+        if values is None:
+            try:
+                values = host_matrix(part, self.X, resources=self.resources)
+            except KernelOverflowError as error:
+                values = error
+            kept = sum(K.nbytes for _, K in self._known if isinstance(K, np.ndarray))
+            if keep and (
+                self.limit is None or not isinstance(values, np.ndarray) or kept + values.nbytes <= self.limit
+            ):
+                self._known.append((part, values))
+        return values
+
+
+def _rebuilt(kernel: Kernel, ready: Callable[[Kernel], Kernel], columns: tuple[Any, ...] = ()) -> Kernel:
+    """Return the kernel with its innermost kernels replaced by `ready`, which gets each with its columns."""
+    if isinstance(kernel, On):
+        return _rebuilt(kernel.kernel, ready, (*columns, kernel.column))
+    if isinstance(kernel, _CELLWISE):
+        params = kernel.get_params(deep=False)
+        inner = {name: _rebuilt(part, ready, columns) for name, part in params.items() if isinstance(part, Kernel)}
+        return type(kernel)(**{**params, **inner})
+    if isinstance(kernel, Constant):
+        return kernel
+    for column in reversed(columns):
+        kernel = On(column, kernel)
+    return ready(kernel)
+
+
+def _parts(kernel: Kernel) -> list[Kernel]:
+    """Return the innermost kernels, with their columns, from left to right."""
+    parts: list[Kernel] = []
+
+    def noted(part: Kernel) -> Kernel:
+        parts.append(part)
+        return part
+
+    _rebuilt(kernel, noted)
+    return parts
+
+
+def _among(kernel: Kernel, others: Sequence[Kernel]) -> bool:
+    return any(_same(kernel, other) for other in others)
+
+
+def _same(one: Kernel, other: Kernel) -> bool:
+    try:
+        return one == other
+    except ValueError:  # Some parameters are arrays.
+        return one is other
+
+
+Fold = tuple[Rows, Rows]
+
+
+def _folds_of(cv: Any, y: NDArray[Any], groups: Rows | None, *, classifier: bool) -> list[Fold]:
+    """Return the training rows and the test rows of each fold.
+
+    Parameters
+    ----------
+    cv : int, splitter of scikit-learn, or iterable of (training rows, test rows)
+        An int is a number of folds. Folds are stratified for classes, and no group is split.
+    y : ndarray
+        The targets.
+    groups : ndarray of int, optional
+        The group number of each example.
+    classifier : bool
+        Whether `y` contains classes.
+    """
+    from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+
+    if isinstance(cv, int | np.integer) and groups is not None:
+        cv = (StratifiedGroupKFold if classifier else GroupKFold)(_number(cv))
+    elif isinstance(cv, bool | int | np.integer):
+        _number(cv)
+    try:
+        splitter = check_cv(cv, y, classifier=classifier)
+        if isinstance(splitter, StratifiedKFold):
+            _check_classes(y)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The least populated class")  # Harmless: a class may miss some folds.
+            folds = [
+                (np.arange(len(y))[train], np.arange(len(y))[test])
+                for train, test in splitter.split(np.zeros(len(y)), y, groups)
+            ]
+    except ParameterError:
+        raise
+    except (ValueError, TypeError, IndexError) as error:
+        raise ParameterError(f"cv= cannot split {plural(len(y), 'example')}: {str(error).rstrip('.')}.") from error
+    for number, (train, test) in enumerate(folds):
+        if not len(train) or not len(test):
+            raise ParameterError(f"Fold {number} of cv= has no {'test' if len(train) else 'training'} examples.")
+        if len(common := np.intersect1d(train, test)):
+            raise ParameterError(
+                f"Fold {number} of cv= has example {common[0]} in both its training and its test examples."
+            )
+    if not folds:
+        raise ParameterError("cv= contains no folds.")
+    return folds
+
+
+def _check_whole(folds: Sequence[Fold], queries: Rows) -> None:
+    """Raise ParameterError if a query is in both parts of a fold."""
+    for number, (train, test) in enumerate(folds):
+        if len(np.intersect1d(queries[train], queries[test])):
+            raise ParameterError(
+                f"Fold {number} of cv= splits a query into training and test candidates. "
+                f"Pass cv= as a number, or a splitter that keeps groups together."
+            )
+
+
+def _number(folds: Any) -> int:
+    if isinstance(folds, bool) or folds < 2:
+        raise wrong("cv", "an int of at least 2, a splitter or a list of splits", folds)
+    return int(folds)
+
+
+def _check_classes(y: NDArray[Any]) -> None:
+    classes, counts = np.unique(y, return_counts=True)
+    if len(counts) and counts.min() < 2:
+        raise ParameterError(
+            "Cross-validation needs at least two examples per class. "
+            f"Class {str(classes[counts.argmin()])!r} has only one: remove it, or add examples."
+        )
+
+
+def _matrix_parts(K: Matrix, folds: Sequence[Fold]) -> Iterator[tuple[Rows, Rows, Matrix, Matrix]]:
+    """Yield, per fold, the training rows, the test rows, and the matrices train x train and test x train."""
+    for train, test in folds:
+        yield train, test, K[np.ix_(train, train)], K[np.ix_(test, train)]
+
+
+def _rounds_of(folds: Sequence[Fold], n: int) -> list[list[int]] | None:
+    """Group fold numbers into rounds that test each of n examples once; None if that is impossible in order."""
+    rounds: list[list[int]] = [[]]
+    seen = np.zeros(n, bool)
+    for number, (_, test) in enumerate(folds):
+        if seen[test].any():
+            return None
+        seen[test] = True
+        rounds[-1].append(number)
+        if seen.all():
+            rounds.append([])
+            seen[:] = False
+    return None if seen.any() or not rounds[0] else rounds[:-1]

@@ -23,12 +23,11 @@ from treelet.errors import (
 )
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import KernelLearner
-from treelet.learn.encoding import check_intercepts, register
+from treelet.learn.base import USE_A_CLASSIFIER, KernelLearner, Rows, checked_numbers, checked_targets
 from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.model import CompressedModel, warn_if_unrelated
-from treelet.learn.persist import Decides, Unseen
-from treelet.learn.targets import USE_A_CLASSIFIER, Rows, checked_numbers, checked_targets, weighted_rows
+from treelet.learn.outputs import check_classifier, decided, unseen_labels
+from treelet.learn.persist import check_intercepts, register
 from treelet.matrices import parse_memory
 from treelet.work import abandonable, run
 
@@ -189,6 +188,22 @@ class _KernelMachine(KernelLearner):
 # --- support vector machines over any kernel, trained by libsvm on the kernel matrix ----------------------------------
 
 
+def _weighted_rows(sample_weight: Any, n: int) -> tuple[Rows, Vector]:
+    """Return the rows whose weight is not 0, and their weights. None stands for equal weights."""
+    if sample_weight is None:
+        return np.arange(n), np.ones(n)
+    weights = checked_numbers(sample_weight, n, name="sample_weight")
+    if (weights < 0).any():
+        row = int((weights < 0).argmax())
+        raise ParameterError(
+            f"sample_weight must contain numbers of at least 0. Got {weights[row]:g} for sample_weight[{row}] instead."
+        )
+    rows = np.flatnonzero(weights)
+    if not len(rows):
+        raise ParameterError("All values of sample_weight are 0: at least two examples need a positive weight.")
+    return rows, weights[rows]
+
+
 def _all_of(names: list[Any]) -> str:
     """Return the names of classes as "'a', 'b' and 'c'"; a long list is shortened."""
     return in_words(map(repr, names), "and") if len(names) <= 20 else some_of(names)
@@ -198,7 +213,7 @@ _CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbe
 
 
 @register
-class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]  # scikit-learn has no types
+class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # scikit-learn has no types
     """Support vector classifier over any kernel.
 
     libsvm finds the dual coefficients on the kernel matrix. The support vectors are then merged
@@ -318,7 +333,7 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
         self._check_parameters()
         kernel, data = self._kernel_and_data(X)
         labels = checked_targets(y, len(data))
-        rows, factors = weighted_rows(sample_weight, len(data))
+        rows, factors = _weighted_rows(sample_weight, len(data))
         classes, codes = self._classes(labels[rows])
         weights = self._weights(classes, codes, factors)
         balanced, threads = self.class_weight == "balanced", self._resources.threads
@@ -391,6 +406,34 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
     # --- predicting ---------------------------------------------------------------------------------------------
 
     @one_fit
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Return the score of the second class, or one score per class if there are more than two.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        ndarray of shape (len(X),) or (len(X), len(classes_))
+        """
+        return decided(self, self._values(X))[0]
+
+    @one_fit
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the predicted class of each example.
+
+        Parameters
+        ----------
+        X : collection of examples
+
+        Returns
+        -------
+        ndarray of shape (len(X),)
+        """
+        return decided(self, self._values(X))[1]
+
+    @one_fit
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy, the share of examples whose class is predicted correctly.
 
@@ -402,14 +445,14 @@ class KernelSVC(ClassifierMixin, _KernelMachine, Decides):  # type: ignore[misc]
         check_is_fitted(self)
         predicted = self.predict(X)
         labels = checked_targets(y, len(predicted), "y is missing: score needs the class of each example.")
-        unseen = Unseen.of(labels.tolist(), self.classes_.tolist())
-        if unseen.counts:
-            warnings.warn(str(unseen), UnseenLabelWarning, stacklevel=user_level())
+        unseen, _ = unseen_labels(labels.tolist(), self.classes_.tolist())
+        if unseen:
+            warnings.warn(unseen, UnseenLabelWarning, stacklevel=user_level())
         return float(accuracy_score(labels, predicted, sample_weight=sample_weight))
 
     def _check_fitted_state(self) -> None:
         super()._check_fitted_state()
-        self._check_decisions()
+        check_classifier(self)
 
 
 @register

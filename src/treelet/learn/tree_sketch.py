@@ -16,8 +16,8 @@ from treelet.kernels.algebra import Normalized
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Vector
 from treelet.learn.approximate import FeatureMap
-from treelet.learn.encoding import register
 from treelet.learn.fits import atomic_fit, one_fit
+from treelet.learn.persist import register
 from treelet.progress import progress_bar
 from treelet.resources import count_threads
 from treelet.structures.treebank import Treebank

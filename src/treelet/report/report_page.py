@@ -22,8 +22,7 @@ from treelet.formats import label_text
 from treelet.fragments.explanation import Explanation, TopFragments, WeightedFragment
 from treelet.fragments.model_fragments import explain, top_fragments
 from treelet.fragments.occurrences import places
-from treelet.learn.linear_output import compressed_model, final_estimator, not_explainable
-from treelet.learn.persist import task_of
+from treelet.learn.outputs import compressed_model, final_estimator, task_of
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.predictions import class_figures, order_figures, value_figures
 from treelet.progress import progress_bar
@@ -165,8 +164,7 @@ def report(
     check_integer("top", top, 0)
     check_integer("errors", errors, 0)
     model = final_estimator(model)
-    if (task := task_of(model)) is None:
-        raise not_explainable(model, "report")
+    task = str(task_of(model, "report"))
     X = (model.model_ if hasattr(model, "model_") else compressed_model(model)).kernel.coerce(data)
     truth = None if labels is None else list(labels)
     if not len(X):

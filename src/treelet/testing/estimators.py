@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from treelet.errors import TreeletError
 from treelet.learn import load, save
-from treelet.learn.encoding import CLASSES
+from treelet.learn.persist import CLASSES
 
 _SCORES = ("decision_function", "predict_proba", "transform", "predict")
 
