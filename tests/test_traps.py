@@ -122,7 +122,7 @@ def test_unary_chains(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_chart_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     grammar = tl.PCFG.from_rules([("S", ("S", "S"), 0.3), ("S", ("a",), 0.7)], start="S")
-    grammar.charts()
+    grammar.compiled()
     monkeypatch.setattr("treelet.parsing.chart.available", lambda: 10_000)
     with pytest.raises(NotEnoughMemoryError, match=messages.chart_takes_more(100)):
         grammar.parse(["a"] * 100)

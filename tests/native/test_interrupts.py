@@ -80,7 +80,7 @@ AMBIGUOUS = [("S", ("S", "S"), 0.3), ("S", ("a",), 0.7)]
 
 
 def grammar(rules: Any) -> Any:
-    return tl.PCFG.from_rules(rules, start=rules[0][0]).charts()
+    return tl.PCFG.from_rules(rules, start=rules[0][0]).compiled()
 
 
 def unary_grammar() -> Callable[[], Any]:

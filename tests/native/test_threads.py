@@ -282,7 +282,7 @@ def test_columns_do_not_grow_while_rows_are_asked_for() -> None:
 
 def test_threads_share_a_chart() -> None:
     grammar = tl.PCFG.from_rules([("S", ("S", "S"), 0.3), ("S", ("a",), 0.4), ("S", ("b",), 0.3)], start="S")
-    chart = grammar.charts().chart(["a", "b"] * 12)
+    chart = grammar.compiled().chart(["a", "b"] * 12)
     alone = chart.kbest(40)[2]
     for _, _, got in in_threads(lambda _: chart.kbest(40)):
         assert np.array_equal(got, alone)

@@ -25,7 +25,7 @@ from messages.common import SPLIT_IT, cannot_be, does_not_exist, needs_package, 
 from treelet import Tree
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG, CompiledGrammar, GrammarWarning, Word
-from treelet.parsing.chart import adapted_words, unknown_words
+from treelet.parsing.chart import adapted_words
 from treelet.parsing.unknown import _signatures
 from treelet.testing import trees
 
@@ -716,6 +716,6 @@ def test_a_typed_sentence_is_adapted_to_the_lexicon() -> None:
     dotted = PCFG.from_rules([("S", ("D", "N", "P"), 1.0), ("P", (".",), 1.0), *words], start="S")
     assert adapted_words("The Fox!", dotted) == ["the", "Fox", "!"]
     # Without a model of unknown words, a word with a capital has no tags, so it must be listed.
-    assert unknown_words(grammar, ["The", "fox"]) == ["The"]
+    assert grammar.unknown_words(["The", "fox"]) == ["The"]
     learned = PCFG.from_treebank(["(S (D the) (N fox))"])
-    assert unknown_words(learned, ["The", "Fox"]) == ["Fox"]
+    assert learned.unknown_words(["The", "Fox"]) == ["Fox"]

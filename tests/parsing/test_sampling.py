@@ -15,7 +15,7 @@ from messages.common import wrong_parameter
 from treelet import _core
 from treelet.errors import ParameterError
 from treelet.parsing import PCFG, Word
-from treelet.parsing.grammar import _totals
+from treelet.parsing.chart import _totals
 
 BANK = [
     "(S (NP (D the) (N cat)) (VP (V sees) (NP (D a) (J red) (N cat))))",

@@ -78,7 +78,7 @@ def _packages() -> list[str]:
 def _link_grammar() -> str | None:
     """Return the version of Link Grammar if it is installed with its English dictionary."""
     try:
-        from treelet.parsing.link_parser import link_grammar_version
+        from treelet.parsing import link_grammar_version
     except ImportError:  # the native core is missing, which is reported separately
         return None
     return link_grammar_version()

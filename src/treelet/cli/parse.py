@@ -21,8 +21,7 @@ from treelet.cli.reading import Reading, with_option_groups
 from treelet.errors import ParameterError, TreeError
 
 if TYPE_CHECKING:
-    from treelet.parsing import PCFG
-    from treelet.parsing.chart import Candidates
+    from treelet.parsing import PCFG, Candidates
     from treelet.structures import ForestBank
 
 _OUTPUTS = ("trees", "tsv", "json")

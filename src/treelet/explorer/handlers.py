@@ -33,8 +33,7 @@ from treelet.kernels.tree import TreeKernel
 from treelet.learn.model import CompressedModel, GraphTerm
 from treelet.learn.outputs import LinearOutput, compressed_model, decided, resolve_output
 from treelet.parsing import PCFG
-from treelet.parsing.chart import LISTED as LISTED_WORDS
-from treelet.parsing.chart import adapted_words, checked_sentence, outside_grammar, relative_logp, unknown_words
+from treelet.parsing.chart import adapted_words, outside_grammar, relative_logp
 from treelet.structures import Tree, Treebank
 
 # --- requests about a sentence ----------------------------------------------------------------------------------------
@@ -128,7 +127,7 @@ def _parsed(workspace: Workspace, request: Request) -> _Parses:
             "sentence", "This is a tree in brackets. Open Compare trees to compare it, or enter a sentence."
         )
     try:
-        words = checked_sentence(adapted_words(text, grammar), first=1)
+        words = adapted_words(text, grammar)
     except (TreeletError, InputTypeError) as error:
         raise RequestError("sentence", str(error)) from None
     if len(words) > _WORDS:
@@ -162,10 +161,10 @@ def _note(grammar: PCFG, parses: _Parses) -> str | None:
     """Return a warning about a sentence without a parse, or about unknown words."""
     if parses.logp[0] == -math.inf:
         return outside_grammar(grammar, parses.words, "This sentence", _REMEDY)
-    unknown = unknown_words(grammar, parses.words)
+    unknown = grammar.unknown_words(parses.words)
     if not unknown:
         return None
-    return f"Unknown words: {some_of(unknown, LISTED_WORDS)}. The parser guesses their tags from their form."
+    return f"Unknown words: {some_of(unknown, 10)}. The parser guesses their tags from their form."
 
 
 def _check_parse_cost(grammar: PCFG, words: int) -> None:

@@ -1,7 +1,7 @@
 """Parsing and tagging: probabilistic context-free grammars, hidden Markov models and Link Grammar."""
 
 from treelet.formats.grammars import Rule, Word
-from treelet.parsing.chart import CompiledGrammar
+from treelet.parsing.chart import Candidates, CompiledGrammar
 from treelet.parsing.grammar import PCFG, GrammarWarning
 from treelet.parsing.hmm import HMM
 from treelet.parsing.link_parser import (
@@ -18,6 +18,7 @@ from treelet.parsing.unknown import UnknownWords
 __all__ = [
     "HMM",
     "PCFG",
+    "Candidates",
     "CompiledGrammar",
     "GrammarWarning",
     "LinkGrammarError",

@@ -4,28 +4,22 @@ from __future__ import annotations
 
 import math
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import article, is_number, plural, some_of, wrong
-from treelet.errors import InputTypeError, TreeError
+from treelet.checks import article, plural, some_of
+from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
 from treelet.formats.grammars import Word
 from treelet.memory import available
-from treelet.progress import progress_bar
-from treelet.resources import Resources
-from treelet.structures.forest import Forest, check_count
-from treelet.structures.forest_bank import ForestBank
+from treelet.structures.forest import Forest
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
-from treelet.work import run
 
 if TYPE_CHECKING:
     from treelet.parsing.grammar import PCFG
@@ -33,9 +27,7 @@ if TYPE_CHECKING:
 
 # --- sentences that a person types ------------------------------------------------------------------------------------
 
-LISTED = 10
 _BEFORE = "\"'“‘«¿¡"
-_FINAL = ".!?…"
 _AFTER = re.compile(r"(\.{2,}|[.,;:!?…\"'”’»])$")
 
 
@@ -69,42 +61,38 @@ def adapted_words(text: str, grammar: PCFG) -> list[str]:
     """Split a sentence into words as `_typed_words` does, and adapt them to the lexicon of the grammar.
 
     A word becomes lower case if the lexicon contains only its lower-case form. If the lexicon has no punctuation marks, those at
-    the end of the sentence are dropped.
+    the end of the sentence are dropped. Errors count words from 1.
     """
     known = grammar.lexicon
     words = _typed_words(text, known)
     if not any(not any(map(str.isalnum, word)) for word in known):
-        while len(words) > 1 and not words[-1].strip(_FINAL):
+        while len(words) > 1 and not words[-1].strip(".!?…"):
             words.pop()
-    return [lower if word not in known and (lower := word.lower()) in known else word for word in words]
-
-
-def unknown_words(grammar: PCFG, words: Sequence[str]) -> list[str]:
-    """Return the words that the grammar does not contain.
-
-    A model of unknown words also knows the first word of a sentence if it is a known word with a capital.
-    """
-    known = grammar.lexicon
-    first = 1 if grammar.unknown is not None and words and words[0].lower() in known else 0
-    return list(dict.fromkeys(word for word in words[first:] if word not in known))
+    adapted = [lower if word not in known and (lower := word.lower()) in known else word for word in words]
+    return _checked_sentence(adapted, first=1)
 
 
 def outside_grammar(grammar: PCFG, words: Sequence[str], subject: str, remedy: str) -> str:
     """Return the message about a sentence, the subject, that has no parse or only the pieces of a fallback."""
-    unknown = unknown_words(grammar, words)
+    unknown = grammar.unknown_words(words)
     pieces = (
         ", so the tree under FALLBACK is not a parse: it joins the most probable pieces" if grammar.fallback else ""
     )
-    reason = f"Unknown words: {some_of(unknown, LISTED)}" if unknown else "All of its words are known"
+    reason = f"Unknown words: {some_of(unknown, 10)}" if unknown else "All of its words are known"
     return f"{subject} is outside this grammar{pieces}. {reason}. {remedy}"
 
 
 # --- the binarized form of a grammar, as arrays for the native parser -------------------------------------------------
 
-_CACHED = 1 << 17  # words
-_LONG = 80  # maximum length of the name of an intermediate symbol
+FALLBACK = "FALLBACK"
+"""Root label of a fallback tree, which is returned for a sentence without a parse."""
 
-Entry = tuple[NDArray[np.int32], NDArray[np.float64]]
+_MAX_EDGES = 20_000_000
+_NO_PARSE = -1000.0  # stands for the log probability of a fallback tree
+
+_Entry = tuple[NDArray[np.int32], NDArray[np.float64]]
+Pruning = tuple[float, "CompiledGrammar | None", float]
+"""How a chart is pruned: beam, coarse grammar and margin, as in `PCFG.parse`. An infinite beam drops nothing."""
 
 
 class CompiledGrammar:
@@ -151,6 +139,7 @@ class CompiledGrammar:
         self.symbols: list[str] = [*grammar.labels, *sorted(grammar.hidden)]
         self.labels: list[str] = [*grammar.labels.values(), *("" for _ in grammar.hidden)]
         # Words get negative numbers until the number of symbols is known.
+        longest = 80  # characters in the name of an intermediate symbol
         number: dict[str, int] = {symbol: index for index, symbol in enumerate(self.symbols)}
         words: list[Word] = []
         binary: dict[tuple[int, int, int], float] = {}
@@ -173,7 +162,7 @@ class CompiledGrammar:
                     prefixes[pair] = len(self.symbols) + len(names)
                     before = names[left - len(self.symbols)] if left >= len(self.symbols) else str(rule.tail[0])
                     name = f"({before} {rule.tail[index]!s})"
-                    names.append(name if len(name) <= _LONG else f"(... {rule.tail[index]!s} {len(names)})"[:_LONG])
+                    names.append(name if len(name) <= longest else f"(... {rule.tail[index]!s} {len(names)})"[:longest])
                     binary[(*pair, prefixes[pair])] = 0.0
                 left = prefixes[pair]
             binary[left, tail[-1], head] = logp
@@ -198,7 +187,22 @@ class CompiledGrammar:
         self.unary_logp = np.array(list(unary.values()), np.float64)
         self.start_symbol = np.array([number[symbol] for symbol in grammar.start], np.int32)
         self.start_logp = np.log(np.array(list(grammar.start.values()), np.float64))
-        self._cache: dict[tuple[str, bool], Entry] = {}
+        self._cache: dict[tuple[str, bool], _Entry] = {}
+        self._native = _core.grammar(
+            self.labels,
+            self.first_word,
+            self.left,
+            self.right,
+            self.head,
+            self.logp,
+            self.unary_child,
+            self.unary_head,
+            self.unary_logp,
+            self.start_symbol,
+            self.start_logp,
+            available() // 96,  # at most so many bytes per pair of symbols that a unary chain connects
+        )
+        self._prior = self._symbol_prior()
 
     def entries(self, tokens: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
         """Return the possible symbols of each word of a sentence, and log P(word | symbol).
@@ -223,7 +227,7 @@ class CompiledGrammar:
             return start, np.zeros(0, np.int32), np.zeros(0)
         return start, np.concatenate([symbol for symbol, _ in entries]), np.concatenate([logp for _, logp in entries])
 
-    def _entry(self, token: str, first: bool) -> Entry:
+    def _entry(self, token: str, first: bool) -> _Entry:
         if not isinstance(token, str):
             raise InputTypeError(
                 f"A sentence must be a list of strings, but it contains {article(type(token).__name__)}: {token!r:.40}."
@@ -238,10 +242,80 @@ class CompiledGrammar:
                 np.array([symbol_number for symbol_number, _ in choices], np.int32),
                 np.array([logp for _, logp in choices], np.float64),
             )
-            if len(self._cache) >= _CACHED:
+            if len(self._cache) >= 1 << 17:
                 self._cache.clear()
             self._cache[key] = entry
         return entry
+
+    # --- parsing ------------------------------------------------------------------------------------------------
+
+    def chart(self, tokens: Sequence[str], pruning: Pruning = (math.inf, None, 0.0)) -> _core.Chart:
+        """Parse a sentence into a chart."""
+        words, (beam, coarse, margin) = _checked_sentence(tokens), pruning
+        mask: _core.Mask | None = None
+        if coarse is not None and (first := coarse.chart(words)).best > -math.inf:
+            # Labels are numbered across both grammars. Hidden symbols and words have -1, which means no restriction.
+            numbers: dict[str, int] = {}
+            own, fine = (
+                np.array(
+                    [
+                        -1 if label == "" or symbol >= grammar.first_word else numbers.setdefault(label, len(numbers))
+                        for symbol, label in enumerate(grammar.labels)
+                    ],
+                    np.int32,
+                )
+                for grammar in (coarse, self)
+            )
+            mask = first.mask(margin, own, len(numbers), fine)
+        return _core.Chart(self._native, words, *self.entries(words), beam, self._prior, mask, available() // 3)
+
+    def _unpruned_if_empty(self, tokens: Sequence[str], pruning: Pruning) -> _core.Chart:
+        chart = self.chart(tokens, pruning)
+        if chart.best == -math.inf and pruning[:2] != (math.inf, None):
+            chart = self.chart(tokens)  # pruning may have removed the only parses
+        return chart
+
+    def kbest(self, tokens: Sequence[str], k: int, pruning: Pruning) -> tuple[Columns, NDArray[np.float64]]:
+        """Return the `k` most probable trees of a sentence and their log probabilities, or the fallback tree."""
+        chart = self._unpruned_if_empty(tokens, pruning)
+        if chart.best == -math.inf and self._grammar.fallback:
+            return Treebank([_fallback_tree(chart)]).columns, np.array([-math.inf])
+        store, roots, logps = chart.kbest(k)
+        # Sums of equally probable trees are rounded differently, which must not disturb the descending order.
+        return Columns(store, roots), np.minimum.accumulate(logps)
+
+    def forest(self, tokens: Sequence[str], threshold: float, pruning: Pruning) -> Forest:
+        """Return the parses of a sentence within the threshold of the best one, or the fallback tree, as a forest."""
+        chart = self._unpruned_if_empty(tokens, pruning)
+        if chart.best == -math.inf and self._grammar.fallback:
+            return Forest.from_tree(_fallback_tree(chart))
+        try:
+            return Forest._of(chart.forest(threshold, _MAX_EDGES))
+        except ValueError as error:
+            raise TreeError(
+                f"Cannot build the forest of a sentence of {plural(len(tokens), 'word')}: {error}"
+            ) from None
+
+    def _symbol_prior(self) -> NDArray[np.float64]:
+        """Return the approximate log frequency of each symbol in trees of the grammar. A beam adds it to inside scores."""
+        size = len(self.labels)
+        mass = np.zeros(size)  # expected number of occurrences of each symbol at one level of a tree
+        np.add.at(mass, self.start_symbol, np.exp(self.start_logp))
+        total = mass.copy()
+        rules = [
+            (self.left, self.head, self.logp),
+            (self.right, self.head, self.logp),
+            (self.unary_child, self.unary_head, self.unary_logp),
+        ]
+        for _ in range(20):  # tree levels; deeper levels change little
+            below = np.zeros(size)
+            for child, head, logp in rules:
+                np.add.at(below, child, mass[head] * np.exp(logp))
+            mass = np.minimum(below, 1e6)
+            total += mass
+        with np.errstate(divide="ignore"):
+            prior: NDArray[np.float64] = np.maximum(np.log(total / total.sum()), -50.0)
+        return prior
 
     def __repr__(self) -> str:
         return (
@@ -250,48 +324,89 @@ class CompiledGrammar:
         )
 
 
-# --- parsing sentences with a grammar: the k best trees, or packed forests --------------------------------------------
-
-FALLBACK = "FALLBACK"
-"""Root label of a fallback tree, which is returned for a sentence without a parse."""
-
-_MAX_EDGES = 20_000_000
-_LONGEST = 5000  # words
-_CHAIN = 96  # maximum memory, in bytes, per pair of symbols connected by a unary chain while a grammar is prepared
-_NO_PARSE = -1000.0  # stands for the log probability of a fallback tree
+def _fallback_tree(chart: _core.Chart) -> Tree:
+    """Join the most probable pieces of a sentence without a parse."""
+    store, pieces = chart.pieces()
+    return Tree(FALLBACK, cast("list[Tree]", trees_of(Columns(store, pieces))))
 
 
-@dataclass(frozen=True)
-class _Pruning:
-    """Options that prune a chart. By default, nothing is pruned.
+# --- drawing random trees from a grammar ------------------------------------------------------------------------------
 
-    Parameters
-    ----------
-    beam : float, optional
-        Symbols are dropped if their log probability, plus the log prior of the symbol, is more than
-        this below the best of the same span.
-    coarse : PCFG, optional
-        A smaller grammar with the same labels, which parses first. The full grammar then tries only
-        labels and spans that occur in coarse parses within `margin` of the best one.
-    margin : float, default 12.0
-        Difference of log probabilities (natural logarithm) for `coarse`.
+_LARGE = 1e100  # a larger total weight counts as infinite
+_Vector = NDArray[np.float64]
+_Numbers = NDArray[np.int64]
+
+
+def _totals(head: _Numbers, weight: _Vector, start: _Numbers, tail: _Numbers, n: int) -> _Vector:
+    """Return the total weight of the finite trees of each of n symbols.
+
+    This is the least solution of Z(head) = Σ weight ∏ Z(tail). It is computed by fixed-point
+    iteration from 0, which is slow only if derivations are close to being infinite. The result is
+    infinity where the iteration does not converge. The tail of rule r begins at ``start[r]``; number
+    n stands for any word.
     """
+    estimate = np.zeros(n + 1)
+    estimate[n] = 1
+    for _ in range(5000):
+        before = estimate
+        estimate = np.append(
+            np.bincount(head, weight * np.multiply.reduceat(before[tail], start[:-1]), minlength=n), 1.0
+        )
+        change = np.abs(estimate - before)
+        if (change <= 1e-13 * estimate).all() or not estimate.max() < _LARGE:
+            break
+    return np.where(change <= 1e-5 * estimate, estimate, np.inf)
 
-    beam: float | None = None
-    coarse: PCFG | None = None
-    margin: float = 12.0
 
-    def __post_init__(self) -> None:
-        if self.coarse is not None and not isinstance(self.coarse, Parser):
-            raise InputTypeError(
-                f"The 'coarse' parameter must be a PCFG. Got {article(type(self.coarse).__name__)} instead."
+def sampler(grammar: PCFG) -> _core.Sampler:
+    """Return the native sampler of a grammar."""
+    names = [*grammar.labels, *sorted(grammar.hidden)]
+    number = {symbol: index for index, symbol in enumerate(names)}
+    rules = sorted(grammar.productions(), key=lambda rule: number[rule.head])
+    head = np.array([number[rule.head] for rule in rules])
+    start = _starts(len(rule.tail) for rule in rules)
+    known = np.array([len(names) if isinstance(item, Word) else number[item] for rule in rules for item in rule.tail])
+    weight = np.array([rule.probability for rule in rules])
+    total = _totals(head, weight, start, known, len(names))
+    weight = weight * np.multiply.reduceat(total[known], start[:-1])
+    at_start = np.array([p * total[number[symbol]] for symbol, p in grammar.start.items()])
+    if not 0 < at_start.sum() < _LARGE:
+        raise ParameterError(
+            "No tree can be drawn from this grammar: "
+            + (
+                "it has no finite tree. Add rules that lead from the start symbol to words."
+                if at_start.sum() == 0
+                else "the sum of the weights of its trees is infinite. Reduce the weights of recursive rules."
             )
-        for name, value in (("beam", self.beam), ("margin", self.margin)):
-            if value is not None and not (is_number(value, 0, infinite=True) and value > 0):
-                raise wrong(name, "a positive number", value)
+        )
+    # Symbols without a finite tree are never drawn. Nor are symbols with an infinite total, because
+    # otherwise the total of the start symbols would be infinite. Both are left out.
+    usable = np.flatnonzero((total[:-1] > 0) & (total[:-1] < _LARGE))
+    used = (weight > 0) & (weight < _LARGE) & (total[head] < _LARGE)
+    index_of = np.full(len(names), -1)
+    index_of[usable] = np.arange(len(usable))
+    kept = [rule for rule, wanted in zip(rules, used, strict=True) if wanted]
+    words = dict.fromkeys(item for rule in kept for item in rule.tail if isinstance(item, Word))
+    numbers: dict[str, int] = {word: len(usable) + at for at, word in enumerate(words)}
+    numbers |= {symbol: int(index_of[at]) for symbol, at in number.items()}
+    begun = at_start > 0
+    return _core.Sampler.of(
+        [grammar.labels.get(names[symbol], "") for symbol in usable] + list(map(str, words)),
+        len(usable),
+        _starts(np.bincount(index_of[head[used]], minlength=len(usable)).tolist()),
+        _starts(len(rule.tail) for rule in kept),
+        np.array([numbers[item] for rule in kept for item in rule.tail], np.int32),
+        weight[used],
+        np.array([numbers[symbol] for symbol in grammar.start], np.int32)[begun],
+        at_start[begun],
+    )
 
 
-_NOT_AT_ALL = _Pruning()
+def _starts(lengths: Iterable[int]) -> _Numbers:
+    return np.concatenate([[0], np.cumsum(list(lengths))]).astype(np.int64)
+
+
+# --- results and checks of sentences ----------------------------------------------------------------------------------
 
 
 class Candidates(NamedTuple):
@@ -334,104 +449,7 @@ def relative_logp(logp: NDArray[np.float64], qid: NDArray[np.int64]) -> NDArray[
     return relative
 
 
-class Charts:
-    """A grammar in the form of the native parser."""
-
-    def __init__(self, grammar: PCFG) -> None:
-        compiled = grammar.compiled()
-        self.compiled, self.fallback = compiled, grammar.fallback
-        self.native = _core.grammar(
-            compiled.labels,
-            compiled.first_word,
-            compiled.left,
-            compiled.right,
-            compiled.head,
-            compiled.logp,
-            compiled.unary_child,
-            compiled.unary_head,
-            compiled.unary_logp,
-            compiled.start_symbol,
-            compiled.start_logp,
-            available() // _CHAIN,
-        )
-        self.prior = _priors(compiled)
-
-    def chart(self, tokens: Sequence[str], pruning: _Pruning = _NOT_AT_ALL) -> _core.Chart:
-        words = checked_sentence(tokens)
-        mask = None if pruning.coarse is None else self._mask(words, pruning.coarse, pruning.margin)
-        beam = math.inf if pruning.beam is None else float(pruning.beam)
-        return _core.Chart(self.native, words, *self.compiled.entries(words), beam, self.prior, mask, available() // 3)
-
-    def _mask(self, words: list[str], coarse: PCFG, margin: float) -> _core.Mask | None:
-        first = coarse.charts()
-        chart = first.chart(words)
-        if chart.best == -math.inf:
-            return None
-        numbers: dict[str, int] = {}
-        own, fine = ([_number(numbers, c, n) for n in range(len(c.labels))] for c in (first.compiled, self.compiled))
-        mask: _core.Mask = chart.mask(margin, np.array(own, np.int32), len(numbers), np.array(fine, np.int32))
-        return mask
-
-    def kbest(self, tokens: Sequence[str], k: int, pruning: _Pruning) -> tuple[Columns, NDArray[np.float64]]:
-        chart = self.chart(tokens, pruning)
-        if chart.best == -math.inf and pruning != _NOT_AT_ALL:
-            chart = self.chart(tokens)  # pruning may have removed the only parses
-        if chart.best == -math.inf and self.fallback:
-            return _pieces(chart)
-        store, roots, logps = chart.kbest(k)
-        # Sums of equally probable trees are rounded differently, which must not disturb the descending order.
-        return Columns(store, roots), np.minimum.accumulate(logps)
-
-    def forest(self, tokens: Sequence[str], threshold: float, pruning: _Pruning) -> Forest:
-        chart = self.chart(tokens, pruning)
-        if chart.best == -math.inf and pruning != _NOT_AT_ALL:
-            chart = self.chart(tokens)
-        if chart.best == -math.inf and self.fallback:
-            columns, _ = _pieces(chart)
-            return Forest.from_tree(cast(Tree, trees_of(columns)[0]))
-        try:
-            return Forest._of(chart.forest(threshold, _MAX_EDGES))
-        except ValueError as error:
-            raise TreeError(
-                f"Cannot build the forest of a sentence of {plural(len(tokens), 'word')}: {error}"
-            ) from None
-
-
-def _number(numbers: dict[str, int], compiled: CompiledGrammar, symbol: int) -> int:
-    """Return the number of a symbol's label. Hidden symbols and words have -1, which means no restriction."""
-    label = compiled.labels[symbol]
-    return -1 if label == "" or symbol >= compiled.first_word else numbers.setdefault(label, len(numbers))
-
-
-def _pieces(chart: _core.Chart) -> tuple[Columns, NDArray[np.float64]]:
-    store, pieces = chart.pieces()
-    trees = cast("list[Tree]", trees_of(Columns(store, pieces)))
-    return Treebank([Tree(FALLBACK, trees)]).columns, np.array([-math.inf])
-
-
-def _priors(compiled: CompiledGrammar) -> NDArray[np.float64]:
-    """Return the approximate log frequency of each symbol in trees of the grammar. A beam adds it to inside scores."""
-    size = len(compiled.labels)
-    mass = np.zeros(size)
-    np.add.at(mass, compiled.start_symbol, np.exp(compiled.start_logp))
-    total = mass.copy()
-    rules = [
-        (compiled.left, compiled.head, compiled.logp),
-        (compiled.right, compiled.head, compiled.logp),
-        (compiled.unary_child, compiled.unary_head, compiled.unary_logp),
-    ]
-    for _ in range(20):  # tree levels; deeper levels change little
-        below = np.zeros(size)
-        for child, head, logp in rules:
-            np.add.at(below, child, mass[head] * np.exp(logp))
-        mass = np.minimum(below, 1e6)
-        total += mass
-    with np.errstate(divide="ignore"):
-        prior: NDArray[np.float64] = np.maximum(np.log(total / total.sum()), -50.0)
-    return prior
-
-
-def checked_sentence(tokens: Sequence[str], first: int = 0) -> list[str]:
+def _checked_sentence(tokens: Sequence[str], first: int = 0) -> list[str]:
     """Return the words of a sentence, after a check that each can be a leaf of a tree. Errors count words from `first`."""
     if isinstance(tokens, (str, bytes)):
         raise InputTypeError(
@@ -443,232 +461,13 @@ def checked_sentence(tokens: Sequence[str], first: int = 0) -> list[str]:
     words = list(tokens)
     if not words:
         raise TreeError("The sentence is empty: a parse needs at least one word. Remove empty sentences.")
-    if len(words) > _LONGEST:
+    longest = 5000
+    if len(words) > longest:
         raise TreeError(
-            f"The sentence has {len(words):,} words, but at most {_LONGEST:,} are supported. "
+            f"The sentence has {len(words):,} words, but at most {longest:,} are supported. "
             "Check that the text was split into sentences."
         )
     for number, word in enumerate(words, first):
         if problem := label_problem(word):
             raise TreeError(f"Word {number} of the sentence is {problem}. Write brackets as -LRB- and -RRB-.")
     return words
-
-
-def _checked_threshold(prune: float | None) -> float:
-    """Return the threshold as a float; infinity for None."""
-    if prune is None:
-        return math.inf
-    if not is_number(prune, 0, infinite=True):
-        raise wrong("prune", "a number of at least 0", prune, optional=True)
-    return float(prune)
-
-
-class Parser(ABC):
-    """The parsing methods of `PCFG`."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def charts(self) -> Charts:
-        """Return the grammar in the form of the native parser. The result is cached."""
-
-    def parse(
-        self,
-        tokens: Sequence[str],
-        k: int = 1,
-        *,
-        beam: float | None = None,
-        coarse: PCFG | None = None,
-        margin: float = 12.0,
-    ) -> list[tuple[Tree, float]]:
-        """Return the `k` most probable parses of a sentence.
-
-        Parameters
-        ----------
-        tokens : list of str
-            Words of the sentence. Write brackets as -LRB- and -RRB-.
-        k : int, default 1
-            Maximum number of parses, at least 1.
-        beam : float, optional
-            Beam width, a difference of log probabilities (natural logarithm) above 0. Symbols that are
-            further below the best symbol of their span are dropped. By default, the search is exact.
-        coarse : PCFG, optional
-            A smaller grammar with the same labels, for coarse-to-fine parsing. It parses first; this
-            grammar then tries only labels and spans of coarse parses within `margin` of the best one.
-        margin : float, default 12.0
-            Difference of log probabilities (natural logarithm) for `coarse`.
-
-        Returns
-        -------
-        list of (Tree, float)
-            Distinct trees with their log probabilities, best first. If there is no parse, the list is
-            empty. With a grammar estimated from a treebank, it then contains a single fallback tree: the
-            most probable partial parses, below a root with the label FALLBACK, with log probability -inf.
-
-        Notes
-        -----
-        Trees in which a symbol dominates itself with the same span are excluded, because unary cycles
-        would give infinitely many trees. If several symbols of a grammar share a label, a tree can have
-        many derivations. The search for distinct trees then stops after 100 k derivations.
-
-        Log probabilities of rules are rounded to multiples of 2^-38, so sums of them are exact. Trees
-        with the same rules in different arrangements are therefore exact ties. Ties are ordered by the
-        split of the span, then by the order of the rules in the grammar, and never by rounding.
-
-        Examples
-        --------
-        >>> from treelet import PCFG
-        >>> grammar = PCFG.from_rules(
-        ...     [("S", ("S", "S"), 0.3), ("S", ("A", "S"), 0.2), ("S", ("a",), 0.5), ("A", ("a",), 1.0)], start="S"
-        ... )
-        >>> for tree, logp in grammar.parse(["a", "a"], k=2):
-        ...     print(tree, round(logp, 3))
-        (S (A a) (S a)) -2.303
-        (S (S a) (S a)) -2.59
-        """
-        columns, logps = self.charts().kbest(tokens, check_count(k), _Pruning(beam, coarse, margin))
-        return list(zip(cast("list[Tree]", trees_of(columns)), logps.tolist(), strict=True))
-
-    def forest(
-        self,
-        tokens: Sequence[str],
-        prune: float | None = None,
-        *,
-        beam: float | None = None,
-        coarse: PCFG | None = None,
-        margin: float = 12.0,
-    ) -> Forest:
-        """Return all parses of a sentence as a packed forest of productions of the grammar.
-
-        Parameters
-        ----------
-        tokens : list of str
-            Words of the sentence.
-        prune : float, optional
-            Pruning threshold, a difference of log probabilities (natural logarithm) of at least 0. Only
-            nodes and productions of parses within this threshold of the best parse are kept; 8 is a
-            common value. By default, nothing is pruned. The unpruned forest of a grammar from a treebank
-            is very large.
-        beam, coarse, margin
-            As in `parse`.
-
-        Returns
-        -------
-        Forest
-            Empty if there is no parse. With a grammar estimated from a treebank, the forest then contains
-            the single fallback tree. Nodes with different annotated symbols in the grammar stay separate,
-            although their labels are equal.
-
-        Raises
-        ------
-        TreeError
-            If the forest would have more than 20 million edges.
-
-        Examples
-        --------
-        >>> from treelet import PCFG
-        >>> grammar = PCFG.from_rules([("S", ("S", "S"), 0.4), ("S", ("a",), 0.6)], start="S")
-        >>> grammar.forest(["a", "a", "a"]).count_trees()
-        2
-        """
-        return self.charts().forest(tokens, _checked_threshold(prune), _Pruning(beam, coarse, margin))
-
-    def parse_all(
-        self,
-        sentences: Iterable[Sequence[str]],
-        k: int = 1,
-        *,
-        beam: float | None = None,
-        coarse: PCFG | None = None,
-        margin: float = 12.0,
-        n_jobs: int | None = 1,
-        progress: bool | None = None,
-    ) -> Candidates:
-        """Return the `k` most probable parses of each of many sentences.
-
-        Parameters
-        ----------
-        sentences : iterable of list of str
-            Sentences as lists of words.
-        k, beam, coarse, margin
-            As in `parse`.
-        n_jobs : int, default 1
-            Number of threads. -1 uses one thread per core.
-        progress : bool, optional
-            Show a progress bar on standard error. Default: as in `treelet.config_context`.
-
-        Returns
-        -------
-        Candidates
-            One row per parse: ``trees`` (a Treebank), ``logp`` (log probabilities) and ``qid`` (index of
-            the sentence).
-
-        Examples
-        --------
-        >>> from treelet import PCFG
-        >>> grammar = PCFG.from_rules([("S", ("S", "S"), 0.4), ("S", ("a",), 0.6)], start="S")
-        >>> parses = grammar.parse_all([["a"], ["a", "a", "a"]], k=2)
-        >>> len(parses.trees), parses.qid.tolist()
-        (3, [0, 1, 1])
-        """
-        charts, items, pruning = self.charts(), list(sentences), _Pruning(beam, coarse, margin)
-        check_count(k)
-        results = _each(items, lambda tokens: charts.kbest(tokens, k, pruning), Resources.of(n_jobs, progress=progress))
-        trees = Treebank.concat([Treebank.from_columns(columns) for columns, _ in results])
-        logp = np.concatenate([logps for _, logps in results]) if results else np.zeros(0)
-        return Candidates(trees, logp, np.repeat(np.arange(len(results)), [len(logps) for _, logps in results]))
-
-    def forests(
-        self,
-        sentences: Iterable[Sequence[str]],
-        prune: float | None = 8.0,
-        *,
-        beam: float | None = None,
-        coarse: PCFG | None = None,
-        margin: float = 12.0,
-        n_jobs: int | None = 1,
-        progress: bool | None = None,
-    ) -> ForestBank:
-        """Return the packed forest of each of many sentences.
-
-        Parameters
-        ----------
-        sentences : iterable of list of str
-            Sentences as lists of words.
-        prune : float or None, default 8.0
-            Pruning threshold, as in `forest`; None keeps everything.
-        beam, coarse, margin
-            As in `parse`.
-        n_jobs : int, default 1
-            Number of threads. -1 uses one thread per core.
-        progress : bool, optional
-            Show a progress bar on standard error. Default: as in `treelet.config_context`.
-
-        Returns
-        -------
-        ForestBank
-            One forest per sentence.
-        """
-        charts, items, pruning = self.charts(), list(sentences), _Pruning(beam, coarse, margin)
-        threshold, resources = _checked_threshold(prune), Resources.of(n_jobs, progress=progress)
-        return ForestBank(_each(items, lambda tokens: charts.forest(tokens, threshold, pruning), resources))
-
-
-def _each(items: list[Sequence[str]], work: Callable[[Sequence[str]], Any], resources: Resources) -> list[Any]:
-    results: list[Any] = [None] * len(items)
-
-    def process(number: int) -> int:
-        try:
-            results[number] = work(items[number])
-        except (TreeError, InputTypeError) as error:
-            raise type(error)(f"Sentence {number}: {error}") from None
-        return 1
-
-    with progress_bar(resources.progress, "sentences", len(items)) as advance:
-        run(process, _longest_first(items), resources.threads, advance)
-    return results
-
-
-def _longest_first(items: list[Sequence[str]]) -> list[int]:
-    """Return the indices of sentences by decreasing length, so that no thread starts a long sentence last."""
-    return sorted(range(len(items)), key=lambda number: -len(items[number]) if hasattr(items[number], "__len__") else 0)

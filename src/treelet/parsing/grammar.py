@@ -7,113 +7,32 @@ import math
 import numbers
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import article, check_integer, some_of, suggestion, wrong
-from treelet.errors import InputTypeError, ParameterError, TreeletError, TreeletWarning
+from treelet.checks import article, check_integer, is_number, some_of, suggestion, wrong
+from treelet.errors import InputTypeError, ParameterError, TreeError, TreeletError, TreeletWarning
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.formats.grammars import Rule, Tail, Word, is_lexical, read_rules
 from treelet.formats.json_files import checksum
-from treelet.parsing.chart import Charts, CompiledGrammar, Parser
+from treelet.parsing.chart import Candidates, CompiledGrammar, Pruning, sampler
 from treelet.parsing.estimate import estimate
-from treelet.parsing.unknown import GUESS, LOWER, SMOOTHED, SMOOTHED_GUESS, UnknownWords
+from treelet.parsing.unknown import Lexicon, UnknownWords
+from treelet.progress import progress_bar
+from treelet.resources import Resources
 from treelet.structures.bank import Stats
+from treelet.structures.forest import Forest, check_count
+from treelet.structures.forest_bank import ForestBank
+from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
-from treelet.work import seed_of
-
-# --- drawing random trees from a grammar ------------------------------------------------------------------------------
-
-_ANY = 2**62  # number of words that stands for no limit
-STEPS, SMALL, SETTLED, LARGE = 5000, 1e-13, 1e-5, 1e100
-Vector = NDArray[np.float64]
-Numbers = NDArray[np.int64]
-
-
-def _totals(head: Numbers, weight: Vector, start: Numbers, tail: Numbers, n: int) -> Vector:
-    """Return the total weight of the finite trees of each of n symbols.
-
-    This is the least solution of Z(head) = Σ weight ∏ Z(tail). It is computed by fixed-point
-    iteration from 0, which is slow only if derivations are close to being infinite. The result is
-    infinity where the iteration does not converge. The tail of rule r begins at ``start[r]``; number
-    n stands for any word.
-    """
-    estimate = np.zeros(n + 1)
-    estimate[n] = 1
-    for _ in range(STEPS):
-        before = estimate
-        estimate = np.append(
-            np.bincount(head, weight * np.multiply.reduceat(before[tail], start[:-1]), minlength=n), 1.0
-        )
-        change = np.abs(estimate - before)
-        if (change <= SMALL * estimate).all() or not estimate.max() < LARGE:
-            break
-    return np.where(change <= SETTLED * estimate, estimate, np.inf)
-
-
-def _sampler(grammar: PCFG) -> _core.Sampler:
-    """Return the native sampler of a grammar."""
-    names = [*grammar.labels, *sorted(grammar.hidden)]
-    number = {symbol: index for index, symbol in enumerate(names)}
-    rules = sorted(grammar.productions(), key=lambda rule: number[rule.head])
-    head = np.array([number[rule.head] for rule in rules])
-    start = _starts(len(rule.tail) for rule in rules)
-    known = np.array([len(names) if isinstance(item, Word) else number[item] for rule in rules for item in rule.tail])
-    weight = np.array([rule.probability for rule in rules])
-    total = _totals(head, weight, start, known, len(names))
-    weight = weight * np.multiply.reduceat(total[known], start[:-1])
-    at_start = np.array([p * total[number[symbol]] for symbol, p in grammar.start.items()])
-    if not 0 < at_start.sum() < LARGE:
-        raise ParameterError(
-            "No tree can be drawn from this grammar: "
-            + (
-                "it has no finite tree. Add rules that lead from the start symbol to words."
-                if at_start.sum() == 0
-                else "the sum of the weights of its trees is infinite. Reduce the weights of recursive rules."
-            )
-        )
-    # Symbols without a finite tree are never drawn. Nor are symbols with an infinite total, because
-    # otherwise the total of the start symbols would be infinite. Both are left out.
-    usable = np.flatnonzero((total[:-1] > 0) & (total[:-1] < LARGE))
-    used = (weight > 0) & (weight < LARGE) & (total[head] < LARGE)
-    index_of = np.full(len(names), -1)
-    index_of[usable] = np.arange(len(usable))
-    kept = [rule for rule, wanted in zip(rules, used, strict=True) if wanted]
-    words = dict.fromkeys(item for rule in kept for item in rule.tail if isinstance(item, Word))
-    numbers: dict[str, int] = {word: len(usable) + at for at, word in enumerate(words)}
-    numbers |= {symbol: int(index_of[at]) for symbol, at in number.items()}
-    begun = at_start > 0
-    return _core.Sampler.of(
-        [grammar.labels.get(names[symbol], "") for symbol in usable] + list(map(str, words)),
-        len(usable),
-        _starts(np.bincount(index_of[head[used]], minlength=len(usable)).tolist()),
-        _starts(len(rule.tail) for rule in kept),
-        np.array([numbers[item] for rule in kept for item in rule.tail], np.int32),
-        weight[used],
-        np.array([numbers[symbol] for symbol in grammar.start], np.int32)[begun],
-        at_start[begun],
-    )
-
-
-def _drawn(sampler: _core.Sampler, n: int, seed: int, max_words: int | None) -> Columns:
-    """Draw n trees."""
-    try:
-        return Columns(*sampler.sample(n, seed, _ANY if max_words is None else max_words))
-    except ValueError as error:
-        raise ParameterError(str(error)) from None
-
-
-def _starts(lengths: Iterable[int]) -> Numbers:
-    return np.concatenate([[0], np.cumsum(list(lengths))]).astype(np.int64)
-
+from treelet.work import run, seed_of
 
 # --- checks of the parts of a grammar: rules, start symbols, labels and hidden symbols --------------------------------
 
@@ -283,7 +202,7 @@ def _warn_of_sums(rules: Iterable[Rule], start: Mapping[str, float]) -> None:
 # --- probabilistic context-free grammars: the class `PCFG` ------------------------------------------------------------
 
 
-class PCFG(Parser):
+class PCFG:
     """A probabilistic context-free grammar (PCFG), immutable.
 
     Usually created by `from_treebank`, `from_rules`, `from_nltk`, `read_text` or `load`. The
@@ -326,7 +245,7 @@ class PCFG(Parser):
     """
 
     __slots__ = (
-        "__weakref__", "_charts", "_compiled", "_fallback", "_hidden", "_labels", "_lexicon", "_rules", "_sampler", "_start",
+        "__weakref__", "_compiled", "_fallback", "_hidden", "_labels", "_lexicon", "_rules", "_sampler", "_start",
         "_unknown",
     )  # fmt: skip
 
@@ -358,9 +277,8 @@ class PCFG(Parser):
         _check_hidden(self._hidden, self._start, kept, lexicon)
         self._labels = {symbol: own.get(symbol, symbol) for symbol in symbols if symbol not in self._hidden}
         self._unknown, self._fallback = unknown, bool(fallback)
-        self._lexicon = _Lexicon(lexicon, self._labels, unknown)
+        self._lexicon = Lexicon(lexicon, self._labels, unknown)
         self._compiled: CompiledGrammar | None = None
-        self._charts: Charts | None = None
         self._sampler: _core.Sampler | None = None
 
     # --- constructors -------------------------------------------------------------------------------------------
@@ -564,6 +482,188 @@ class PCFG(Parser):
             ],
         )
 
+    # --- parsing ------------------------------------------------------------------------------------------------
+
+    def parse(
+        self,
+        tokens: Sequence[str],
+        k: int = 1,
+        *,
+        beam: float | None = None,
+        coarse: PCFG | None = None,
+        margin: float = 12.0,
+    ) -> list[tuple[Tree, float]]:
+        """Return the `k` most probable parses of a sentence.
+
+        Parameters
+        ----------
+        tokens : list of str
+            Words of the sentence. Write brackets as -LRB- and -RRB-.
+        k : int, default 1
+            Maximum number of parses, at least 1.
+        beam : float, optional
+            Beam width, a difference of log probabilities (natural logarithm) above 0. Symbols that are
+            further below the best symbol of their span are dropped. By default, the search is exact.
+        coarse : PCFG, optional
+            A smaller grammar with the same labels, for coarse-to-fine parsing. It parses first; this
+            grammar then tries only labels and spans of coarse parses within `margin` of the best one.
+        margin : float, default 12.0
+            Difference of log probabilities (natural logarithm) for `coarse`.
+
+        Returns
+        -------
+        list of (Tree, float)
+            Distinct trees with their log probabilities, best first. If there is no parse, the list is
+            empty. With a grammar estimated from a treebank, it then contains a single fallback tree: the
+            most probable partial parses, below a root with the label FALLBACK, with log probability -inf.
+
+        Notes
+        -----
+        Trees in which a symbol dominates itself with the same span are excluded, because unary cycles
+        would give infinitely many trees. If several symbols of a grammar share a label, a tree can have
+        many derivations. The search for distinct trees then stops after 100 k derivations.
+
+        Log probabilities of rules are rounded to multiples of 2^-38, so sums of them are exact. Trees
+        with the same rules in different arrangements are therefore exact ties. Ties are ordered by the
+        split of the span, then by the order of the rules in the grammar, and never by rounding.
+
+        Examples
+        --------
+        >>> grammar = PCFG.from_rules(
+        ...     [("S", ("S", "S"), 0.3), ("S", ("A", "S"), 0.2), ("S", ("a",), 0.5), ("A", ("a",), 1.0)], start="S"
+        ... )
+        >>> for tree, logp in grammar.parse(["a", "a"], k=2):
+        ...     print(tree, round(logp, 3))
+        (S (A a) (S a)) -2.303
+        (S (S a) (S a)) -2.59
+        """
+        columns, logps = self.compiled().kbest(tokens, check_count(k), _pruning(beam, coarse, margin))
+        return list(zip(cast("list[Tree]", trees_of(columns)), logps.tolist(), strict=True))
+
+    def forest(
+        self,
+        tokens: Sequence[str],
+        prune: float | None = None,
+        *,
+        beam: float | None = None,
+        coarse: PCFG | None = None,
+        margin: float = 12.0,
+    ) -> Forest:
+        """Return all parses of a sentence as a packed forest of productions of the grammar.
+
+        Parameters
+        ----------
+        tokens : list of str
+            Words of the sentence.
+        prune : float, optional
+            Pruning threshold, a difference of log probabilities (natural logarithm) of at least 0. Only
+            nodes and productions of parses within this threshold of the best parse are kept; 8 is a
+            common value. By default, nothing is pruned. The unpruned forest of a grammar from a treebank
+            is very large.
+        beam, coarse, margin
+            As in `parse`.
+
+        Returns
+        -------
+        Forest
+            Empty if there is no parse. With a grammar estimated from a treebank, the forest then contains
+            the single fallback tree. Nodes with different annotated symbols in the grammar stay separate,
+            although their labels are equal.
+
+        Raises
+        ------
+        TreeError
+            If the forest would have more than 20 million edges.
+
+        Examples
+        --------
+        >>> grammar = PCFG.from_rules([("S", ("S", "S"), 0.4), ("S", ("a",), 0.6)], start="S")
+        >>> grammar.forest(["a", "a", "a"]).count_trees()
+        2
+        """
+        return self.compiled().forest(tokens, _checked_threshold(prune), _pruning(beam, coarse, margin))
+
+    def parse_all(
+        self,
+        sentences: Iterable[Sequence[str]],
+        k: int = 1,
+        *,
+        beam: float | None = None,
+        coarse: PCFG | None = None,
+        margin: float = 12.0,
+        n_jobs: int | None = 1,
+        progress: bool | None = None,
+    ) -> Candidates:
+        """Return the `k` most probable parses of each of many sentences.
+
+        Parameters
+        ----------
+        sentences : iterable of list of str
+            Sentences as lists of words.
+        k, beam, coarse, margin
+            As in `parse`.
+        n_jobs : int, default 1
+            Number of threads. -1 uses one thread per core.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
+
+        Returns
+        -------
+        Candidates
+            One row per parse: ``trees`` (a Treebank), ``logp`` (log probabilities) and ``qid`` (index of
+            the sentence).
+
+        Examples
+        --------
+        >>> grammar = PCFG.from_rules([("S", ("S", "S"), 0.4), ("S", ("a",), 0.6)], start="S")
+        >>> parses = grammar.parse_all([["a"], ["a", "a", "a"]], k=2)
+        >>> len(parses.trees), parses.qid.tolist()
+        (3, [0, 1, 1])
+        """
+        compiled, items, pruning = self.compiled(), list(sentences), _pruning(beam, coarse, margin)
+        check_count(k)
+        results = _each(
+            items, lambda tokens: compiled.kbest(tokens, k, pruning), Resources.of(n_jobs, progress=progress)
+        )
+        trees = Treebank.concat([Treebank.from_columns(columns) for columns, _ in results])
+        logp = np.concatenate([logps for _, logps in results]) if results else np.zeros(0)
+        return Candidates(trees, logp, np.repeat(np.arange(len(results)), [len(logps) for _, logps in results]))
+
+    def forests(
+        self,
+        sentences: Iterable[Sequence[str]],
+        prune: float | None = 8.0,
+        *,
+        beam: float | None = None,
+        coarse: PCFG | None = None,
+        margin: float = 12.0,
+        n_jobs: int | None = 1,
+        progress: bool | None = None,
+    ) -> ForestBank:
+        """Return the packed forest of each of many sentences.
+
+        Parameters
+        ----------
+        sentences : iterable of list of str
+            Sentences as lists of words.
+        prune : float or None, default 8.0
+            Pruning threshold, as in `forest`; None keeps everything.
+        beam, coarse, margin
+            As in `parse`.
+        n_jobs : int, default 1
+            Number of threads. -1 uses one thread per core.
+        progress : bool, optional
+            Show a progress bar on standard error. Default: as in `treelet.config_context`.
+
+        Returns
+        -------
+        ForestBank
+            One forest per sentence.
+        """
+        compiled, items, pruning = self.compiled(), list(sentences), _pruning(beam, coarse, margin)
+        threshold, resources = _checked_threshold(prune), Resources.of(n_jobs, progress=progress)
+        return ForestBank(_each(items, lambda tokens: compiled.forest(tokens, threshold, pruning), resources))
+
     # --- sampling -----------------------------------------------------------------------------------------------
 
     def sample(self, n: int, random_state: Any = 0, *, max_words: int | None = None) -> Treebank:
@@ -605,8 +705,12 @@ class PCFG(Parser):
         if max_words is not None:
             check_integer("max_words", max_words, 1)
         if self._sampler is None:
-            self._sampler = _sampler(self)
-        return Treebank.from_columns(_drawn(self._sampler, int(n), seed_of(random_state), max_words))
+            self._sampler = sampler(self)
+        most = 2**62 if max_words is None else max_words
+        try:
+            return Treebank.from_columns(Columns(*self._sampler.sample(int(n), seed_of(random_state), most)))
+        except ValueError as error:
+            raise ParameterError(str(error)) from None
 
     # --- files --------------------------------------------------------------------------------------------------
 
@@ -745,16 +849,19 @@ class PCFG(Parser):
         return self._lexicon.symbols(str(word), bool(first))
 
     def compiled(self) -> CompiledGrammar:
-        """Return the binarized grammar as arrays, for the parser. The result is cached."""
+        """Return the binarized grammar in the form of the native parser. The result is cached."""
         if self._compiled is None:
             self._compiled = CompiledGrammar(self)
         return self._compiled
 
-    def charts(self) -> Charts:
-        """Return the grammar in the form of the native parser. The result is cached."""
-        if self._charts is None:
-            self._charts = Charts(self)
-        return self._charts
+    def unknown_words(self, words: Sequence[str]) -> list[str]:
+        """Return the words of a sentence that the grammar does not contain.
+
+        A model of unknown words also knows the first word of a sentence if it is a known word with a capital.
+        """
+        known = self._lexicon.words
+        first = 1 if self._unknown is not None and words and words[0].lower() in known else 0
+        return list(dict.fromkeys(word for word in words[first:] if word not in known))
 
     def stats(self) -> Stats:
         """Count the phrasal labels, tags, rules without a single word as their tail, and words."""
@@ -790,6 +897,40 @@ class PCFG(Parser):
         unknown, fallback = self._unknown, self._fallback
         rebuild = partial(PCFG, labels=self._labels, hidden=self._hidden, unknown=unknown, fallback=fallback)
         return rebuild, (self.productions(), self._start)
+
+
+def _pruning(beam: float | None, coarse: PCFG | None, margin: float) -> Pruning:
+    """Check the options that prune a chart."""
+    if coarse is not None and not isinstance(coarse, PCFG):
+        raise InputTypeError(f"The 'coarse' parameter must be a PCFG. Got {article(type(coarse).__name__)} instead.")
+    for name, value in (("beam", beam), ("margin", margin)):
+        if value is not None and not (is_number(value, 0, infinite=True) and value > 0):
+            raise wrong(name, "a positive number", value)
+    return math.inf if beam is None else float(beam), None if coarse is None else coarse.compiled(), margin
+
+
+def _checked_threshold(prune: float | None) -> float:
+    """Return the threshold as a float; infinity for None."""
+    if prune is not None and not is_number(prune, 0, infinite=True):
+        raise wrong("prune", "a number of at least 0", prune, optional=True)
+    return math.inf if prune is None else float(prune)
+
+
+def _each(items: list[Sequence[str]], work: Callable[[Sequence[str]], Any], resources: Resources) -> list[Any]:
+    results: list[Any] = [None] * len(items)
+
+    def process(number: int) -> int:
+        try:
+            results[number] = work(items[number])
+        except (TreeError, InputTypeError) as error:
+            raise type(error)(f"Sentence {number}: {error}") from None
+        return 1
+
+    # No thread should start a long sentence last.
+    longest_first = sorted(range(len(items)), key=lambda n: -len(items[n]) if hasattr(items[n], "__len__") else 0)
+    with progress_bar(resources.progress, "sentences", len(items)) as advance:
+        run(process, longest_first, resources.threads, advance)
+    return results
 
 
 _VERSION = 1  # of the JSON files
@@ -844,109 +985,3 @@ def _grammar_in(content: Any) -> PCFG:
         unknown=unknown,
         fallback=content["fallback"],
     )
-
-
-# --- the lexicon of a grammar: the possible symbols of each word, and their probabilities -----------------------------
-
-_CACHED = 1 << 17  # words
-
-
-class _Lexicon:
-    """Maps words to symbols. The symbols of rare and unknown words are guessed from their spelling.
-
-    Parameters
-    ----------
-    words : dict of dict
-        P(word | symbol), by word and symbol.
-    labels : dict of str to str
-        Labels of the symbols.
-    unknown : UnknownWords, optional
-        Model of unknown words. By default, nothing is guessed.
-
-    Attributes
-    ----------
-    words : dict of mapping
-        The parameter, read-only.
-    tags : dict of str to float
-        Probability that a symbol is expanded to a single word.
-    """
-
-    __slots__ = ("_cache", "_labels", "_tokens", "_unknown", "tags", "words")
-
-    def __init__(
-        self, words: Mapping[str, dict[str, float]], labels: Mapping[str, str], unknown: UnknownWords | None
-    ) -> None:
-        self.words = {word: MappingProxyType(symbols) for word, symbols in words.items()}
-        self.tags = _sums((symbol, word, p) for word, chances in words.items() for symbol, p in chances.items())
-        if unknown is not None and set(unknown.totals) != set(self.tags):
-            differing = sorted(set(unknown.totals) ^ set(self.tags))
-            raise ParameterError(
-                "The 'totals' of the model of unknown words must have the same symbols as the rules with a single word. "
-                f"Only one of the two has {some_of(differing, 5)}."
-            )
-        self._labels, self._unknown = labels, unknown
-        self._tokens: dict[str, float] = {}  # number of tokens of each label
-        for symbol, total in unknown.totals.items() if unknown is not None else ():
-            self._tokens[labels[symbol]] = self._tokens.get(labels[symbol], 0.0) + total * self.tags[symbol]
-        self._cache: dict[tuple[str, bool], list[tuple[str, float]]] = {}
-
-    def symbols(self, word: str, first: bool) -> list[tuple[str, float]]:
-        """Return the possible symbols of a word with log P(word | symbol). `first`: it is the first of its sentence."""
-        choices = self._cache.get((word, first))
-        if choices is None:
-            choices = [(symbol, math.log(p)) for symbol, p in self._chances(word, first).items() if p > 0]
-            if len(self._cache) >= _CACHED:
-                self._cache.clear()
-            self._cache[word, first] = choices
-        return list(choices)
-
-    def _chances(self, word: str, first: bool) -> Mapping[str, float]:
-        seen: Mapping[str, float] = self.words.get(word, {})
-        if self._unknown is None:
-            return seen
-        count = self._count(seen)
-        smooth = self._unknown.smoothing > 0
-        if count > max(self._unknown.min_count, SMOOTHED * smooth):
-            return self._smoothed(seen)
-        share = self._unknown.tags(word, first)
-        guess = {
-            symbol: share[label] * (self.tags[symbol] / self._tokens[label])
-            for symbol in self._unknown.totals
-            if (label := self._labels[symbol]) in share
-        }
-        if count:
-            weight = SMOOTHED_GUESS if smooth else GUESS
-            scale = count / (count + weight)
-            return self._smoothed(
-                {s: (seen.get(s, 0.0) + weight * guess.get(s, 0.0)) * scale for s in {**seen, **guess}}
-            )
-        lower: Mapping[str, float] = self.words.get(word.lower(), {}) if first else {}
-        if lower:
-            once = LOWER / self._count(lower)
-            return self._smoothed(
-                {s: once * lower.get(s, 0.0) + (1 - LOWER) * guess.get(s, 0.0) for s in {**lower, **guess}}
-            )
-        return guess
-
-    def _smoothed(self, chances: Mapping[str, float]) -> Mapping[str, float]:
-        """Smooth P(symbol | label, word) of annotated symbols with P(symbol | label).
-
-        The expected counts of a word with each label stay the same.
-        """
-        if self._unknown is None or not (k := self._unknown.smoothing):
-            return chances
-        totals = self._unknown.totals
-        counts: dict[str, float] = {}  # expected count of the word with each label
-        for symbol, p in chances.items():
-            label = self._labels[symbol]
-            counts[label] = counts.get(label, 0.0) + p * totals[symbol]
-        return {
-            symbol: min(1.0, (chances.get(symbol, 0.0) + k * self.tags[symbol] / self._tokens[label]) * (n / (n + k)))
-            for symbol in totals
-            if (n := counts.get(label := self._labels[symbol], 0.0))
-        }
-
-    def _count(self, symbols: Mapping[str, float]) -> int:
-        """Return how often a word occurs in the treebank, from its probabilities: at least once if it has symbols."""
-        totals = self._unknown.totals if self._unknown else {}
-        return max(bool(symbols), round(math.fsum(p * totals[symbol] for symbol, p in symbols.items())))

@@ -10,18 +10,21 @@ once, and this count is divided among its tags.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Any
 
+from treelet.checks import some_of
 from treelet.errors import ParameterError
 
 _OPEN = 0.01  # a tag is open to new words if at least this share of its tokens are rare words
 _LEAN = 2.0  # pseudo-count of the coarser signature
 GUESS = 0.2  # pseudo-count of the guessed tags of a rare word
-SMOOTHED = 5  # with smoothing, words that occur at most this often also get guessed tags
-SMOOTHED_GUESS = 0.5  # pseudo-count of the guessed tags with smoothing
-LOWER = 0.9  # weight of the lower-case word in the tags of an unknown first word of a sentence
+_SMOOTHED = 5  # with smoothing, words that occur at most this often also get guessed tags
+_SMOOTHED_GUESS = 0.5  # pseudo-count of the guessed tags with smoothing
+_LOWER = 0.9  # weight of the lower-case word in the tags of an unknown first word of a sentence
 _SUFFIX = 3  # letters
 _MOST = 1e15  # limit of counts, below which sums stay finite and sufficiently exact
 
@@ -217,3 +220,104 @@ def _is_counts(table: object) -> bool:
         and all(isinstance(key, str) for key in table)
         and all(type(count) in {int, float} and 0 < count < _MOST for count in table.values())
     )
+
+
+# --- the lexicon of a grammar: the possible symbols of each word, and their probabilities -----------------------------
+
+
+class Lexicon:
+    """Maps words to symbols. The symbols of rare and unknown words are guessed from their spelling.
+
+    Parameters
+    ----------
+    words : dict of dict
+        P(word | symbol), by word and symbol.
+    labels : dict of str to str
+        Labels of the symbols.
+    unknown : UnknownWords, optional
+        Model of unknown words. By default, nothing is guessed.
+
+    Attributes
+    ----------
+    words : dict of mapping
+        The parameter, read-only.
+    tags : dict of str to float
+        Probability that a symbol is expanded to a single word.
+    """
+
+    __slots__ = ("_labels", "_tokens", "_unknown", "tags", "words")
+
+    def __init__(
+        self, words: Mapping[str, dict[str, float]], labels: Mapping[str, str], unknown: UnknownWords | None
+    ) -> None:
+        self.words = {word: MappingProxyType(symbols) for word, symbols in words.items()}
+        by_symbol: dict[str, list[float]] = {}
+        for chances in words.values():
+            for symbol, p in chances.items():
+                by_symbol.setdefault(symbol, []).append(p)
+        self.tags = {symbol: math.fsum(values) for symbol, values in by_symbol.items()}
+        if unknown is not None and set(unknown.totals) != set(self.tags):
+            differing = sorted(set(unknown.totals) ^ set(self.tags))
+            raise ParameterError(
+                "The 'totals' of the model of unknown words must have the same symbols as the rules with a single word. "
+                f"Only one of the two has {some_of(differing, 5)}."
+            )
+        self._labels, self._unknown = labels, unknown
+        self._tokens: dict[str, float] = {}  # number of tokens of each label
+        for symbol, total in unknown.totals.items() if unknown is not None else ():
+            self._tokens[labels[symbol]] = self._tokens.get(labels[symbol], 0.0) + total * self.tags[symbol]
+
+    def symbols(self, word: str, first: bool) -> list[tuple[str, float]]:
+        """Return the possible symbols of a word with log P(word | symbol). `first`: it is the first of its sentence."""
+        return [(symbol, math.log(p)) for symbol, p in self._chances(word, first).items() if p > 0]
+
+    def _chances(self, word: str, first: bool) -> Mapping[str, float]:
+        seen: Mapping[str, float] = self.words.get(word, {})
+        if self._unknown is None:
+            return seen
+        count = self._count(seen)
+        smooth = self._unknown.smoothing > 0
+        if count > max(self._unknown.min_count, _SMOOTHED * smooth):
+            return self._smoothed(seen)
+        share = self._unknown.tags(word, first)
+        guess = {
+            symbol: share[label] * (self.tags[symbol] / self._tokens[label])
+            for symbol in self._unknown.totals
+            if (label := self._labels[symbol]) in share
+        }
+        if count:
+            weight = _SMOOTHED_GUESS if smooth else GUESS
+            scale = count / (count + weight)
+            return self._smoothed(
+                {s: (seen.get(s, 0.0) + weight * guess.get(s, 0.0)) * scale for s in {**seen, **guess}}
+            )
+        lower: Mapping[str, float] = self.words.get(word.lower(), {}) if first else {}
+        if lower:
+            once = _LOWER / self._count(lower)
+            return self._smoothed(
+                {s: once * lower.get(s, 0.0) + (1 - _LOWER) * guess.get(s, 0.0) for s in {**lower, **guess}}
+            )
+        return guess
+
+    def _smoothed(self, chances: Mapping[str, float]) -> Mapping[str, float]:
+        """Smooth P(symbol | label, word) of annotated symbols with P(symbol | label).
+
+        The expected counts of a word with each label stay the same.
+        """
+        if self._unknown is None or not (k := self._unknown.smoothing):
+            return chances
+        totals = self._unknown.totals
+        counts: dict[str, float] = {}  # expected count of the word with each label
+        for symbol, p in chances.items():
+            label = self._labels[symbol]
+            counts[label] = counts.get(label, 0.0) + p * totals[symbol]
+        return {
+            symbol: min(1.0, (chances.get(symbol, 0.0) + k * self.tags[symbol] / self._tokens[label]) * (n / (n + k)))
+            for symbol in totals
+            if (n := counts.get(label := self._labels[symbol], 0.0))
+        }
+
+    def _count(self, symbols: Mapping[str, float]) -> int:
+        """Return how often a word occurs in the treebank, from its probabilities: at least once if it has symbols."""
+        totals = self._unknown.totals if self._unknown else {}
+        return max(bool(symbols), round(math.fsum(p * totals[symbol] for symbol, p in symbols.items())))
