@@ -10,6 +10,7 @@ import treelet as tl
 from cases import KERNELS, examples
 from messages import device as messages
 from messages.common import one_of, wrong_parameter
+from treelet import device
 from treelet.device import strips
 from treelet.device.counts import SubtreeColumns
 from treelet.device.launching import _Emulated
@@ -92,7 +93,7 @@ class _Small(SubtreeColumns):
 
 
 def test_where_memory_is_short_strips_become_smaller(monkeypatch):
-    monkeypatch.setattr(sys.modules["treelet.device.counts"], "SubtreeColumns", _Small)
+    monkeypatch.setattr(device, "SubtreeColumns", _Small)
     trees = examples("trees", 20, 7)
     agree(tl.gram(tl.Subtree(), trees, device="emulated"), tl.gram(tl.Subtree(), trees))
     monkeypatch.setattr(_Small, "rows_at_once", 0)
@@ -131,9 +132,9 @@ def test_the_largest_of_a_tile_elsewhere(equals, monkeypatch):
 
 def test_what_cannot_be_is_said(monkeypatch):
     trees = examples("trees", 4, 1)
-    for device in ("gpu", 3):
+    for name in ("gpu", 3):
         with pytest.raises(ParameterError, match=wrong_parameter("device", one_of("cpu", "cuda"))):
-            tl.gram(SST, trees, device=device)
+            tl.gram(SST, trees, device=name)
     with pytest.raises(ParameterError, match=messages.MEMORY_IS_FOR_CUDA):
         tl.gram(SST, trees, device_memory="1GiB")
     with pytest.raises(ParameterError, match=messages.CLIENT_OR_DEVICE):

@@ -25,7 +25,7 @@ from conftest import ROOT, fail, run, succeed
 from messages import device as messages
 from messages.common import one_of, wrong_parameter
 from treelet.datasets import flights
-from treelet.device.launching import _Cuda, device_named, on_host
+from treelet.device.launching import _Cuda, device_named
 from treelet.errors import DeviceMemoryError, KernelOverflowError, ParameterError, TreeletError, TreeletWarning
 from treelet.kernels.store import StoreKernel
 from treelet.learn import RLS, Nearest, RankRLS, RankSVM, growing
@@ -59,7 +59,10 @@ def no_warnings() -> Iterator[None]:
 
 def close(found: Any, wanted: Any, tolerance: float = 1e-9) -> None:
     np.testing.assert_allclose(
-        on_host(found), wanted, rtol=tolerance, atol=tolerance * np.abs(wanted).max(initial=1e-300)
+        found if isinstance(found, np.ndarray) else found.get(),
+        wanted,
+        rtol=tolerance,
+        atol=tolerance * np.abs(wanted).max(initial=1e-300),
     )
 
 

@@ -26,8 +26,8 @@ from messages.common import SMALLER_LAM, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError
 from treelet.explorer.workspace import ModelView
-from treelet.kernels.fragments import search
-from treelet.kernels.fragments.windows import VectorFeature
+from treelet.kernels import fragments as search
+from treelet.kernels.fragments import VectorFeature
 from treelet.learn.model import CompressedModel
 from treelet.report import report
 from treelet.testing import banks, trees

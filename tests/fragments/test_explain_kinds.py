@@ -17,7 +17,7 @@ import treelet as tl
 from definitions.fragments import as_tree
 from definitions.strategies import sequences, typed_sequences
 from treelet.cuts import feature_sequences
-from treelet.kernels.fragments.windows import Feature, FeatureSubsequence, TaggedWord, TagRun, VectorFeature, _Window
+from treelet.kernels.fragments import Feature, FeatureSubsequence, TaggedWord, TagRun, VectorFeature, Window
 from treelet.learn.model import CompressedModel
 from treelet.structures.forest import ForestNode
 from treelet.testing import definitions, forests, tagged
@@ -224,7 +224,7 @@ def pairs_of(kernel: tl.Locality, a: Any, b: Any) -> dict[tuple[str, int], Vecto
             if f[i] == g[k] and factor:
                 (features, middle), value = kappas(kernel, f, g, i, k)
                 here = found.setdefault((name, i), Counter())
-                here[_Window(name, features, middle)] += factor * value  # type: ignore[operator]
+                here[Window(name, features, middle)] += factor * value  # type: ignore[operator]
     return found
 
 
@@ -272,7 +272,7 @@ def test_the_heaviest_windows_are_those_that_add_most(name: str, a: Any, b: Any)
         for other, factor in ((a, 1.0), (b, -0.5)):
             for (kind, i), windows in pairs_of(kernel, one, other).items():
                 f = _by_type(one)[kind]
-                whole = _Window(kind, tuple(f[max(i - reach, 0) : i + reach + 1]), min(i, reach))
+                whole = Window(kind, tuple(f[max(i - reach, 0) : i + reach + 1]), min(i, reach))
                 values.setdefault((id(one), i, whole), 0.0)
                 values[id(one), i, whole] += factor * sum(windows.values())
     expected = {window: value for (_, _, window), value in values.items()}
@@ -341,7 +341,7 @@ def test_sums_of_all_kinds_on_columns(tmp_path: Any) -> None:
         first = tl.explain(asked, X[0], limit=10**6)
         assert {one.column for one in first.fragments} == {"tree", "forest", "tags", "words", "size"}
         kinds = {tl.Tree if isinstance(one.tree, tl.Tree) else type(one.tree) for one in first.fragments}
-        assert kinds == {tl.Tree, TagRun, FeatureSubsequence, _Window, VectorFeature}
+        assert kinds == {tl.Tree, TagRun, FeatureSubsequence, Window, VectorFeature}
         few = tl.explain(asked, X[0], limit=4)
         assert [one.share for one in few.fragments] == [one.share for one in first.fragments[:4]]
         assert few.exact

@@ -18,8 +18,8 @@ from messages import fragments as messages
 from messages.common import SMALLER_LAM, wrong_parameter
 from treelet.datasets import flights
 from treelet.fragments import shared_fragments
-from treelet.kernels.fragments import search
-from treelet.kernels.fragments.weighting import Fragment, SearchResult
+from treelet.kernels import fragments as search
+from treelet.kernels.fragments import Fragment, SearchResult
 from treelet.testing import definitions, trees
 
 Listing = dict[tl.Tree, tuple[tuple[int, int], float]]

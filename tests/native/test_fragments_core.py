@@ -13,8 +13,7 @@ import treelet as tl
 from cases import PLAIN, examples
 from messages import native as messages
 from treelet import _core
-from treelet.kernels.fragments.search import search_fragments
-from treelet.kernels.fragments.weighting import NodeWeighting
+from treelet.kernels.fragments import NodeWeighting, search_fragments
 
 SEARCHED = ["sst", "sst depth 2", "sst leaves", "pt", "pt no leaves", "forest", "forest leaves", "tagging"]
 SEARCHED += ["subsequence", "subsequence of three"]

@@ -17,7 +17,7 @@ from treelet.corpora.diversity import vendi_score
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.fragments.model_fragments import top_fragments
 from treelet.kernels import Kernel, SubsetTree
-from treelet.kernels.fragments.weighting import has_fragments
+from treelet.kernels.fragments import has_fragments
 from treelet.kernels.pairwise import Matrix, Pairwise, Vector
 from treelet.learn.fragment_features import FragmentCounter, listed_parts
 from treelet.learn.model import CompressedModel, Roots

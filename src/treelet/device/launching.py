@@ -8,7 +8,6 @@ prepares the work is written once, with the functions that NumPy and CuPy share 
 from __future__ import annotations
 
 import ctypes
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -306,17 +305,6 @@ def _kernels_in(source: Path) -> list[str]:
 def device_named(name: str) -> Device:
     """Return the device with this name, with its code compiled."""
     return _Cuda() if name == "cuda" else _Emulated()
-
-
-def functions_of(array: Array) -> Any:
-    """Return the array module of an array: NumPy or CuPy."""
-    return np if isinstance(array, np.ndarray) else sys.modules["cupy"]
-
-
-def on_host(array: Array) -> NDArray[Any]:
-    """Return the array itself, or its copy in host memory if it is on a device."""
-    host: NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
-    return host
 
 
 def out_of_memory(device: Device, error: BaseException) -> DeviceMemoryError | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
-from treelet.device.numbering import Numbers, distinct, pairs
+from treelet.device.numbering import Numbers, pairs
 from treelet.device.strips import (
     COLUMNS_PER_THREAD,
     THREADS,
@@ -127,6 +127,13 @@ class _Windows:
         return int((places.left[self.position] + places.right[self.position]).max()) + 1 if len(self.position) else 1
 
 
+def _distinct(device: Device, keys: Array) -> Array:
+    """Return the index of each key among the distinct keys, as int32."""
+    if not len(keys):
+        return keys.astype(np.int32)
+    return device.xp.unique(keys, return_inverse=True)[1].ravel().astype(np.int32)
+
+
 def _numbered(device: Device, places: _SequencePositions, kind: Array, at: Array) -> Array:
     """Return numbers for the windows at some positions. Equal windows have equal numbers.
 
@@ -135,7 +142,7 @@ def _numbered(device: Device, places: _SequencePositions, kind: Array, at: Array
     xp = device.xp
     left, right = places.left[at], places.right[at]
     begin, size = at - left, left + right + 1
-    number = distinct(device, pairs(device, kind[at], distinct(device, pairs(device, left, right))))
+    number = _distinct(device, pairs(device, kind[at], _distinct(device, pairs(device, left, right))))
     head, tail = xp.zeros(len(at), np.int32), xp.zeros(len(at), np.int32)
     run, length, most = places.feature, 1, int(size.max()) if len(at) else 0
     while length <= most:
@@ -144,8 +151,8 @@ def _numbered(device: Device, places: _SequencePositions, kind: Array, at: Array
         after = xp.minimum(xp.arange(len(run), dtype=np.int64) + length, len(run) - 1)
         length *= 2
         if length <= most:
-            run = distinct(device, pairs(device, run, run[after]))
-    return distinct(device, pairs(device, number, distinct(device, pairs(device, head, tail))))
+            run = _distinct(device, pairs(device, run, run[after]))
+    return _distinct(device, pairs(device, number, _distinct(device, pairs(device, head, tail))))
 
 
 @dataclass(frozen=True)

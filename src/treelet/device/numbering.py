@@ -38,10 +38,3 @@ class Numbers:
             return xp.full(len(keys), -1, np.int32)
         index = xp.minimum(xp.searchsorted(self.known, keys), len(self.known) - 1)
         return xp.where(self.known[index] == keys, index, -1).astype(np.int32)
-
-
-def distinct(device: Device, keys: Array) -> Array:
-    """Return the index of each key among the distinct keys, as int32."""
-    if not len(keys):
-        return keys.astype(np.int32)
-    return device.xp.unique(keys, return_inverse=True)[1].ravel().astype(np.int32)

@@ -27,7 +27,7 @@ from treelet.fragments.occurrences import places
 from treelet.fragments.shared import shared_fragments
 from treelet.kernels import Kernel
 from treelet.kernels.algebra import Normalized
-from treelet.kernels.fragments.windows import VectorFeature
+from treelet.kernels.fragments import VectorFeature
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.kernels.tree import TreeKernel
 from treelet.learn.model import CompressedModel, GraphTerm

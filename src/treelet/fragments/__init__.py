@@ -11,17 +11,24 @@ from treelet.fragments.explanation import (
 from treelet.fragments.model_fragments import explain, top_fragments
 from treelet.fragments.occurrences import Occurrences, places
 from treelet.fragments.shared import SharedFragment, SharedFragments, shared_fragments
+from treelet.kernels.fragments import Feature, FeatureSubsequence, TaggedWord, TagRun, VectorFeature, Window
 
 __all__ = [
     "Explanation",
+    "Feature",
+    "FeatureSubsequence",
     "FragmentShare",
     "NodeShare",
     "Occurrences",
     "OtherShare",
     "SharedFragment",
     "SharedFragments",
+    "TagRun",
+    "TaggedWord",
     "TopFragments",
+    "VectorFeature",
     "WeightedFragment",
+    "Window",
     "explain",
     "places",
     "shared_fragments",

@@ -29,9 +29,15 @@ from treelet.fragments.explanation import (
     WeightedFragment,
 )
 from treelet.kernels import Kernel, Linear, Locality
-from treelet.kernels.fragments.search import search_fragments
-from treelet.kernels.fragments.weighting import NodeWeighting, SearchResult
-from treelet.kernels.fragments.windows import Feature, TaggedWord, VectorFeature, window_values
+from treelet.kernels.fragments import (
+    Feature,
+    NodeWeighting,
+    SearchResult,
+    TaggedWord,
+    VectorFeature,
+    search_fragments,
+    window_values,
+)
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.model import (
     ROOT_LARGE,

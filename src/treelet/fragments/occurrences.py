@@ -11,7 +11,7 @@ from treelet.checks import check_integer
 from treelet.errors import InputTypeError
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
 from treelet.kernels.algebra import Normalized
-from treelet.kernels.fragments.weighting import WORD, check_has_fragments
+from treelet.kernels.fragments import WORD, check_fragments
 from treelet.structures import Tree, Treebank
 
 _LIMIT = 1_000
@@ -75,7 +75,7 @@ def places(fragment: object, tree: object, kernel: Kernel, limit: int = _LIMIT) 
     """
     check_integer("limit", limit, of="places")
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    check_has_fragments(inner, "places")
+    check_fragments(inner, "places", of_trees=True)
     pattern, whole = Treebank([fragment, tree])
     if pattern is None:
         raise InputTypeError(

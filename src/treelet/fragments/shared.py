@@ -11,8 +11,7 @@ import numpy as np
 from treelet.checks import check_integer
 from treelet.kernels import ForestKernel, Kernel
 from treelet.kernels.algebra import Normalized
-from treelet.kernels.fragments.search import search_fragments
-from treelet.kernels.fragments.weighting import NodeWeighting, check_is_listed
+from treelet.kernels.fragments import NodeWeighting, check_fragments, search_fragments
 from treelet.kernels.pairwise import overflow
 from treelet.printable import readable_number
 from treelet.shown import Tabled
@@ -106,7 +105,7 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     """
     check_integer("limit", limit, of="shared_fragments")
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    check_is_listed(inner, "shared_fragments")
+    check_fragments(inner, "shared_fragments")
     bank = inner.coerce([a, b])
     weights = bank.weights()
     weightings = NodeWeighting.of(weights.take(np.array([0]))), NodeWeighting.of(weights.take(np.array([1])))

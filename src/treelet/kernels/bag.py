@@ -15,7 +15,7 @@ from treelet.errors import FormatError, InputTypeError, KernelOverflowError, Tre
 from treelet.kernels.algebra import Normalized
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
-from treelet.kernels.store import StoreEvaluator, StoreKernel, StoreRows
+from treelet.kernels.store import StoreKernel, StoreRows
 from treelet.kernels.values import CellEvaluator, check_inner, check_logs, check_values, fits, inverse_roots, to_logs
 from treelet.structures.bank import MOST_KNOWN, Bank, is_missing, one_column, row_index
 from treelet.structures.table import stacked
@@ -259,10 +259,10 @@ class Bag(Kernel):
         if store_kernel is None or not self._sums_parts(*parts):
             return _BagEvaluator(self, X, Y, logs)
         if Y is None:
-            return StoreEvaluator(store_kernel, _summed(X.members, X.start, self.kernel), None, logs, self)
+            return store_kernel.bound(_summed(X.members, X.start, self.kernel), None, logs, shown=self)
         right, left = Y.members.joined(X.members)
         rows, columns = _summed(left, X.start, self.kernel), _summed(right, Y.start, self.kernel)
-        return StoreEvaluator(store_kernel, rows, columns, logs, self)
+        return store_kernel.bound(rows, columns, logs, shown=self)
 
     def _sums_parts(self, *parts: Bags) -> bool:
         if not isinstance(self.kernel, Normalized):

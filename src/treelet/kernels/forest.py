@@ -51,7 +51,7 @@ class ForestKernel(StoreKernel):
     """
 
     _algorithm = _core.ForestColumns
-    _on_device = "hyperedges.ForestKernelColumns"
+    _on_device = "ForestKernelColumns"
     bank = ForestBank
     _tunable = ("lam",)
     _always_shown = ("lam",)

@@ -107,7 +107,7 @@ class Locality(_SequenceKernel):
     """
 
     _algorithm = _core.LocalityColumns
-    _on_device = "locality.LocalityColumns"
+    _on_device = "LocalityColumns"
     _always_shown = ("window",)
     theta: float = 0.5  # type: ignore[assignment]  # the parameter; other kernels keep tunable parameters here
 
@@ -243,7 +243,7 @@ class Subsequence(_SequenceKernel):
     """
 
     _algorithm = _core.SubsequenceColumns
-    _on_device = "locality.SubsequenceColumns"
+    _on_device = "SubsequenceColumns"
     _tunable = ("lam",)
     _always_shown = ("lam", "length")
 

@@ -50,7 +50,7 @@ class Tagging(StoreKernel):
     """
 
     _algorithm = _core.TaggingColumns
-    _on_device = "tagging.TaggingColumns"
+    _on_device = "TaggingColumns"
     bank = TaggedBank
     _tunable = ("lam",)
     _always_shown = ("lam",)

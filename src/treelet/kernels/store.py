@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Callable, Hashable
 from functools import partial
@@ -47,7 +48,7 @@ class StoreRows(NamedTuple):
         return limit
 
 
-class StoreEvaluator(Evaluator):
+class _StoreEvaluator(Evaluator):
     """A kernel over a store, bound to rows and columns through the native core.
 
     Parameters
@@ -78,16 +79,17 @@ class StoreEvaluator(Evaluator):
         self.kept = None if kept is None or kept._indexes is None else kept
         self.n_rows, self.n_columns, self.rounds = len(rows.weights), len(self.columns.weights), not logs
         self._native, self._making = None, Lock()
+        self._bound: tuple[Any, ...] = rows[:2]
+        """The rows in the form that the index needs."""
 
     def native(self, threads: int = 1) -> Any:
         """Return the index of the columns, which the first call builds if there is memory for so many threads."""
         with self._making:
             if self._native is None:
-                self._native = self._indexed(lambda: self._new_index(threads), "cpu")
+                store, weights, _ = self.columns
+                make = partial(self.algorithm.native, store, weights, self.logs, self.rows.store, threads)
+                self._native = self._indexed(make, "cpu")
         return self._native
-
-    def _new_index(self, threads: int) -> Any:
-        return self.algorithm.native(*self.columns[:2], self.logs, self.rows.store, threads)
 
     def ready(self, threads: int = 1) -> Self:
         self.native(threads)
@@ -109,35 +111,21 @@ class StoreEvaluator(Evaluator):
             )
         if not kernel.can_be_on_device():
             return super().on(device)
-        index = self._indexed(lambda: kernel.on_device(device, *self.columns[:2], self.rows.store), device.name)
-        return _DeviceEvaluator(self, index)
+        store, weights, _ = self.columns
+        there = copy.copy(self)
+        index = self._indexed(lambda: kernel.on_device(device, store, weights, self.rows.store), device.name)
+        there._native, there.xp, there.rounds, there._bound = index, device.xp, False, (index.bind(*self.rows[:2]),)
+        return there
 
     def fill(self, begin: int, end: int, out: NDArray[Any], halves: bool) -> None:
-        store, weights, _ = self.rows
         limit = self.rows.limit if halves else None
-        self._check(self.native().rows(store, weights, limit, begin, end, out), out, halves)
-
-    def _check(self, large: tuple[int, int] | None, out: Any, halves: bool) -> None:
-        """Raise an error if a value does not fit, at that place."""
+        large = self.native().rows(*self._bound, limit, begin, end, out)
         if large is None or self.logs:
             return
         row, column = large
         if out.dtype != np.float64:  # the value may not even fit a float64
             self.fill(row, row + 1, np.empty((1, row + 1 if halves else self.n_columns)), halves)
         raise overflow(self.kernel, row, column + self.first_column, out.dtype)
-
-
-class _DeviceEvaluator(Evaluator):
-    """A `StoreEvaluator` that computes on a device."""
-
-    def __init__(self, host: StoreEvaluator, index: Any) -> None:
-        self.host, self.index, self.xp = host, index, index.xp
-        self.n_rows, self.n_columns, self.first_column = host.n_rows, host.n_columns, host.first_column
-        self.bound = index.bind(*host.rows[:2])
-
-    def fill(self, begin: int, end: int, out: Any, halves: bool) -> None:
-        limit = self.host.rows.limit if halves else None
-        self.host._check(self.index.rows(self.bound, limit, begin, end, out), out, halves)
 
 
 class StoreKernel(Kernel):
@@ -164,7 +152,7 @@ class StoreKernel(Kernel):
         return self._algorithm(store, weights, logs, *self._native_parameters(rows_store or store))
 
     _on_device: ClassVar[str] = ""
-    """The algorithm for devices: a module of `treelet.device` and a class in it."""
+    """Name of the class in `treelet.device` that computes this kernel, which is loaded only if a device is used."""
 
     def can_be_on_device(self) -> bool:
         """Return whether a device can compute this kernel."""
@@ -172,8 +160,7 @@ class StoreKernel(Kernel):
 
     def on_device(self, device: Device, store: Any, weights: _core.NodeWeights, rows_store: Any = None) -> Any:
         """Bind the algorithm of a device, in the same way as `native`."""
-        module, _, name = self._on_device.partition(".")
-        algorithm = getattr(import_module(f"treelet.device.{module}"), name)
+        algorithm = getattr(import_module("treelet.device"), self._on_device)
         return algorithm(device, store, weights, *self._native_parameters(rows_store or store))
 
     def native_self_values(self, store: Any, weights: _core.NodeWeights, logs: bool) -> Vector:
@@ -188,13 +175,24 @@ class StoreKernel(Kernel):
     def coerce(self, X: Any) -> Any:
         return self.bank.of(X)
 
-    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> StoreEvaluator:
+    def bound(
+        self,
+        rows: StoreRows,
+        columns: StoreRows | None,
+        logs: bool,
+        shown: Kernel | None = None,
+        kept: Bank[Any] | None = None,
+    ) -> Evaluator:
+        """Bind the kernel to rows and columns over a store; see `_StoreEvaluator`."""
+        return _StoreEvaluator(self, rows, columns, logs, shown, kept)
+
+    def evaluator(self, X: Any, Y: Any | None = None, *, logs: bool = False) -> Evaluator:
         self.validate()
         X = self.coerce(X)
         if Y is None:
-            return StoreEvaluator(self, StoreRows.of(X), None, logs, kept=X)
+            return self.bound(StoreRows.of(X), None, logs, kept=X)
         columns, rows = self.coerce(Y).joined(X)
-        return StoreEvaluator(self, StoreRows.of(rows), StoreRows.of(columns), logs, kept=columns)
+        return self.bound(StoreRows.of(rows), StoreRows.of(columns), logs, kept=columns)
 
     def with_cached_index(self, X: Any) -> Any:
         return self.coerce(X).with_cached_index()

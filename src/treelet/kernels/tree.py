@@ -54,7 +54,7 @@ class Subtree(TreeKernel):
     """
 
     _algorithm = _core.SubtreeColumns
-    _on_device = "counts.SubtreeColumns"
+    _on_device = "SubtreeColumns"
     _tunable = ("lam",)
     _always_shown = ("lam",)
 
@@ -116,7 +116,7 @@ class SubsetTree(TreeKernel):
     """
 
     _algorithm = _core.SubsetTreeColumns
-    _on_device = "hyperedges.HyperedgeColumns"
+    _on_device = "HyperedgeColumns"
     _tunable = ("lam",)
     _always_shown = ("lam",)
 
@@ -198,7 +198,7 @@ class PartialTree(TreeKernel):
     """
 
     _algorithm = _core.PartialTreeColumns
-    _on_device = "partial_tree.PartialTreeColumns"
+    _on_device = "PartialTreeColumns"
     _tunable = ("lam", "mu")
     _always_shown: tuple[str, ...] = ("lam", "mu")
 

@@ -20,12 +20,12 @@ from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
-from treelet.kernels.fragments.search import search_fragments
-from treelet.kernels.fragments.weighting import (
+from treelet.kernels.fragments import (
     FRAGMENTS,
     NodeWeighting,
     SearchResult,
     has_fragments,
+    search_fragments,
 )
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelEstimator, KernelTransformer

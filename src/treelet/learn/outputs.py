@@ -17,7 +17,7 @@ from treelet import _core
 from treelet.checks import article, plural, some_of, suggestion
 from treelet.errors import InputTypeError, ParameterError
 from treelet.formats.files import PathLike
-from treelet.kernels.fragments.weighting import LISTED, is_listed
+from treelet.kernels.fragments import LISTED, has_fragments
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.fits import snapshot
 from treelet.learn.model import CompressedModel, GraphTerm, Term, node_weights, warn_if_missing, warn_if_unrelated
@@ -215,7 +215,7 @@ class LinearOutput:
 
 
 def _is_listed(term: Term) -> bool:
-    return isinstance(term, GraphTerm) and is_listed(term.kernel_term.inner.kernel)
+    return isinstance(term, GraphTerm) and has_fragments(term.kernel_term.inner.kernel, of_trees=False)
 
 
 def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from threading import Lock
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_boolean, check_integer, is_number, wrong
-from treelet.device.launching import functions_of, on_host
 from treelet.errors import ParameterError
 from treelet.kernels.algebra import without_excess
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
@@ -117,8 +117,8 @@ def _the_best(rows: slice, columns: slice, tile: Matrix, k: int, close: float) -
 def _those_above(rows: slice, columns: slice, tile: Matrix, threshold: float, close: float) -> Matches:
     """Return all values of a tile that reach a threshold."""
     row, column = np.nonzero(reached(tile, threshold, close))
-    value = on_host(tile[row, column])
-    return on_host(row) + rows.start, on_host(column) + columns.start, value
+    value = _on_host(tile[row, column])
+    return _on_host(row) + rows.start, _on_host(column) + columns.start, value
 
 
 def _largest(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers]:
@@ -150,25 +150,25 @@ def _largest_by_chunks(tile: Any, k: int, close: float) -> tuple[Matrix, Numbers
 
     The k-th largest of the maxima of column chunks is not above the k-th largest of all values.
     """
-    xp, (rows, width) = functions_of(tile), tile.shape
+    xp, (rows, width) = _functions_of(tile), tile.shape
     chunk = min(_CHUNK, width // (4 * k))
     if chunk < 2:
-        return _largest_by_partition(on_host(tile), k, close)
+        return _largest_by_partition(_on_host(tile), k, close)
     whole = width // chunk * chunk
     heads = [xp.ascontiguousarray(tile[:, :whole]).reshape(rows, -1, chunk).max(axis=2)]
     heads += [tile[:, whole:].max(axis=1)[:, None]] if whole < width else []
     head = xp.concatenate(heads, axis=1)
     least = xp.partition(head, head.shape[1] - k, axis=1)[:, head.shape[1] - k]
     near = tile >= _below(least, close)[:, None]
-    many = on_host(near.sum(axis=1)) > max(16 * k, _MOST // rows)
+    many = _on_host(near.sum(axis=1)) > max(16 * k, _MOST // rows)
     near[xp.asarray(many)] = False
     row, column = xp.nonzero(near)
-    values, numbers = _padded(on_host(row), on_host(column), on_host(tile[row, column]), rows, k)
+    values, numbers = _padded(_on_host(row), _on_host(column), _on_host(tile[row, column]), rows, k)
     chosen = _largest_by_partition(values, k, close)[1]
     values, numbers = np.take_along_axis(values, chosen, axis=1), np.take_along_axis(numbers, chosen, axis=1)
     for index in np.flatnonzero(many):  # rows with very many equal values
         values[index], numbers[index] = (
-            array[0] for array in _largest_by_partition(on_host(tile[index : index + 1]), k, close)
+            array[0] for array in _largest_by_partition(_on_host(tile[index : index + 1]), k, close)
         )
     return values, numbers
 
@@ -207,6 +207,17 @@ def _below(values: NDArray[np.float64], close: float) -> Any:
 def _apart(larger: Any, smaller: Any, close: float) -> Any:
     """Return whether the first value exceeds the second by more than rounding."""
     return (larger > smaller) & ((larger - close * np.abs(larger) > smaller) | ~np.isfinite(smaller))
+
+
+def _functions_of(array: Any) -> Any:
+    """Return the array module of an array: NumPy or CuPy."""
+    return np if isinstance(array, np.ndarray) else sys.modules["cupy"]
+
+
+def _on_host(array: Any) -> NDArray[Any]:
+    """Return the array itself, or its copy in host memory if it is on a device."""
+    host: NDArray[Any] = array if isinstance(array, np.ndarray) else array.get()
+    return host
 
 
 # --- nearest neighbors of examples, by kernel value or by distance ----------------------------------------------------
@@ -681,10 +692,10 @@ def _each_piece(
     for rows, columns, cells in pieces(tile, values, symmetric):
         searched = cells if sign > 0 else -cells
         if not itself:  # the piece is used only once and may be changed
-            same = functions_of(searched).arange(max(rows.begin, columns.begin), min(rows.end, columns.end))
+            same = _functions_of(searched).arange(max(rows.begin, columns.begin), min(rows.end, columns.end))
             searched[same - rows.begin, same - columns.begin] = -np.inf
         if len(removed):
             first, last = np.searchsorted(removed, [columns.begin, columns.end])
-            searched[:, functions_of(searched).asarray(removed[first:last] - columns.begin)] = -np.inf
+            searched[:, _functions_of(searched).asarray(removed[first:last] - columns.begin)] = -np.inf
         results.append(function(rows.slice, columns.slice, searched))
     return results

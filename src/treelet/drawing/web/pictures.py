@@ -18,8 +18,7 @@ from treelet.edits import EditScript
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.fragments.explanation import Explanation, NodeShare
 from treelet.fragments.occurrences import places
-from treelet.kernels.fragments.weighting import has_fragments
-from treelet.kernels.fragments.windows import TaggedWord, TagRun
+from treelet.kernels.fragments import TaggedWord, TagRun, has_fragments
 from treelet.structures import Dependencies, Forest, Tagged, Tree
 from treelet.structures.forest import ForestNode
 
