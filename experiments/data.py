@@ -9,7 +9,8 @@ import ast
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import check_one_of, in_words, wrong
-from treelet.errors import FileError, FormatError, ParameterError
+from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats.files import PACKED, PathLike, open_source
 from treelet.formats.json_files import read_nbest
 from treelet.formats.reading import read_document
@@ -139,6 +140,66 @@ def question_bank() -> Treebank:
     """
     bank = read_trees(corpus("questionbank", "4000qs.mrg"), on_error="skip")
     return Treebank([tree.replace("(? ?)", "(. ?)") for tree in bank.strings()])
+
+
+def masc_trees() -> Treebank:
+    """Load the trees of MASC."""
+    document = read_document(corpus("masc_srl", "trees.tsv"), "tsv", label_column=0, tree_column=2)
+    return Treebank.from_columns(document.trees["tree"])
+
+
+def craft_trees() -> Treebank:
+    """Load the trees of the CRAFT corpus of biomedical articles, which has many large trees."""
+    document = read_document(corpus("craft", "trees.clean.tsv"), "tsv", label_column=0, tree_column=2)
+    return Treebank.from_columns(document.trees["tree"])
+
+
+def parser_training_sentences() -> set[tuple[str, ...]]:
+    """Return the sentences of MASC and QuestionBank, on which the parser of the n-best lists was trained."""
+    return {tuple(tree.words()) for bank in (masc_trees(), question_bank()) for tree in bank if tree is not None}
+
+
+def grammar_treebanks(without: Collection[tuple[str, ...]] = (), limit: int | None = None) -> tuple[list[Tree], int]:
+    """Load trees to estimate a grammar from, each sentence once.
+
+    The treebanks are the Wall Street Journal sample, MASC, QuestionBank and every tenth tree of CRAFT, because biomedical
+    text is the largest part and differs most from the others.
+
+    Parameters
+    ----------
+    without : collection of tuples of str
+        Sentences to leave out, such as those to be parsed.
+    limit : int, optional
+        Maximum number of trees.
+
+    Returns
+    -------
+    trees : list of Tree
+        The trees.
+    removed : int
+        Number of trees that were left out because of `without`.
+    """
+    trees: dict[tuple[str, ...], Tree] = {}
+    removed = 0
+    loaders: tuple[Callable[[], Treebank], ...] = (
+        lambda: wsj_sample()[0],
+        masc_trees,
+        question_bank,
+        lambda: craft_trees()[::10],
+    )
+    for load in loaders:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", TreeletWarning)  # six trees of QuestionBank are malformed
+            bank = [tree for tree in load() if tree is not None]
+        for tree in bank:
+            words = tuple(tree.words())
+            if words in without:
+                removed += 1
+            else:
+                trees.setdefault(words, tree)
+        if limit is not None and len(trees) >= limit:
+            break
+    return list(trees.values())[:limit], removed
 
 
 # --- parses by Link Grammar ----------------------------------------------------------------------------------------

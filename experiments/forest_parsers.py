@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from experiments.data import apart_from, propbank, wsj_sample
+from experiments.data import parser_training_sentences as learnt_by_the_parser
 from experiments.documents import balanced_folds
 from experiments.forest_treebanks import GRAMMAR
-from experiments.moschitti_data import learnt_by_the_parser
 from treelet.parsing import PCFG
 from treelet.structures import Forest, Tree
 from treelet.structures.instances import RoleInstance

@@ -161,18 +161,3 @@ def time_pairs(
     if not blocks:
         return np.tril(values) + np.tril(values, -1).T, float(output[0]), times
     return values, float(output[0]), times.reshape(repeats, n, blocks)
-
-
-# --- Temporary: old names ---------------------------------------------------------------------------------------------
-
-Kernel, OPTIONS, compiled = PairKernel, COMPILER_OPTIONS, compile_program
-
-
-class Timed(NamedTuple):
-    values: Floats
-    worked_on: float
-    times: Floats
-
-
-def timed(*arguments: Any, **options: Any) -> Timed:
-    return Timed(*time_pairs(*arguments, **options))

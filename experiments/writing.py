@@ -379,6 +379,8 @@ MOVED = {
     "experiments/climbing.py": "experiments/evaluation.py",
     "experiments/differences.py": "experiments/evaluation.py",
     "experiments/flat_features.py": "experiments/baselines.py",
+    "experiments/moschitti_choice.py": "experiments/moschitti.py",
+    "experiments/moschitti_data.py": "experiments/moschitti.py",
     "experiments/plain.py": "experiments/baselines.py",
     "experiments/recursions.py": "experiments/pair_kernels.py",
     "experiments/documents.py": "experiments/evaluation.py",
