@@ -15,7 +15,7 @@ from experiments import moschitti_time, pair_kernels
 from experiments.data import wsj_sample
 from experiments.pair_kernels import nodes_of, recursion_value
 from experiments.writing import VERDICTS
-from treelet.testing.strategies import trees
+from treelet.testing import trees
 
 pytestmark = pytest.mark.slow  # a whole experiment, on a part of its corpus
 
