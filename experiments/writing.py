@@ -377,6 +377,11 @@ class Checkpoint:
 GONE = "gone"
 MOVED = {
     "experiments/climbing.py": "experiments/evaluation.py",
+    "experiments/collins_duffy_data.py": "experiments/collins_duffy.py",
+    "experiments/collins_duffy_fits.py": "experiments/collins_duffy.py",
+    "experiments/collins_duffy_model.py": "experiments/collins_duffy.py",
+    "experiments/collins_duffy_plan.py": "experiments/collins_duffy.py",
+    "experiments/collins_duffy_tests.py": "experiments/collins_duffy.py",
     "experiments/differences.py": "experiments/evaluation.py",
     "experiments/flat_features.py": "experiments/baselines.py",
     "experiments/moschitti_choice.py": "experiments/moschitti.py",

@@ -1,4 +1,4 @@
-"""The parts of Collins & Duffy's experiment: fits that serve many rows, flat features, plans and what is left out."""
+"""The parts of the experiment of Collins & Duffy: rankers, flat features, settings and data."""
 
 from __future__ import annotations
 
@@ -13,12 +13,29 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from experiments import collins_duffy_data, report
+from experiments import collins_duffy, collins_duffy_splits, writing
+from experiments.__main__ import run
 from experiments.baselines import flat_features
-from experiments.collins_duffy_data import Data, load, numbered, question_lists, unseen, words_of
-from experiments.collins_duffy_fits import Fitted, Point, Pool, Way, answers, joined, scaled
-from experiments.collins_duffy_plan import GRIDS, at_edge, first_plan, own_rows, second_plan, told
-from experiments.differences import across
+from experiments.collins_duffy import (
+    GRIDS,
+    Candidates,
+    Corpus,
+    Ranker,
+    Setting,
+    Training,
+    at_edge,
+    describe,
+    expensive_systems,
+    load_corpus,
+    number_sentences,
+    question_lists,
+    scaled_gram,
+    settings_of,
+    tree_systems,
+    unseen_sentences,
+    words_of,
+)
+from experiments.evaluation import compare
 from treelet.learn import RankSVM, VotedPerceptron
 from treelet.tasks import CandidateParses
 
@@ -34,52 +51,56 @@ def found() -> CandidateParses:
     return CandidateParses.parsed(tl.PCFG.from_treebank(bank[:120]), bank[120:], 12)
 
 
-@pytest.mark.parametrize("way", [Way(0.4), Way(depth=2), Way(0.4, logp=0.1), Way(0.5, form="normalised")])
+@pytest.mark.parametrize(
+    "training", [Training(0.4), Training(depth=2), Training(0.4, logp=0.1), Training(0.5, form="normalized")]
+)
 @pytest.mark.parametrize("prediction", ["averaged", "last", "voted"])
 def test_one_fit_is_as_good_as_one_for_each_number_of_passes(
-    way: Way, prediction: str, learnt: CandidateParses, found: CandidateParses
+    training: Training, prediction: str, learnt: CandidateParses, found: CandidateParses
 ) -> None:
-    fitted = Fitted(way, Pool(learnt), 3)
-    points = [Point(way, passes, prediction) for passes in (1, 2, 3)]
-    chosen = answers(fitted, Pool(found), points)
-    for point in points:
-        machine = VotedPerceptron(way.kernel(), point.passes, prediction=prediction)
+    ranker = Ranker(training, Candidates(learnt), 3)
+    settings = [Setting(training, passes, prediction) for passes in (1, 2, 3)]
+    chosen = ranker.choose(Candidates(found), settings)
+    for setting in settings:
+        machine = VotedPerceptron(training.kernel(), setting.passes, prediction=prediction)
         machine.fit(learnt.table(), learnt.counts.goodness, learnt.qid)
-        np.testing.assert_array_equal(chosen[point], found.best(machine.predict(found.table(), found.qid)))
+        np.testing.assert_array_equal(chosen[setting], found.best(machine.predict(found.table(), found.qid)))
     with pytest.raises(ValueError, match="made 3 passes over the data instead of 4"):
-        fitted.weights(4, "last")
+        ranker.weights(4, "last")
 
 
 def test_mixtures_go_from_the_parser_to_the_score(learnt: CandidateParses, found: CandidateParses) -> None:
-    way = Way(0.4)
-    chosen = answers(Fitted(way, Pool(learnt)), Pool(found), [Point(way, gamma=g) for g in (0.0, 1e9, None)])
+    training = Training(0.4)
+    settings = [Setting(training, gamma=gamma) for gamma in (0.0, 1e9, None)]
+    chosen = Ranker(training, Candidates(learnt)).choose(Candidates(found), settings)
     parser, most, alone = chosen.values()
     np.testing.assert_array_equal(parser, found.first())
     np.testing.assert_array_equal(most, alone)
 
 
 def test_weights_are_of_length_1(learnt: CandidateParses) -> None:
-    way = Way(0.4)
-    fitted = Fitted(way, Pool(learnt), 2)
-    weights = fitted.weights(2, "averaged")
-    scores = fitted.scores(Pool(learnt), [(2, "averaged")])[:, 0]
-    length = np.sqrt(weights @ way.kernel()(learnt.table()) @ weights)
+    training = Training(0.4)
+    ranker = Ranker(training, Candidates(learnt), 2)
+    weights = ranker.weights(2, "averaged")
+    scores = ranker.scores(Candidates(learnt), [(2, "averaged")])[:, 0]
+    length = np.sqrt(weights @ training.kernel()(learnt.table()) @ weights)
     assert weights @ scores == pytest.approx(length)
 
 
 def test_the_ranking_svm_may_be_given_its_matrix(learnt: CandidateParses, found: CandidateParses) -> None:
-    way, part = Way(0.4, C=1.0), Pool(learnt.sentences(range(30)))
-    assert scaled(way, part).diagonal().mean() == pytest.approx(1)
-    machines = [Fitted(way, part), Fitted(way, part, 1, scaled(way, part))]
-    assert all(isinstance(each.machine, RankSVM) for each in machines)
-    one, two = (each.scores(Pool(found), [(1, "averaged")]) for each in machines)
+    training, part = Training(0.4, C=1.0), Candidates(learnt.sentences(range(30)))
+    K = scaled_gram(training, part)
+    assert K.diagonal().mean() == pytest.approx(1)
+    rankers = [Ranker(training, part), Ranker(training, part, 1, K)]
+    assert all(isinstance(each.model, RankSVM) for each in rankers)
+    one, two = (each.scores(Candidates(found), [(1, "averaged")]) for each in rankers)
     np.testing.assert_allclose(one, two)
 
 
 def test_the_right_tree_is_what_others_are_compared_with(learnt: CandidateParses) -> None:
-    fitted = Fitted(Way(0.4, gold=True), Pool(learnt))
-    added = set(fitted.machine.updates_[:, 0].tolist())
-    right = {row for row, (tree, qid) in enumerate(zip(fitted.pool.parses.trees, fitted.pool.parses.qid, strict=True)) if tree == learnt.gold[int(qid)]}  # fmt: skip
+    ranker = Ranker(Training(0.4, gold=True), Candidates(learnt))
+    added = set(ranker.model.updates_[:, 0].tolist())
+    right = {row for row, (tree, qid) in enumerate(zip(ranker.candidates.parses.trees, ranker.candidates.parses.qid, strict=True)) if tree == learnt.gold[int(qid)]}  # fmt: skip
     assert added <= right
 
 
@@ -118,32 +139,31 @@ def test_flat_features_by_hand(learnt: CandidateParses) -> None:
 
 def test_flat_features_are_learned_from(learnt: CandidateParses, found: CandidateParses) -> None:
     train, more = flat_features([learnt.trees, found.trees])
-    way = Way(form="flat")
-    pool = joined([Pool(learnt, train), Pool(learnt, train)])
-    chosen = answers(Fitted(way, pool), Pool(found, more), [Point(way)])
-    assert found.score(chosen[Point(way)]) > 50
-    assert joined([Pool(learnt, train), Pool(learnt)]).flat is None
+    training = Training(form="flat")
+    twice = Candidates.concat([Candidates(learnt, train), Candidates(learnt, train)])
+    chosen = Ranker(training, twice).choose(Candidates(found, more), [Setting(training)])
+    assert found.score(chosen[Setting(training)]) > 50
+    assert Candidates.concat([Candidates(learnt, train), Candidates(learnt)]).flat is None
 
 
-# --- plans --------------------------------------------------------------------------------------------------------
+# --- settings --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", GRIDS)
 def test_rows_choose_from_something(kind: str) -> None:
-    plan = first_plan(GRIDS[kind], more=kind == "nbest")
-    rows = plan.rows | second_plan(GRIDS[kind], 0.4).rows
+    rows = settings_of(GRIDS[kind], questions=kind == "nbest")[1] | expensive_systems(GRIDS[kind], 0.4)
     assert all(rows.values())
     assert all(len(set(points)) == len(points) for points in rows.values())
     assert len({len(rows[name]) for name in ("best scale", "with leaves")}) == 1, "equal grids"
     assert len(rows["log p + γ score"]) == len(rows["log p + γ score, leaves"])
-    assert set(own_rows(rows)) < set(rows)
-    assert all(told(point) for points in rows.values() for point in points)
+    assert set(tree_systems(rows)) < set(rows)
+    assert all(describe(point) for points in rows.values() for point in points)
 
 
 def test_edges() -> None:
-    depths = [Point(Way(depth=d)) for d in (1, 2, 3)]
+    depths = [Setting(Training(depth=d)) for d in (1, 2, 3)]
     assert [at_edge(point, depths) for point in depths] == [[], [], ["depth"]], "there is nothing below 1"
-    both = [Point(Way(lam, logp=w)) for lam in (0.1, 0.2, 0.3) for w in (1, 10, 100)]
+    both = [Setting(Training(lam, logp=w)) for lam in (0.1, 0.2, 0.3) for w in (1, 10, 100)]
     assert [at_edge(both[k], both) for k in (0, 4, 5)] == [["λ", "log p"], [], ["log p"]]
 
 
@@ -151,8 +171,8 @@ def test_edges() -> None:
 
 
 def test_sentences_have_names() -> None:
-    assert numbered(["a", "b", "a"]) == ["a/0", "b/0", "a/1"]
-    assert Data("file", "", (1, 1, 1), 1).names([3, 1]) == ["3", "1"]
+    assert number_sentences(["a", "b", "a"]) == ["a/0", "b/0", "a/1"]
+    assert Corpus("file", "", (1, 1, 1), 1).sentence_ids([3, 1]) == ["3", "1"]
 
 
 @pytest.mark.slow
@@ -161,36 +181,33 @@ def test_no_sentence_of_the_lists_was_the_parsers_own(data_dir: Path, monkeypatc
     left_out: list[int] = []
 
     def counted(lists: CandidateParses) -> tuple[Any, dict[str, int]]:
-        rows, notes = unseen(lists)
+        rows, notes = unseen_sentences(lists)
         left_out.append(len(lists) - len(rows))
         return rows, notes
 
-    monkeypatch.setattr(collins_duffy_data, "unseen", counted)
+    monkeypatch.setattr(collins_duffy, "unseen_sentences", counted)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", tl.errors.TreeletWarning)
-        data = load("nbest", None, quick=True)
-    assert (left_out, data.notes) == ([267], {"MASC": 267, "QuestionBank": 0})
+        data = load_corpus("nbest", None, quick=True)
+    assert (left_out, data.removed) == ([267], {"MASC": 267, "QuestionBank": 0})
     assert data.lists is not None
     assert data.ids is not None
     assert data.ids[0] == "wsj_0001/0"
 
 
 def test_thirty_splits_on_few_sentences(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from experiments import collins_duffy_splits, collins_duffy_splits_page
-    from experiments.running import run
-
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
     monkeypatch.setattr(collins_duffy_splits, "SYSTEMS", {"flights": collins_duffy_splits.VOTING})
     monkeypatch.setattr(
-        collins_duffy_splits, "load", lambda *which: replace(collins_duffy_data.load(*which), sizes=(50, 20, 30))
+        collins_duffy_splits, "load_corpus", lambda *which: replace(load_corpus(*which), sizes=(50, 20, 30))
     )
-    monkeypatch.setattr(collins_duffy_splits_page, "claims", lambda results: [])
+    monkeypatch.setattr(collins_duffy_splits, "claims", lambda results: [])
     results, page = run("collins-duffy-splits", quick=True, out=tmp_path)
     flights = results["corpora"]["flights"]
-    items = report.items("collins-duffy-splits", tmp_path)
+    items = writing.read_items("collins-duffy-splits", tmp_path)
     assert [one["part"] for one in items] == ["flights, split 1000", "flights, split 1001"]
     for test in flights["tests"]:
-        again = across(items, test["a"], test["b"], "parse_score")
+        again = compare(items, test["a"], test["b"], "parse_score")
         assert (test["interval"], test["items"]["interval"]) == (again["interval"], again["items"]["interval"])
     assert [row["name"] for row in flights["rows"]] == ["first choice", "best candidate", "averaged", "voted", "last"]
     assert "Quick run" in page

@@ -8,13 +8,12 @@ import json
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import treelet as tl
 from conftest import ROOT, run_experiment
-from experiments import EXPERIMENTS, collins_duffy_data, data, writing
+from experiments import EXPERIMENTS, collins_duffy, data, writing
 from experiments.__main__ import run
 from experiments.locality_trials import counterexamples, of_windows
 from experiments.writing import write_results
@@ -40,16 +39,14 @@ def test_what_pictures_need_is_said_before_anything_runs(monkeypatch: pytest.Mon
 
 
 def test_results_are_written_before_pictures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from experiments import collins_duffy, collins_duffy_page
-
     def broken(*_: object) -> None:
         assert json.loads((tmp_path / "collins-duffy.json").read_text()) == {"all": "of it"}
         assert (tmp_path / "collins-duffy.md").read_text() == "page"
         raise OSError("no room")
 
     monkeypatch.setattr(collins_duffy, "run", lambda **_: {})
-    monkeypatch.setattr(collins_duffy_page, "page", lambda _: "page")
-    monkeypatch.setattr(collins_duffy_page, "picture", broken)
+    monkeypatch.setattr(collins_duffy, "page", lambda _: "page")
+    monkeypatch.setattr(collins_duffy, "picture", broken)
     monkeypatch.setattr(
         writing, "write_results", lambda out, stem, _, page, __: write_results(out, stem, {"all": "of it"}, page)
     )
@@ -112,12 +109,8 @@ def test_real_questions(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.fixture
 def half_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
     """A treebank is split into less than in a quick run."""
-    from experiments import collins_duffy
-
-    def load(*which: Any) -> Any:
-        return replace(collins_duffy_data.load(*which), sizes=(60, 20, 30))
-
-    monkeypatch.setattr(collins_duffy, "load", load)
+    load_corpus = collins_duffy.load_corpus
+    monkeypatch.setattr(collins_duffy, "load_corpus", lambda *which: replace(load_corpus(*which), sizes=(60, 20, 30)))
 
 
 @pytest.mark.usefixtures("half_the_size")
@@ -135,7 +128,7 @@ def test_collins_duffy_goes_on_after_an_interrupt(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 1
     said: list[str] = []
     results, _ = run("collins-duffy", quick=True, log=said.append, out=tmp_path)
-    assert said[0] == "1 of 2 splits were done before and are kept"
+    assert said[0] == "1 of 2 splits were finished before and are reused"
     assert sum(line.startswith("split") for line in said) == 1
     names = {path.name for path in tmp_path.iterdir()}
     suffixes = ("json", "items.json.xz", "md", "png")
@@ -185,11 +178,9 @@ def test_collins_duffy_on_lists(tmp_path: Path) -> None:
 
 
 def test_no_test_sentence_is_trained_on() -> None:
-    from experiments.collins_duffy_data import Data
-
     bank = tl.datasets.flights(60, random_state=3)
     doubled = tl.Treebank.concat([bank, bank])  # every sentence twice: most have a twin in another part
-    parts = Data("file", "doubled", (70, 20, 30), 1, doubled).parts(0, 3)
+    parts = collins_duffy.Corpus("file", "doubled", (70, 20, 30), 1, doubled).split(0, 3)
     train, dev, test = (
         {" ".join(tree.words()) for tree in part.gold} for part in (parts.train, parts.development, parts.test)
     )

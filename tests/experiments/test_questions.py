@@ -16,17 +16,16 @@ from hypothesis import strategies as st
 
 from conftest import ROOT, first_lines
 from experiments import (
-    differences,
+    evaluation,
     parsing,
-    parsing_page,
     questions,
     questions_page,
     questions_systems,
-    report,
     vectors,
+    writing,
 )
-from experiments.claims import VERDICTS
-from experiments.running import run
+from experiments.__main__ import run
+from experiments.writing import VERDICTS
 from treelet.structures import WordVectors
 
 
@@ -44,9 +43,13 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.M
     assert curve["SST"][-1] == {"mean": accuracy["SST"], "std": 0.0}
     assert curve["SST"][0]["mean"] < accuracy["SST"]
     assert f"| SST | {accuracy['SST']:.1f} |" in page
-    assert (tmp_path / "questions.md").read_text() == page == questions_page.page(report.read("questions", tmp_path))
+    assert (
+        (tmp_path / "questions.md").read_text()
+        == page
+        == questions_page.page(writing.read_results("questions", tmp_path))
+    )
     assert (tmp_path / "questions.png").read_bytes().startswith(b"\x89PNG")
-    items = report.items("questions", tmp_path)
+    items = writing.read_items("questions", tmp_path)
     assert [one["part"] for one in items] == [
         f"{classes}{part}" for classes in ("", "fine ") for part in ("test", *(f"fold {k}" for k in range(10)))
     ]
@@ -56,7 +59,7 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.M
     folds = [one for one in items if one["part"].startswith("fold")]
     tested = [one_id for one in folds for one_id in one["ids"]]
     assert len(tested) == len(set(tested)) == results["train"], "each training question is tested once"
-    assert differences.across(folds, "SST", "n-grams") == next(
+    assert evaluation.compare(folds, "SST", "n-grams") == next(
         test for test in results["tests"]["folds"] if (test["a"], test["b"]) == ("SST", "n-grams")
     )
     assert {claim.verdict for claim in questions_page.claims(results)} <= set(VERDICTS)
@@ -136,13 +139,13 @@ def test_parsing_quickly(data_dir: Path, tmp_path: Path) -> None:
     )
     results = json.loads(done.stdout)
     assert json.loads((tmp_path / "parsing.json").read_text()) == results
-    assert (tmp_path / "parsing.md").read_text() == parsing_page.page(results)
+    assert (tmp_path / "parsing.md").read_text() == parsing.page(results)
     plain, better, more = results["rows"]
     assert more["grammar"].endswith("more treebanks")
     assert 0 < more["rules"]["mean"] < better["rules"]["mean"]  # of 400 trees
     assert 50 < plain["f1"]["mean"] < better["f1"]["mean"] < better["oracle_f1"]["mean"] < 100
-    items = report.items("parsing", tmp_path)
-    f1 = [differences.figure(one["systems"]["plain"], "f1") for one in items]
+    items = writing.read_items("parsing", tmp_path)
+    f1 = [evaluation.score_items(one["systems"]["plain"], "f1") for one in items]
     assert plain["f1"]["mean"] == pytest.approx(np.mean(f1))
     assert not {one.split("/")[0] for one in items[0]["ids"]} & {one.split("/")[0] for one in items[1]["ids"]}
 
@@ -150,7 +153,9 @@ def test_parsing_quickly(data_dir: Path, tmp_path: Path) -> None:
 def test_a_fold_has_no_say_in_what_is_chosen_for_it() -> None:
     good, bad = [[9, 10, 10]] * 3, [[1, 10, 10]] * 3
     items = [
-        differences.part(f"fold {k}", 9, ["a", "b", "c"], {"x": good if k == 0 else bad, "y": bad if k == 0 else good})
+        evaluation.split_items(
+            f"fold {k}", 9, ["a", "b", "c"], {"x": good if k == 0 else bad, "y": bad if k == 0 else good}
+        )
         for k in range(2)
     ]
-    assert parsing.chosen(items) == ["y", "x"]
+    assert parsing.choose_grammars(items) == ["y", "x"]
