@@ -30,7 +30,6 @@ EXCEPTIONS = {
     r"learn\.selection\.Selection": "the result of `select`, which users read",
     r"learn\.model\.ModelStats": "figures of a model, which users read",
     r"work\.leave": "cli/main.py calls it only if the module is loaded",
-    r"parsing\.link_library\.main": "the child process of Link Grammar",
 }
 
 

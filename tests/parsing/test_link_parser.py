@@ -22,7 +22,7 @@ from messages import parsing as messages
 from messages.common import SPLIT_IT, wrong_parameter
 from treelet import Dependencies, TreeletError
 from treelet.errors import InputTypeError, ParameterError, TreeError
-from treelet.parsing import link_library, link_parser
+from treelet.parsing import link_parser
 from treelet.parsing.link_parser import (
     _STATUSES,
     LinkageCost,
@@ -323,7 +323,7 @@ def test_a_process_that_was_ended_is_replaced() -> None:
 @installed
 def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     with LinkParser(panic=False) as parser:
-        monkeypatch.setattr(link_parser, "_GRACE", 0.001 - 3 * parser.settings.max_seconds)
+        monkeypatch.setattr(link_parser, "_GRACE", 0.001 - 3 * parser.settings["max_seconds"])
         result = parser.parse(SENTENCES[-1] * 5)
         assert (result.status, result.timed_out) == ("timed out", True)
         monkeypatch.undo()
@@ -332,7 +332,7 @@ def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_part_of_an_answer_is_no_answer() -> None:
     child = link_parser._Child([sys.executable, "-c", "print('{\"found\": 1', end='')"])
-    with pytest.raises(link_parser._ChildEnded, match="exit code 0"):
+    with pytest.raises(ChildProcessError, match="exit code 0"):
         child.ask("", 60)
 
 
@@ -517,7 +517,7 @@ def test_neither_locale_nor_folder_matter(tmp_path: Path) -> None:
 
 
 def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_library, "find_library", lambda: None)
+    monkeypatch.setattr(link_parser, "_find_library", lambda: None)
     with pytest.raises(LinkGrammarError, match=messages.HOW_TO_INSTALL) as caught:
         LinkParser()
     assert isinstance(caught.value, TreeletError)
@@ -528,7 +528,7 @@ def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @installed
 def test_a_library_that_is_another_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(link_library, "find_library", lambda: "libc.so.6")
+    monkeypatch.setattr(link_parser, "_find_library", lambda: "libc.so.6")
     with pytest.raises(LinkGrammarError, match=messages.CANNOT_BE_STARTED):
         LinkParser()
 

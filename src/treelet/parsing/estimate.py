@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -125,16 +125,6 @@ _Symbol = tuple[str, tuple[str, ...], str]  # label, labels above, suffix
 _STOP = ""  # the end of the children; symbols and words are never empty
 
 
-class _EstimatedGrammar(NamedTuple):
-    """The rules, start symbols and labels of a grammar that was estimated from a treebank."""
-
-    rules: list[Rule]
-    start: dict[str, float]
-    labels: dict[str, str]
-    hidden: list[str]
-    unknown: UnknownWords | None
-
-
 def estimate(
     trees: object,
     markov: int | None,
@@ -143,35 +133,8 @@ def estimate(
     unknown: str | None,
     min_count: int,
     smoothing: float,
-) -> _EstimatedGrammar:
-    """Estimate a grammar. The parameters are those of `PCFG.from_treebank`."""
-    _check(markov, parent, split, unknown, min_count, smoothing)
-    bank = Treebank.of(trees)
-    counter = _Counter(bank, parent)
-    counts, roots, labels = counter.productions() if split is None else counter.split_productions()
-    totals = {head: sum(tails.values()) for head, tails in counts.items()}
-    rules: list[Rule] = []
-    hidden: list[str] = []
-    for head, tails in counts.items():
-        if markov is None:
-            rules += [Rule(head, tail, count / totals[head]) for tail, count in tails.items()]
-        else:
-            rules += [Rule(head, tail, count / totals[head]) for tail, count in tails.items() if is_lexical(tail)]
-            rules += _markov_rules(head, tails, totals[head], markov, counter.names, hidden)
-    rules.sort(key=lambda rule: (rule.head, -rule.probability, rule.tail))
-    start = {symbol: count / sum(roots.values()) for symbol, count in sorted(roots.items())}
-    return _EstimatedGrammar(
-        rules,
-        start,
-        labels,
-        sorted(hidden),
-        _unknown(counter, counts, totals, labels, min_count, float(smoothing)) if unknown else None,
-    )
-
-
-def _check(
-    markov: object, parent: object, split: object, unknown: object, min_count: object, smoothing: object
-) -> None:
+) -> dict[str, Any]:
+    """Estimate a grammar. Return the arguments of `PCFG`. The parameters are those of `PCFG.from_treebank`."""
     owner = "PCFG.from_treebank"
     if markov is not None and not (type(markov) is int and markov >= 0):
         raise wrong("markov", "an int of at least 0", markov, of=owner, optional=True)
@@ -185,21 +148,31 @@ def _check(
         raise wrong("smoothing", "a number of at least 0", smoothing, of=owner)
     if smoothing and unknown is None:
         raise ParameterError("The 'smoothing' parameter needs unknown='signature'. Pass smoothing=0 instead.")
+    bank = Treebank.of(trees)
+    counter = _Counter(bank, parent)
+    counts, roots, labels = counter.productions() if split is None else counter.split_productions()
+    totals = {head: sum(tails.values()) for head, tails in counts.items()}
+    rules: list[Rule] = []
+    hidden: list[str] = []
+    for head, tails in counts.items():
+        if markov is None:
+            rules += [Rule(head, tail, count / totals[head]) for tail, count in tails.items()]
+        else:
+            rules += [Rule(head, tail, count / totals[head]) for tail, count in tails.items() if is_lexical(tail)]
+            rules += _markov_rules(head, tails, totals[head], markov, counter.taken, hidden)
+    rules.sort(key=lambda rule: (rule.head, -rule.probability, rule.tail))
+    start = {symbol: count / sum(roots.values()) for symbol, count in sorted(roots.items())}
+    model = _unknown(counter, counts, totals, labels, min_count, float(smoothing)) if unknown else None
+    return {"rules": rules, "start": start, "labels": labels, "hidden": sorted(hidden), "unknown": model}
 
 
-class _UniqueNames:
-    """Creates names that are unique, whatever the labels of a treebank are."""
-
-    def __init__(self) -> None:
-        self.taken: set[str] = set()
-
-    def new(self, wish: str) -> str:
-        """Return the wished name, with a number appended if the name is already taken."""
-        name, number = wish, 2
-        while name in self.taken:
-            name, number = f"{wish}#{number}", number + 1
-        self.taken.add(name)
-        return name
+def _unique(wish: str, taken: set[str]) -> str:
+    """Return a name that is unique, whatever the labels of a treebank are: the wished one, with a number if it is taken."""
+    name, number = wish, 2
+    while name in taken:
+        name, number = f"{wish}#{number}", number + 1
+    taken.add(name)
+    return name
 
 
 class _Counter:
@@ -227,7 +200,7 @@ class _Counter:
         weights = bank.weights()
         self.total = np.bincount(weights.node, weights.weight, minlength=len(self.store))
         self.parent = parent
-        self.names = _UniqueNames()
+        self.taken: set[str] = set()  # names of symbols
 
     def productions(self) -> tuple[Counts, dict[str, float], dict[str, str]]:
         """Return the counts of tails by head, the counts of root symbols, and the label of each annotated symbol."""
@@ -252,11 +225,11 @@ class _Counter:
 
         every = np.unique(np.concatenate([head, pair[1]]))
         plain, noted = every[every % width == 0], every[every % width != 0]
-        name = {int(key): self.names.new(spelled[key // width]) for key in plain}
+        name = {int(key): _unique(spelled[key // width], self.taken) for key in plain}
         labels: dict[str, str] = {}
         for key in noted.tolist():
             own = spelled[key // width]
-            name[key] = self.names.new(f"{own}^{spelled[key % width - 1]}")
+            name[key] = _unique(f"{own}^{spelled[key % width - 1]}", self.taken)
             labels[name[key]] = own
         labels.update(
             (called, spelled[key // width]) for key, called in name.items() if called != spelled[key // width]
@@ -324,14 +297,9 @@ class _Counter:
                 for below in kids:
                     seen = contexts.setdefault(below, {})
                     seen[context] = seen.get(context, 0.0) + count
-        return self._named(counts, roots)
-
-    def _named(
-        self, counts: dict[_Symbol, dict[tuple[_Symbol | Word, ...], float]], roots: dict[_Symbol, float]
-    ) -> tuple[Counts, dict[str, float], dict[str, str]]:
-        """Give each split symbol a name. Symbols without annotation come first and keep their labels."""
+        # Each split symbol gets a name. Symbols without annotation come first and keep their labels.
         ordered = sorted(counts, key=lambda key: (bool(key[1] or key[2]), key))
-        name = {key: self.names.new("^".join((key[0], *key[1])) + key[2]) for key in ordered}
+        name = {key: _unique("^".join((key[0], *key[1])) + key[2], self.taken) for key in ordered}
         named = {
             name[head]: {
                 tuple(item if isinstance(item, Word) else name[item] for item in tail): n for tail, n in tails.items()
@@ -391,7 +359,7 @@ def _unknown(
 
 
 def _markov_rules(
-    head: str, tails: dict[Tail, float], total: float, order: int, names: _UniqueNames, hidden: list[str]
+    head: str, tails: dict[Tail, float], total: float, order: int, taken: set[str], hidden: list[str]
 ) -> list[Rule]:
     """Return rules that generate the children of `head` from left to right, given the `order` siblings before each.
 
@@ -427,7 +395,8 @@ def _markov_rules(
             rules.append(Rule(head, (*left, item), probability * chance[context][_STOP]))
         if len(chance[context]) > (_STOP in chance[context]):
             if context not in states:
-                states[context] = names.new(_state_name(head, context))
+                siblings = [f'"{item!s}"' if isinstance(item, Word) else item for item in context or ()]
+                states[context] = _unique(f"@{head}|{','.join(siblings)}" if siblings else f"@{head}", taken)
                 waiting.append(context)
             rules.append(Rule(states[context], (*left, item), probability))
 
@@ -445,8 +414,3 @@ def _markov_rules(
                 add((states[context],), item, after(context, item), p)
     hidden += states.values()
     return rules
-
-
-def _state_name(head: str, context: Context) -> str:
-    siblings = [f'"{item!s}"' if isinstance(item, Word) else item for item in context or ()]
-    return f"@{head}|{','.join(siblings)}" if siblings else f"@{head}"

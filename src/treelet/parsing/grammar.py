@@ -410,10 +410,7 @@ class PCFG:
         NP -> @NP|J N [0.6666666666666666]
         NP -> D N [0.3333333333333333]
         """
-        parts = estimate(bank, markov, parent, split, unknown, min_count, smoothing)
-        return cls(
-            parts.rules, parts.start, labels=parts.labels, hidden=parts.hidden, unknown=parts.unknown, fallback=True
-        )
+        return cls(**estimate(bank, markov, parent, split, unknown, min_count, smoothing), fallback=True)
 
     @classmethod
     def from_nltk(cls, grammar: Any) -> PCFG:

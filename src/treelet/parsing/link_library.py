@@ -1,7 +1,7 @@
 """Link Grammar's C library, called through ctypes in a separate process.
 
 A separate process is needed because the library exits or corrupts memory on some texts. This file is
-both a module and the script that the process runs. It imports only the standard library, so the
+the script that the process runs for `link_parser`. It imports only the standard library, so the
 process starts quickly. The script reads requests from standard input and writes answers to standard
 output, as one JSON document per line.
 """
@@ -9,14 +9,10 @@ output, as one JSON document per line.
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import json
 import os
 import sys
-from typing import IO, Any
-
-_SONAMES = ("liblink-grammar.so.5", "liblink-grammar.5.dylib", "liblink-grammar-5.dll")
-_ERROR = 2  # the highest severity number that is an error
+from typing import Any
 
 _POINTER, _INT, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t
 _TEXT, _FLOAT, _BOOL = ctypes.c_char_p, ctypes.c_float, ctypes.c_bool
@@ -31,7 +27,6 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "lg_error_set_handler": (_POINTER, _POINTER, _POINTER),
     "lg_error_printall": (_INT, _HANDLER, _POINTER),
     "dictionary_create_lang": (_POINTER, _TEXT),
-    "dictionary_delete": (None, _POINTER),
     "parse_options_create": (_POINTER,),
     "parse_options_delete": (_INT, _POINTER),
     "parse_options_set_verbosity": (None, _POINTER, _INT),
@@ -72,25 +67,12 @@ _FUNCTIONS: dict[str, tuple[Any, ...]] = {
 }
 
 
-def find_library() -> str | None:
-    """Return the file or name of the library, or None if it is not installed."""
-    for name in (ctypes.util.find_library("link-grammar"), *_SONAMES):
-        if name is None:
-            continue
-        try:
-            ctypes.CDLL(name)
-        except OSError:
-            continue
-        return name
-    return None
-
-
 class _Message(ctypes.Structure):
     _fields_ = (("severity", _INT), ("label", _TEXT), ("text", _TEXT))
 
 
 class _Library:
-    """The library, loaded from a path, with one dictionary. `settings` has the fields of `link_parser.Settings`."""
+    """The library, loaded from a path, with one dictionary. `settings` are those of `LinkParser`."""
 
     def __init__(self, path: str, settings: dict[str, Any]) -> None:
         self._lib = ctypes.CDLL(path)
@@ -107,10 +89,6 @@ class _Library:
         if not self._dictionary:
             raise OSError("; ".join(errors) or "the dictionary cannot be opened")
 
-    def close(self) -> None:
-        self._lib.dictionary_delete(self._dictionary)
-        self._dictionary = None
-
     def versions(self) -> tuple[str, str]:
         """Return the versions of the library and of the dictionary."""
         library = self._lib.linkgrammar_get_version().decode()
@@ -124,7 +102,7 @@ class _Library:
 
         def take(address: int, _: int) -> None:
             message = ctypes.cast(address, ctypes.POINTER(_Message)).contents
-            if message.severity <= _ERROR:
+            if message.severity <= 2:  # an error
                 messages.append((message.text or b"").decode("utf-8", "replace").strip())
 
         self._lib.lg_error_printall(_HANDLER(take), None)
@@ -136,12 +114,14 @@ class _Library:
         cost = settings["max_cost"]
         if cost is None:
             cost = lib.linkgrammar_get_dict_max_disjunct_cost(self._dictionary)
-        nulls, short = settings["max_null"], settings["short"]
+        nulls, short = settings["max_null"], 16
         if panic:  # the same settings as in the link-parser program
-            more = lib.linkgrammar_get_dict_define(self._dictionary, b"panic-max-disjunct-cost")
-            cost = max(cost, _number(more, settings["panic_cost"]))
-            nulls = settings["panic_null"] if nulls else 0
-            short = min(short, settings["panic_short"])
+            define = lib.linkgrammar_get_dict_define(self._dictionary, b"panic-max-disjunct-cost")
+            try:
+                cost = max(cost, float(define or 4.0))
+            except ValueError:  # the dictionary does not define a number
+                cost = max(cost, 4.0)
+            nulls, short = 10 if nulls else 0, 12
         lib.parse_options_set_verbosity(options, 0)
         lib.parse_options_set_linkage_limit(options, settings["limit"])
         lib.parse_options_set_disjunct_cost(options, cost)
@@ -158,7 +138,7 @@ class _Library:
         return options
 
     def parse(self, text: str, k: int | None, panic: bool) -> dict[str, Any]:
-        """Parse a text. Return the fields of `link_parser.Answer`."""
+        """Parse a text. Return the linkages, a problem or None, and other fields of `Linkages`."""
         lib = self._lib
         options = self._options(panic)
         sentence = lib.sentence_create(text.encode(), self._dictionary)
@@ -207,22 +187,18 @@ class _Library:
         return linkages
 
 
-def _number(text: bytes | None, otherwise: float) -> float:
-    try:
-        return float(text or otherwise)
-    except ValueError:
-        return otherwise
-
-
-def serve(path: str, settings: dict[str, Any], requests: IO[str], answers: IO[str]) -> None:
-    """Answer requests until the end of the input."""
+def _main(path: str, settings: str) -> None:
+    """Answer requests until the end of the input. The arguments are the path of the library and the settings as JSON."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # text printed by the library must not mix with the answers
+    requests = os.fdopen(0, encoding="utf-8", closefd=False)
 
     def answer(value: object) -> None:
         answers.write(json.dumps(value) + "\n")
         answers.flush()
 
     try:
-        library = _Library(path, settings)
+        library = _Library(path, json.loads(settings))
     except (OSError, AttributeError) as error:  # AttributeError: a function is missing, so this is another library
         answer({"error": str(error)})
         return
@@ -230,16 +206,7 @@ def serve(path: str, settings: dict[str, Any], requests: IO[str], answers: IO[st
     for line in requests:
         request = json.loads(line)
         answer(library.parse(request["text"], request["k"], request["panic"]))
-    library.close()
-
-
-def main() -> None:
-    """Run the script for `link_parser`. Its arguments are the path of the library and the settings as JSON."""
-    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # text printed by the library must not mix with the answers
-    requests = os.fdopen(0, encoding="utf-8", closefd=False)
-    serve(sys.argv[1], json.loads(sys.argv[2]), requests, answers)
 
 
 if __name__ == "__main__":
-    main()
+    _main(*sys.argv[1:])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import json
 import math
 import os
@@ -13,8 +15,8 @@ import unicodedata
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from dataclasses import dataclass, field
+from functools import cached_property, partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, NamedTuple, cast, overload
@@ -24,7 +26,6 @@ from numpy.typing import NDArray
 
 from treelet.checks import article, check_boolean, check_integer, plural, wrong
 from treelet.errors import InputTypeError, TreeletError
-from treelet.parsing import link_library
 from treelet.printable import shortened
 from treelet.progress import progress_bar
 from treelet.structures.dependency import Dependencies, DependencyBank, from_linkage
@@ -33,26 +34,10 @@ from treelet.structures.dependency import Dependencies, DependencyBank, from_lin
 
 _STATUSES = ("ok", "null words", "panic", "no linkage", "timed out", "failed", "too long", "empty", "not text")
 """Possible statuses of a sentence. With the first three, there are linkages."""
-_SHOWN = 20  # default number of failed sentences that a summary lists
 
 
 class LinkGrammarError(TreeletError, RuntimeError):
     """Link Grammar is not installed, cannot be started, or was closed."""
-
-
-@dataclass(frozen=True)
-class _Settings:
-    """Settings of a `LinkParser`. The last three apply to panic mode; their values are those of the link-parser program."""
-
-    language: str = "en"
-    limit: int = 1000
-    max_null: int = 3
-    max_cost: float | None = None
-    max_seconds: int = 30
-    short: int = 16
-    panic_null: int = 10
-    panic_cost: float = 4.0  # if the dictionary does not define it
-    panic_short: int = 12
 
 
 class LinkageCost(NamedTuple):
@@ -61,22 +46,9 @@ class LinkageCost(NamedTuple):
     unused: int
     """Number of words without a link."""
     disjunct: float
-    """Cost of rare uses of words, from the dictionary. The link-parser program prints two digits of it."""
+    """Cost of rare uses of words, from the dictionary."""
     length: int
     """Total length of all links."""
-
-
-class _Answer(NamedTuple):
-    """The raw result of one search by Link Grammar."""
-
-    linkages: Sequence[tuple[Sequence[str], Sequence[tuple[int, int, str]], tuple[int, float, int]]] = ()
-    found: int = 0
-    valid: int = 0
-    null_count: int = 0
-    timed_out: bool = False
-    out_of_memory: bool = False
-    problem: str | None = None
-    """The reason why the text could not be parsed; empty if it has no words."""
 
 
 @dataclass(frozen=True)
@@ -135,7 +107,7 @@ class Linkages(Sequence[Linkage]):
         Details, if there are no linkages.
     found : int
         Number of linkages found. If it exceeds the limit, only a sample was examined. 2147483647 means
-        at least that many. The program may report a smaller number than the library.
+        at least that many.
     valid : int
         Number of examined linkages that passed post-processing. The sequence contains these, or the
         first k of them.
@@ -249,7 +221,7 @@ class LinkResults(Sequence[Linkages]):
         """Indices of the sentences without a linkage."""
         return [number for number, result in enumerate(self) if not len(result)]
 
-    def summary(self, shown: int = _SHOWN) -> str:
+    def summary(self, shown: int = 20) -> str:
         """Return a text that counts the statuses and lists the sentences without a linkage.
 
         Parameters
@@ -284,16 +256,6 @@ class LinkResults(Sequence[Linkages]):
 
 # --- a child process with line-based requests and answers and a time limit --------------------------------------------
 
-_TAIL = 2000  # bytes of error output that are kept
-
-
-class _ChildEnded(Exception):  # noqa: N818  # not a TreeletError, because it never leaves this package
-    """The process ended before it had answered. `timed_out` is True if it was killed after the time limit."""
-
-    def __init__(self, message: str, timed_out: bool) -> None:
-        super().__init__(message)
-        self.timed_out = timed_out
-
 
 class _Child:
     """A child process with pipes.
@@ -326,7 +288,11 @@ class _Child:
         return self._stop.alive and self.pid == os.getpid() and self._process.poll() is None
 
     def ask(self, text: str, seconds: float) -> str:
-        """Send text, and return the line of the answer. The process is killed after `seconds`."""
+        """Send text, and return the line of the answer.
+
+        The process is killed after `seconds`, with a `TimeoutError`. If it ends by itself, without an answer, a
+        `ChildProcessError` gives the reason.
+        """
         late, process = threading.Event(), self._process
 
         def end() -> None:  # a reference to self would keep it alive
@@ -347,22 +313,17 @@ class _Child:
             raise BrokenPipeError  # no answer, or a part of one
         except OSError:
             process.wait()
-            reason = self._error_output() or f"the process ended with exit code {process.returncode}"
+            self._errors.seek(max(0, self._errors.seek(0, os.SEEK_END) - 2000))  # the end of its error output
+            reason = " ".join(self._errors.read().decode("utf-8", "replace").split())
             self.stop()
             if late.is_set():
-                reason = f"no answer after {seconds:g} seconds"
-            raise _ChildEnded(reason, late.is_set()) from None
+                raise TimeoutError(f"no answer after {seconds:g} seconds") from None
+            raise ChildProcessError(reason or f"the process ended with exit code {process.returncode}") from None
         except BaseException:  # after an interrupt, the rest of this answer would be read as the next one
             self.stop()
             raise
         finally:
             timer.cancel()
-
-    def _error_output(self) -> str:
-        """Return the end of the text that was written to standard error, as one line."""
-        size = self._errors.seek(0, os.SEEK_END)
-        self._errors.seek(max(0, size - _TAIL))
-        return " ".join(self._errors.read().decode("utf-8", "replace").split())
 
     def stop(self) -> None:
         """Kill the process. Repeated calls have no effect."""
@@ -383,16 +344,9 @@ def _stop(process: subprocess.Popen[str], errors: IO[bytes], pid: int) -> None:
 
 # --- the Link Grammar parser ------------------------------------------------------------------------------------------
 
-_MOST_WORDS = 252  # Link Grammar supports 254, including the two walls
-_LONGEST_WORD = 250  # bytes; in experiments, words of tens of thousands of bytes corrupted its memory
-_LONGEST = 16_000  # bytes of a sentence; from 32,768 bytes on, its memory is corrupted
 _TOO_MANY = 2**24  # linkages; beyond, if no linkage of the sample is valid, Link Grammar does not skip words
 _MOST = 2**31 - 1  # the largest number for the library
 _GRACE = 10  # additional seconds, because Link Grammar checks its clock only now and then
-_MISSING = (
-    "Link Grammar is not installed: its library was not found. Install it with: apt install link-grammar (Debian, Ubuntu), "
-    "or see https://github.com/opencog/link-grammar. Only LinkParser needs Link Grammar."
-)
 
 
 class LinkParser:
@@ -428,8 +382,8 @@ class LinkParser:
 
     Attributes
     ----------
-    settings : Settings
-        The settings that are passed to Link Grammar.
+    settings : dict
+        The parameters.
     version, dictionary : str
         The versions of Link Grammar and of the dictionary.
 
@@ -451,7 +405,7 @@ class LinkParser:
 
     Examples
     --------
-    >>> from treelet.parsing.link_parser import LinkParser, link_grammar_version
+    >>> from treelet.parsing import LinkParser, link_grammar_version
     >>> if link_grammar_version():  # only if Link Grammar is installed
     ...     with LinkParser() as parser:
     ...         result = parser.parse("Dogs bark loudly.")
@@ -483,23 +437,22 @@ class LinkParser:
             raise wrong("max_cost", "a number of at least 0", max_cost, of="LinkParser", optional=True)
         for name, flag in (("panic", panic), ("walls", walls)):
             check_boolean(name, flag, of="LinkParser")
-        self._given: dict[str, Any] = {
-            "language": language,
+        self.settings: dict[str, Any] = {
+            "language": str(Path(language).resolve()) if os.sep in language else language,
             "limit": limit,
             "max_null": max_null,
-            "max_cost": max_cost,
+            "max_cost": None if max_cost is None else float(max_cost),
             "max_seconds": max_seconds,
             "panic": panic,
             "walls": walls,
         }
         self.panic, self.walls = panic, walls
-        if os.sep in language:
-            language = str(Path(language).resolve())
-        cost = None if max_cost is None else float(max_cost)
-        self.settings = _Settings(language, limit, max_null, cost, max_seconds)
-        library = link_library.find_library() if sys.executable else None
+        library = _find_library() if sys.executable else None
         if library is None:
-            raise LinkGrammarError(_MISSING)
+            raise LinkGrammarError(
+                "Link Grammar is not installed: its library was not found. Install it with: apt install link-grammar "
+                "(Debian, Ubuntu), or see https://github.com/opencog/link-grammar. Only LinkParser needs Link Grammar."
+            )
         self._library = library
         self._lock, self._pid = threading.Lock(), os.getpid()
         self._child: _Child | None = None
@@ -531,7 +484,7 @@ class LinkParser:
         InputTypeError
             If `sentence` is not a string. (`parse_all` returns the status ``"not text"`` instead.)
         """
-        _check_k(k)
+        check_integer("k", k, most=_MOST, optional=True)
         if not isinstance(sentence, str):
             hints = {bytes: " Decode it first.", list: " Join the words with spaces first."}
             raise InputTypeError(
@@ -546,56 +499,58 @@ class LinkParser:
             self._lock, self._pid = threading.Lock(), os.getpid()
         with self._lock:
             answer, panic = self._answer(text, k), False
-            incomplete = answer.timed_out or answer.out_of_memory or answer.found > _TOO_MANY
-            if self.panic and not answer.linkages and incomplete and answer.problem is None:
+            incomplete = answer["timed_out"] or answer["out_of_memory"] or answer["found"] > _TOO_MANY
+            if self.panic and not answer["linkages"] and incomplete and answer["problem"] is None:
                 second = self._answer(text, k, panic=True)
-                if second.linkages:
+                if second["linkages"]:
                     answer, panic = second, True
-        return self._result(sentence, answer, panic)
-
-    def _answer(self, text: str, k: int | None, panic: bool = False) -> _Answer:
-        child = self._running()
-        seconds = 3 * self.settings.max_seconds + _GRACE  # of wall-clock time; Link Grammar measures its CPU time
-        try:
-            return _Answer(**json.loads(child.ask(json.dumps({"text": text, "k": k, "panic": panic}) + "\n", seconds)))
-        except _ChildEnded as ended:
-            return _Answer(timed_out=ended.timed_out, problem=None if ended.timed_out else str(ended))
-
-    def _result(self, sentence: str, answer: _Answer, panic: bool) -> Linkages:
         linkages = tuple(
             Linkage(
                 rank, LinkageCost(*cost), tuple(words), tuple(sorted((a, b, kind) for a, b, kind in links)), self.walls
             )
-            for rank, (words, links, cost) in enumerate(answer.linkages)
+            for rank, (words, links, cost) in enumerate(answer.pop("linkages"))
         )
-        problem = answer.problem
+        problem = answer.pop("problem")
         if linkages:
-            status = "panic" if panic else "null words" if answer.null_count else "ok"
+            status = "panic" if panic else "null words" if answer["null_count"] else "ok"
         elif problem == "":
             status, problem = "empty", "Link Grammar finds no words in the text"
         elif problem is not None:
             status = "too long" if "too long" in problem else "failed"
-        elif answer.timed_out or answer.out_of_memory:
+        elif answer["timed_out"] or answer["out_of_memory"]:
             status = "timed out"
-            limit = plural(self.settings.max_seconds, "second")
-            problem = f"no linkage within {limit}" if answer.timed_out else "Link Grammar ran out of memory"
+            limit = plural(self.settings["max_seconds"], "second")
+            problem = f"no linkage within {limit}" if answer["timed_out"] else "Link Grammar ran out of memory"
         else:
             status = "no linkage"
-            problem = f"none with at most {plural(self.settings.max_null, 'skipped word')}"
-            if answer.found:
-                problem = f"{answer.found:,} were found, but none of the examined linkages is valid"
-        return Linkages(
-            sentence,
-            status,
-            linkages,
-            problem,
-            answer.found,
-            answer.valid,
-            answer.null_count if linkages else 0,
-            answer.timed_out,
-            answer.out_of_memory,
-            panic,
-        )
+            problem = f"none with at most {plural(self.settings['max_null'], 'skipped word')}"
+            if answer["found"]:
+                problem = f"{answer['found']:,} were found, but none of the examined linkages is valid"
+        if not linkages:
+            answer["null_count"] = 0
+        return Linkages(sentence, status, linkages, problem, panic=panic, **answer)
+
+    def _answer(self, text: str, k: int | None, panic: bool = False) -> dict[str, Any]:
+        """Return the result of one search: the linkages, `problem`, and other fields of `Linkages`."""
+        child = self._running()
+        # Seconds of wall-clock time; Link Grammar measures its CPU time.
+        seconds = 3 * self.settings["max_seconds"] + _GRACE
+        try:
+            return cast(
+                "dict[str, Any]",
+                json.loads(child.ask(json.dumps({"text": text, "k": k, "panic": panic}) + "\n", seconds)),
+            )
+        except (TimeoutError, ChildProcessError) as error:
+            late = isinstance(error, TimeoutError)
+            return {
+                "linkages": [],
+                "found": 0,
+                "valid": 0,
+                "null_count": 0,
+                "timed_out": late,
+                "out_of_memory": False,
+                "problem": None if late else str(error),
+            }
 
     # --- many sentences -----------------------------------------------------------------------------------------
 
@@ -617,7 +572,7 @@ class LinkParser:
             One result per sentence, including those without a linkage. ``summary()`` counts the statuses
             and lists the sentences without a linkage.
         """
-        _check_k(k)
+        check_integer("k", k, most=_MOST, optional=True)
         if isinstance(sentences, (str, bytes)):
             raise InputTypeError(
                 f"A list of sentences is needed. Got a single {type(sentences).__name__} instead: put it in a list."
@@ -646,27 +601,23 @@ class LinkParser:
             raise LinkGrammarError("This LinkParser is closed. Create a new LinkParser to parse more sentences.")
         if self._child is not None and self._child.alive:
             return self._child
-        script = [sys.executable, "-I", str(Path(link_library.__file__).resolve())]
-        command = [*script, self._library, json.dumps(asdict(self.settings))]
+        script = Path(__file__).resolve().with_name("link_library.py")
         try:
-            self._child = _Child(command)
-            self.version, self.dictionary = self._greeted(self._child)
-        except (OSError, _ChildEnded) as error:
+            self._child = _Child([sys.executable, "-I", str(script), self._library, json.dumps(self.settings)])
+            hello = json.loads(
+                self._child.ask("", _GRACE + self.settings["max_seconds"])
+            )  # it has loaded its dictionary
+            if "error" in hello:
+                raise ChildProcessError(hello["error"])
+            self.version, self.dictionary = hello["versions"]
+        except OSError as error:
             if self._child is not None:
                 self._child.stop()
             raise LinkGrammarError(
-                f"Link Grammar cannot be started with the language {self.settings.language!r}: {str(error).rstrip('.')}. "
-                "Check the language, or the folder of the dictionary."
+                f"Link Grammar cannot be started with the language {self.settings['language']!r}: "
+                f"{str(error).rstrip('.')}. Check the language, or the folder of the dictionary."
             ) from None
         return self._child
-
-    def _greeted(self, child: _Child) -> tuple[str, str]:
-        """Wait until the process has loaded its dictionary. Return the versions of Link Grammar and the dictionary."""
-        hello = json.loads(child.ask("", _GRACE + self.settings.max_seconds))
-        if "error" in hello:
-            raise _ChildEnded(hello["error"], False)
-        version, dictionary = cast("tuple[str, str]", hello["versions"])
-        return version, dictionary
 
     def close(self) -> None:
         """End the process. The parser cannot be used afterwards."""
@@ -684,41 +635,50 @@ class LinkParser:
         self.close()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _made, (self._given,)
+        return partial(LinkParser, **self.settings), ()
 
     def __repr__(self) -> str:
-        return f"<LinkParser: Link Grammar {self.version}, {self.settings.language} {self.dictionary}>"
-
-
-def _made(given: dict[str, Any]) -> LinkParser:
-    return LinkParser(**given)
-
-
-def _check_k(k: object) -> None:
-    check_integer("k", k, most=_MOST, optional=True)
+        return f"<LinkParser: Link Grammar {self.version}, {self.settings['language']} {self.dictionary}>"
 
 
 def _text_problem(text: str) -> tuple[str | None, str | None]:
     """Return a status and an explanation if a text with single spaces cannot be parsed; otherwise (None, None)."""
+    # Link Grammar supports 254 words, including the two walls. Its memory is corrupted by sentences from 32,768 bytes
+    # on and, in experiments, by words of tens of thousands of bytes.
+    most_words, most_bytes, most_in_word = 252, 16_000, 250
     if not text:
         return "empty", None
-    if len(text) > _LONGEST:
-        return "too long", f"{len(text):,} characters; the limit is {_LONGEST:,} bytes"
+    if len(text) > most_bytes:
+        return "too long", f"{len(text):,} characters; the limit is {most_bytes:,} bytes"
     for index, char in enumerate(text):
         kind = unicodedata.category(char)
         if kind in ("Cc", "Cs"):
             name = "control character" if kind == "Cc" else "unpaired surrogate"
             return "not text", f"{name} {char!r} at position {index}"
     words = text.split(" ")
-    if len(words) > _MOST_WORDS:
-        return "too long", f"{len(words):,} words; the limit is {_MOST_WORDS}"
+    if len(words) > most_words:
+        return "too long", f"{len(words):,} words; the limit is {most_words}"
     longest = max(len(word.encode()) for word in words)
-    if longest > _LONGEST_WORD:
-        return "too long", f"a word of {longest:,} bytes; the limit is {_LONGEST_WORD}"
+    if longest > most_in_word:
+        return "too long", f"a word of {longest:,} bytes; the limit is {most_in_word}"
     size = len(text.encode())
-    if size > _LONGEST:
-        return "too long", f"{size:,} bytes; the limit is {_LONGEST:,}"
+    if size > most_bytes:
+        return "too long", f"{size:,} bytes; the limit is {most_bytes:,}"
     return None, None
+
+
+def _find_library() -> str | None:
+    """Return the file or name of the library of Link Grammar, or None if it is not installed."""
+    names = ("liblink-grammar.so.5", "liblink-grammar.5.dylib", "liblink-grammar-5.dll")
+    for name in (ctypes.util.find_library("link-grammar"), *names):
+        if name is None:
+            continue
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            continue
+        return name
+    return None
 
 
 def link_grammar_version() -> str | None:
