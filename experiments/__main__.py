@@ -17,54 +17,54 @@ from experiments import EXPERIMENTS, Log, writing
 from experiments.data import corpus
 from treelet.checks import plural, suggestion
 from treelet.cli.main import Command, start
-from treelet.cli.options import JsonOption
-from treelet.cli.overwriting import READ, OutputFile
+from treelet.cli.options import READ, WRITTEN, at_least, command
 from treelet.errors import ParameterError
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
 
 
 @app.command(cls=Command)
-def command(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Experiment to run. Without a name, list all experiments.")
-    ] = None,
+@command()
+def _experiments(
+    name: Annotated[str | None, "[NAME]"] = None,
     *,
-    quick: Annotated[bool, typer.Option("--quick", help="Run a small version, as a check.")] = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FOLDER", help="Write NAME.json, NAME.md and NAME.png to this folder."),
-        OutputFile("*.json", "*.md", "*.png"),
-    ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", metavar="N", help="Number of threads; -1 for all cores.")] = 1,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed for random choices.")] = 0,
-    treebank: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="collins-duffy: treebank, either flights (generated), questionbank, wsj, wsj-markovised, wsj-split, or a file.",
-        ),
-        READ,
-    ] = None,
-    nbest: Annotated[
-        str | None, typer.Option(metavar="FILE", help="collins-duffy: candidate lists of another parser."), READ
-    ] = None,
-    splits: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="collins-duffy: number of random splits.")
-    ] = None,
-    json: JsonOption = False,
-    pages: Annotated[
-        bool,
-        typer.Option("--pages", help="Write all pages and the index again, from stored results."),
-    ] = False,
-    explain: Annotated[
-        str | None,
-        typer.Option(metavar="WHY", help="Record why code changes since the measurements do not affect the figures."),
-    ] = None,
+    quick: bool = False,
+    out: Annotated[Path | None, "--out -o FOLDER", (*WRITTEN, "*.json", "*.md", "*.png")] = None,
+    jobs: Annotated[int, "--jobs -j N"] = 1,
+    seed: Annotated[int, "N"] = 0,
+    treebank: Annotated[str | None, "NAME|FILE", READ] = None,
+    nbest: Annotated[str | None, "FILE", READ] = None,
+    splits: Annotated[int | None, "N", at_least(1)] = None,
+    json: bool = False,
+    pages: bool = False,
+    explain: Annotated[str | None, "WHY"] = None,
 ) -> None:
     """Repeat an experiment from the literature.
 
     Corpora are read from the folder in the environment variable TREELET_DATA.
+
+    Parameters
+    ----------
+    name
+        Experiment to run. Without a name, list all experiments.
+    quick
+        Run a small version, as a check.
+    out
+        Write NAME.json, NAME.md and NAME.png to this folder.
+    jobs
+        Number of threads; -1 for all cores.
+    seed
+        Seed for random choices.
+    treebank
+        collins-duffy: treebank, either flights (generated), questionbank, wsj, wsj-markovised, wsj-split, or a file.
+    nbest
+        collins-duffy: candidate lists of another parser.
+    splits
+        collins-duffy: number of random splits.
+    pages
+        Write all pages and the index again, from stored results.
+    explain
+        Record why code changes since the measurements do not affect the figures.
     """
     if pages or explain:
         if explain:

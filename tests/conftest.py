@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
@@ -167,10 +167,17 @@ def all_commands(group: Any = None, prefix: str = "") -> dict[str, Any]:
 
     from treelet.cli.main import app
 
-    found: dict[str, Any] = {}
-    for name, command in (group or get_command(app)).commands.items():
+    group, found = group or get_command(app), dict[str, Any]()
+    for name in group.list_commands(None):
+        command = group.get_command(None, name)
         found |= all_commands(command, f"{prefix}{name} ") if hasattr(command, "commands") else {prefix + name: command}
     return found
+
+
+def file_marks(command: Any) -> dict[str, tuple[str, ...]]:
+    """Return the marks of the parameters of a command that name files: ("read",), or ("written", ...)."""
+    hints = get_type_hints(command.callback, include_extras=True)
+    return {name: hint.__metadata__[1] for name, hint in hints.items() if len(getattr(hint, "__metadata__", ())) > 1}
 
 
 def shows(printed: str, shown: str) -> bool:

@@ -55,7 +55,7 @@ main()
 
 
 @posix
-@pytest.mark.parametrize("name", ["typer", "treelet.cli.gram", "numpy", "treelet.kernels.base"])
+@pytest.mark.parametrize("name", ["typer", "treelet.cli.compare", "numpy", "treelet.kernels.base"])
 def test_an_interrupt_while_modules_are_loaded_is_one_line(name: str) -> None:
     command = [sys.executable, "-c", LOADING.format(name=name)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)

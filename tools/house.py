@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parent.parent / "src" / "treelet"
 MOST_WITH_ONE_READER = 285
 # Names that are read in another way: a pattern for module.name, and the reason.
 EXCEPTIONS = {
-    r"cli\.\w+\.command": "cli/main.py loads the function `command` of each module by its name",
     r"cli\.main\.(Command|start)": "the command line of experiments",
     r"errors\.\w+": "errors that users catch",
     r"device\.\w+\.\w+Columns": "kernels name these classes as strings, so that devices are imported late",

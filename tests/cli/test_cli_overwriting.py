@@ -11,10 +11,9 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from conftest import all_commands, fail, run
+from conftest import all_commands, fail, file_marks, run
 from messages import cli as messages
-from treelet.cli.options import shown_name
-from treelet.cli.overwriting import READ, WRITTEN, OutputFile, _InputFile, _marks
+from treelet.cli.options import READ, WRITTEN, shown_name
 
 COMMANDS = all_commands()
 NO_FILES = {
@@ -45,25 +44,25 @@ NO_FILES = {
 
 def test_every_text_is_a_file_or_known_to_be_none() -> None:
     for name, command in COMMANDS.items():
-        marked = _marks(command.callback)
+        marked = file_marks(command)
         hints = get_type_hints(command.callback)
         for parameter in command.params:
             texts = any(kind in str(hints.get(parameter.name)) for kind in ("str", "Path"))
             if texts and parameter.name not in marked:
                 assert parameter.metavar in NO_FILES, f"treelet {name}: is {parameter.name} a file? Mark it, or list it"
-    assert _marks(COMMANDS["gram"].callback) == {"file": READ, "out": WRITTEN, "columns": READ}
+    assert file_marks(COMMANDS["gram"]) == {"file": READ, "out": WRITTEN, "columns": READ}
 
 
-def files_of(command: Any, kind: type) -> list[str]:
-    return [name for name, mark in _marks(command.callback).items() if isinstance(mark, kind)]
+def files_of(command: Any, kind: tuple[str, ...]) -> list[str]:
+    return [name for name, mark in file_marks(command).items() if mark[:1] == kind]
 
 
 def pairs() -> Iterator[tuple[str, str, str]]:
     """Commands, and two of their files of which the second is written."""
     for name, command in COMMANDS.items():
-        written = files_of(command, OutputFile)
+        written = files_of(command, WRITTEN)
         for second in written:
-            for first in (*files_of(command, _InputFile), *written):
+            for first in (*files_of(command, READ), *written):
                 if first != second:
                     yield name, first, second
 
@@ -89,8 +88,7 @@ def test_no_output_is_an_input_or_another_output(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     command = COMMANDS[name]
-    found = _marks(command.callback)
-    names = {parameter: getattr(mark, "names", ()) for parameter, mark in found.items()}
+    names = {parameter: mark[1:] for parameter, mark in file_marks(command).items()}
     inside = (*names[first], *names[second], "file")[0].replace("*", "1")
     file, other = tmp_path / inside, tmp_path / "other" / inside
     file.write_text("precious")

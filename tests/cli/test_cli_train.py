@@ -7,6 +7,7 @@ import os
 import random
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import treelet as tl
 from conftest import fail, run
 from messages import cli as messages
 from messages.common import does_not_exist, more_than_memory, wrong_parameter
-from treelet.cli.train import _METRICS, _ScoredSetting, _Search
+from treelet.cli.train import _Search
 from treelet.learn import selection
 from treelet.metrics.predictions import order_figures, value_figures
 
@@ -103,14 +104,11 @@ def test_a_choice_at_the_edge_is_said(classes: Path) -> None:
     assert "C=1 is the largest value tried; a larger one may be better (try --C 1,10,100)" in text
 
     def edges(scores: dict[float, float], name: str = "lam") -> list[str]:
-        rows = [
-            _ScoredSetting({name: value, "C": 1.0} if name != "C" else {"C": value}, score, (score,))
+        rows: list[Any] = [
+            ({name: value, "C": 1.0} if name != "C" else {"C": value}, SimpleNamespace(score=score, by_fold=(score,)))
             for value, score in scores.items()
         ]
-        return [
-            str(edge).split(" value tried")[0]
-            for edge in _Search(rows, "accuracy", _METRICS["classify"]["accuracy"]).edges()
-        ]
+        return [edge.split(" value tried")[0] for edge in _Search(rows, "classify", "accuracy", len(rows)).edges()]
 
     assert edges({0.2: 0.5, 0.4: 0.6, 0.8: 0.7}) == ["lam=0.8 is the largest"]
     assert edges({0.2: 0.7, 0.4: 0.6, 0.8: 0.5}) == ["lam=0.2 is the smallest"]

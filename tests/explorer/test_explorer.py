@@ -26,7 +26,7 @@ from messages import cli as cli_messages
 from messages import explorer as messages
 from treelet import _core
 from treelet.cli.explore import _embedded, workspace_of
-from treelet.cli.reading import Reading
+from treelet.cli.options import Reading
 from treelet.drawing.web.pictures import picture
 from treelet.learn import CompressedModel
 from treelet.parsing.chart import relative_logp
@@ -726,6 +726,6 @@ def test_ports(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wrong_usage(tmp_path: Path) -> None:
     assert messages.PORT_RANGE in fail("explore", "--port", "70000", "--no-browser")
     assert messages.NOT_BOTH in fail("explore", "--grammar", "a", "--treebank", "b")
-    assert messages.DATA_ARE_TRAINING_TREES in fail("explore", "--data", "a.tsv")
-    assert messages.FORMAT_IS_FOR_DATA_AND_TREEBANK in fail("explore", "--format", "tsv")
+    assert "--data applies to MODEL only" in fail("explore", "--data", "a.tsv")
+    assert "--format applies to --data or --treebank only" in fail("explore", "--format", "tsv")
     assert messages.NO_SUCH_FILE in fail("explore", tmp_path / "none.treelet").lower()

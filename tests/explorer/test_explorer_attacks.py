@@ -22,7 +22,7 @@ import treelet as tl
 from messages import explorer as messages
 from treelet import _core
 from treelet.cli.explore import workspace_of
-from treelet.cli.reading import Reading
+from treelet.cli.options import Reading
 
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")

@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import numpy as np
 import pytest
 
-from conftest import all_commands
+from conftest import all_commands, file_marks
 from messages import formats, gram
 from messages.common import cannot_be
 
@@ -30,7 +30,6 @@ from fault_places import PLACES, lay_old, lay_other, smaller_files, trial, undis
 
 import treelet as tl
 from treelet import work
-from treelet.cli.overwriting import OutputFile, _marks
 from treelet.errors import FileError, NotEnoughMemoryError, TreeletWarning
 from treelet.matrices.npy_file import NotOpenedError
 from treelet.matrices.stored import _Manifest
@@ -58,8 +57,8 @@ def test_every_output_of_a_command_is_tried(made: Material) -> None:
     written = {
         (name, parameter)
         for name, command in all_commands().items()
-        for parameter, mark in _marks(command.callback).items()
-        if isinstance(mark, OutputFile) and parameter in get_type_hints(command.callback)
+        for parameter, mark in file_marks(command).items()
+        if mark[0] == "written"
     }
     assert written == {writer.option for writer in writers(made) if writer.option is not None}
 

@@ -11,20 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treelet.cli.options import (
-    MEMORY,
-    JobsOption,
-    JsonOption,
-    ProgressOption,
-    among,
-    items,
-    memory_size,
-    one_of,
-    wrong_value,
-)
-from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import EncodingOption, ExcludeOption
-from treelet.errors import NotEnoughMemoryError, ParameterError, TreeletWarning
+from treelet.cli.options import READ, WRITTEN, among, at_least, command, items, one_of, wrong_value
+from treelet.errors import NotEnoughMemoryError, TreeletWarning
 from treelet.printable import printable_name
 
 if TYPE_CHECKING:
@@ -35,76 +23,28 @@ _MEMBERS = 10  # members to show of a family
 _RANGES = 6  # ranges of lines to show of a member
 
 
-def command(
-    paths: Annotated[
-        list[str],
-        typer.Argument(metavar="PATH...", help="Files or folders of source code."),
-        READ,
-    ],
+@command(exclusive=[("json", "sarif")])
+def _clones(
+    paths: Annotated[list[str], "PATH...", READ],
     *,
-    similarity: Annotated[
-        float,
-        typer.Option(
-            metavar="NUMBER", help="Smallest similarity of a function and the medoid of its family, in (0, 1]."
-        ),
-    ] = 0.8,
-    min_lines: Annotated[
-        int,
-        typer.Option(metavar="N", help="Compare functions with at least N lines of code, or with --min-nodes nodes."),
-    ] = 10,
-    min_nodes: Annotated[
-        int, typer.Option(metavar="N", help="Compare shorter functions too if they have at least N nodes.")
-    ] = 60,
-    max_nodes: Annotated[
-        int, typer.Option(metavar="N", help="Skip functions with more than N nodes, with a warning.")
-    ] = 10_000,
-    languages: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="Languages to read, separated by commas, e.g. python,java.  [default: all]"),
-    ] = None,
-    identifiers: Annotated[
-        str,
-        typer.Option(
-            metavar="anonymous|keep",
-            autocompletion=among("anonymous", "keep"),
-            help="Ignore the names of parameters and local variables (anonymous), or compare them (keep).",
-        ),
-    ] = "anonymous",
-    against: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATH",
-            help="Compare the functions of PATH... with those of this file or folder only, or of an index that treelet index create --code has written. Can be repeated.",
-        ),
-        READ,
-    ] = None,
-    exclude: ExcludeOption = None,
-    encoding: EncodingOption = "utf-8",
-    baseline: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Report only families that are new since this file was written by --json."),
-        READ,
-    ] = None,
-    fail_over: Annotated[
-        int | None,
-        typer.Option(metavar="N", help=f"Exit with code {_TOO_MANY} if there are more than N families."),
-    ] = None,
-    top: Annotated[
-        int, typer.Option(metavar="N", help="Number of families to show; --json and --sarif show all.")
-    ] = 20,
-    n_jobs: JobsOption = 1,
-    memory: Annotated[
-        str | None,
-        typer.Option(metavar="SIZE", callback=memory_size, help=f"{MEMORY}  [default: 1GiB]"),
-    ] = None,
-    progress: ProgressOption = True,
-    json: JsonOption = False,
-    sarif: Annotated[bool, typer.Option("--sarif", help="Print the result in SARIF 2.1.0 on standard output.")] = False,
-    html: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Also write an HTML page with the source of similar functions side by side."),
-        WRITTEN,
-    ] = None,
+    similarity: Annotated[float, "NUMBER"] = 0.8,
+    min_lines: Annotated[int, "N"] = 10,
+    min_nodes: Annotated[int, "N"] = 60,
+    max_nodes: Annotated[int, "N"] = 10000,
+    languages: Annotated[str | None, "LIST"] = None,
+    identifiers: Annotated[str, "anonymous|keep", among("anonymous", "keep")] = "anonymous",
+    against: Annotated[list[str] | None, "PATH", READ] = None,
+    exclude: list[str] | None = None,
+    encoding: str = "utf-8",
+    baseline: Annotated[str | None, "FILE", READ] = None,
+    fail_over: Annotated[int | None, "N", at_least(0)] = None,
+    top: Annotated[int, "N", at_least(0)] = 20,
+    n_jobs: int = 1,
+    memory: str | None = None,
+    progress: bool = True,
+    json: bool = False,
+    sarif: bool = False,
+    html: Annotated[str | None, "FILE", WRITTEN] = None,
 ) -> None:
     """Find families of similar functions in source code.
 
@@ -115,13 +55,37 @@ def command(
     Exit codes: 0 on success, 1 if there are more families than --fail-over allows, 2 on errors.
 
     Example: treelet clones src --exclude tests --jobs 2
+
+    Parameters
+    ----------
+    paths
+        Files or folders of source code.
+    similarity
+        Smallest similarity of a function and the medoid of its family, in (0, 1].
+    min_lines
+        Compare functions with at least N lines of code, or with --min-nodes nodes.
+    min_nodes
+        Compare shorter functions too if they have at least N nodes.
+    max_nodes
+        Skip functions with more than N nodes, with a warning.
+    languages
+        Languages to read, separated by commas, e.g. python,java. [default: all]
+    identifiers
+        Ignore the names of parameters and local variables (anonymous), or compare them (keep).
+    against
+        Compare the functions of PATH... with those of this file or folder only, or of an index that treelet index
+        create --code has written. Can be repeated.
+    baseline
+        Report only families that are new since this file was written by --json.
+    fail_over
+        Exit with code 1 if there are more than N families.
+    top
+        Number of families to show; --json and --sarif show all.
+    sarif
+        Print the result in SARIF 2.1.0 on standard output.
+    html
+        Also write an HTML page with the source of similar functions side by side.
     """
-    if top < 0:
-        raise wrong_value("--top", "a whole number of at least 0", top)
-    if fail_over is not None and fail_over < 0:
-        raise wrong_value("--fail-over", "a whole number of at least 0", fail_over)
-    if json and sarif:
-        raise ParameterError("--json and --sarif exclude each other.")
     if html is not None and Path(html).suffix.lower() not in (".html", ".htm"):  # never replaces a source file
         raise wrong_value("--html", "a file name that ends in .html", html)
     from treelet.formats.languages import LANGUAGES

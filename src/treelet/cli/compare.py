@@ -4,62 +4,31 @@ from __future__ import annotations
 
 import json as json_format
 import math
-import os
 import sys
-from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from treelet.cli.options import KERNEL_OPTIONS, JsonOption, kernel_from_options, wrong_value
-from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, with_option_groups
-from treelet.errors import FileError, FormatError, ParameterError, TreeError
+from treelet.cli.inputs import read_argument
+from treelet.cli.options import READ, WRITTEN, Reading, at_least, command, kernel_from_options
+from treelet.errors import ParameterError, TreeError
 from treelet.printable import readable_number
 
 if TYPE_CHECKING:
-    from treelet.edits import EditOperation, EditScript
     from treelet.fragments import SharedFragments
-    from treelet.structures import Tree, Treebank
-
-_LARGEST_DRAWN = 300  # nodes
-_TOP = 20  # fragments
 
 
-@with_option_groups
-def command(
-    first: Annotated[
-        str,
-        typer.Argument(
-            metavar="TREE1",
-            help="Tree in brackets, or a file that contains one tree. Write @NAME for a file whose name begins with a bracket.",
-        ),
-        READ,
-    ],
-    second: Annotated[str, typer.Argument(metavar="TREE2", help="Second tree, in the same form."), READ],
+@command(needs={"picture": "edits"})
+def _compare(
+    first: Annotated[str, "TREE1", READ],
+    second: Annotated[str, "TREE2", READ],
     *,
     tree_kernel: Any,
-    top: Annotated[
-        int | None, typer.Option(metavar="N", help="Number of shared fragments to show.  [default: 20]")
-    ] = None,
-    edits: Annotated[
-        bool,
-        typer.Option(
-            "--edits",
-            help="Compare by edit distance instead: show the nodes to delete (-), insert (+) and rename (~) to turn TREE1 into TREE2.",
-        ),
-    ] = False,
-    picture: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw both trees with their differences, to a file ending in .svg, .png, .pdf or .tex; for --edits.",
-        ),
-        WRITTEN,
-    ] = None,
+    top: Annotated[int | None, "N", at_least(0)] = None,
+    edits: bool = False,
+    picture: Annotated[str | None, "FILE", WRITTEN] = None,
     reading: Reading,
-    json: JsonOption = False,
+    json: bool = False,
 ) -> None:
     """Show how similar two trees are and which fragments they share.
 
@@ -68,17 +37,33 @@ def command(
     With --edits, the output has the edit distance of the trees and their similarity, 1 - distance / number of nodes of the larger tree. Source code and markup are shown with lines and columns.
 
     Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
+
+    Parameters
+    ----------
+    first
+        Tree in brackets, or a file that contains one tree. Write @NAME for a file whose name begins with a bracket.
+    second
+        Second tree, in the same form.
+    top
+        Number of shared fragments to show. [default: 20]
+    edits
+        Compare by edit distance instead: show the nodes to delete (-), insert (+) and rename (~) to turn TREE1 into
+        TREE2.
+    picture
+        Draw both trees with their differences, to a file ending in .svg, .png, .pdf or .tex; for --edits.
     """
     if edits:
-        _check_edit_options(tree_kernel, top, picture)
-        source, target = (_with_places(text, name, reading) for text, name in ((first, "TREE1"), (second, "TREE2")))
-        _compare_edits(source, target, picture, json)
+        if repr(tree_kernel) != repr(kernel_from_options()) or top is not None:
+            used = "--top applies" if top is not None else "The options of the kernel apply"
+            raise ParameterError(f"{used} to shared fragments, not to --edits. Remove --edits, or the other option.")
+        if picture is not None:
+            from treelet.drawing.drawing import check_kind
+
+            check_kind(Path(picture).suffix, picture)
+        source = read_argument(first, "TREE1", reading, located=True)
+        _compare_edits(source, read_argument(second, "TREE2", reading, located=True), picture, json)
         return
-    if picture is not None:
-        raise ParameterError("--picture draws the result of --edits. Add --edits, or remove --picture.")
-    top = _TOP if top is None else top
-    if top < 0:
-        raise wrong_value("--top", "a whole number of at least 0", top)
+    top = 20 if top is None else top
     trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
 
     from treelet.fragments import shared_fragments
@@ -105,20 +90,11 @@ def command(
         print(json_format.dumps(result))
         return
     for number, tree in enumerate(trees, 1):
-        print(f"tree {number}\n{_drawing(tree)}\n")
+        size = sum(1 for _ in tree.nodes())
+        too_large = f"({tree.label}, a tree of {size:,} nodes: too large to draw)"
+        print(f"tree {number}\n{tree.pretty() if size <= 300 else too_large}\n")
     print(f"kernel      {tree_kernel!r}\nvalue       {readable_number(value)}\nnormalized  {readable_number(cosine)}\n")
     print(_table(shared, top))
-
-
-def _check_edit_options(tree_kernel: Any, top: int | None, picture: str | None) -> None:
-    from treelet.drawing.drawing import check_kind
-
-    default = kernel_from_options(**{name: value for name, (_, value) in KERNEL_OPTIONS.items()})
-    if repr(tree_kernel) != repr(default) or top is not None:
-        used = "--top applies" if top is not None else "The options of the kernel apply"
-        raise ParameterError(f"{used} to shared fragments, not to --edits. Remove --edits, or the other option.")
-    if picture is not None:
-        check_kind(Path(picture).suffix, picture)
 
 
 def _compare_edits(first: Any, second: Any, picture: str | None, json: bool) -> None:
@@ -136,7 +112,14 @@ def _compare_edits(first: Any, second: Any, picture: str | None, json: bool) -> 
             "trees": [str(tree) for tree in (script.source, script.target)],
             "distance": script.cost,
             "similarity": script.similarity,
-            "operations": [_fields(operation) for operation in script],
+            "operations": [
+                {
+                    **asdict(operation),
+                    "source_place": operation.source_place and operation.source_place._asdict(),
+                    "target_place": operation.target_place and operation.target_place._asdict(),
+                }
+                for operation in script
+            ],
         }
         print(json_format.dumps(result))
         return
@@ -145,101 +128,10 @@ def _compare_edits(first: Any, second: Any, picture: str | None, json: bool) -> 
     print(
         f"distance    {readable_number(script.cost)}\nsimilarity  {readable_number(script.similarity)}\nnodes       {counts}\n"
     )
-    print(_listed(script))
-
-
-def _fields(operation: EditOperation) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    places = (operation.source_place, operation.target_place)
-    source, target = (None if place is None else place._asdict() for place in places)
-    return {**asdict(operation), "source_place": source, "target_place": target}
-
-
-def _listed(script: EditScript) -> str:
-    """Return both trees side by side or, if they are large, the changes."""
-    if not script.changes():
-        return "the trees are equal"
-    try:
-        return script.pretty()
+    try:  # both trees side by side or, if they are large, the changes
+        print(script.pretty() if script.changes() else "the trees are equal")
     except TreeError:
-        return "\n".join(map(str, script.changes()))
-
-
-def _with_places(text: str, argument: str, reading: Reading) -> Any:
-    """Return the tree of an argument. Trees of source code and markup know the places of their nodes."""
-    if not text.lstrip().startswith("("):
-        from treelet.formats.reading import read_located
-
-        name = text.removeprefix("@")
-        try:
-            trees = read_located(name, **reading.arguments())
-        except FileError as error:
-            raise_unreadable(text, error)
-        if trees is not None:
-            return _only(trees, name)
-    return read_argument(text, argument, reading)
-
-
-def _only(trees: Sequence[Any], name: str) -> Any:
-    """Return the only tree of a file."""
-    from treelet.checks import plural
-
-    if len(trees) != 1 or trees[0] is None:
-        raise TreeError(f"{name}: the file must contain exactly one tree. Got {plural(len(trees), 'tree')} instead.")
-    return trees[0]
-
-
-def read_argument(text: str, argument: str, reading: Reading) -> Tree:
-    """Return the tree of an argument, which is a bracketed tree, ``@FILE``, or the name of a file."""
-    from treelet.structures import Tree, read_trees
-
-    if text.lstrip().startswith("("):
-        try:
-            return Tree.parse(text)
-        except FormatError as error:
-            raise type(error)(error.message, argument, error.line, error.column) from error
-    name = text.removeprefix("@")
-    try:
-        bank = read_trees(name, **reading.arguments())
-    except FileError as error:
-        raise_unreadable(text, error)
-    tree: Tree = _only(bank, name)
-    return tree
-
-
-def trees_in_brackets(texts: Sequence[str], argument: str, reading: Reading) -> Treebank | None:
-    """Return the trees that an argument consists of, or None if it consists of files, ``-`` or ``@FILE``."""
-    from treelet.structures import Treebank
-
-    trees = [text for text in texts if text.lstrip().startswith("(") and not os.path.lexists(text)]
-    if trees and len(trees) < len(texts):
-        raise ParameterError(f"{argument} contains trees in brackets and file names. Pass trees only, or files only.")
-    names = [argument if len(trees) == 1 else f"tree {number} of {argument}" for number in range(1, len(trees) + 1)]
-    named = zip(trees, names, strict=True)
-    return Treebank([read_argument(text, name, reading) for text, name in named]) if trees else None
-
-
-def raise_unreadable(text: str, error: FileError) -> NoReturn:
-    """Raise the error for an argument that is neither a bracketed tree nor a readable file."""
-    from treelet.printable import shortened
-
-    if text.startswith("@") or text == "-":
-        raise error
-    example = "'(NP (D the) (N apple))'"
-    if isinstance(error.__cause__, FileNotFoundError):
-        raise FileError(
-            f"{shortened(text)} is neither a tree in brackets nor an existing file. "
-            f"Write a tree such as {example}, or pass a file name."
-        ) from error
-    raise FileError(f"{error} Write a tree in brackets, for example {example}.") from error
-
-
-def _drawing(tree: Tree) -> str:
-    size = sum(1 for _ in tree.nodes())
-    if size > _LARGEST_DRAWN:
-        return f"({tree.label}, a tree of {size:,} nodes: too large to draw)"
-    return tree.pretty()
+        print("\n".join(map(str, script.changes())))
 
 
 def _table(shared: SharedFragments, top: int) -> str:

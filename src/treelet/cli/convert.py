@@ -5,40 +5,21 @@ from __future__ import annotations
 import sys
 from typing import Annotated
 
-import typer
-
-from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, with_option_groups
+from treelet.cli.options import READ, WRITTEN, Reading, command
 from treelet.errors import ParameterError
 
 
-@with_option_groups
-def command(
-    source: Annotated[str, typer.Argument(metavar="IN", help="File to read. Use - for standard input."), READ],
-    target: Annotated[str, typer.Argument(metavar="OUT", help="File to write. Use - for standard output."), WRITTEN],
+@command()
+def _convert(
+    source: Annotated[str, "IN", READ],
+    target: Annotated[str, "OUT", WRITTEN],
     *,
-    from_: Annotated[
-        str | None, typer.Option("--from", metavar="FORMAT", help="Input format, the same as --format.")
-    ] = None,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="Output format.  [default: from the suffix of OUT; brackets if OUT is - or has no suffix]",
-        ),
-    ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND",
-            help="Data to discard if the output format cannot store it: labels, vectors, strings (text columns) or trees (all tree columns but the first). Can be repeated.",
-        ),
-    ] = None,
-    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Remove -NONE- elements.")] = False,
-    drop_function_tags: Annotated[
-        bool, typer.Option("--drop-function-tags", help="Remove function tags, e.g. NP-SBJ-1 becomes NP.")
-    ] = False,
-    root: Annotated[str | None, typer.Option(metavar="LABEL", help="Label for roots that have none.")] = None,
+    from_: Annotated[str | None, "--from FORMAT"] = None,
+    to: Annotated[str | None, "FORMAT"] = None,
+    drop: Annotated[list[str] | None, "KIND"] = None,
+    drop_empty: bool = False,
+    drop_function_tags: bool = False,
+    root: Annotated[str | None, "LABEL"] = None,
     reading: Reading,
 ) -> None:
     """Convert a file of trees to another format.
@@ -50,6 +31,22 @@ def command(
     The command fails if the output format cannot store all data of IN. Use --drop to discard such data.
 
     Example: treelet convert train.tsv train.klp
+
+    Parameters
+    ----------
+    source
+        File to read. Use - for standard input.
+    target
+        File to write. Use - for standard output.
+    from_
+        Input format, the same as --format.
+    to
+        Output format. [default: from the suffix of OUT; brackets if OUT is - or has no suffix]
+    drop
+        Data to discard if the output format cannot store it: labels, vectors, strings (text columns) or trees (all
+        tree columns but the first). Can be repeated.
+    root
+        Label for roots that have none.
     """
     from treelet.checks import plural
     from treelet.formats import find_target, read_document, write_document

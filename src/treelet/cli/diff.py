@@ -6,78 +6,33 @@ import json as json_format
 from dataclasses import replace
 from typing import Annotated, Any
 
-import typer
-
-from treelet.cli.options import (
-    COLUMN,
-    MEMORY,
-    JobsOption,
-    JsonOption,
-    NormalizeOption,
-    ProgressOption,
-    SeedOption,
-    memory_size,
-    wrong_value,
-)
-from treelet.cli.overwriting import READ
-from treelet.cli.reading import Reading, with_option_groups
+from treelet.cli.options import READ, Reading, at_least, command
 from treelet.errors import ParameterError
 
 
-@with_option_groups
-def command(
-    first: Annotated[str, typer.Argument(metavar="A", help="First file of trees. Use - for standard input."), READ],
-    second: Annotated[str, typer.Argument(metavar="B", help="Second file of trees. Use - for standard input."), READ],
+@command()
+def _diff(
+    first: Annotated[str, "A", READ],
+    second: Annotated[str, "B", READ],
     *,
     tree_kernel: Any,
-    normalize: NormalizeOption = True,
-    permutations: Annotated[
-        int, typer.Option(metavar="N", help="Number of random permutations for the p-value of the whole comparison.")
-    ] = 1_000,
-    top: Annotated[int, typer.Option(metavar="N", help="Number of fragments to show.")] = 20,
-    searches: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Number of random permutations for the p-values of single fragments. Each permutation takes one or two seconds. 0 disables these p-values.",
-        ),
-    ] = 0,
-    paired: Annotated[
-        bool,
-        typer.Option(
-            "--paired", help="Treat the i-th trees of A and B as a pair, e.g. two parses of the same sentence."
-        ),
-    ] = False,
-    most: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Maximum number of trees per file for the p-value. Larger files are sampled at random."
-        ),
-    ] = 20_000,
-    column: Annotated[str | None, typer.Option(metavar="NAME", help=COLUMN)] = None,
-    format_a: Annotated[
-        str | None,
-        typer.Option("--format-a", metavar="FORMAT", help="Format of A, if it differs from B.  [default: --format]"),
-    ] = None,
-    format_b: Annotated[
-        str | None,
-        typer.Option("--format-b", metavar="FORMAT", help="Format of B, if it differs from A.  [default: --format]"),
-    ] = None,
-    column_a: Annotated[
-        str | None, typer.Option("--column-a", metavar="NAME", help="Tree column of A.  [default: --column]")
-    ] = None,
-    column_b: Annotated[
-        str | None, typer.Option("--column-b", metavar="NAME", help="Tree column of B.  [default: --column]")
-    ] = None,
-    random_state: SeedOption = 0,
-    n_jobs: JobsOption = 1,
-    memory: Annotated[
-        str | None,
-        typer.Option(metavar="SIZE", callback=memory_size, help=f"{MEMORY}  [default: 1GiB]"),
-    ] = None,
+    normalize: bool = True,
+    permutations: Annotated[int, "N"] = 1000,
+    top: Annotated[int, "N", at_least(0)] = 20,
+    searches: Annotated[int, "N"] = 0,
+    paired: bool = False,
+    most: Annotated[int, "N"] = 20000,
+    column: str | None = None,
+    format_a: Annotated[str | None, "FORMAT"] = None,
+    format_b: Annotated[str | None, "FORMAT"] = None,
+    column_a: Annotated[str | None, "NAME"] = None,
+    column_b: Annotated[str | None, "NAME"] = None,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    memory: str | None = None,
     reading: Reading,
-    progress: ProgressOption = True,
-    json: JsonOption = False,
+    progress: bool = True,
+    json: bool = False,
 ) -> None:
     """Test whether two collections of trees differ significantly.
 
@@ -88,11 +43,33 @@ def command(
     format after a colon, e.g. --format-b tsv:tree_column=2.
 
     Example: treelet diff wsj.mrg questions.mrg --jobs 2
+
+    Parameters
+    ----------
+    first
+        First file of trees. Use - for standard input.
+    second
+        Second file of trees. Use - for standard input.
+    permutations
+        Number of random permutations for the p-value of the whole comparison.
+    top
+        Number of fragments to show.
+    searches
+        Number of random permutations for the p-values of single fragments. Each permutation takes one or two
+        seconds. 0 disables these p-values.
+    paired
+        Treat the i-th trees of A and B as a pair, e.g. two parses of the same sentence.
+    most
+        Maximum number of trees per file for the p-value. Larger files are sampled at random.
+    format_a
+        Format of A, if it differs from B. [default: --format]
+    format_b
+        Format of B, if it differs from A. [default: --format]
+    column_a
+        Tree column of A. [default: --column]
+    column_b
+        Tree column of B. [default: --column]
     """
-    if first == second == "-":
-        raise ParameterError("A and B are both standard input (-). Pass a file name for one of them.")
-    if top < 0:
-        raise wrong_value("--top", "a whole number of at least 0", top)
     from treelet.corpora import diff
     from treelet.corpora.corpus_diff import LEAST
     from treelet.printable import printable

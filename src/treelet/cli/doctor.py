@@ -11,8 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treelet.cli.options import JsonOption
-from treelet.cli.overwriting import READ
+from treelet.cli.options import READ, command
 from treelet.printable import printable, readable_number
 
 _HINTS = {"Link Grammar": "apt install link-grammar"}
@@ -20,12 +19,11 @@ _HINTS = {"Link Grammar": "apt install link-grammar"}
 _SHOWN = 30  # classes in a model card
 
 
-def command(
-    model: Annotated[
-        str | None, typer.Argument(metavar="MODEL", help="Model file whose card is printed."), READ
-    ] = None,
+@command()
+def _doctor(
+    model: Annotated[str | None, "MODEL", READ] = None,
     *,
-    json: JsonOption = False,
+    json: bool = False,
 ) -> None:
     """List what is installed, or print the card of a model.
 
@@ -34,6 +32,11 @@ def command(
     With MODEL, the command prints the model card: kernel, labels, sizes, metrics, treelet version and a fingerprint of the training examples.
 
     Example: treelet doctor m.treelet
+
+    Parameters
+    ----------
+    model
+        Model file whose card is printed.
     """
     if model is not None:
         from treelet.learn.persist import card

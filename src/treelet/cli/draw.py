@@ -6,64 +6,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from treelet.cli.compare import raise_unreadable, read_argument
-from treelet.cli.options import among, items, one_of, wrong_value
-from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, with_option_groups
+from treelet.cli.inputs import raise_unreadable, read_argument
+from treelet.cli.options import READ, WRITTEN, Reading, among, command, items, one_of, wrong_value
 from treelet.errors import FileError, ParameterError
 
 if TYPE_CHECKING:
     from treelet.structures.bank import Bank
 
 
-@with_option_groups
-def command(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="TREE",
-            help="Tree in brackets, or a file: trees, dependency parses (.conllu) or forests (.json, .jsonl). Use - for standard input.",
-        ),
-        READ,
-    ],
+@command()
+def _draw(
+    source: Annotated[str, "TREE", READ],
     *,
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="OUT", help="Picture to write, ending in .svg, .pdf, .png or .tex."),
-        WRITTEN,
-    ],
-    number: Annotated[
-        int | None,
-        typer.Option(
-            "--number",
-            "-n",
-            metavar="N",
-            help="Number of the tree in the file, counted from 1.  Required if the file contains several trees.",
-        ),
-    ] = None,
-    style: Annotated[
-        str,
-        typer.Option(
-            metavar="color|plain",
-            autocompletion=among("color", "plain"),
-            help="color for colored boxes; plain for labels with straight black lines, as in linguistic papers.",
-        ),
-    ] = "color",
-    triangles: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIST",
-            help="Labels of constituents to draw as a triangle over their words, separated by commas, e.g. NP,PP.",
-        ),
-    ] = None,
-    scale: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER", help="Pixels of a .png per pixel of the drawing; larger is sharper.  [default: 2]"
-        ),
-    ] = None,
+    output: Annotated[str, "--output -o OUT", WRITTEN],
+    number: Annotated[int | None, "--number -n N"] = None,
+    style: Annotated[str, "color|plain", among("color", "plain")] = "color",
+    triangles: Annotated[str | None, "LIST"] = None,
+    scale: Annotated[float | None, "NUMBER"] = None,
     reading: Reading,
 ) -> None:
     """Draw a tree, a dependency parse or a forest.
@@ -71,6 +30,22 @@ def command(
     LaTeX output uses the package forest, or tikz-dependency for dependency parses. PDF and PNG need matplotlib.
 
     Example: treelet draw "(S (NP (D the) (N cat)) (VP (V sat)))" -o tree.pdf --style plain --triangles NP
+
+    Parameters
+    ----------
+    source
+        Tree in brackets, or a file: trees, dependency parses (.conllu) or forests (.json, .jsonl). Use - for
+        standard input.
+    output
+        Picture to write, ending in .svg, .pdf, .png or .tex.
+    number
+        Number of the tree in the file, counted from 1. Required if the file contains several trees.
+    style
+        color for colored boxes; plain for labels with straight black lines, as in linguistic papers.
+    triangles
+        Labels of constituents to draw as a triangle over their words, separated by commas, e.g. NP,PP.
+    scale
+        Pixels of a .png per pixel of the drawing; larger is sharper. [default: 2]
     """
     from treelet.drawing.drawing import SCALE, STYLES, check_kind, draw
 

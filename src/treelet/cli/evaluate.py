@@ -5,50 +5,31 @@ from __future__ import annotations
 import json as json_format
 import shutil
 import time
-import warnings
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from treelet.cli import examples, train
-from treelet.cli.options import QUERY, JsonOption, ProgressOption, check_device
-from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.predict import class_names, scored
-from treelet.cli.reading import Reading, with_option_groups
-from treelet.errors import ParameterError, UnseenLabelWarning
+from treelet.cli.inputs import Examples, checked_labels, for_model, read_examples, scored
+from treelet.cli.options import READ, WRITTEN, Reading, check_device, command
+from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
     from treelet.learn.outputs import SavedPredictor
 
-_PICTURES = (".png", ".pdf", ".svg")
 _CONFUSIONS = 20  # number of listed confusions if the table is too wide for the terminal
 
 
-@with_option_groups
-def command(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file written by treelet train or treelet.save."), READ
-    ],
-    file: Annotated[
-        list[str],
-        typer.Argument(metavar="FILE...", help="Files or folders of labeled trees. Use - for standard input."),
-        READ,
-    ],
+@command()
+def _evaluate(
+    model: Annotated[str, "MODEL", READ],
+    file: Annotated[list[str], "FILE...", READ],
     *,
-    picture: Annotated[
-        str | None,
-        typer.Option(
-            metavar="OUT", help="Draw the confusion matrix to a file ending in .png, .pdf or .svg; classifiers only."
-        ),
-        WRITTEN,
-    ] = None,
-    qid: Annotated[str, typer.Option("--query", metavar="NAME", help=f"{QUERY}; rankers only.")] = "qid",
+    picture: Annotated[str | None, "OUT", WRITTEN] = None,
+    qid: Annotated[str, "--query NAME"] = "qid",
     threads: int,
     reading: Reading,
-    progress: ProgressOption = True,
-    json: JsonOption = False,
+    progress: bool = True,
+    json: bool = False,
 ) -> None:
     """Measure how well a model predicts the labels of a file.
 
@@ -59,9 +40,25 @@ def command(
     Rankers: Kendall's tau within each sentence (group), and how often the best candidate is ranked first.
 
     Example: treelet evaluate m.treelet test.tsv --picture confusion.svg
+
+    Parameters
+    ----------
+    model
+        Model file written by treelet train or treelet.save.
+    file
+        Files or folders of labeled trees. Use - for standard input.
+    picture
+        Draw the confusion matrix to a file ending in .png, .pdf or .svg; classifiers only.
+    qid
+        Column that names the sentence (group) of each candidate (for tsv and csv: --option query_column=NAME);
+        rankers only.
     """
     if picture is not None:
-        _check_picture(picture)
+        from treelet.drawing.drawing import check_kind
+
+        if Path(picture).suffix.lower() not in (".png", ".pdf", ".svg"):
+            raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg.")
+        check_kind(Path(picture).suffix, picture)
     from treelet.formats.files import whole_file
     from treelet.learn.outputs import load_predictor
 
@@ -73,65 +70,34 @@ def command(
             raise ParameterError(
                 f"{model}: --picture draws the confusion matrix of a classifier, but this model has no classes. Remove --picture."
             )
-        contents = examples.read(file, reading)
+        contents = read_examples(file, reading)
         result = {"model": model, "file": contents.file, "task": predictor.task, **_measured(predictor, contents, qid)}
         if temporary is not None:
-            temporary.write_bytes(_picture_of(result, Path(str(picture)).suffix))
+            from treelet.drawing.confusion import confusion_svg
+
+            low, high = result["interval"]
+            subtitle = f"{result['correct']:,} of {result['examples']:,} correct, 95 % interval {100 * low:.1f} to {100 * high:.1f}"
+            title = f"Accuracy {100 * result['accuracy']:.1f} %"
+            drawing = confusion_svg(**result["confusion"], title=title, subtitle=subtitle)
+            temporary.write_bytes(drawing.content(Path(str(picture)).suffix))
             result["picture"] = picture
     result["seconds"] = time.perf_counter() - begin
     print(json_format.dumps(result) if json else _text(result))
 
 
-def _measured(predictor: SavedPredictor, contents: examples.Examples, query: str) -> dict[str, Any]:
+def _measured(predictor: SavedPredictor, contents: Examples, query: str) -> dict[str, Any]:
     """Return the metrics of the task."""
+    from treelet.formats import label_text
+    from treelet.metrics.predictions import class_figures, order_figures, value_figures
+
+    data = for_model(predictor, contents)
     if predictor.task == "classify":
-        return _classified(predictor, contents)
-    from treelet.metrics.predictions import order_figures, value_figures
-
-    truth = train.values_of(contents)
-    queries = train.queries_of(contents, query) if predictor.task == "rank" else None
-    values = predictor.predict(examples.for_model(predictor, contents)).tolist()
-    return value_figures(truth, values) if queries is None else order_figures(truth, values, queries)
-
-
-def _classified(classifier: Any, contents: examples.Examples) -> dict[str, Any]:
-    from treelet.formats import label_text
-    from treelet.metrics.predictions import class_figures
-
-    data = examples.for_model(classifier, contents)
-    truth, known = checked_labels(classifier, contents)
-    guessed = [label_text(name) for name in scored(classifier, data)[0]]
-    return class_figures(truth, guessed, known)
-
-
-def checked_labels(classifier: Any, contents: examples.Examples) -> tuple[list[str], list[str]]:
-    """Return the labels of a file and the labels that a classifier knows.
-
-    Labels that the classifier does not know cause a warning, or an error if the classifier knows none of the labels.
-    """
-    from treelet.formats import label_text
-    from treelet.learn.outputs import unseen_labels
-
-    known = [label_text(name) for name in class_names(classifier)]  # +1 and 1 are the same class
-    truth = contents.needed_labels()
-    if contents.format == "svmlight_tk" and set(truth) == {"0"} and "0" not in known:
-        raise ParameterError(
-            f"{contents.file}: the examples have no class labels, because all targets are 0. Write the class of each example as its target."
-        )
-    unseen, none_seen = unseen_labels(truth, known)
-    if none_seen:
-        raise ParameterError(f"{contents.file}: {unseen} Check the file name and the column of the labels.")
-    if unseen:
-        warnings.warn(f"{contents.file}: {unseen}", UnseenLabelWarning, stacklevel=2)
-    return truth, known
-
-
-def _check_picture(picture: str) -> None:
-    from treelet.drawing.drawing import check_kind
-
-    if Path(picture).suffix.lower() not in _PICTURES:
-        raise ParameterError(f"{picture}: the name of a picture must end in .png, .pdf or .svg.")
-    check_kind(Path(picture).suffix, picture)
+        truth, known = checked_labels(predictor, contents)
+        return class_figures(truth, [label_text(name) for name in scored(predictor, data)[0]], known)
+    values = contents.values()
+    queries = contents.queries(query) if predictor.task == "rank" else None
+    predictions = predictor.predict(data).tolist()
+    return value_figures(values, predictions) if queries is None else order_figures(values, predictions, queries)
 
 
 # --- in the terminal ----------------------------------------------------------------------------------------------
@@ -202,17 +168,3 @@ def _confusions(labels: list[str], matrix: list[list[int]]) -> list[str]:
     lines = [f"{'the most frequent ' if len(wrong) > _CONFUSIONS else ''}confusions (true -> predicted)"]
     lines += [f"{count:>8,}  {true} -> {other}" for count, true, other in wrong[:_CONFUSIONS]]
     return lines
-
-
-# --- as a picture -------------------------------------------------------------------------------------------------
-
-
-def _picture_of(result: dict[str, Any], suffix: str) -> bytes:
-    """Return the picture of the confusion matrix as the content of a file."""
-    from treelet.drawing.confusion import confusion_svg
-
-    low, high = result["interval"]
-    title = f"Accuracy {100 * result['accuracy']:.1f} %"
-    interval = f"95 % interval {100 * low:.1f} to {100 * high:.1f}"
-    subtitle = f"{result['correct']:,} of {result['examples']:,} correct, {interval}"
-    return confusion_svg(**result["confusion"], title=title, subtitle=subtitle).content(suffix)

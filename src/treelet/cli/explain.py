@@ -10,14 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from treelet.cli import examples, train
-from treelet.cli.evaluate import checked_labels
-from treelet.cli.options import QUERY, JsonOrSummaryOption, ProgressOption, check_device, wrong_value
-from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.predict import class_names
-from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
+from treelet.cli.inputs import Examples, checked_labels, class_names, for_model, read_examples
+from treelet.cli.options import READ, WRITTEN, Reading, at_least, check_device, command, warn_if_empty, wrong_value
 from treelet.errors import ParameterError, TreeletError
 from treelet.printable import printable
 
@@ -28,47 +22,20 @@ if TYPE_CHECKING:
 _WIDTH = 100  # maximum number of characters to show of a sentence
 
 
-@with_option_groups
-def command(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file written by treelet train or treelet.save."), READ
-    ],
-    data: Annotated[
-        str,
-        typer.Argument(
-            metavar="TREES",
-            help="Tree in brackets, or a file of trees, with or without labels. Use - for standard input.",
-        ),
-        READ,
-    ],
+@command(exclusive=[("output", "class_name")])
+def _explain(
+    model: Annotated[str, "MODEL", READ],
+    data: Annotated[str, "TREES", READ],
     *,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="OUT",
-            help="Write a report on all trees of TREES to this file. The name must end in .html.",
-        ),
-        WRITTEN,
-    ] = None,
-    class_name: Annotated[
-        str | None,
-        typer.Option(
-            "--class",
-            metavar="NAME",
-            help="Class whose score is explained; classifiers only.  [default: the predicted class]",
-        ),
-    ] = None,
-    top: Annotated[
-        int, typer.Option(metavar="N", help="Number of fragments per tree or, in a report, per class.")
-    ] = 10,
-    errors: Annotated[int, typer.Option(metavar="N", help="Number of errors to explain in a report.")] = 10,
-    qid: Annotated[str, typer.Option("--query", metavar="NAME", help=f"{QUERY}; for reports on rankers.")] = "qid",
+    output: Annotated[str | None, "--output -o OUT", WRITTEN] = None,
+    class_name: Annotated[str | None, "--class NAME"] = None,
+    top: Annotated[int, "N", at_least(0)] = 10,
+    errors: Annotated[int, "N", at_least(0)] = 10,
+    qid: Annotated[str, "--query NAME"] = "qid",
     threads: int,
     reading: Reading,
-    progress: ProgressOption = True,
-    json: JsonOrSummaryOption = False,
+    progress: bool = True,
+    json: bool = False,
 ) -> None:
     """Show which fragments contribute most to a model's predictions.
 
@@ -77,12 +44,36 @@ def command(
     With --output, the command writes a report: one HTML file. For a classifier, the report contains the accuracy, the confusion matrix, the heaviest fragments, and the errors with the highest confidence.
 
     Example: treelet explain m.treelet test.tsv -o report.html
+
+    Parameters
+    ----------
+    model
+        Model file written by treelet train or treelet.save.
+    data
+        Tree in brackets, or a file of trees, with or without labels. Use - for standard input.
+    output
+        Write a report on all trees of TREES to this file. The name must end in .html.
+    class_name
+        Class whose score is explained; classifiers only. [default: the predicted class]
+    top
+        Number of fragments per tree or, in a report, per class.
+    errors
+        Number of errors to explain in a report.
+    qid
+        Column that names the sentence (group) of each candidate (for tsv and csv: --option query_column=NAME); for
+        reports on rankers.
+    json
+        Print the result as JSON on standard output. With --output, print a summary of the result as JSON.
     """
-    for name, value in (("--top", top), ("--errors", errors)):
-        if value < 0:
-            raise wrong_value(name, "a whole number of at least 0", value)
     if output is not None:
-        _check_report(output, data, class_name, model)
+        if output == "-" or Path(output).suffix.lower() not in (".html", ".htm"):
+            error = wrong_value("--output of treelet explain", "a file name that ends in .html", output)
+            hint = f" To explain the class {output!r}, use --class {output}." if _is_class(output, model) else ""
+            raise ParameterError(f"{error}{hint}")
+        if data.lstrip().startswith("("):
+            raise ParameterError(
+                "A report needs a file of trees, but TREES is a single tree. Remove --output to explain the tree."
+            )
     from treelet.learn.outputs import load_predictor
 
     check_device()
@@ -94,7 +85,15 @@ def command(
             predictor = load_predictor(model, threads)
             model_report, page = _report(predictor, model, data, reading, qid, top, errors)
             stream.write(page)
-        result = _summary(model_report) | {"model": model, "file": data, "output": output}
+        result = {
+            "task": model_report.task,
+            "examples": model_report.examples,
+            "figures": model_report.figures,
+            "errors": model_report.wrong,
+            "model": model,
+            "file": data,
+            "output": output,
+        }
         result["seconds"] = time.perf_counter() - begin
         print(json_format.dumps(result) if json else _summary_text(result))
         return
@@ -106,21 +105,6 @@ def command(
         print("\n\n".join(map(_text, explanations)))
 
 
-def _check_report(output: str, data: str, class_name: str | None, model: str) -> None:
-    if output == "-" or Path(output).suffix.lower() not in (".html", ".htm"):
-        error = wrong_value("--output of treelet explain", "a file name that ends in .html", output)
-        hint = f" To explain the class {output!r}, use --class {output}." if _is_class(output, model) else ""
-        raise ParameterError(f"{error}{hint}")
-    if class_name is not None:
-        raise ParameterError(
-            "--class and --output exclude each other, because a report covers all classes. Remove --class."
-        )
-    if data.lstrip().startswith("("):
-        raise ParameterError(
-            "A report needs a file of trees, but TREES is a single tree. Remove --output to explain the tree."
-        )
-
-
 def _is_class(name: str, model: str) -> bool:
     """Return whether the model in a file has a class of this name; False if the file cannot be read."""
     from treelet.learn.outputs import load_predictor
@@ -130,8 +114,8 @@ def _is_class(name: str, model: str) -> bool:
     return False
 
 
-def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Examples:
-    contents = examples.read([data], reading, labels=labels)
+def _read(data: str, reading: Reading, *, labels: bool = False) -> Examples:
+    contents = read_examples([data], reading, labels=labels)
     warn_if_empty([data], len(contents))
     return contents
 
@@ -139,16 +123,14 @@ def _read(data: str, reading: Reading, *, labels: bool = False) -> examples.Exam
 # --- single trees ---------------------------------------------------------------------------------------------------
 
 
-def _explained(
-    predictor: SavedPredictor, contents: examples.Examples, class_name: str | None, top: int
-) -> list[dict[str, Any]]:
+def _explained(predictor: SavedPredictor, contents: Examples, class_name: str | None, top: int) -> list[dict[str, Any]]:
     """Return the prediction and the most important fragments of each example."""
     from treelet.fragments import explain
     from treelet.progress import progress_bar
     from treelet.report.report_page import words_of
 
     output = _class(predictor, class_name)
-    data = predictor.model_.kernel.coerce(examples.for_model(predictor, contents))
+    data = predictor.model_.kernel.coerce(for_model(predictor, contents))
     predictions = predictor.predict(data).tolist() if len(data) else []
     explanations = []
     with progress_bar(None, "explaining", len(data)) as advance:
@@ -216,25 +198,21 @@ def _report(
     from treelet.report.report_page import report, report_page
 
     contents = _read(file, reading, labels=True)
-    data = examples.for_model(predictor, contents)
+    data = for_model(predictor, contents)
     labels: list[Any] | None = None
     queries = None
     if contents.labels is not None and any(contents.labels):
         if predictor.task == "classify":
             labels = checked_labels(predictor, contents)[0]
         else:
-            labels = train.values_of(contents)
-            queries = train.queries_of(contents, query) if predictor.task == "rank" else None
+            labels = contents.values()
+            queries = contents.queries(query) if predictor.task == "rank" else None
     model_report = report(predictor, data, labels, queries=queries, top=top, errors=errors)
     about = card(model)
     source = f"{Path(model).name}, evaluated on {len(data):,} examples of {Path(contents.file).name}"
     command = shlex.join(["treelet", *sys.argv[1:]]) if sys.argv[1:2] == ["explain"] else ""
     title = f"Report on {Path(model).stem}"
     return model_report, report_page(model_report, title=title, source=source, card=about, command=command)
-
-
-def _summary(report: ModelReport) -> dict[str, Any]:
-    return {"task": report.task, "examples": report.examples, "figures": report.figures, "errors": report.wrong}
 
 
 def _summary_text(result: dict[str, Any]) -> str:

@@ -8,73 +8,27 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from treelet.cli import examples
-from treelet.cli.overwriting import READ
-from treelet.cli.parse import load_grammar
-from treelet.cli.reading import Reading, with_option_groups
-from treelet.errors import ParameterError, TreeletError
+from treelet.cli.inputs import for_model, load_grammar, read_examples
+from treelet.cli.options import READ, READING_OPTIONS, Reading, command
+from treelet.errors import TreeletError
 
 if TYPE_CHECKING:
     from treelet.explorer.workspace import ModelView, Parsing, Workspace
     from treelet.parsing import PCFG
 
 _TRAINING_SENTENCES = 400  # generated sentences for training the built-in ranker, which takes less than a second
-_UTF8 = "utf-8"
 _CANDIDATES = 20  # parses per training sentence
 
 
-@with_option_groups
-def command(
-    model: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="MODEL",
-            help="Model file written by treelet train, treelet rerank or treelet.save.  [default: no model]",
-        ),
-        READ,
-    ] = None,
+@command(exclusive=[("grammar", "treebank")], needs={"data": "model"} | dict.fromkeys(READING_OPTIONS, "data treebank"))
+def _explore(
+    model: Annotated[str | None, "MODEL", READ] = None,
     *,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Training trees of MODEL. The page then shows the training trees most similar to your tree, with their labels.  [default: none]",
-        ),
-        READ,
-    ] = None,
-    grammar: Annotated[
-        str | None,
-        typer.Option(
-            "--grammar",
-            "-g",
-            metavar="FILE",
-            help="Grammar file for parsing, as JSON (.json, .json.gz) or text.  [default: a grammar of generated travel questions]",
-        ),
-        READ,
-    ] = None,
-    treebank: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="File of trees to estimate the grammar from, instead of --grammar.  [default: none]"
-        ),
-        READ,
-    ] = None,
-    port: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", help="Port of the web server; 0 for any free port.  [default: 8377, or the next free one]"
-        ),
-    ] = None,
-    browser: Annotated[
-        bool,
-        typer.Option(
-            "--browser/--no-browser",
-            help="Open the page in the web browser if a display is available.  [default: --browser]",
-            show_default=False,
-        ),
-    ] = True,
+    data: Annotated[str | None, "FILE", READ] = None,
+    grammar: Annotated[str | None, "--grammar -g FILE", READ] = None,
+    treebank: Annotated[str | None, "FILE", READ] = None,
+    port: Annotated[int | None, "N"] = None,
+    browser: Annotated[bool, "--browser/--no-browser"] = True,
     reading: Reading,
 ) -> None:
     """Explore trees, parses and a model in the web browser.
@@ -84,16 +38,24 @@ def command(
     By default, sentences are parsed with a grammar of generated travel questions, and a small ranker orders the parses.
 
     Example: treelet explore m.treelet --data train.tsv
+
+    Parameters
+    ----------
+    model
+        Model file written by treelet train, treelet rerank or treelet.save. [default: no model]
+    data
+        Training trees of MODEL. The page then shows the training trees most similar to your tree, with their
+        labels. [default: none]
+    grammar
+        Grammar file for parsing, as JSON (.json, .json.gz) or text. [default: a grammar of generated travel
+        questions]
+    treebank
+        File of trees to estimate the grammar from, instead of --grammar. [default: none]
+    port
+        Port of the web server; 0 for any free port. [default: 8377, or the next free one]
+    browser
+        Open the page in the web browser if a display is available. [default: --browser]
     """
-    if grammar is not None and treebank is not None:
-        raise ParameterError("--grammar and --treebank exclude each other. Pass one of the two options.")
-    if data is not None and model is None:
-        raise ParameterError("--data needs a model: treelet explore MODEL --data FILE.")
-    reading_options = reading.used_options() + ["--encoding"] * (reading.encoding != _UTF8)
-    if reading_options and data is None and treebank is None:
-        raise ParameterError(
-            f"{reading_options[0]} applies to --data and --treebank. Pass one of them, or remove the option."
-        )
     try:
         from treelet.explorer import serve
     except ImportError as error:
@@ -115,8 +77,8 @@ def workspace_of(
     view = None if model is None else _model_view(model)
     trees = labels = None
     if data is not None and view is not None:
-        data_read = examples.read([data], reading)
-        taken: Any = examples.for_model(view.model, data_read)
+        data_read = read_examples([data], reading)
+        taken: Any = for_model(view.model, data_read)
         trees = taken if view.column is None else taken[view.column]
         labels = None if data_read.labels is None else list(map(str, data_read.labels))
     return Workspace(_parsing(grammar, treebank, reading), view, trees, labels)

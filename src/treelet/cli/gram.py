@@ -12,19 +12,8 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.compare import trees_in_brackets
-from treelet.cli.options import (
-    COLUMN,
-    MEMORY,
-    JsonSummaryOption,
-    MeasureOption,
-    NormalizeOption,
-    ProgressOption,
-    edit_measure,
-    memory_size,
-)
-from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
+from treelet.cli.inputs import trees_in_brackets
+from treelet.cli.options import READ, WRITTEN, Reading, command, edit_measure, warn_if_empty
 from treelet.errors import FileError, ParameterError
 from treelet.printable import readable_number
 
@@ -35,58 +24,24 @@ _SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
 _PRINTED = 20  # maximum number of rows and columns to print without --output
 
 
-@with_option_groups
-def command(
+@command()
+def _gram(
     ctx: typer.Context,
-    file: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TREES...", help="Trees in brackets, or files or folders of trees. Use - for standard input."
-        ),
-        READ,
-    ],
+    file: Annotated[list[str], "TREES...", READ],
     *,
-    out: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="OUT",
-            help=f"Output file, ending in .npy, .tsv, .csv or .txt. Use - to print all values in full.  [default: print a matrix of at most {_PRINTED} x {_PRINTED} values, rounded]",
-        ),
-        WRITTEN,
-    ] = None,
-    measure: MeasureOption = "kernel",
+    out: Annotated[str | None, "--output -o OUT", WRITTEN] = None,
+    measure: str = "kernel",
     tree_kernel: Any,
-    normalize: NormalizeOption = True,
-    columns: Annotated[
-        str | None,
-        typer.Option(metavar="FILE2", help="File of trees for the columns of the matrix.  [default: TREES]"),
-        READ,
-    ] = None,
+    normalize: bool = True,
+    columns: Annotated[str | None, "FILE2", READ] = None,
     threads: int,
-    memory: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE",
-            callback=memory_size,
-            help=f"{MEMORY} A .npy matrix does not count toward the limit.  [default: 1GiB]",
-        ),
-    ] = None,
-    dtype: Annotated[
-        str, typer.Option(metavar="float64|float32", help="Number type of the matrix. float32 takes half the space.")
-    ] = "float64",
-    resume: Annotated[
-        bool,
-        typer.Option(
-            "--resume",
-            help="Save finished parts on disk. Pass --resume in the first run; after an interruption, repeat the same command. For .npy only.",
-        ),
-    ] = False,
-    column: Annotated[str | None, typer.Option(metavar="NAME", help=COLUMN)] = None,
+    memory: str | None = None,
+    dtype: Annotated[str, "float64|float32"] = "float64",
+    resume: bool = False,
+    column: str | None = None,
     reading: Reading,
-    progress: ProgressOption = True,
-    json: JsonSummaryOption = False,
+    progress: bool = True,
+    json: bool = False,
 ) -> None:
     """Compute the kernel matrix of all pairs of trees, or the matrix of their edit distances.
 
@@ -97,6 +52,26 @@ def command(
     Example: treelet gram trees.mrg -o K.npy --lam 0.4 --jobs 2
 
     Example: treelet gram trees.mrg -o D.npy --measure edit-distance
+
+    Parameters
+    ----------
+    file
+        Trees in brackets, or files or folders of trees. Use - for standard input.
+    out
+        Output file, ending in .npy, .tsv, .csv or .txt. Use - to print all values in full. [default: print a matrix
+        of at most 20 x 20 values, rounded]
+    columns
+        File of trees for the columns of the matrix. [default: TREES]
+    memory
+        Memory limit of the computation, without the trees themselves, e.g. 512MiB. A .npy matrix does not count
+        toward the limit. [default: 1GiB]
+    dtype
+        Number type of the matrix. float32 takes half the space.
+    resume
+        Save finished parts on disk. Pass --resume in the first run; after an interruption, repeat the same command.
+        For .npy only.
+    json
+        Print a summary of the result as JSON on standard output.
     """
     edits = edit_measure(ctx, measure, "normalize")
     kernel = tree_kernel.normalized() if normalize else tree_kernel
@@ -104,8 +79,6 @@ def command(
     _check_output(out)
     if json and out in (None, "-"):
         raise ParameterError("--json and the matrix both go to standard output. Pass a file name to --output.")
-    if "-" in file and columns == "-":
-        raise ParameterError("TREES and --columns are both standard input (-). Pass a file name for one of them.")
 
     if resume and not _is_binary(out):
         got = "" if out is None else f" Got --output {out} instead."

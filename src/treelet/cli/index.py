@@ -1,4 +1,9 @@
-"""``treelet index``: keep an index of trees in a folder, change it, and search it."""
+"""Keep an index of trees in a folder, and search it.
+
+An index is built once. Files are then added and removed without building it again, and several processes can search it at once.
+
+Example: treelet index create code.index src
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.compare import read_argument
-from treelet.cli.nearest import DEFAULT_K, FILE_AND_LINE, shown_words, tree_at, tree_texts
-from treelet.cli.options import JobsOption, JsonOption, MeasureOption, ProgressOption, edit_measure, wrong_value
-from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, shown_files, with_option_groups
+from treelet.cli.inputs import DEFAULT_K, FILE_AND_LINE, read_argument, shown_words, tree_at, tree_texts
+from treelet.cli.options import READ, WRITTEN, Reading, command, edit_measure, shown_files, wrong_value
 from treelet.errors import FileError, ParameterError, TreeletWarning
 from treelet.printable import printable_name
 
@@ -23,38 +25,20 @@ if TYPE_CHECKING:
     from treelet.learn import Nearest
     from treelet.structures import Treebank
 
-HELP = """Keep an index of trees in a folder, and search it.
 
-An index is built once. Files are then added and removed without building it again, and several processes can search it at once.
-
-Example: treelet index create code.index src
-"""
-IndexArgument = Annotated[str, typer.Argument(metavar="INDEX", help="Folder of the index."), READ]
-FilesArgument = Annotated[
-    list[str], typer.Argument(metavar="FILE...", help="Files or folders of trees or source code."), READ
-]
-CodeOption = Annotated[
-    bool,
-    typer.Option(
-        "--code",
-        help="Read the functions of source code, with the names of variables ignored, as treelet clones does.",
-    ),
-]
-
-
-@with_option_groups
-def create(
+@command()
+def _index_create(
     ctx: typer.Context,
-    index: Annotated[str, typer.Argument(metavar="INDEX", help="Folder to write."), WRITTEN],
-    files: FilesArgument,
+    index: Annotated[str, "INDEX", WRITTEN],
+    files: Annotated[list[str], "FILE...", READ],
     *,
-    code: CodeOption = False,
-    measure: MeasureOption = "kernel",
+    code: bool = False,
+    measure: str = "kernel",
     tree_kernel: Any,
-    n_jobs: JobsOption = 1,
+    n_jobs: int = 1,
     reading: Reading,
-    progress: ProgressOption = True,
-    json: JsonOption = False,
+    progress: bool = True,
+    json: bool = False,
 ) -> None:
     """Create an index of the trees in files. An index of the same name is replaced.
 
@@ -65,6 +49,15 @@ def create(
     Example: treelet index create wsj.index wsj.mrg
 
     Example: treelet index create code.index src --code --measure edit
+
+    Parameters
+    ----------
+    index
+        Folder to write.
+    files
+        Files or folders of trees or source code.
+    code
+        Read the functions of source code, with the names of variables ignored, as treelet clones does.
     """
     from treelet.learn import Nearest, save
 
@@ -79,26 +72,30 @@ def create(
     _report(json, index, search, added=len(trees), removed=0)
 
 
-@with_option_groups
-def add(
-    index: IndexArgument,
-    files: FilesArgument,
+@command()
+def _index_add(
+    index: Annotated[str, "INDEX", READ],
+    files: Annotated[list[str], "FILE...", READ],
     *,
-    n_jobs: JobsOption = 1,
-    exclude: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="PATTERN", help="Files or folders to leave out of the folders that are read. Can be repeated."
-        ),
-    ] = None,
-    progress: ProgressOption = True,
-    json: JsonOption = False,
+    n_jobs: int = 1,
+    exclude: Annotated[list[str] | None, "PATTERN"] = None,
+    progress: bool = True,
+    json: bool = False,
 ) -> None:
     """Add the trees of files to an index.
 
     Trees of the same files that are already in the index are replaced, or removed if a file has none any more. The change is complete or does not happen.
 
     Example: treelet index add code.index src/parser.py
+
+    Parameters
+    ----------
+    index
+        Folder of the index.
+    files
+        Files or folders of trees or source code.
+    exclude
+        Files or folders to leave out of the folders that are read. Can be repeated.
     """
     with _opened(index, "a") as search:
         search.set_params(n_jobs=n_jobs)
@@ -113,19 +110,25 @@ def add(
         _report(json, index, search, added=len(trees), removed=len(removed))
 
 
-def remove(
-    index: IndexArgument,
-    names: Annotated[
-        list[str], typer.Argument(metavar="ID|FILE...", help="Ids, or files or folders whose trees are removed.")
-    ],
+@command()
+def _index_remove(
+    index: Annotated[str, "INDEX", READ],
+    names: Annotated[list[str], "ID|FILE..."],
     *,
-    json: JsonOption = False,
+    json: bool = False,
 ) -> None:
     """Remove trees from an index: single ones by their ids, or all trees of files and folders.
 
     The files themselves are not touched and need not exist any more.
 
     Example: treelet index remove code.index src/old.py "src/parser.py:120 Parser.read"
+
+    Parameters
+    ----------
+    index
+        Folder of the index.
+    names
+        Ids, or files or folders whose trees are removed.
     """
     with _opened(index, "a") as search:
         settings: Any = search._settings
@@ -146,33 +149,16 @@ def remove(
         _report(json, index, search, added=0, removed=len(chosen))
 
 
-def search(
-    index: IndexArgument,
-    query: Annotated[
-        str,
-        typer.Argument(
-            metavar="QUERY",
-            help="Tree in brackets, a file or folder of trees, or FILE:LINE for the function at a line of source code.",
-        ),
-        READ,
-    ],
+@command()
+def _index_search(
+    index: Annotated[str, "INDEX", READ],
+    query: Annotated[str, "QUERY", READ],
     *,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "--k",
-            metavar="N",
-            min=1,
-            help=f"Number of neighbors per query.  [default: {DEFAULT_K}; with --threshold, all that reach the threshold]",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(metavar="VALUE", help="Minimum similarity of a neighbor, or maximum distance.  [default: none]"),
-    ] = None,
-    n_jobs: JobsOption = 1,
-    progress: ProgressOption = True,
-    json: JsonOption = False,
+    k: Annotated[int | None, "N", typer.Option(min=1)] = None,
+    threshold: Annotated[float | None, "VALUE"] = None,
+    n_jobs: int = 1,
+    progress: bool = True,
+    json: bool = False,
 ) -> None:
     """Find the trees of an index that are most similar to a query.
 
@@ -181,6 +167,17 @@ def search(
     Example: treelet index search wsj.index "(NP (D the) (N apple))" --k 3
 
     Example: treelet index search code.index src/parser.py:120
+
+    Parameters
+    ----------
+    index
+        Folder of the index.
+    query
+        Tree in brackets, a file or folder of trees, or FILE:LINE for the function at a line of source code.
+    k
+        Number of neighbors per query. [default: 5; with --threshold, all that reach the threshold]
+    threshold
+        Minimum similarity of a neighbor, or maximum distance. [default: none]
     """
     with _opened(index, "r") as opened:
         opened.set_params(n_jobs=n_jobs)
@@ -201,15 +198,23 @@ def search(
         print("\n\n".join(map(_text, result)))
 
 
-def info(
-    index: IndexArgument,
+@command()
+def _index_info(
+    index: Annotated[str, "INDEX", READ],
     *,
-    ids: Annotated[bool, typer.Option("--ids", help="Also print the id of each tree.")] = False,
-    json: JsonOption = False,
+    ids: bool = False,
+    json: bool = False,
 ) -> None:
     """Show what an index contains.
 
     Example: treelet index info wsj.index
+
+    Parameters
+    ----------
+    index
+        Folder of the index.
+    ids
+        Also print the id of each tree.
     """
     with _opened(index, "r") as opened:
         collection = opened._collection

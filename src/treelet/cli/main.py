@@ -11,44 +11,26 @@ import sys
 import threading
 import warnings
 import weakref
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 import treelet
-from treelet.cli import (
-    INTERRUPTED,
-    clones,
-    compare,
-    convert,
-    diff,
-    doctor,
-    draw,
-    evaluate,
-    explain,
-    explore,
-    gram,
-    index,
-    interrupted,
-    nearest,
-    parse,
-    predict,
-    rerank,
-    train,
-)
-from treelet.cli.options import shown_name
-from treelet.cli.overwriting import check_files
+from treelet.cli import INTERRUPTED, interrupted
+from treelet.cli.options import COMMANDS, shown_name
 from treelet.errors import FileError, TreeletError
 from treelet.printable import printable, shortened
 
-# --- messages about wrong usage ---------------------------------------------------------------------------------------
-
 FAILED, INTERNAL, PIPE_CLOSED = 2, 3, 141
-# --- the command ``treelet`` ------------------------------------------------------------------------------------------
-
+_NAMES = (
+    "gram", "train", "predict", "evaluate", "explain", "compare", "diff", "nearest", "clones", "parse", "rerank", "explore",
+    "draw", "convert", "doctor", "index",
+)  # fmt: skip
+"""The modules of the commands, which are imported when they are needed."""
 _TERMINATING = ("SIGTERM", "SIGHUP")  # the latter is sent when a terminal is closed; Windows does not have it
 _SUMMARY = """Classify, rank, search and compare trees by the fragments that they share.
 
@@ -75,8 +57,7 @@ class _ErrorReporting:
     def invoke(self, ctx: Any) -> Any:
         name = ctx.find_root().info_name
         try:
-            check_files(ctx)
-            with warnings.catch_warnings(), _config_of(ctx):
+            with warnings.catch_warnings():
                 warnings.showwarning = partial(_show_warning, ctx, warnings.showwarning)
                 result = super().invoke(ctx)  # type: ignore[misc]
             sys.stdout.flush()
@@ -102,21 +83,31 @@ class _ErrorReporting:
             _stop(f"{name}: {fact} ({how} to see the Python traceback)", INTERNAL, ctx)
 
 
-def _config_of(ctx: Any) -> AbstractContextManager[None]:
-    """Return the context of a command, with the settings that are options of the command."""
-    settings = {name: ctx.params[name] for name in ("device", "device_memory", "progress") if name in ctx.params}
-    if not settings:
-        return nullcontext()
-    from treelet.resources import config_context  # imports NumPy, which takes longer than some commands
-
-    return config_context(**settings)
-
-
 class _Commands(_ErrorReporting, TyperGroup):
-    """A command with subcommands."""
+    """A command with subcommands. Those of ``treelet`` itself are imported when they are needed."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of the subcommands, in the order of the help."""
+        return list(_NAMES) if self.name == "treelet" else super().list_commands(ctx)
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        """Return a subcommand, or None if there is none of this name."""
+        if self.name == "treelet" and name in _NAMES and name not in self.commands:
+            module = import_module(f"treelet.cli.{name}")
+            own = {key: function for key, function in COMMANDS.items() if key.split()[0] == name}
+            app = typer.Typer(
+                cls=_Commands, help=module.__doc__, no_args_is_help=True, rich_markup_mode=None, add_completion=False
+            )
+            for key, function in own.items():
+                app.command(key.split()[-1], cls=Command)(function)
+            self.add_command(typer.main.get_command(app), name)
+        return super().get_command(ctx, name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Find the subcommand; an unknown name is reported like all other errors."""
+        """Find the subcommand; an unknown name is reported like all other errors, with a suggestion."""
+        if self.name == "treelet" and args[0] not in _NAMES:
+            for name in _NAMES:
+                self.get_command(ctx, name)
         try:
             return super().resolve_command(ctx, args)
         except Exception as error:
@@ -301,31 +292,6 @@ def _root(
     ] = False,
 ) -> None:
     """Take the options that come before a command."""
-
-
-for module in (
-    gram,
-    train,
-    predict,
-    evaluate,
-    explain,
-    compare,
-    diff,
-    nearest,
-    clones,
-    parse,
-    rerank,
-    explore,
-    draw,
-    convert,
-    doctor,
-):
-    app.command(module.__name__.rpartition(".")[2], cls=Command)(module.command)
-
-indexes = typer.Typer(cls=_Commands, help=index.HELP, no_args_is_help=True, rich_markup_mode=None)
-for function in (index.create, index.add, index.remove, index.search, index.info):
-    indexes.command(function.__name__, cls=Command)(function)
-app.add_typer(indexes, name="index")
 
 
 # --- the standard streams -----------------------------------------------------------------------------------------

@@ -4,89 +4,40 @@ from __future__ import annotations
 
 import json as json_format
 import os
-import re
 import warnings
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.compare import read_argument
-from treelet.cli.options import (
-    MEMORY,
-    JsonOption,
-    MeasureOption,
-    ProgressOption,
-    check_device,
-    edit_measure,
-    memory_size,
-    wrong_value,
-)
-from treelet.cli.overwriting import READ
-from treelet.cli.reading import Reading, shown_files, with_option_groups
+from treelet.cli.inputs import DEFAULT_K, FILE_AND_LINE, read_argument, shown_words, tree_at, tree_texts
+from treelet.cli.options import READ, Reading, at_least, check_device, command, edit_measure, shown_files
 from treelet.errors import ParameterError, TreeletWarning
-from treelet.printable import printable_name, shortened
+from treelet.printable import shortened
 
 if TYPE_CHECKING:
     from treelet.kernels import Kernel
-    from treelet.structures import Tree, Treebank
+    from treelet.structures import Treebank
 
-_WIDTH = 100  # maximum number of characters to show of a sentence
-DEFAULT_K = 5
 _LISTED = 200  # shared fragments to compute; the largest of them are shown
-FILE_AND_LINE = re.compile(r"([^(].*):(\d{1,9})")
 
 
-@with_option_groups
-def command(
+@command()
+def _nearest(
     ctx: typer.Context,
-    bank: Annotated[
-        list[str],
-        typer.Argument(metavar="BANK...", help="Files or folders of trees to search. Use - for standard input."),
-        READ,
-    ],
+    bank: Annotated[list[str], "BANK...", READ],
     *,
-    query: Annotated[
-        str | None,
-        typer.Option(
-            "--query",
-            "-q",
-            metavar="QUERY",
-            help="Tree in brackets, a file or folder of trees, or FILE:LINE for the function at a line of source code.  [default: every tree of BANK]",
-        ),
-        READ,
-    ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "--k",
-            metavar="N",
-            help=f"Number of neighbors per query (not the same as -k).  [default: {DEFAULT_K}; with --threshold, all that reach the threshold]",
-        ),
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            metavar="VALUE",
-            help="Minimum similarity of a neighbor; for --measure edit-distance, the maximum distance. Equal trees have similarity 1 and distance 0.  [default: none]",
-        ),
-    ] = None,
-    measure: MeasureOption = "kernel",
+    query: Annotated[str | None, "--query -q QUERY", READ] = None,
+    k: Annotated[int | None, "N"] = None,
+    threshold: Annotated[float | None, "VALUE"] = None,
+    measure: str = "kernel",
     tree_kernel: Any,
-    top: Annotated[
-        int,
-        typer.Option(
-            metavar="N", help="Number of shared fragments to show per neighbor, those with the most productions first."
-        ),
-    ] = 1,
+    top: Annotated[int, "N", at_least(0)] = 1,
     threads: int,
-    memory: Annotated[
-        str | None,
-        typer.Option(metavar="SIZE", callback=memory_size, help=f"{MEMORY}  [default: 1GiB]"),
-    ] = None,
+    memory: str | None = None,
     reading: Reading,
-    progress: ProgressOption = True,
-    json: JsonOption = False,
+    progress: bool = True,
+    json: bool = False,
 ) -> None:
     """Find the trees that are most similar to a query.
 
@@ -102,12 +53,24 @@ def command(
     Example: treelet nearest bank.mrg --measure edit --threshold 0.8
 
     Example: treelet nearest src --query src/parser.py:120 --measure edit
+
+    Parameters
+    ----------
+    bank
+        Files or folders of trees to search. Use - for standard input.
+    query
+        Tree in brackets, a file or folder of trees, or FILE:LINE for the function at a line of source code.
+        [default: every tree of BANK]
+    k
+        Number of neighbors per query (not the same as -k). [default: 5; with --threshold, all that reach the
+        threshold]
+    threshold
+        Minimum similarity of a neighbor; for --measure edit-distance, the maximum distance. Equal trees have
+        similarity 1 and distance 0. [default: none]
+    top
+        Number of shared fragments to show per neighbor, those with the most productions first.
     """
     edits = edit_measure(ctx, measure, "top")
-    if top < 0:
-        raise wrong_value("--top", "a whole number of at least 0", top)
-    if "-" in bank and query == "-":
-        raise ParameterError("BANK and --query are both standard input (-). Pass a file name for one of them.")
     if tree := next((text for text in bank if text.lstrip().startswith("(") and not os.path.exists(text)), None):
         raise ParameterError(f"{shortened(tree)} is a tree, not a file of trees. Pass a query with --query.")
 
@@ -198,18 +161,6 @@ def _read_functions(bank: list[str], file: str, line: int, reading: Reading) -> 
     return trees[others], functions[[innermost]]
 
 
-def tree_at(trees: Treebank, file: str, line: int, each: str = "function") -> int:
-    """Return the row of the innermost tree at a line of a file of source code."""
-    around = [
-        ((place.end_line or place.line) - place.line, -row)
-        for row, place in enumerate(trees.places or ())
-        if place.line <= line <= (place.end_line or place.line)
-    ]
-    if not around:
-        raise ParameterError(f"{file}:{line}: no {each} contains this line. Pass a line inside a {each}.")
-    return -min(around)[1]
-
-
 def _listed(graph: Any, but_itself: bool) -> list[list[tuple[float, int]]]:
     """Return the neighbors of each query, as pairs of value and row, from the graph of neighbors."""
     values, rows = graph.data.tolist(), graph.indices.tolist()
@@ -249,16 +200,3 @@ def _text(query: dict[str, Any]) -> str:
     if not query["nearest"]:
         lines.append("   no neighbor meets the threshold")
     return "\n".join(lines)
-
-
-def tree_texts(tree: Tree | None) -> dict[str, str]:
-    """Return a tree and its words as texts."""
-    return {"tree": "", "words": ""} if tree is None else {"tree": str(tree), "words": " ".join(tree.words())}
-
-
-def shown_words(item: dict[str, Any]) -> str:
-    """Return the words of a tree, and its place if it is known."""
-    words = item["words"] if item["tree"] else "(no tree)"
-    cut = words if len(words) <= _WIDTH else f"{words[: _WIDTH - 4]} ..."
-    text = f"{item['place']}{' ' * bool(item['name'])}{item['name']}: {cut}" if "place" in item else cut
-    return printable_name(text)  # names of files and words may contain line breaks

@@ -6,180 +6,67 @@ import json as json_format
 import math
 import sys
 import time
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.options import COLUMN, JobsOption, ProgressOption, among, one_of, wrong_value
-from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, with_option_groups
+from treelet.cli.inputs import load_grammar
+from treelet.cli.options import (
+    PARENTS,
+    READ,
+    READING_OPTIONS,
+    SPLITS,
+    WRITTEN,
+    Reading,
+    among,
+    at_least,
+    command,
+    file_name,
+    one_of,
+    wrong_value,
+)
 from treelet.errors import ParameterError, TreeError
 
 if TYPE_CHECKING:
     from treelet.parsing import PCFG, Candidates
-    from treelet.structures import ForestBank
 
-_OUTPUTS = ("trees", "tsv", "json")
-_SUFFIXES = {".tsv": "tsv", ".json": "json", ".jsonl": "json"}
-PARENTS: dict[str, bool | str] = {"off": False, "phrases": True, "tags": "tags"}
-SPLITS = ("penn",)
-_PRUNE = 8.0
-_NO_PARSE = 1  # exit code
-_WARNED = 3  # sentences outside the grammar that are described; all are counted
-SplitOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        autocompletion=among(*SPLITS),
-        help="Distinguish further kinds of Penn Treebank labels in a grammar that is read from trees: penn. Use it with --parent tags, --markov 2 and --smoothing 1.  [default: none]",
-    ),
-]
-SmoothingOption = Annotated[
-    float | None,
-    typer.Option(
-        metavar="NUMBER",
-        help="Pseudo-count for words with annotated tags, at least 0, in a grammar that is read from trees.  [default: 0]",
-    ),
-]
+_OF_TREEBANK = ["markov", "parent", "split", "smoothing", "min_count", "drop_empty", "drop_function_tags", "column"]
+_OF_TREEBANK += [name for name in READING_OPTIONS if name not in ("encoding", "format")]
 
 
-@dataclass(frozen=True)
-class _InputSentence:
-    """The words of a sentence, with its line number."""
-
-    line: int
-    words: list[str]
-
-
-@with_option_groups
-def command(
-    sentences: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SENTENCES",
-            help="File with one sentence per line, words separated by spaces. Use - for standard input.  [default: -]",
-        ),
-        READ,
-    ] = None,
+@command(
+    exclusive=[("grammar", "treebank"), ("k", "forest"), ("sentences", "text")],
+    needs={"prune": "forest"} | dict.fromkeys(_OF_TREEBANK, "treebank"),
+)
+def _parse(
+    sentences: Annotated[str | None, "SENTENCES", READ] = None,
     *,
-    grammar: Annotated[
-        str | None,
-        typer.Option(
-            "--grammar",
-            "-g",
-            metavar="FILE",
-            help="Grammar file, as JSON (.json, .json.gz) or text. Required unless --treebank is given.",
-        ),
-        READ,
-    ] = None,
-    treebank: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="File of trees to estimate a grammar from, by relative frequency. Required unless --grammar is given.",
-        ),
-        READ,
-    ] = None,
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="WORDS",
-            help="Sentence to parse, instead of SENTENCES. Punctuation is split off words. Can be repeated.",
-        ),
-    ] = None,
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="OUT", help="Output file. Use - for standard output."),
-        WRITTEN,
-    ] = "-",
-    k: Annotated[
-        int | None,
-        typer.Option("--k", metavar="N", help="Number of trees per sentence, best first.  [default: 1]"),
-    ] = None,
-    forest: Annotated[
-        bool, typer.Option("--forest", help="Write one packed forest per sentence instead of trees, as JSON lines.")
-    ] = False,
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help="Output format: trees, tsv or json.  [default: from the suffix of OUT; otherwise trees for --k 1, and tsv for larger --k]",
-        ),
-    ] = None,
-    prune: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Keep a node only if it occurs in a tree whose log probability is at most NUMBER below that of the best tree; none keeps all nodes. For --forest.  [default: 8.0]",
-        ),
-    ] = None,
-    picture: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Draw the best parse of the first sentence that has a parse, to a file ending in .svg, .png, .pdf or .tex. With --forest, draw the forest of this sentence; .tex is then unavailable.",
-        ),
-        WRITTEN,
-    ] = None,
-    beam: Annotated[
-        float | None,
-        typer.Option(
-            metavar="NUMBER",
-            help="Drop labels whose log probability is more than NUMBER below the best one of the same span. Faster, but not exact.  [default: drop nothing]",
-        ),
-    ] = None,
-    markov: Annotated[
-        int | None,
-        typer.Option(
-            metavar="H",
-            help="Estimate the probability of one child at a time, given the H siblings before the child; for --treebank.  [default: whole productions]",
-        ),
-    ] = None,
-    parent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHICH",
-            autocompletion=among(*PARENTS),
-            help="Add the label of the parent to the labels of the grammar: off, phrases (phrase labels only; in Python, parent=True) or tags (phrase labels and tags). For --treebank.  [default: off]",
-        ),
-    ] = None,
-    split: SplitOption = None,
-    smoothing: SmoothingOption = None,
-    min_count: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Treat words seen N times or fewer as rare, and estimate unknown words from them; for --treebank.  [default: 1]",
-        ),
-    ] = None,
-    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Remove -NONE- elements; for --treebank.")] = False,
-    drop_function_tags: Annotated[
-        bool,
-        typer.Option("--drop-function-tags", help="Remove function tags, e.g. NP-SBJ-1 becomes NP; for --treebank."),
-    ] = False,
-    column: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help=f"{COLUMN} For --treebank."),
-    ] = None,
+    grammar: Annotated[str | None, "--grammar -g FILE", READ] = None,
+    treebank: Annotated[str | None, "FILE", READ] = None,
+    text: Annotated[list[str] | None, "WORDS"] = None,
+    output: Annotated[str, "--output -o OUT", WRITTEN] = "-",
+    k: Annotated[int | None, "N", at_least(1)] = None,
+    forest: bool = False,
+    to: Annotated[str | None, "FORMAT"] = None,
+    prune: Annotated[str | None, "NUMBER"] = None,
+    picture: Annotated[str | None, "FILE", WRITTEN] = None,
+    beam: Annotated[float | None, "NUMBER"] = None,
+    markov: Annotated[int | None, "H"] = None,
+    parent: Annotated[str | None, "WHICH", among(*PARENTS)] = None,
+    split: str | None = None,
+    smoothing: float | None = None,
+    min_count: Annotated[int | None, "N"] = None,
+    drop_empty: bool = False,
+    drop_function_tags: bool = False,
+    column: Annotated[str | None, "NAME"] = None,
     reading: Reading,
-    save_grammar: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Save the grammar as JSON, to a name that ends in .json, .json.gz, .json.xz or .json.bz2. If SENTENCES and --text are missing, nothing is parsed, and standard input is not read.",
-        ),
-        WRITTEN,
-    ] = None,
-    skip_empty: Annotated[
-        bool, typer.Option("--skip-empty", help="Skip empty lines. By default, an empty line is an error.")
-    ] = False,
-    n_jobs: JobsOption = 1,
-    progress: ProgressOption = True,
+    save_grammar: Annotated[str | None, "FILE", file_name, WRITTEN] = None,
+    skip_empty: bool = False,
+    n_jobs: int = 1,
+    progress: bool = True,
 ) -> None:
     """Parse sentences with a probabilistic grammar.
 
@@ -193,41 +80,81 @@ def command(
     --format, --skip-bad, --label-column, --tree-column and --option apply to the treebank. --encoding also applies to SENTENCES.
 
     Example: treelet parse --treebank wsj.mrg --text "What time is it ?" --k 10
+
+    Parameters
+    ----------
+    sentences
+        File with one sentence per line, words separated by spaces. Use - for standard input. [default: -]
+    grammar
+        Grammar file, as JSON (.json, .json.gz) or text. Required unless --treebank is given.
+    treebank
+        File of trees to estimate a grammar from, by relative frequency. Required unless --grammar is given.
+    text
+        Sentence to parse, instead of SENTENCES. Punctuation is split off words. Can be repeated.
+    output
+        Output file. Use - for standard output.
+    k
+        Number of trees per sentence, best first. [default: 1]
+    forest
+        Write one packed forest per sentence instead of trees, as JSON lines.
+    to
+        Output format: trees, tsv or json. [default: from the suffix of OUT; otherwise trees for --k 1, and tsv for
+        larger --k]
+    prune
+        Keep a node only if it occurs in a tree whose log probability is at most NUMBER below that of the best tree;
+        none keeps all nodes. For --forest. [default: 8.0]
+    picture
+        Draw the best parse of the first sentence that has a parse, to a file ending in .svg, .png, .pdf or .tex.
+        With --forest, draw the forest of this sentence; .tex is then unavailable.
+    beam
+        Drop labels whose log probability is more than NUMBER below the best one of the same span. Faster, but not
+        exact. [default: drop nothing]
+    markov
+        Estimate the probability of one child at a time, given the H siblings before the child; for --treebank.
+        [default: whole productions]
+    parent
+        Add the label of the parent to the labels of the grammar: off, phrases (phrase labels only; in Python,
+        parent=True) or tags (phrase labels and tags). For --treebank. [default: off]
+    min_count
+        Treat words seen N times or fewer as rare, and estimate unknown words from them; for --treebank. [default:
+        1]
+    drop_empty
+        Remove -NONE- elements; for --treebank.
+    drop_function_tags
+        Remove function tags, e.g. NP-SBJ-1 becomes NP; for --treebank.
+    column
+        Name of the tree to use if the rows have several trees, as in KeLP files. For --treebank.
+    save_grammar
+        Save the grammar as JSON, to a name that ends in .json, .json.gz, .json.xz or .json.bz2. If SENTENCES and
+        --text are missing, nothing is parsed, and standard input is not read.
+    skip_empty
+        Skip empty lines. By default, an empty line is an error.
     """
-    if (grammar is None) == (treebank is None):
-        raise ParameterError(
-            "--grammar and --treebank exclude each other. Pass one of the two options."
-            if grammar
-            else "treelet parse needs a grammar. Pass --grammar FILE or --treebank FILE."
-        )
-    to = None if to is None else one_of("--to", to, _OUTPUTS)
-    _check_options(k, forest, to, prune, picture, save_grammar, output)
-    learning = {
-        "--markov": markov, "--parent": parent, "--min-count": min_count, "--drop-empty": drop_empty or None,
-        "--drop-function-tags": drop_function_tags or None, "--column": column, "--split": split, "--smoothing": smoothing,
-    }  # fmt: skip
-    treebank_options = [name for name, value in learning.items() if value is not None] + reading.used_options()
-    if grammar is not None and treebank_options:
-        hint = " Use --to for the output format." if treebank_options == ["--format"] else ""
-        raise ParameterError(f"{treebank_options[0]} applies to --treebank, not to --grammar.{hint}")
-    parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
-    split = None if split is None else one_of("--split", split, SPLITS)
-    if text and sentences is not None:
-        raise ParameterError("SENTENCES and --text exclude each other. Pass one of them.")
-    parsing = bool(text) or sentences is not None or save_grammar is None
+    if grammar is None and treebank is None:
+        raise ParameterError("treelet parse needs a grammar. Pass --grammar FILE or --treebank FILE.")
+    if grammar is not None and reading.format is not None:
+        raise ParameterError("--format applies to --treebank only. Use --to for the output format.")
+    _check_outputs(output, to, forest, k or 1, picture, save_grammar)
+    from_stdin = sentences in (None, "-") and not text
+    parsing = save_grammar is None or bool(text) or sentences is not None
     if not parsing and (k is not None or forest or picture is not None or output != "-"):
         raise ParameterError(
             "No sentence to parse was given. Pass a file of sentences, - for standard input, or --text."
         )
-    if parsing and not text and sentences in (None, "-") and "-" in (grammar, treebank):
+    if parsing and from_stdin and "-" in (grammar, treebank):
         source = "--grammar" if grammar == "-" else "--treebank"
         raise ParameterError(f"SENTENCES and {source} are both standard input (-). Pass a file name for one of them.")
+    learning: dict[str, Any] = {
+        "markov": markov,
+        "parent": PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))],
+        "split": None if split is None else one_of("--split", split, SPLITS),
+        "min_count": 1 if min_count is None else min_count,
+        "smoothing": smoothing or 0.0,
+    }
+    options: dict[str, Any] = {"prune": _log_range(prune), "beam": beam} if forest else {"beam": beam}
 
-    from treelet.checks import plural
-    from treelet.formats.files import open_target, whole_file
-    from treelet.parsing.chart import outside_grammar
+    from treelet.formats.files import open_target, unpacked_name, whole_file
 
-    threshold = _PRUNE if prune is None else None if prune == "none" else float(prune)
     with ExitStack() as stack:
         stream = stack.enter_context(open_target(output)) if parsing else sys.stdout
         drawing = stack.enter_context(whole_file(Path(picture))) if picture is not None else None
@@ -237,22 +164,12 @@ def command(
             from treelet.parsing import PCFG
             from treelet.structures import read_trees
 
-            options = {"drop_empty": drop_empty, "drop_function_tags": drop_function_tags}
-            bank = read_trees(str(treebank), **reading.arguments(column=column, **options))
+            drop = {"drop_empty": drop_empty, "drop_function_tags": drop_function_tags}
             chosen = PCFG.from_treebank(
-                bank,
-                markov=markov,
-                parent=parents,
-                split=split,
-                min_count=1 if min_count is None else min_count,
-                smoothing=smoothing or 0.0,
+                read_trees(str(treebank), **reading.arguments(column=column, **drop)), **learning
             )
-        items = (
-            (_sentences(text, chosen) if text else _read(sentences or "-", skip_empty, reading.encoding))
-            if parsing
-            else []
-        )
-        if drawing is not None and not items:
+        numbers, words = _sentences(sentences, text, chosen, skip_empty, reading.encoding) if parsing else ([], [])
+        if drawing is not None and not words:
             raise ParameterError("--picture needs at least one sentence, but the input is empty.")
         if save_grammar is not None:
             chosen.save(save_grammar)
@@ -260,203 +177,160 @@ def command(
         if not parsing:
             return
         begin = time.perf_counter()
-        words = [item.words for item in items]
         if drawing is not None:
-            drawn = _draw(chosen, words, forest, threshold, beam, drawing, Path(str(picture)).suffix)
+            drawn, content = _drawn(chosen, words, forest, Path(str(picture)).suffix, options)
+            drawing.write_bytes(content)
         if forest:
-            forests = chosen.forests(words, threshold, beam=beam, n_jobs=n_jobs)
-            lines: Iterable[str] = (parsed.to_json() for parsed in forests)
-            produced = plural(len(forests), "forest")
-            without, pieces = _failed_forests(forests)
+            lines, count, without, pieces = _forests(chosen, words, n_jobs, options)
         else:
-            candidates = chosen.parse_all(words, k or 1, beam=beam, n_jobs=n_jobs)
-            lines = _lines(items, candidates, to or _suggested(output, k or 1))
-            produced = plural(len(candidates.trees), "tree")
+            candidates = chosen.parse_all(words, k or 1, n_jobs=n_jobs, **options)
+            suffixes = {".tsv": "tsv", ".json": "json", ".jsonl": "json"}
+            to = to or suffixes.get(unpacked_name(output).suffix.lower(), "tsv" if (k or 1) > 1 else "trees")
+            lines, count = _lines(numbers, words, candidates, to.lower()), len(candidates.trees)
             pieces = candidates.qid[candidates.logp == -math.inf].tolist()
-            without = sorted(set(range(len(items))) - set(candidates.qid.tolist()))
+            without = sorted(set(range(len(words))) - set(candidates.qid.tolist()))
         stream.writelines(f"{line}\n" for line in lines)
         seconds = time.perf_counter() - begin
-    _close(len(items), produced, seconds, len(without), len(pieces))
-    for number in sorted(pieces + without)[:_WARNED]:
-        subject = "The sentence" if len(items) == 1 else f"Sentence {number + 1:,}"
-        remedy = "Use a grammar of a treebank with similar sentences (--treebank FILE), or trees of another parser."
-        print(f"treelet: note: {outside_grammar(chosen, words[number], subject, remedy)}", file=sys.stderr)
+    _report(chosen, words, "forest" if forest else "tree", count, seconds, without, pieces)
     if picture is not None:
-        which = "" if len(items) == 1 else f", of sentence {drawn + 1} of {len(items):,}"
+        which = "" if len(words) == 1 else f", of sentence {drawn + 1} of {len(words):,}"
         print(f"picture: {picture}{which}", file=sys.stderr)
     if without:
-        raise typer.Exit(_NO_PARSE)
+        raise typer.Exit(1)
 
 
-def _check_options(
-    k: int | None,
-    forest: bool,
-    to: str | None,
-    prune: str | None,
-    picture: str | None,
-    save_grammar: str | None,
-    output: str,
+def _check_outputs(
+    output: str, to: str | None, forest: bool, k: int, picture: str | None, save_grammar: str | None
 ) -> None:
-    if k is not None and k < 1:
-        raise wrong_value("--k", "a whole number of at least 1", k)
-    if forest and k is not None:
-        raise ParameterError(
-            "--k and --forest exclude each other, because a forest contains all trees. Remove one of them."
-        )
+    """Raise an error if an output has a name or a format that does not fit its content."""
+    from treelet.drawing.drawing import check_kind
+    from treelet.formats.files import unpacked_name
+
     if output.lower().endswith((".svg", ".png", ".pdf")):
         raise ParameterError(f"--output {output} would contain trees as text. To draw a tree, use --picture {output}.")
+    to = None if to is None else one_of("--to", to, ("trees", "tsv", "json"))
     if forest and to not in (None, "json"):
         raise ParameterError(f"A forest cannot be written as {to}. Use --to json, or remove --forest.")
-    if to == "trees" and (k or 1) > 1:
+    if to == "trees" and k > 1:
         raise ParameterError(
             "--to trees writes one tree per sentence. For several trees per sentence, use --to tsv or json."
         )
-    if prune is not None:
-        if not forest:
-            raise ParameterError("--prune applies to --forest only. Add --forest, or remove --prune.")
-        try:
-            wrong = prune != "none" and not float(prune) >= 0
-        except ValueError:
-            wrong = True
-        if wrong:
-            raise wrong_value("--prune", "a number of at least 0, or none", prune)
-    if picture is not None:
-        from treelet.drawing.drawing import check_kind
-
-        if check_kind(Path(picture).suffix, picture) == ".tex" and forest:
-            raise ParameterError(f"{picture}: a forest cannot be drawn as LaTeX. Use .svg or .pdf, or remove --forest.")
-    if save_grammar == "-":
-        raise ParameterError("A grammar cannot be written to standard output. Pass a file name to --save-grammar.")
-    if save_grammar is not None and not _is_json(save_grammar):
-        raise wrong_value(
-            "--save-grammar", "a file name that ends in .json, .json.gz, .json.xz or .json.bz2", save_grammar
-        )
+    if picture is not None and check_kind(Path(picture).suffix, picture) == ".tex" and forest:
+        raise ParameterError(f"{picture}: a forest cannot be drawn as LaTeX. Use .svg or .pdf, or remove --forest.")
+    if save_grammar is not None and unpacked_name(save_grammar).suffix.lower() != ".json":
+        endings = "a file name that ends in .json, .json.gz, .json.xz or .json.bz2"
+        raise wrong_value("--save-grammar", endings, save_grammar)
 
 
-# --- input ----------------------------------------------------------------------------------------------------------
+def _log_range(prune: str | None) -> float | None:
+    """Return the number of ``--prune``, or None to keep all nodes."""
+    try:
+        value = 8.0 if prune is None else math.inf if prune == "none" else float(prune)
+    except ValueError:
+        value = math.nan
+    if not value >= 0:
+        raise wrong_value("--prune", "a number of at least 0, or none", prune)
+    return None if prune == "none" else value
 
 
-def _is_json(file: str) -> bool:
-    from treelet.formats.files import unpacked_name
-
-    return unpacked_name(file).suffix.lower() == ".json"
-
-
-def load_grammar(file: str) -> PCFG:
-    """Read a grammar from a JSON or text file. Warnings about the grammar are printed as notes on standard error."""
-    from treelet.parsing import PCFG
-
-    with warnings.catch_warnings(record=True) as noted:
-        warnings.simplefilter("always")
-        grammar = PCFG.load(file) if _is_json(file) else PCFG.read_text(file)
-    for note in noted:
-        print(f"treelet: note: {file}: {note.message}", file=sys.stderr)
-    return grammar
-
-
-def _sentences(texts: list[str], grammar: PCFG) -> list[_InputSentence]:
+def _sentences(
+    file: str | None, texts: list[str] | None, grammar: PCFG, skip_empty: bool, encoding: str
+) -> tuple[list[int], list[list[str]]]:
+    """Return the sentences as lists of words, with their line numbers, or their numbers if they were passed as texts."""
+    from treelet.formats.brackets import label_problem
+    from treelet.formats.files import open_source
     from treelet.parsing.chart import adapted_words
 
-    sentences = []
-    for number, text in enumerate(texts, 1):
+    numbers, sentences = [], []
+
+    def add(number: int, text: str, where: str, words: list[str]) -> None:
+        for position, word in enumerate(text.split(), 1):
+            if problem := label_problem(word):
+                raise TreeError(f"{where}: word {position} is {problem}. Write brackets as -LRB- and -RRB-.")
+        numbers.append(number)
+        sentences.append(words)
+
+    for number, text in enumerate(texts or (), 1):
         if not text.split():
             raise TreeError("--text contains no words. Pass a sentence such as --text 'What time is it ?'.")
-        _check_words(text, f"--text {text[:40]!r}")
-        sentences.append(_InputSentence(number, adapted_words(text, grammar)))
-    return sentences
-
-
-def _read(file: str, skip_empty: bool, encoding: str) -> list[_InputSentence]:
-    from treelet.formats.files import open_source
-
-    sentences = []
-    with open_source(file, encoding) as source:
+        add(number, text, f"--text {text[:40]!r}", adapted_words(text, grammar))
+    if texts:
+        return numbers, sentences
+    with open_source(file or "-", encoding) as source:
         for number, line in source.text_lines():
-            words = line.split()
-            if words:
-                _check_words(line, f"{source.name}:{number}")
-                sentences.append(_InputSentence(number, words))
+            if words := line.split():
+                add(number, line, f"{source.name}:{number}", words)
             elif not skip_empty:
                 raise source.error("the line is empty. Remove the line, or pass --skip-empty.", number)
-    return sentences
+    return numbers, sentences
 
 
-def _check_words(text: str, where: str) -> None:
-    from treelet.formats.brackets import label_problem
-
-    for number, word in enumerate(text.split(), 1):
-        if problem := label_problem(word):
-            raise TreeError(f"{where}: word {number} is {problem}. Write brackets as -LRB- and -RRB-.")
-
-
-# --- output ---------------------------------------------------------------------------------------------------------
-
-
-def _suggested(output: str, k: int) -> str:
-    from treelet.formats.files import unpacked_name
-
-    return _SUFFIXES.get(unpacked_name(output).suffix.lower(), "tsv" if k > 1 else "trees")
-
-
-def _lines(items: list[_InputSentence], candidates: Candidates, to: str) -> Iterator[str]:
+def _lines(numbers: list[int], sentences: list[list[str]], candidates: Candidates, to: str) -> Iterator[str]:
     """Yield the lines of output. A sentence without a parse also has a line."""
     trees, logps, qids = candidates.trees.strings(), candidates.logp.tolist(), candidates.qid.tolist()
-    rows: list[list[tuple[float, str]]] = [[] for _ in items]
+    rows: list[list[tuple[float, str]]] = [[] for _ in sentences]
     for qid, logp, tree in zip(qids, logps, trees, strict=True):
         rows[qid].append((logp, tree))
-    for item, row in zip(items, rows, strict=True):
+    for number, words, row in zip(numbers, sentences, rows, strict=True):
         if to == "json":
             nbest = [[logp if logp > -math.inf else None, tree] for logp, tree in row]
-            record = {"line": item.line, "sentence": " ".join(item.words), "nbest": nbest}
+            record = {"line": number, "sentence": " ".join(words), "nbest": nbest}
             yield json_format.dumps(record, ensure_ascii=False)
         elif to == "tsv":
             for rank, (logp, tree) in enumerate(row, 1):
-                yield f"{item.line}\t{rank}\t{logp!r}\t{tree}"
+                yield f"{number}\t{rank}\t{logp!r}\t{tree}"
             if not row:
-                yield f"{item.line}\t0\t-inf\t"
+                yield f"{number}\t0\t-inf\t"
         else:
             yield row[0][1] if row else ""
 
 
-def _draw(
-    grammar: PCFG,
-    sentences: list[list[str]],
-    forest: bool,
-    prune: float | None,
-    beam: float | None,
-    file: Path,
-    kind: str,
-) -> int:
-    """Draw the first sentence that has a parse, and return its number."""
+def _forests(
+    grammar: PCFG, sentences: list[list[str]], n_jobs: int, options: dict[str, Any]
+) -> tuple[Iterable[str], int, list[int], list[int]]:
+    """Return the forests as lines, their number, the indices of empty ones, and of those with only pieces of a fallback."""
+    from treelet.parsing.chart import FALLBACK
+
+    forests = grammar.forests(sentences, n_jobs=n_jobs, **options)
+    roots = [None if forest.root is None else forest.nodes[forest.root].label for forest in forests]
+    without = [number for number, root in enumerate(roots) if root is None]
+    pieces = [number for number, root in enumerate(roots) if root == FALLBACK]
+    return (forest.to_json() for forest in forests), len(forests), without, pieces
+
+
+def _drawn(
+    grammar: PCFG, sentences: list[list[str]], forest: bool, kind: str, options: dict[str, Any]
+) -> tuple[int, bytes]:
+    """Draw the first sentence that has a parse. Return its number, and the content of the picture."""
     from treelet.drawing import draw
 
     for number, words in enumerate(sentences):
-        if forest:
-            parsed = grammar.forest(words, prune, beam=beam)
-            picture = draw(parsed) if parsed else None
-        else:
-            best = grammar.parse(words, beam=beam)
-            picture = draw(best[0][0]) if best else None
-        if picture is not None:
-            file.write_bytes(picture.content(kind))
-            return number
+        parses: Any = grammar.forest(words, **options) if forest else grammar.parse(words, **options)
+        if parses:
+            return number, draw(parses if forest else parses[0][0]).content(kind)
     raise TreeError("No sentence has a parse, so there is nothing to draw. Remove --picture.")
 
 
-def _failed_forests(forests: ForestBank) -> tuple[list[int], list[int]]:
-    """Return the indices of empty forests, and of forests with only the pieces of a fallback."""
-    from treelet.parsing.chart import FALLBACK
-
-    roots = [None if forest.root is None else forest.nodes[forest.root].label for forest in forests]
-    return [n for n, root in enumerate(roots) if root is None], [n for n, root in enumerate(roots) if root == FALLBACK]
-
-
-def _close(count: int, produced: str, seconds: float, without: int, pieces: int) -> None:
+def _report(
+    grammar: PCFG,
+    sentences: list[list[str]],
+    noun: str,
+    count: int,
+    seconds: float,
+    without: list[int],
+    pieces: list[int],
+) -> None:
+    """Print a summary, and notes on the first sentences that the grammar does not cover."""
     from treelet.checks import plural
+    from treelet.parsing.chart import outside_grammar
 
-    line = f"{plural(count, 'sentence')}, {produced} in {seconds:.2f} s"
+    line = f"{plural(len(sentences), 'sentence')}, {plural(count, noun)} in {seconds:.2f} s"
     if pieces:
-        line += f"; {pieces:,} without a parse (pieces under the root FALLBACK returned)"
+        line += f"; {len(pieces):,} without a parse (pieces under the root FALLBACK returned)"
     if without:
-        line += f"; {without:,} without a parse (nothing returned)"
+        line += f"; {len(without):,} without a parse (nothing returned)"
     print(line, file=sys.stderr)
+    for number in sorted(pieces + without)[:3]:
+        subject = "The sentence" if len(sentences) == 1 else f"Sentence {number + 1:,}"
+        remedy = "Use a grammar of a treebank with similar sentences (--treebank FILE), or trees of another parser."
+        print(f"treelet: note: {outside_grammar(grammar, sentences[number], subject, remedy)}", file=sys.stderr)

@@ -7,55 +7,26 @@ import time
 from contextlib import nullcontext
 from typing import IO, TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from treelet.cli import examples
-from treelet.cli.options import JsonOrSummaryOption, ProgressOption, check_device
-from treelet.cli.overwriting import READ, WRITTEN
-from treelet.cli.reading import Reading, warn_if_empty, with_option_groups
+from treelet.cli.inputs import class_names, for_model, read_examples, scored
+from treelet.cli.options import READ, WRITTEN, Reading, check_device, command, warn_if_empty
 from treelet.errors import ParameterError
 
 if TYPE_CHECKING:
     from treelet.learn.outputs import SavedPredictor
 
 
-@with_option_groups
-def command(
-    model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="Model file written by treelet train or treelet.save."), READ
-    ],
-    file: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="TREES...",
-            help="Trees in brackets, or files or folders of trees, with or without labels. Use - for standard input.",
-        ),
-        READ,
-    ],
+@command(exclusive=[("scores", "probability")])
+def _predict(
+    model: Annotated[str, "MODEL", READ],
+    file: Annotated[list[str], "TREES...", READ],
     *,
-    output: Annotated[
-        str,
-        typer.Option("--output", "-o", metavar="OUT", help="Output file. Use - for standard output."),
-        WRITTEN,
-    ] = "-",
-    scores: Annotated[
-        bool,
-        typer.Option(
-            "--scores",
-            help="Also print the score of each class, in tab-separated columns with a header line; classifiers only.",
-        ),
-    ] = False,
-    probability: Annotated[
-        bool,
-        typer.Option(
-            "--probability",
-            help="Also print the probability of each class, in columns as for --scores. Train the model with treelet train --probability.",
-        ),
-    ] = False,
+    output: Annotated[str, "--output -o OUT", WRITTEN] = "-",
+    scores: bool = False,
+    probability: bool = False,
     threads: int,
     reading: Reading,
-    progress: ProgressOption = True,
-    json: JsonOrSummaryOption = False,
+    progress: bool = True,
+    json: bool = False,
 ) -> None:
     """Predict a label or a number for each tree.
 
@@ -66,9 +37,23 @@ def command(
     Example: treelet predict m.treelet "(S (NP (D the) (N cat)) (VP (V sat)))"
 
     Example: treelet predict m.treelet test.tsv --scores
+
+    Parameters
+    ----------
+    model
+        Model file written by treelet train or treelet.save.
+    file
+        Trees in brackets, or files or folders of trees, with or without labels. Use - for standard input.
+    output
+        Output file. Use - for standard output.
+    scores
+        Also print the score of each class, in tab-separated columns with a header line; classifiers only.
+    probability
+        Also print the probability of each class, in columns as for --scores. Train the model with treelet train
+        --probability.
+    json
+        Print the result as JSON on standard output. With --output, print a summary of the result as JSON.
     """
-    if scores and probability:
-        raise ParameterError("--scores and --probability exclude each other. Pass one of the two options.")
     from treelet.formats.files import open_target
     from treelet.learn.outputs import load_predictor
 
@@ -81,9 +66,9 @@ def command(
             raise ParameterError(
                 f"{model}: {option} applies to classifiers only, but this model predicts a number. Remove {option}."
             )
-        contents = examples.read(file, reading, labels=False)
+        contents = read_examples(file, reading, labels=False)
         warn_if_empty(file, len(contents))
-        data = examples.for_model(predictor, contents)
+        data = for_model(predictor, contents)
         predictions = _predicted(predictor, data, "probability" if probability else "scores" if scores else None)
         result: dict[str, Any] = {
             "model": model,
@@ -99,11 +84,6 @@ def command(
         print(json_format.dumps({**result, "seconds": time.perf_counter() - begin}))
 
 
-def class_names(predictor: Any) -> list[str]:
-    """Return the labels of a classifier as strings."""
-    return [str(name) for name in predictor.classes_.tolist()]
-
-
 def _predicted(predictor: SavedPredictor, data: Any, more: str | None = None) -> dict[str, list[Any]]:
     """Return the predictions by name: ``labels`` with optional ``scores`` or ``probabilities``, or ``values``."""
     if predictor.task != "classify":
@@ -113,20 +93,6 @@ def _predicted(predictor: SavedPredictor, data: Any, more: str | None = None) ->
         return {"labels": scored(predictor, data)[0], "probabilities": probabilities.tolist()}
     labels, values = scored(predictor, data)
     return {"labels": labels, "scores": values} if more else {"labels": labels}
-
-
-def scored(classifier: SavedPredictor, data: Any) -> tuple[list[str], list[list[float]]]:
-    """Return the label of each example and the score of each class. Two classes have scores of opposite sign."""
-    import numpy as np
-
-    values = classifier.decision_function(data)
-    if values.ndim == 1:
-        best = (values > 0).astype(int)
-        values = np.column_stack([-values, values])
-    else:
-        best = values.argmax(axis=1)
-    names = [str(name) for name in classifier.classes_.tolist()]
-    return [names[number] for number in best], (values + 0.0).tolist()
 
 
 def _write(stream: IO[str], predictions: dict[str, list[Any]], names: list[str]) -> None:

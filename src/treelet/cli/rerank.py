@@ -11,149 +11,65 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from treelet.cli.options import (
-    JobsOption,
-    JsonOption,
-    ProgressOption,
-    SeedOption,
+    PARENTS,
+    READ,
+    READING_OPTIONS,
+    SPLITS,
+    WRITTEN,
+    Reading,
     among,
+    at_least,
+    command,
+    file_name,
     items,
+    naming_output,
     numbers,
     one_of,
     wrong_value,
 )
-from treelet.cli.overwriting import READ, WRITTEN, OutputFile, naming_output
-from treelet.cli.parse import PARENTS, SPLITS, SmoothingOption, SplitOption
-from treelet.cli.reading import Reading, with_option_groups
-from treelet.errors import FileError, FormatError, ParameterError
+from treelet.errors import FileError, FormatError
 
 if TYPE_CHECKING:
-    from treelet.tasks import CandidateSplit
+    from treelet.structures import Treebank
 
 _REPORT = "report.html", "report.json", "mended-*.svg"
-_FLIGHTS = (800, 200, 336)
-_GENERATED = (
-    "The sentences come from a generator (treelet.datasets.flights), not from speakers. Scores on them are not scores on "
-    "English."
+
+
+@command(
+    exclusive=[("treebank", "nbest")]
+    + [(name, "nbest") for name in ("k", "folds", "markov", "parent", "split", "smoothing")],
+    needs=dict.fromkeys((*READING_OPTIONS, "drop_empty", "drop_function_tags"), "treebank")
+    | {"encoding": "treebank nbest", "skip_bad": "treebank nbest"},
 )
-
-
-@with_option_groups
-def command(
-    treebank: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="TREEBANK",
-            help="File of trees.  [default: 1,336 generated travel questions, 336 of them for the test]",
-        ),
-        READ,
-    ] = None,
+def _rerank(
+    treebank: Annotated[str | None, "TREEBANK", READ] = None,
     *,
-    nbest: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help='Candidates of another parser, instead of TREEBANK; one JSON object per line: {"gold": tree, "nbest": [[logp, tree], ...]}. Trees are bracketed strings.',
-        ),
-        READ,
-    ] = None,
+    nbest: Annotated[str | None, "FILE", READ] = None,
     reading: Reading,
-    drop_empty: Annotated[bool, typer.Option("--drop-empty", help="Remove -NONE- elements.")] = False,
-    drop_function_tags: Annotated[
-        bool, typer.Option("--drop-function-tags", help="Remove function tags, e.g. NP-SBJ-1 becomes NP.")
-    ] = False,
-    sizes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,C",
-            help="Sizes of the training, development and test parts: numbers of sentences, or fractions.  [default: 0.6,0.15,0.25. Generated questions: 800,200,336]",
-        ),
-    ] = None,
-    k: Annotated[
-        int | None,
-        typer.Option(
-            "--k",
-            metavar="N",
-            help="Maximum number of candidates per sentence, at least 2.  [default: 100]",
-        ),
-    ] = None,
-    train_candidates: Annotated[
-        int,
-        typer.Option(
-            metavar="N",
-            help="Number of candidates per training sentence: the best one and a random sample of the others; 0 for all.",
-        ),
-    ] = 20,
-    folds: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Number of folds of the training part, at least 2. Each fold is parsed with a grammar of the other folds, because a grammar must not see the sentences that it parses.  [default: 10]",
-        ),
-    ] = None,
-    lam: Annotated[
-        str, typer.Option(metavar="LIST", help="Values to try for the decay per production, in (0, 1].")
-    ] = "0.2,0.3,0.5",
-    max_depth: Annotated[
-        str,
-        typer.Option(
-            "--depth",
-            metavar="LIST",
-            help="Values to try for the maximum fragment depth, in productions; none for no limit.",
-        ),
-    ] = "none",
-    logp: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LIST",
-            help="Values to try for the factor of the parser's log probability as a feature, whose weight the perceptron learns; at least 0.  [default: 0,0.1. With --nbest: 0.1,1,10]",
-        ),
-    ] = None,
-    fixed_logp: Annotated[
-        str,
-        typer.Option(
-            metavar="LIST",
-            help="Values to try for a fixed weight of the parser's log probability, which is added to the score of the perceptron; at least 0. For good parsers, for example with --logp 0 --fixed-logp 0.3,1,3,10.",
-        ),
-    ] = "0",
-    epochs: Annotated[
-        int, typer.Option(metavar="N", help="Number of passes of the perceptron over the training part.")
-    ] = 3,
-    markov: Annotated[
-        int | None,
-        typer.Option(
-            metavar="H",
-            help="Estimate the probability of one child at a time, given the H siblings before the child.  [default: whole productions]",
-        ),
-    ] = None,
-    parent: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHICH",
-            autocompletion=among(*PARENTS),
-            help="Add the label of the parent to the labels of the grammar: off, phrases (phrase labels only; in Python, parent=True) or tags (phrase labels and tags).  [default: off]",
-        ),
-    ] = None,
-    split: SplitOption = None,
-    smoothing: SmoothingOption = None,
-    max_words: Annotated[
-        int, typer.Option(metavar="N", help="Maximum number of words per sentence. Longer sentences are skipped.")
-    ] = 40,
-    show: Annotated[int, typer.Option(metavar="N", help="Number of improved sentences to show.")] = 3,
-    random_state: SeedOption = 0,
-    n_jobs: JobsOption = 1,
-    progress: ProgressOption = True,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FOLDER", help="Folder for the report: report.html and report.json."),
-        OutputFile(*_REPORT),
-    ] = None,
-    save: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Where to save the ranker, e.g. m.treelet."), WRITTEN
-    ] = None,
-    json: JsonOption = False,
+    drop_empty: bool = False,
+    drop_function_tags: bool = False,
+    sizes: Annotated[str | None, "A,B,C"] = None,
+    k: Annotated[int | None, "N", at_least(2)] = None,
+    train_candidates: Annotated[int, "N"] = 20,
+    folds: Annotated[int | None, "N", at_least(2)] = None,
+    lam: Annotated[str, "LIST"] = "0.2,0.3,0.5",
+    max_depth: Annotated[str, "--depth LIST"] = "none",
+    logp: Annotated[str | None, "LIST"] = None,
+    fixed_logp: Annotated[str, "LIST"] = "0",
+    epochs: Annotated[int, "N", at_least(1)] = 3,
+    markov: Annotated[int | None, "H"] = None,
+    parent: Annotated[str | None, "WHICH", among(*PARENTS)] = None,
+    split: str | None = None,
+    smoothing: float | None = None,
+    max_words: Annotated[int, "N", at_least(1)] = 40,
+    show: Annotated[int, "N", at_least(0)] = 3,
+    random_state: int = 0,
+    n_jobs: int = 1,
+    progress: bool = True,
+    output: Annotated[Path | None, "--output -o FOLDER", WRITTEN + _REPORT] = None,
+    save: Annotated[str | None, "MODEL", file_name, WRITTEN] = None,
+    json: bool = False,
 ) -> None:
     """Rerank the candidate parses of a parser and measure the gain.
 
@@ -162,21 +78,68 @@ def command(
     Sentences are split at random into three parts. The grammar is estimated from the training part, and the values of --lam, --depth, --logp and --fixed-logp are chosen on the development part. The test part is used once, at the end.
 
     Example: treelet rerank trees.mrg --drop-empty --drop-function-tags -o out
+
+    Parameters
+    ----------
+    treebank
+        File of trees. [default: 1,336 generated travel questions, 336 of them for the test]
+    nbest
+        Candidates of another parser, instead of TREEBANK; one JSON object per line: {"gold": tree, "nbest": [[logp,
+        tree], ...]}. Trees are bracketed strings.
+    sizes
+        Sizes of the training, development and test parts: numbers of sentences, or fractions. [default:
+        0.6,0.15,0.25. Generated questions: 800,200,336]
+    k
+        Maximum number of candidates per sentence, at least 2. [default: 100]
+    train_candidates
+        Number of candidates per training sentence: the best one and a random sample of the others; 0 for all.
+    folds
+        Number of folds of the training part, at least 2. Each fold is parsed with a grammar of the other folds,
+        because a grammar must not see the sentences that it parses. [default: 10]
+    lam
+        Values to try for the decay per production, in (0, 1].
+    max_depth
+        Values to try for the maximum fragment depth, in productions; none for no limit.
+    logp
+        Values to try for the factor of the parser's log probability as a feature, whose weight the perceptron
+        learns; at least 0. [default: 0,0.1. With --nbest: 0.1,1,10]
+    fixed_logp
+        Values to try for a fixed weight of the parser's log probability, which is added to the score of the
+        perceptron; at least 0. For good parsers, for example with --logp 0 --fixed-logp 0.3,1,3,10.
+    epochs
+        Number of passes of the perceptron over the training part.
+    markov
+        Estimate the probability of one child at a time, given the H siblings before the child. [default: whole
+        productions]
+    parent
+        Add the label of the parent to the labels of the grammar: off, phrases (phrase labels only; in Python,
+        parent=True) or tags (phrase labels and tags). [default: off]
+    max_words
+        Maximum number of words per sentence. Longer sentences are skipped.
+    show
+        Number of improved sentences to show.
+    output
+        Folder for the report: report.html and report.json.
+    save
+        Where to save the ranker, e.g. m.treelet.
     """
-    _check(treebank, nbest, reading, drop_empty, drop_function_tags, k, folds, markov, parent, split, smoothing)
-    _check_counts(train_candidates, epochs, max_words, show, save)
+    if train_candidates < 0 or train_candidates == 1:
+        raise wrong_value("--train-candidates", "a whole number of at least 2, or 0 for all", train_candidates)
     parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
     split = None if split is None else one_of("--split", split, SPLITS)
     lams = numbers("--lam", lam)
     logps = numbers("--logp", logp if logp is not None else "0,0.1" if nbest is None else "0.1,1,10")
-    depths = [
-        None if item == "none" else _whole("--depth", item) for item in dict.fromkeys(items("--depth", max_depth))
-    ]
+    depths: list[int | None] = []
+    for item in dict.fromkeys(items("--depth", max_depth)):
+        try:
+            depths.append(None if item == "none" else int(item))
+        except ValueError:
+            raise wrong_value("--depth", "whole numbers or none, separated by commas", item) from None
     wanted = None if sizes is None else numbers("--sizes", sizes, repeated=True)
 
     from treelet.formats.files import open_target, whole_file
     from treelet.progress import tell
-    from treelet.tasks import Setting, rerank
+    from treelet.tasks import CandidateParses, Setting, parts_of_lists, parts_of_treebank, rerank
 
     settings = Setting.grid(lams, depths, logps, numbers("--fixed-logp", fixed_logp))
     say = tell if progress else None
@@ -186,21 +149,25 @@ def command(
         options: dict[str, Any] = {"max_words": max_words, "random_state": random_state, "say": say}
         if nbest is not None:
             title, source = "Parse reranking", f"The candidates of another parser were read from {nbest}."
-            parts = _lists(nbest, reading, wanted, options)
+            parts = parts_of_lists(CandidateParses.read(nbest, on_error=reading.on_error), wanted, **options)
         else:
-            options |= {"k": 100 if k is None else k, "folds": 10 if folds is None else folds, "n_jobs": n_jobs}
-            options |= {
-                "markov": markov,
-                "parent": parents,
-                "split": split,
-                "smoothing": smoothing or 0.0,
-            }
+            options |= {"k": k or 100, "folds": folds or 10, "n_jobs": n_jobs}
+            options |= {"markov": markov, "parent": parents, "split": split, "smoothing": smoothing or 0.0}
             if treebank is None:
-                title, source = "Parse reranking on generated travel questions", _GENERATED
+                from treelet.datasets import flights
+
+                title = "Parse reranking on generated travel questions"
+                source = (
+                    "The sentences come from a generator (treelet.datasets.flights), not from speakers. "
+                    "Scores on them are not scores on English."
+                )
                 tell("No TREEBANK was passed. Generated travel questions are used instead.")
+                bank = flights(sum(generated := (800, 200, 336)))
+                parts = parts_of_treebank(bank, wanted or generated, **options)
             else:
                 title, source = "Parse reranking", f"The trees were read from {treebank}."
-            parts = _treebank(treebank, reading, drop_empty, drop_function_tags, wanted, options)
+                trees = reading.arguments(drop_empty=drop_empty, drop_function_tags=drop_function_tags)
+                parts = parts_of_treebank(_read(treebank, trees), wanted, **options)
         outcome = rerank(
             parts,
             settings,
@@ -233,113 +200,20 @@ def command(
         print(f"Report: {folder / 'report.html'}")
 
 
-# --- options ------------------------------------------------------------------------------------------------------
-
-
-def _check(
-    treebank: str | None,
-    nbest: str | None,
-    trees: Reading,
-    drop_empty: bool,
-    drop_function_tags: bool,
-    k: int | None,
-    folds: int | None,
-    markov: int | None,
-    parent: str | None,
-    split: str | None,
-    smoothing: float | None,
-) -> None:
-    if treebank is not None and nbest is not None:
-        raise ParameterError(
-            "TREEBANK and --nbest exclude each other, because --nbest contains the gold trees. Pass one of them."
-        )
-    reading = {
-        **dict.fromkeys(trees.used_options(), True), "--drop-empty": drop_empty or None, "--drop-function-tags": drop_function_tags or None,
-    }  # fmt: skip
-    parsing = {
-        "--k": k,
-        "--folds": folds,
-        "--markov": markov,
-        "--parent": parent,
-        "--split": split,
-        "--smoothing": smoothing,
-    }
-    used = [name for name, value in {**reading, **parsing}.items() if value is not None and name != "--skip-bad"]
-    if nbest is not None and used:
-        raise ParameterError(f"{used[0]} applies to TREEBANK, not to --nbest. Remove {used[0]}.")
-    if treebank is None and nbest is None and (used := [name for name, value in reading.items() if value is not None]):
-        raise ParameterError(
-            f"{used[0]} applies to TREEBANK, which is missing. Pass a file of trees, or remove {used[0]}."
-        )
-    if k is not None and k < 2:
-        raise wrong_value("--k", "a whole number of at least 2", k)
-    if folds is not None and folds < 2:
-        raise wrong_value("--folds", "a whole number of at least 2", folds)
-
-
-def _check_counts(train_candidates: int, epochs: int, max_words: int, show: int, save: str | None) -> None:
-    if train_candidates < 0 or train_candidates == 1:
-        raise wrong_value("--train-candidates", "a whole number of at least 2, or 0 for all", train_candidates)
-    for name, value, least in (("--epochs", epochs, 1), ("--max-words", max_words, 1), ("--show", show, 0)):
-        if value < least:
-            raise wrong_value(name, f"a whole number of at least {least}", value)
-    if save == "-":
-        raise ParameterError(
-            "A model cannot be written to standard output. Pass a file name, such as --save m.treelet."
-        )
-
-
-def _whole(name: str, item: str) -> int:
-    try:
-        return int(item)
-    except ValueError:
-        raise wrong_value(name, "whole numbers or none, separated by commas", item) from None
-
-
-# --- input and output -----------------------------------------------------------------------------------------------
-
-
-def _treebank(
-    file: str | None,
-    reading: Reading,
-    drop_empty: bool,
-    drop_function_tags: bool,
-    sizes: list[float] | None,
-    options: dict[str, Any],
-) -> CandidateSplit:
-    from treelet.tasks import parts_of_treebank
-
-    if file is None:
-        from treelet.datasets import flights
-
-        return parts_of_treebank(flights(sum(_FLIGHTS)), sizes or _FLIGHTS, **options)
+def _read(file: str, options: dict[str, Any]) -> Treebank:
+    from treelet.formats.files import open_source
+    from treelet.formats.json_files import looks_like_nbest
     from treelet.structures import read_trees
 
     try:
-        bank = read_trees(file, **reading.arguments(drop_empty=drop_empty, drop_function_tags=drop_function_tags))
+        return read_trees(file, **options)
     except FormatError:
-        if _is_of_lists(file):
-            raise FormatError(
-                f"the file contains lists of parses, not trees. Pass --nbest {file} instead.", file
-            ) from None
+        if file != "-":  # standard input cannot be read twice
+            with open_source(file) as source:
+                if looks_like_nbest(source.head()):
+                    fact = "the file contains lists of parses, not trees"
+                    raise FormatError(f"{fact}. Pass --nbest {file} instead.", file) from None
         raise
-    return parts_of_treebank(bank, sizes, **options)
-
-
-def _is_of_lists(file: str) -> bool:
-    from treelet.formats.files import open_source
-    from treelet.formats.json_files import looks_like_nbest
-
-    if file == "-":  # standard input cannot be read twice
-        return False
-    with open_source(file) as source:
-        return looks_like_nbest(source.head())
-
-
-def _lists(file: str, reading: Reading, sizes: list[float] | None, options: dict[str, Any]) -> CandidateSplit:
-    from treelet.tasks import CandidateParses, parts_of_lists
-
-    return parts_of_lists(CandidateParses.read(file, on_error=reading.on_error), sizes, **options)
 
 
 @contextmanager
