@@ -79,7 +79,7 @@ html_show_sourcelink = False
 html_theme_options = {
     "logo": {"text": "treelet", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "icon_links": [{"name": "Sources", "url": REPOSITORY, "icon": "fa-brands fa-github"}],
-    "header_links_before_dropdown": 8,
+    "header_links_before_dropdown": 9,
     "navbar_align": "left",
     "show_toc_level": 2,
     "footer_start": ["copyright"],
@@ -87,7 +87,7 @@ html_theme_options = {
     "secondary_sidebar_items": ["page-toc"],
     "back_to_top_button": True,
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "papers": []}
 copybutton_prompt_text = r"\$ |>>> |\.\.\. "
 copybutton_prompt_is_regexp = True
 copybutton_here_doc_delimiter = "END"

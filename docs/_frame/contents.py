@@ -11,6 +11,7 @@ from pathlib import Path
 SECTIONS = {
     "start": "Start",
     "papers": "Papers",
+    "course": "Course",
     "how-to": "How to",
     "kernels": "Kernels",
     "gallery": "Gallery",
