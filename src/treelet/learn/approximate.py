@@ -80,7 +80,9 @@ def _pivots(values: _Values, wanted: int, rng: np.random.Generator, at_once: int
                 residual -= np.outer(column, column)
                 taken.append(int(candidate))
         if not taken:
-            left[drawn] = np.minimum(left[drawn], np.maximum(residual.diagonal(), 0))
+            # Distances that are only rounding error become 0. Otherwise such candidates would be drawn forever.
+            distances = residual.diagonal()
+            left[drawn] = np.where(distances > nothing, np.minimum(left[drawn], distances), 0)
             continue
         begin = len(chosen)
         columns = values.between(everyone, np.array(taken)) - done @ done[taken].T
