@@ -15,7 +15,6 @@ from sklearn.base import clone
 
 import treelet as tl
 from conftest import binary, fail, succeed
-from messages import common
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning, TreeSizeError
 
 SMALL = ["(S (A a) (B b))", "(S (A a) (C c))", "(S (B b) (C c))", "(S (C c) (A a))"]
@@ -43,7 +42,7 @@ def test_a_tree_beyond_a_limit_is_malformed(format: str) -> None:
     read = lambda **options: tl.read_trees(io.StringIO(text), format, **options)
     assert len(read(max_nodes=31, max_depth=30)) == 3
     for limit, problem in (({"max_nodes": 30}, "31 nodes"), ({"max_depth": 29}, "a depth of 30")):
-        with pytest.raises(TreeSizeError, match=common.tree_beyond_limit(1, problem, limit)):
+        with pytest.raises(TreeSizeError, match=f"tree 1, counted from 0, has {problem}"):
             read(**limit)
         with pytest.warns(TreeletWarning, match=r"^1 of 3 (trees|examples) was skipped: .*tree 1, counted from 0"):
             bank = read(**limit, on_error="skip")
@@ -63,7 +62,7 @@ def test_what_belongs_to_a_tree_beyond_a_limit_is_left_out_with_it() -> None:
 
 def test_blocks_count_on() -> None:
     text = "\n".join([*SMALL, chain(9), *SMALL])
-    with pytest.raises(TreeSizeError, match=common.tree_beyond_limit(4, "9 nodes", {"max_nodes": 8})):
+    with pytest.raises(TreeSizeError, match=r"tree 4, counted from 0.*9 nodes, more than max_nodes=8 allows"):
         list(tl.iter_trees(io.StringIO(text), "lines", block=2, max_nodes=8))
     with pytest.warns(TreeletWarning, match="1 of 9 trees was skipped"):
         blocks = list(tl.iter_trees(io.StringIO(text), "lines", block=2, max_nodes=8, on_error="skip"))

@@ -17,7 +17,6 @@ from packaging.utils import canonicalize_name
 
 import treelet
 from conftest import ROOT
-from messages import project as messages
 from tools import minimum
 
 HOOK = "import sys; from scikit_build_core.build import prepare_metadata_for_build_wheel as made; made(sys.argv[1])"
@@ -142,5 +141,5 @@ def test_oldest_versions(asked: str, oldest: str) -> None:
 
 
 def test_a_requirement_without_an_oldest_version_is_refused() -> None:
-    with pytest.raises(SystemExit, match=messages.OLDEST_VERSION_NEEDED):
+    with pytest.raises(SystemExit, match="name>=version"):
         minimum.oldest("lxml")

@@ -12,7 +12,6 @@ import pytest
 
 import treelet as tl
 from conftest import fail, succeed
-from messages import project as messages
 from treelet.errors import FileError, FormatError
 from treelet.formats import files
 
@@ -68,10 +67,10 @@ def test_packed_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for name in (f"bomb.mrg{suffix}", "bomb.mrg"):  # a name need not say that it is packed
         bomb = tmp_path / name
         bomb.write_bytes(pack(b"(A a)\n" * (1 << 19)))  # type: ignore[operator]
-        with pytest.raises(FileError, match=messages.SET_TREELET_UNPACKED):
+        with pytest.raises(FileError, match="packed bytes expand to more"):
             tl.read_trees(bomb)
         monkeypatch.setenv("TREELET_UNPACKED", "100")
-        with pytest.raises(FileError, match=messages.UNPACKS_TO_MORE):
+        with pytest.raises(FileError, match="packed bytes expand to more than"):
             tl.read_trees(bomb)
         monkeypatch.setenv("TREELET_UNPACKED", str(1 << 22))
         assert len(tl.read_trees(bomb)) == 1 << 19
@@ -81,7 +80,7 @@ def test_packed_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_a_bomb_through_a_pipe_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_MOST_UNPACKED", 1 << 20)
     bomb = gzip.compress(b"(A a)\n" * (1 << 19))
-    assert messages.UNPACKS_TO_MORE in fail("gram", "-", "-o", "-", input=bomb)
+    assert "packed bytes expand to more than" in fail("gram", "-", "-o", "-", input=bomb)
     trees = gzip.compress("".join(f"(A (B w{n * n}))\n" for n in range(70_000)).encode())  # no bomb: 4 times as many
     assert succeed("convert", "-", "-", "--to", "brackets", input=trees).output.count("(B w") == 70_000
 
@@ -89,9 +88,9 @@ def test_a_bomb_through_a_pipe_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no file without an end here")
 def test_no_text_is_refused_before_it_has_filled_the_memory() -> None:
     for read in (tl.read_trees, tl.read_examples, tl.read_tagged, tl.read_forests):
-        with pytest.raises(FormatError, match=messages.NUL_BYTE):
+        with pytest.raises(FormatError, match="a NUL byte, so it is not UTF-8 text"):
             read("/dev/zero")
-    with pytest.raises(FileError, match=messages.NOT_A_MODEL):
+    with pytest.raises(FileError, match="the file is not a treelet model"):
         tl.load("/dev/zero")
 
 

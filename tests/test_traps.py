@@ -11,7 +11,6 @@ from numpy.lib.stride_tricks import as_strided
 
 import treelet as tl
 from conftest import on_linux, run_python
-from messages import project as messages
 from treelet import _core, memory
 from treelet.errors import NotEnoughMemoryError
 
@@ -45,7 +44,7 @@ REFUSED: dict[str, Callable[[], Any]] = {
 @pytest.mark.usefixtures("little")
 @pytest.mark.parametrize("name", REFUSED)
 def test_memory_is_refused_before_it_is_taken(name: str) -> None:
-    with pytest.raises(NotEnoughMemoryError, match=messages.more_than_free(r"1\.0 GiB")):
+    with pytest.raises(NotEnoughMemoryError, match=r"GiB of memory, but only 1\.0 GiB"):
         REFUSED[name]()
 
 
@@ -116,7 +115,7 @@ def test_unary_chains(monkeypatch: pytest.MonkeyPatch) -> None:
     tree, logp = tl.PCFG.from_rules(rules, start="N0").parse(["x"])[0]
     assert (tree.height(), logp) == (401, 0.0)
     monkeypatch.setattr("treelet.parsing.chart.available", lambda: 400 * 400)
-    with pytest.raises(NotEnoughMemoryError, match=messages.TOO_MANY_CHAINS):
+    with pytest.raises(NotEnoughMemoryError, match="too many chains"):
         tl.PCFG.from_rules(rules, start="N0").parse(["x"])
 
 
@@ -124,14 +123,14 @@ def test_a_chart_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     grammar = tl.PCFG.from_rules([("S", ("S", "S"), 0.3), ("S", ("a",), 0.7)], start="S")
     grammar.compiled()
     monkeypatch.setattr("treelet.parsing.chart.available", lambda: 10_000)
-    with pytest.raises(NotEnoughMemoryError, match=messages.chart_takes_more(100)):
+    with pytest.raises(NotEnoughMemoryError, match="chart of 100 words does not fit into"):
         grammar.parse(["a"] * 100)
 
 
 def test_a_forest_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("treelet.parsing.chart._MAX_EDGES", 1000)
     grammar = tl.PCFG.from_rules([("S", ("S", "S"), 0.3), ("S", ("a",), 0.7)], start="S")
-    with pytest.raises(tl.errors.TreeError, match=messages.forest_too_large(60, 1000)):
+    with pytest.raises(tl.errors.TreeError, match=r"60 words.*forest has more than 1000 hyperedges"):
         grammar.forest(["a"] * 60)
 
 
@@ -151,11 +150,11 @@ def test_subsequences_by_rows_are_those_of_the_definition() -> None:
 @pytest.mark.parametrize(
     ("out", "said"),
     [
-        (as_strided(np.zeros(9), (3, 3), (0, 8)), messages.ROWS_OVERLAP),
-        (as_strided(np.zeros(9), (3, 3), (8, 8)), messages.ROWS_OVERLAP),
-        (as_strided(np.zeros(9), (3, 3), (16, 8)), messages.ROWS_OVERLAP),
-        (np.zeros((3, 3)).T, messages.NOT_CONTIGUOUS),
-        (np.zeros(73, np.uint8)[1:].view(np.float64).reshape(3, 3), messages.NOT_ALIGNED),
+        (as_strided(np.zeros(9), (3, 3), (0, 8)), "rows of out overlap"),
+        (as_strided(np.zeros(9), (3, 3), (8, 8)), "rows of out overlap"),
+        (as_strided(np.zeros(9), (3, 3), (16, 8)), "rows of out overlap"),
+        (np.zeros((3, 3)).T, "contiguous"),
+        (np.zeros(73, np.uint8)[1:].view(np.float64).reshape(3, 3), "not aligned"),
     ],
     ids=["one row", "by one", "by two", "columns", "misaligned"],
 )
@@ -178,5 +177,5 @@ def test_rows_on_a_device_lie_apart() -> None:
     executor, job = DeviceExecutor(Resources(device="emulated")), Job(tl.SubsetTree(), bank)
     assert np.allclose(executor.fill(job, np.zeros((3, 3))), tl.SubsetTree()(bank))
     for strides in ((0, 8), (8, 8), (8, 24)):
-        with pytest.raises(tl.errors.ParameterError, match=messages.ROWS_APART):
+        with pytest.raises(tl.errors.ParameterError, match="contiguous, non-overlapping rows"):
             executor.checked_out(job, as_strided(np.zeros(9), (3, 3), strides), ())

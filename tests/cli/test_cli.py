@@ -17,8 +17,6 @@ import pytest
 
 import treelet as tl
 from conftest import fail, posix, process, run, succeed
-from messages import cli as messages
-from messages.common import cannot_be, does_not_exist
 from treelet.cli.options import kernel_from_options
 from treelet.cli.train import _DECAYS, _PRICES
 from treelet.formats.base import FORMATS
@@ -85,13 +83,13 @@ def test_a_small_matrix_is_printed(bank: Path) -> None:
     trees = ["(NP (D the) (N apple))", "(NP (D the) (N pear))", "(VP (V eat))"]
     result = succeed("gram", *trees, "--lam", "1", "--no-normalize")
     assert result.stdout == "6  3  0\n3  6  0\n0  0  3\n"
-    assert messages.STANDARD_OUTPUT in result.stderr
+    assert "standard output" in result.stderr
     assert succeed("gram", *trees[:2]).stdout == "       1  0.606061\n0.606061         1\n"
     bank.write_text("(A a)\n" * 21)
     assert "21 x 21 values is too large to print. Write it to a file" in fail("gram", bank)
     assert "Pass trees only, or files only." in fail("gram", bank, "(A a)")
     assert "tree 2 of TREES, column 1" in fail("gram", "(A a)", "(A a")
-    assert messages.STANDARD_OUTPUT in fail("gram", "(A a)", "--json")
+    assert "standard output" in fail("gram", "(A a)", "--json")
 
 
 def test_gram_with_other_columns(bank: Path) -> None:
@@ -129,7 +127,9 @@ def test_gram_format_and_progress(bank: Path) -> None:
 def test_gram_of_nothing(bank: Path) -> None:
     bank.write_text("")
     output = bank.with_name("K.npy")
-    assert succeed("gram", bank, "-o", output).stderr.startswith(messages.no_trees_in(bank))
+    assert succeed("gram", bank, "-o", output).stderr.startswith(
+        f"treelet: warning: {bank}: the file contains no trees"
+    )
     assert np.load(output).shape == (0, 0)
 
 
@@ -146,7 +146,7 @@ def test_gram_replaces_a_file_only_when_it_is_done(bank: Path) -> None:
 
 
 def test_missing_file(tmp_path: Path) -> None:
-    assert does_not_exist("nothing.mrg") in fail("gram", tmp_path / "nothing.mrg", "-o", tmp_path / "K.npy")
+    assert "nothing.mrg: the file does not exist" in fail("gram", tmp_path / "nothing.mrg", "-o", tmp_path / "K.npy")
     assert os.listdir(tmp_path) == []
 
 
@@ -182,12 +182,12 @@ def test_bad_options(bank: Path, options: list[str], message: str) -> None:
 
 
 def test_output_that_cannot_be_written(bank: Path) -> None:
-    assert cannot_be("written") in fail("gram", bank, "-o", bank.parent / "no" / "folder" / "K.npy")
-    assert messages.must_end_in(".npy") in fail("gram", bank, "-o", bank.parent / "K.mat")
+    assert "cannot be written" in fail("gram", bank, "-o", bank.parent / "no" / "folder" / "K.npy")
+    assert "must end in .npy" in fail("gram", bank, "-o", bank.parent / "K.mat")
     (bank.parent / "folder.npy").mkdir()
-    assert messages.IS_A_FOLDER in fail("gram", bank, "-o", bank.parent / "folder.npy")
-    assert messages.STANDARD_OUTPUT in fail("gram", bank, "-o", "-", "--json")
-    assert messages.STANDARD_INPUT in fail("gram", "-", "--columns", "-", "-o", "-")
+    assert "is a folder" in fail("gram", bank, "-o", bank.parent / "folder.npy")
+    assert "standard output" in fail("gram", bank, "-o", "-", "--json")
+    assert "standard input" in fail("gram", "-", "--columns", "-", "-o", "-")
     assert sorted(os.listdir(bank.parent)) == ["bank.mrg", "folder.npy"]
 
 
@@ -196,7 +196,7 @@ def test_a_full_disk_is_an_error(bank: Path, monkeypatch: pytest.MonkeyPatch) ->
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
-    assert messages.no_room(200) in fail("gram", bank, "-o", bank.with_name("K.npy"))
+    assert "disk space for 200 bytes (No space left" in fail("gram", bank, "-o", bank.with_name("K.npy"))
     assert os.listdir(bank.parent) == ["bank.mrg"]
 
 
@@ -207,7 +207,7 @@ def test_overflow_needs_normalizing(bank: Path) -> None:
     bank.write_text(f"{tree}\n(N n)\n")
     output = bank.with_name("K.npy")
     line = fail("gram", bank, "-o", output, "--lam", "1", "--no-normalize")
-    assert messages.TOO_LARGE_FOR_FLOAT64 in line
+    assert "is too large for a float64" in line
     assert not output.exists()
     succeed("gram", bank, "-o", output, "--lam", "1")
     K = np.load(output)
@@ -219,7 +219,7 @@ def test_an_unexpected_error_is_one_line_too(bank: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("treelet.cli.gram._write_text", lambda *_: 1 / 0)
     result = run("gram", bank, "-o", "-")
     assert result.exit_code == 3
-    assert result.stderr == (messages.internal_error("ZeroDivisionError: division by zero"))
+    assert result.stderr.startswith("treelet: internal error: ZeroDivisionError: division by zero")
     assert "Traceback" in run("--traceback", "gram", bank, "-o", "-").stderr
 
 
@@ -280,9 +280,9 @@ def test_compare_reads_files(tmp_path: Path) -> None:
         assert json.loads(succeed("compare", name, PEAR, "--lam", "1", "--json").stdout)["value"] == 3
     assert json.loads(succeed("compare", "-", PEAR, "--lam", "1", "--json", input=APPLE).stdout)["value"] == 3
     file.write_text(APPLE + PEAR)
-    assert messages.one_tree_needed(2) in fail("compare", file, PEAR)
-    assert messages.WRITE_A_TREE_IN_BRACKETS in fail("compare", "NP", PEAR)
-    assert messages.WRITE_A_TREE_IN_BRACKETS not in fail("compare", "@NP", PEAR)
+    assert "file must contain exactly one" in fail("compare", file, PEAR)
+    assert "is neither a tree in brackets" in fail("compare", "NP", PEAR)
+    assert "is neither a tree in brackets" not in fail("compare", "@NP", PEAR)
 
 
 def test_compare_errors() -> None:
@@ -342,7 +342,7 @@ def test_compare_edits_knows_lines_and_columns(tmp_path: Path) -> None:
     shown = succeed("compare", str(tmp_path / "a.js"), str(tmp_path / "b.js"), "--edits").stdout
     assert shown.splitlines()[-1].split() == ["~", "1", "line", "1", "2", "line", "2"]
     (tmp_path / "two.py").write_text("def f(): pass\ndef g(): pass\n")
-    assert messages.one_tree_needed(2) in fail(
+    assert "file must contain exactly one" in fail(
         "compare", tmp_path / "two.py", code[0], "--edits", "--option", "each=function"
     )
 
@@ -352,12 +352,12 @@ def test_compare_edits_draws(tmp_path: Path) -> None:
     shown = succeed("compare", APPLE, PEAR, "--edits", "--picture", file)
     assert f"picture: {file}" in shown.stderr
     assert file.read_text() == tl.draw(tl.edit_script(APPLE, PEAR))
-    assert messages.must_end_in(".svg, .png, .pdf or .tex") in fail(
+    assert "must end in .svg, .png, .pdf or .tex" in fail(
         "compare", APPLE, PEAR, "--edits", "--picture", tmp_path / "x.gif"
     )
     assert "Add --edits" in fail("compare", APPLE, PEAR, "--picture", file)
     for option in (("--top", "3"), ("--lam", "0.5"), ("--kernel", "pt")):
-        assert messages.NOT_TO_EDITS in fail("compare", APPLE, PEAR, "--edits", *option)
+        assert "to shared fragments, not to --edits" in fail("compare", APPLE, PEAR, "--edits", *option)
 
 
 def test_compare_edits_lists_the_changes_of_large_trees() -> None:
@@ -417,17 +417,17 @@ def test_convert_leaves_nothing_out_unasked(tmp_path: Path) -> None:
     succeed("convert", source, tmp_path / "out.mrg", *drops)
     assert (tmp_path / "out.mrg").read_text() == "(A a)\n"
     succeed("convert", source, tmp_path / "out.klp")
-    assert messages.option_must_be("--drop", "'labels'") in fail("convert", source, "-", "--drop", "everything")
-    with pytest.raises(tl.errors.ParameterError, match=messages.no_format_for(r"x\.json", r"\.json")):
+    assert "--drop must be 'labels'" in fail("convert", source, "-", "--drop", "everything")
+    with pytest.raises(tl.errors.ParameterError, match=r"suffix \.json does not belong"):
         tl.Treebank(["(S x)"]).write(tmp_path / "x.json")
     (tmp_path / "v.dat").write_text("1 1:2\n")
-    assert messages.no_place_for("feature vectors") in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv")
-    assert messages.NO_TREES_TO_WRITE in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv", "--drop", "vectors")
+    assert "cannot store the feature vectors" in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv")
+    assert "document has no trees" in fail("convert", tmp_path / "v.dat", tmp_path / "v.tsv", "--drop", "vectors")
 
 
 def test_convert_errors(bank: Path) -> None:
     assert "yaml" in fail("convert", bank, bank.with_name("out.tsv"), "--to", "yaml")
-    assert does_not_exist() in fail("convert", bank.with_name("nothing"), "-")
+    assert "the file does not exist" in fail("convert", bank.with_name("nothing"), "-")
     assert "encoding" in fail("convert", bank, "-", "--encoding", "klingon")
     bank.write_text("(S (A a)")
     assert f"{bank}:1:" in fail("convert", bank, bank.with_name("out.tsv"))
@@ -510,7 +510,7 @@ def test_the_real_command(bank: Path) -> None:
     np.testing.assert_array_equal(np.loadtxt(io.StringIO(result.stdout)), tl.SubsetTree().normalized()(TREES))
     result = process("gram", bank.with_name("nothing"), "-o", "-")
     assert result.returncode == 2
-    assert result.stderr == messages.not_found(bank.with_name("nothing"))
+    assert result.stderr.startswith(f"treelet: error: {bank.with_name('nothing')}: the file does not exist")
 
 
 def test_utf8_whatever_the_terminal_says(bank: Path) -> None:
@@ -638,17 +638,17 @@ def shell(command: str, *args: object) -> subprocess.CompletedProcess[str]:
 def test_an_output_that_is_full_is_one_line(bank: Path, options: list[str]) -> None:
     done = shell('"$@" > /dev/full', *(bank if option == "BANK" else option for option in options))
     assert done.returncode == 2
-    assert done.stderr == messages.error("Standard output cannot be written (No space left on device).\n")
+    assert done.stderr == "treelet: error: Standard output cannot be written (No space left on device).\n"
 
 
 @SHELL
 def test_streams_that_are_closed(bank: Path) -> None:
     done = shell('"$@" >&-', "gram", bank, "-o", "-")
     assert done.returncode == 2
-    assert done.stderr.startswith(messages.error("Standard output is closed. Redirect it to a file or to "))
+    assert done.stderr.startswith("treelet: error: Standard output is closed")
     done = shell('"$@" <&-', "gram", "-", "-o", "-")
     assert done.returncode == 2
-    assert done.stderr == messages.error("<stdin>: cannot be read (standard input is closed).\n")
+    assert done.stderr == "treelet: error: <stdin>: cannot be read (standard input is closed).\n"
     done = shell('"$@" 2>&-', "gram", bank.with_name("missing.mrg"), "-o", "-")
     assert (done.returncode, done.stdout) == (2, "")
 
@@ -656,7 +656,7 @@ def test_streams_that_are_closed(bank: Path) -> None:
 @SHELL
 def test_the_shells_process_substitution_is_written_to(bank: Path) -> None:
     done = shell('"$@" >(sed s/^/got:/) --to lines | cat', "convert", bank)
-    assert cannot_be("written") not in done.stderr
+    assert "cannot be written" not in done.stderr
     assert "got:(" in done.stdout
 
 
@@ -666,7 +666,7 @@ def test_names_of_files_that_are_no_text(bank: Path) -> None:
         line = f'cd "{bank.parent}"; PYTHONIOENCODING={encoding} "$@" $\'no\\xff.mrg\' -o -'
         done = shell(line, "gram")
         assert done.returncode == 2
-        assert done.stderr == messages.not_found("no\\udcff.mrg")
+        assert done.stderr.startswith("treelet: error: no\\udcff.mrg: the file does not exist")
     done = shell(f'cd "{bank.parent}"; echo "x = 1" > $\'a\\xff.py\'; echo "y = 1" >> $\'a\\xff.py\'; '
                  'PYTHONIOENCODING=utf-8:strict "$@" --format python:each=statement $\'a\\xff.py\' | cat -v', "nearest")  # fmt: skip
     assert done.stdout.startswith("1. aM-^?.py:1: x 1"), done.stderr
@@ -722,7 +722,7 @@ def test_a_source_folder_without_the_native_core(tmp_path: Path) -> None:
         result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
         assert result.returncode == 2, result.stderr
         assert result.stderr.startswith(
-            messages.error(f"{tmp_path / 'treelet'}: the native core of treelet cannot be imported (")
+            f"treelet: error: {tmp_path / 'treelet'}: the native core of treelet cannot be imported ("
         )
         assert result.stderr.endswith(" Run treelet from another folder, or install it with pip install.\n")
 

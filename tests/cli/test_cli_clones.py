@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT, fail, run, succeed
-from messages import cli as messages
-from messages.tasks import NOT_A_CLONE_REPORT
 from treelet.tasks import find_clones
 
 FUNCTION = """def {name}({x}):
@@ -82,7 +80,7 @@ def test_json_and_sarif(code: Path) -> None:
     found = json.loads(succeed("clones", "src", "--json", "--jobs", 2).stdout)
     assert {**found, "seconds": 0} == {**report, "seconds": 0}
     assert json.loads(succeed("clones", "src", "--sarif").stdout) == find_clones("src").as_sarif()
-    assert messages.JSON_OR_SARIF in fail("clones", "src", "--json", "--sarif")
+    assert "--json and --sarif exclude each other" in fail("clones", "src", "--json", "--sarif")
 
 
 SCHEMA = os.environ.get("TREELET_SARIF_SCHEMA", "")
@@ -129,7 +127,7 @@ def test_fail_over_and_baseline(code: Path) -> None:
     assert result.exit_code == 1
     assert result.stderr == "treelet: 1 new family, more than --fail-over 0 allows\n"
     Path("known.json").write_text("nothing")
-    assert NOT_A_CLONE_REPORT in fail("clones", "src", "--baseline", "known.json")
+    assert "this version of treelet clones" in fail("clones", "src", "--baseline", "known.json")
     assert "nix.json" in fail("clones", "src", "--baseline", "nix.json")
 
 
@@ -137,26 +135,20 @@ def test_against_and_languages(code: Path) -> None:
     assert "1 family" in succeed("clones", "src/a.py", "--against", "src").stdout
     assert "1 family" in succeed("clones", "src", "--languages", "python,java", "--exclude", "tests").stdout
     assert "Did you mean 'python'?" in fail("clones", "src", "--languages", "pythom")
-    assert messages.option_must_be("--languages", "values separated by commas") in fail(
-        "clones", "src", "--languages", ","
-    )
+    assert "must be values separated by commas" in fail("clones", "src", "--languages", ",")
 
 
 def test_bad_input(code: Path) -> None:
     for value in (0, 1.5, -1):
-        assert messages.option_must_be("--similarity", "a number in (0, 1]") in fail(
-            "clones", "src", "--similarity", value
-        )
-    assert messages.option_must_be("--min-lines", "a whole number of at least 1") in fail(
-        "clones", "src", "--min-lines", 0
-    )
+        assert "--similarity must be a number in (0, 1]" in fail("clones", "src", "--similarity", value)
+    assert "must be a whole number of at least 1" in fail("clones", "src", "--min-lines", 0)
     for option in ("--top", "--fail-over"):
-        assert messages.option_must_be(option, "a whole number of at least 0") in fail("clones", "src", option, -1)
+        assert f"{option} must be a whole number of at least 0" in fail("clones", "src", option, -1)
     Path("empty").mkdir()
     assert "empty: the folder contains no files" in fail("clones", "empty")
     result = run("clones", "src", "--min-lines", 100, "--min-nodes", 1000)
     assert result.exit_code == 0
-    assert result.stderr == f"treelet: warning: {messages.NO_FUNCTION_IS_LONG_ENOUGH}\n"
+    assert result.stderr.startswith("treelet: warning: No function has at least 100 lines")
     (code / "d.py").write_text("def f(:\n")
     result = run("clones", "src")
     assert result.exit_code == 0

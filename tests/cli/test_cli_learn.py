@@ -21,8 +21,6 @@ from sklearn.model_selection import StratifiedKFold
 
 import treelet as tl
 from conftest import fail, run, run_python
-from messages import cli as messages
-from messages.common import cannot_be, does_not_exist
 from treelet.cli import evaluate
 from treelet.cli import train as train_module
 from treelet.cli.explain import _text as explain_text
@@ -212,12 +210,12 @@ def test_grid_passes_over_values_that_do_not_fit(tmp_path: Path, monkeypatch: py
     assert result["grid"]["overflow"] == [{"lam": 1.0}]
     assert result["grid"]["best"]["lam"] == 0.01
     assert "kernel values overflow float64" in succeed(*options)
-    assert messages.TOO_LARGE_FOR_FLOAT64 in fail(*options, "--lam", "1")
+    assert "is too large for a float64" in fail(*options, "--lam", "1")
 
 
 def test_grid_needs_two_of_each(tmp_path: Path) -> None:
     train = write_tsv(tmp_path / "train.tsv", [*generate(10, 1, ("person", "place")), ("odd", "(S (X x))")])
-    assert messages.one_example_of("odd") in fail("train", train, "-o", tmp_path / "m.treelet", "--grid")
+    assert "Class 'odd' has only one" in fail("train", train, "-o", tmp_path / "m.treelet", "--grid")
     write_tsv(train, [*generate(10, 1, ("person", "place")), ("odd", "(S (X x))"), ("odd", "(S (X x) (X x))")])
     assert report("train", train, "-o", tmp_path / "m.treelet", "--grid")["grid"]["folds"] == 5
 
@@ -295,7 +293,7 @@ def test_several_trees_a_line(tmp_path: Path) -> None:
     assert report("train", train, "-o", model)["kernel"] == repr(tl.On("tree1", sst) + tl.On("tree2", sst))
     assert report("train", train, "-o", model, "--column", "tree2")["kernel"] == repr(tl.On("tree2", sst))
     assert report("evaluate", model, train)["accuracy"] == 1
-    assert messages.no_tree_column("tree3") in fail("train", train, "-o", model, "--column", "tree3")
+    assert "file has no tree column 'tree3'" in fail("train", train, "-o", model, "--column", "tree3")
 
     # No line has a second tree: the column is called otherwise, and the second is missing everywhere.
     succeed("train", train, "-o", model)
@@ -350,17 +348,17 @@ def test_files_without_labels(train: Path, test: Path) -> None:
         file = test.with_name(name)
         file.write_text(content)
         assert succeed("predict", model, file) == expected
-        assert messages.EXAMPLES_WITHOUT_LABELS in fail("evaluate", model, file)
-        assert messages.EXAMPLES_WITHOUT_LABELS in fail("train", file, "-o", model)
+        assert "the examples have no class labels" in fail("evaluate", model, file)
+        assert "the examples have no class labels" in fail("train", file, "-o", model)
     packed = test.with_name("trees.tsv.gz")
     packed.write_bytes(gzip.compress(text.encode()))
     assert succeed("predict", model, packed) == expected
     zeros = test.with_name("trees.dat")
     tl.Treebank(trees).write(zeros)
     assert succeed("predict", model, zeros) == expected
-    assert messages.ALL_TARGETS_ARE_0 in fail("evaluate", model, zeros)
+    assert "class labels, because all targets are 0" in fail("evaluate", model, zeros)
     file.write_text(f"a\t{trees[0]}\n\t{trees[1]}\n")
-    assert messages.empty_label(2) in fail("train", file, "-o", model)
+    assert "example 2 has an empty label" in fail("train", file, "-o", model)
 
 
 def test_predict_to_a_file_and_json(train: Path, test: Path) -> None:
@@ -407,10 +405,10 @@ def test_a_saved_classifier_predicts_the_same(train: Path, test: Path) -> None:
     np.testing.assert_array_equal(saved.predict(X), clf.predict(X))
     K = clf.model_.kernel(X)
     tl.save(tl.KernelSVC("precomputed").fit(K, [0, 1] * (len(X) // 2) + [0] * (len(X) % 2)), path)
-    with pytest.raises(tl.errors.InputTypeError, match=messages.MODEL_OF_A_MATRIX):
+    with pytest.raises(tl.errors.InputTypeError, match="kernel matrix, so it cannot predict"):
         load_predictor(path)
     tl.save(tl.KernelMatrix().fit(X), path)
-    with pytest.raises(tl.errors.InputTypeError, match=messages.PREDICTS_NOTHING):
+    with pytest.raises(tl.errors.InputTypeError, match="KernelMatrix, which cannot predict"):
         load_predictor(path)
 
 
@@ -429,8 +427,8 @@ def test_predict_nothing(train: Path) -> None:
     for options, told in ([], ""), (["--scores"], "label\tperson\tplace\ttime\n"):
         result = run("predict", model, empty, *options)
         assert (result.exit_code, result.stdout) == (0, told)
-        assert result.stderr == messages.no_trees_in(empty)
-    assert messages.NO_EXAMPLES in fail("evaluate", model, empty)
+        assert result.stderr.startswith(f"treelet: warning: {empty}: the file contains no trees")
+    assert "the file contains no examples" in fail("evaluate", model, empty)
 
 
 def test_trees_that_the_model_knows_nothing_of_are_said(train: Path, tmp_path: Path) -> None:
@@ -439,7 +437,7 @@ def test_trees_that_the_model_knows_nothing_of_are_said(train: Path, tmp_path: P
     other.write_text("import os\nos.getcwd()\n")
     result = run("predict", model, other)
     assert result.exit_code == 0
-    assert re.search(messages.nothing_in_common(1, 1), result.stderr)
+    assert re.search("1 example has no fragment in common", result.stderr)
 
 
 # --- evaluate -----------------------------------------------------------------------------------------------------
@@ -463,7 +461,7 @@ def test_labels_that_the_model_does_not_know(train: Path, tmp_path: Path) -> Non
     assert labels == ["person", "place", "time", "reason"]
     assert matrix[3].sum() == 2
     assert matrix[:, 3].sum() == 0
-    with pytest.warns(tl.errors.UnseenLabelWarning, match=messages.unseen_labels(2, 14, r"'reason' \(2\)")):
+    with pytest.warns(tl.errors.UnseenLabelWarning, match=r"14 examples.*'reason' \(2\)"):
         score = tl.load(model).score(*tl.read_examples(test))
     assert score == result["accuracy"]
 
@@ -473,9 +471,9 @@ def test_labels_of_which_none_was_seen_are_an_error(train: Path, tmp_path: Path)
     succeed("train", train, "-o", model)
     test = write_tsv(tmp_path / "test.tsv", [(label.upper(), tree) for label, tree in generate(6, seed=1)])
     line = fail("evaluate", model, test)
-    assert f"{test}: {messages.NO_LABEL_WAS_SEEN}. Labels here: 'PERSON' (2), 'PLACE' (2), 'TIME' (2); " in line
+    assert "labels occur in the training data" in line
     assert "in the training data: 'person', 'place', 'time'. Check the file name and the column of the labels." in line
-    with pytest.warns(tl.errors.UnseenLabelWarning, match=messages.NO_LABEL_WAS_SEEN):
+    with pytest.warns(tl.errors.UnseenLabelWarning, match="labels occur in the training data"):
         assert tl.load(model).score(*tl.read_examples(test)) == 0
 
 
@@ -565,9 +563,7 @@ def test_picture_without_matplotlib(train: Path, test: Path, monkeypatch: pytest
     monkeypatch.setattr(import_module("treelet.drawing.drawing"), "find_spec", lambda name: None)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert "pip install 'treelet[viz]'" in fail("evaluate", model, test, "--picture", train.with_name("c.png"))
-    assert messages.must_end_in(".png, .pdf or .svg") in fail(
-        "evaluate", model, test, "--picture", train.with_name("c.bmp")
-    )
+    assert "must end in .png, .pdf or .svg" in fail("evaluate", model, test, "--picture", train.with_name("c.bmp"))
     succeed("evaluate", model, test)
     picture = train.with_name("c.svg")
     succeed("evaluate", model, test, "--picture", picture)
@@ -579,11 +575,11 @@ def test_picture_without_matplotlib(train: Path, test: Path, monkeypatch: pytest
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_no_model(test: Path, command: str) -> None:
-    assert messages.TREES_INSTEAD_OF_A_MODEL in fail(command, test, test)
-    assert does_not_exist() in fail(command, test.with_name("nothing.treelet"), test)
+    assert "contains trees, not a saved model" in fail(command, test, test)
+    assert "the file does not exist" in fail(command, test.with_name("nothing.treelet"), test)
     matrix = test.with_name("matrix.treelet")
     tl.save(tl.KernelMatrix(tl.SubsetTree()).fit(["(A x)"]), matrix)
-    assert messages.PREDICTS_NOTHING in fail(command, matrix, test)
+    assert "KernelMatrix, which cannot predict" in fail(command, matrix, test)
 
 
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
@@ -592,17 +588,15 @@ def test_a_file_that_lacks_what_the_model_needs(tmp_path: Path, train: Path, com
     vectors = tmp_path / "vectors.dat"
     vectors.write_text("1 1:1\n-1 2:1\n")
     succeed("train", train, "-o", model)
-    assert f"{vectors}: {messages.ONE_TREE_EACH} The file has the vector column 'vector'." in fail(
-        command, model, vectors
-    )
+    assert "model needs exactly one tree per example" in fail(command, model, vectors)
     report = tmp_path / "report.html"
-    assert messages.ONE_TREE_EACH in fail("explain", model, vectors, "-o", report)
+    assert "model needs exactly one tree per" in fail("explain", model, vectors, "-o", report)
     assert not report.exists()
     succeed("train", file, "-o", model, "--vectors", "1")
-    assert messages.needs_column("tree", "the vector column 'vector'") in fail(command, model, vectors)
-    assert messages.needs_column("vector", "the tree column 'tree'") in fail(command, model, train)
-    assert messages.only_vectors("vector") in fail("train", vectors, "-o", model)
-    assert messages.needs("--vectors", "feature vectors") in fail("train", train, "-o", model, "--vectors", "1")
+    assert "has the vector column 'vector'" in fail(command, model, vectors)
+    assert "the model needs the column 'vector'" in fail(command, model, train)
+    assert "vector column 'vector'" in fail("train", vectors, "-o", model)
+    assert "--vectors needs feature vectors" in fail("train", train, "-o", model, "--vectors", "1")
 
 
 @pytest.mark.parametrize(
@@ -635,10 +629,10 @@ def test_nothing_half_written(train: Path, test: Path, monkeypatch: pytest.Monke
     bad.write_text("a\t(S (A a))\nb\t(S (A")
     assert f"{bad}:2:" in fail("train", bad, "-o", model)
     write_tsv(bad, [("a", "(S (A a))"), ("a", "(S (B b))")])
-    assert messages.one_label_only(2, "a") in fail("train", bad, "-o", model)
-    assert does_not_exist() in fail("train", train.with_name("nothing.tsv"), "-o", model)
-    assert cannot_be("written") in fail("train", train, "-o", folder / "no" / "m.treelet")
-    assert messages.STANDARD_OUTPUT in fail("train", train, "-o", "-")
+    assert "classifier needs at least two classes" in fail("train", bad, "-o", model)
+    assert "the file does not exist" in fail("train", train.with_name("nothing.tsv"), "-o", model)
+    assert "cannot be written" in fail("train", train, "-o", folder / "no" / "m.treelet")
+    assert "standard output" in fail("train", train, "-o", "-")
     with monkeypatch.context() as broken:
         broken.setattr("treelet.learn.save", lambda *_: 1 / 0)
         assert run("train", train, "-o", model).exit_code == 3

@@ -13,8 +13,6 @@ import pytest
 
 import treelet as tl
 from conftest import ROOT, fail, process, run, succeed
-from messages import cli as messages
-from messages.common import NOT_UTF8
 from treelet.drawing import forest_svg, latex, tree_svg
 
 GRAMMAR = """S -> NP VP [1.0]
@@ -143,10 +141,10 @@ def test_pictures(grammar: Path, sentences: Path, tmp_path: Path) -> None:
     picture = tmp_path / "picture.tex"
     succeed("parse", "-g", grammar, "--text", SENTENCES[1], "--picture", picture)
     assert picture.read_text() == latex(result.stdout) + "\n"
-    assert messages.FOREST_AS_LATEX in fail("parse", "-g", grammar, sentences, "--forest", "--picture", picture)
-    assert messages.must_end_in(".svg, .png, .pdf or .tex") in fail(
-        "parse", "-g", grammar, sentences, "--picture", "p.gif"
+    assert "a forest cannot be drawn as LaTeX" in fail(
+        "parse", "-g", grammar, sentences, "--forest", "--picture", picture
     )
+    assert "must end in .svg, .png, .pdf or .tex" in fail("parse", "-g", grammar, sentences, "--picture", "p.gif")
 
 
 def test_the_first_sentence_that_has_a_parse_is_drawn(grammar: Path, tmp_path: Path) -> None:
@@ -180,13 +178,11 @@ def test_a_picture_that_is_too_large_or_of_nothing(grammar: Path, tmp_path: Path
     picture, output = tmp_path / "p.svg", tmp_path / "out.jsonl"
     long = "John saw a man" + " in the bank" * 20
     message = fail("parse", "-g", grammar, "--text", long, "--forest", "--picture", picture, "-o", output)
-    assert messages.TOO_LARGE_TO_DRAW in message
-    assert messages.PRUNE_CLOSER in message
-    assert messages.NOTHING_TO_DRAW in fail(
-        "parse", "-g", grammar, "--text", "saw John", "--picture", picture, "-o", output
-    )
-    assert messages.WOULD_OVERWRITE in fail("parse", "-g", grammar, "--text", "John saw", "-o", grammar)
-    assert messages.NEEDS_A_SENTENCE in fail("parse", "-g", grammar, "-", "--picture", picture, input="")
+    assert "but the limit is 400 together" in message
+    assert "smaller log-probability range" in message
+    assert "nothing to draw" in fail("parse", "-g", grammar, "--text", "saw John", "--picture", picture, "-o", output)
+    assert "would overwrite" in fail("parse", "-g", grammar, "--text", "John saw", "-o", grammar)
+    assert "--picture needs at least one sentence" in fail("parse", "-g", grammar, "-", "--picture", picture, input="")
     assert os.listdir(tmp_path) == ["g.txt"]
 
 
@@ -258,7 +254,7 @@ def test_no_parse_is_marked_and_keeps_its_place(grammar: Path, tmp_path: Path) -
         result = run("parse", "-g", grammar, *texts, "--to", to)
         assert result.exit_code == 1
         assert check(result.stdout.split("\n"))
-        assert messages.without_a_parse(1, "nothing returned)") in result.stderr
+        assert "1 without a parse (nothing returned)" in result.stderr
     output = tmp_path / "f.jsonl"
     assert run("parse", "-g", grammar, *texts, "--forest", "-o", output).exit_code == 1
     assert [bool(forest) for forest in tl.read_forests(output)] == [False, True]
@@ -271,7 +267,7 @@ def test_fallback(bank: Path) -> None:
     assert first[:3] == ["1", "1", "-inf"]
     assert first[3].startswith("(FALLBACK ")
     assert float(second[2]) > -math.inf
-    assert messages.without_a_parse(1, "pieces under the root FALLBACK returned)") in result.stderr
+    assert "parse (pieces under the root FALLBACK" in result.stderr
     record = json.loads(succeed("parse", "--treebank", bank, *texts, "--to", "json").stdout.splitlines()[0])
     assert record["nbest"][0][0] is None
     assert "1 without a parse (pieces" in succeed("parse", "--treebank", bank, *texts, "--forest").stderr
@@ -280,13 +276,11 @@ def test_fallback(bank: Path) -> None:
 @pytest.mark.parametrize("options", [(), ("--forest",)])
 def test_a_sentence_outside_the_grammar_is_no_silent_parse(bank: Path, options: tuple[str, ...]) -> None:
     result = succeed("parse", "--treebank", bank, "--text", 'sleeps "Zog," the.', "--text", "John sleeps", *options)
-    note = (
-        f"treelet: note: Sentence 1 {messages.NOT_A_PARSE} Unknown words: '\"', 'Zog', ','. {messages.ANOTHER_GRAMMAR}"
-    )
-    assert note in result.stderr.splitlines()
+    assert "Sentence 1 is outside this grammar, so the tree under FALLBACK is not a parse" in result.stderr
+    assert """Unknown words: '"', 'Zog', ','.""" in result.stderr
     assert "Sentence 2" not in result.stderr
     result = succeed("parse", "--treebank", bank, "--text", "sleeps the", *options)
-    assert f"The sentence {messages.NOT_A_PARSE} All of its words are known. " in result.stderr
+    assert "it joins the most probable pieces" in result.stderr
 
 
 # --- errors -------------------------------------------------------------------------------------------------------
@@ -295,25 +289,25 @@ def test_a_sentence_outside_the_grammar_is_no_silent_parse(bank: Path, options: 
 def test_empty_lines(grammar: Path, sentences: Path) -> None:
     sentences.write_text(f"{SENTENCES[0]}\n   \n{SENTENCES[1]}\n")
     output = sentences.with_name("out.tsv")
-    assert f"sentences.txt:2: {messages.EMPTY_LINE}" in fail("parse", "-g", grammar, sentences, "-o", output)
+    assert "sentences.txt:2" in fail("parse", "-g", grammar, sentences, "-o", output)
     assert not output.exists()
     result = succeed("parse", "-g", grammar, sentences, "--skip-empty", "--to", "tsv")
     assert [line.split("\t")[0] for line in result.stdout.splitlines()] == ["1", "3"]  # numbers of lines
     assert "0 sentences, 0 trees" in succeed("parse", "-g", grammar, input="").stderr
-    assert messages.NO_WORDS in fail("parse", "-g", grammar, "--text", " ")
+    assert "no words" in fail("parse", "-g", grammar, "--text", " ")
 
 
 def test_brackets_in_words(grammar: Path, sentences: Path) -> None:
     sentences.write_text("John saw\na man ( here\n")
     message = fail("parse", "-g", grammar, sentences)
-    assert messages.bracket_as_a_word("sentences.txt:2") in message
+    assert "sentences.txt:2: word 3 is '('" in message
     assert "-LRB-" in message
     assert "-LRB-" in fail("parse", "-g", grammar, "--text", "a) b")
 
 
 def test_bytes_that_are_no_text(grammar: Path, sentences: Path) -> None:
     sentences.write_bytes(b"John saw\n\xff\n")
-    assert "sentences.txt:2:1: these bytes are " + NOT_UTF8 in fail("parse", "-g", grammar, sentences)
+    assert "these bytes are not UTF-8" in fail("parse", "-g", grammar, sentences)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import pytest
 import typer
 
 from conftest import all_commands, fail, run, succeed
-from messages import cli as messages
 from treelet.cli.main import Command, _with_options
 from treelet.cli.options import kernel_from_options, one_of
 from treelet.errors import ParameterError, TreeletWarning
@@ -105,12 +104,7 @@ def test_no_wrong_value_is_told_of_in_python(
 def test_any_case_and_the_nearest() -> None:
     assert kernel_from_options("SST", lam=0.3) == kernel_from_options("sst", lam=0.3)
     assert one_of("--parent", "Phrases", ("off", "phrases")) == "phrases"
-    with pytest.raises(
-        ParameterError,
-        match=messages.option_must_be(
-            "--parent", r"'off' or 'phrases'\. Got 'phrase' instead\. Did you mean 'phrases'\?"
-        ),
-    ):
+    with pytest.raises(ParameterError, match=r"Did you mean 'phrases'\?"):
         one_of("--parent", "phrase", ("off", "phrases"))
     assert succeed("compare", "(A a)", "(A a)", "--kernel", "PT", "--json").stdout.startswith('{"kernel": "PartialTree')
 
@@ -172,10 +166,10 @@ def test_overflow_names_the_option(tmp_path: Path) -> None:
         tree = f"(A {tree} {tree})"
     file = tmp_path / "a.tsv"
     file.write_text(f"x\t{tree}\ny\t(N n)\n")
-    assert messages.SMALLER_LAM_OR_NORMALIZE in fail("gram", file, "-o", "-", "--lam", "1", "--no-normalize")
-    assert messages.USE_A_FILE in fail("gram", file, "-o", "-", "--memory", "1B")
+    assert "a smaller --lam, or --normalize, which" in fail("gram", file, "-o", "-", "--lam", "1", "--no-normalize")
+    assert "result to a file with --output K.npy" in fail("gram", file, "-o", "-", "--memory", "1B")
     line = fail("train", file, "-o", tmp_path / "m", "--lam", "1", "--no-normalize")
-    assert messages.SMALLER_LAM_OR_NORMALIZE in line
+    assert "a smaller --lam, or --normalize, which" in line
 
 
 def test_warnings_are_one_line_each() -> None:
@@ -232,6 +226,6 @@ def test_a_memory_limit_of_a_few_bytes_is_questioned(tmp_path: Path, command: st
     file.write_text(TREES)
     arguments = {"diff": [file], "gram": ["-o", tmp_path / "K.npy"], "train": ["-o", tmp_path / "m"]}.get(command, [])
     line = "--memory 1 is a limit of 1 byte. Did you mean 1GiB? Write 1B if you mean bytes.\n"
-    assert fail(command, file, *arguments, "--memory", "1") == messages.error(line)
+    assert fail(command, file, *arguments, "--memory", "1") == f"treelet: error: {line}"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tsv"]
     succeed(command, file, *arguments, "--memory", "200000000")

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import fail, succeed
-from messages import corpora as messages
-from messages.common import at_least, needs_a_kernel, wrong_parameter
 from treelet.corpora import corpus_diff, diversity, vendi_score
 from treelet.corpora.corpus_diff import _discrepancy, _p_value, _pair_sums, _relabeled
 from treelet.datasets import flights
@@ -125,7 +123,7 @@ def test_pairs_are_changed_with_each_other() -> None:
     assert paired.p_value == 0.01
     assert paired.mmd2 == unlike.mmd2
     assert abs(paired.fragments[0].z) == pytest.approx(np.sqrt(120))
-    with pytest.raises(ParameterError, match=messages.EQUALLY_MANY):
+    with pytest.raises(ParameterError, match="but paired corpora must have the same"):
         tl.diff(A, B[:100], paired=True)
 
 
@@ -216,7 +214,7 @@ def test_fragments_of_columns_and_of_no_kernel() -> None:
     vectors = tl.diff([[1.0, 0.0], [1.0, 0.1]], [[0.0, 1.0], [0.1, 1.0]], tl.Linear(), permutations=19)
     assert vectors.fragments == []
     assert vectors.looked_at == 0
-    assert messages.CANNOT_BE_LISTED in str(vectors)
+    assert "this kernel cannot be listed" in str(vectors)
 
 
 # --- how varied ---------------------------------------------------------------------------------------------------
@@ -227,7 +225,7 @@ def test_fragments_of_columns_and_of_no_kernel() -> None:
 def test_vendi_is_as_defined(bank: list[tl.Tree]) -> None:
     K = KERNEL(bank)
     if not K.diagonal().all():
-        with pytest.raises(ParameterError, match=messages.NOTHING_SEEN):
+        with pytest.raises(ParameterError, match="no fragments for the kernel"):
             vendi_score(KERNEL, bank)
         return
     values = np.linalg.eigh(K)[0].clip(0) / len(bank)
@@ -241,11 +239,11 @@ def test_vendi_of_the_same_and_of_strangers(monkeypatch: pytest.MonkeyPatch) -> 
     assert vendi_score(KERNEL, [f"(A {word})" for word in "abcdef"]) == pytest.approx(6)
     assert vendi_score(KERNEL, A, sample=30) == vendi_score(KERNEL, A, sample=30) != vendi_score(KERNEL, A)
     monkeypatch.setattr(diversity, "_LARGEST", 100)
-    with pytest.raises(ParameterError, match=messages.GIVE_SAMPLE):
+    with pytest.raises(ParameterError, match="too many for an eigendecomposition"):
         vendi_score(KERNEL, A)
-    with pytest.raises(ParameterError, match=messages.AT_LEAST_ONE):
+    with pytest.raises(ParameterError, match="vendi_score needs at least one example"):
         vendi_score(KERNEL, [])
-    with pytest.raises(InputTypeError, match=needs_a_kernel("vendi_score", got=".*")):
+    with pytest.raises(InputTypeError, match="'kernel' parameter of vendi_score"):
         vendi_score(A, KERNEL)  # type: ignore[arg-type]
 
 
@@ -272,8 +270,8 @@ def test_a_corpus_with_itself() -> None:
     assert found.p_value > 0.9
     assert found.mmd2_biased == pytest.approx(0, abs=1e-12)
     assert found.fragments == []
-    assert messages.NOT_SIGNIFICANT in str(found)
-    assert messages.NO_FRAGMENT in str(found)
+    assert "not significant at level 0.05" in str(found)
+    assert "n is 0, or no fragment is more frequent" in str(found)
 
 
 def test_of_large_corpora_a_sample_is_compared() -> None:
@@ -293,18 +291,18 @@ def test_of_large_corpora_a_sample_is_compared() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([], A), {}, messages.empty("A")),
-        ((A, A[:1]), {}, messages.one_example("B")),
-        ((A, [*B, None, None]), {}, messages.missing("B", 2, 122, 120)),
-        ((A, B), {"permutations": 0}, wrong_parameter("permutations", at_least(1), of="diff")),
-        ((A, B), {"n": -1}, wrong_parameter("n", of="diff")),
-        ((A, B), {"searches": 1.5}, wrong_parameter("searches", of="diff")),
-        ((A, B), {"most": 1}, wrong_parameter("most", of="diff")),
-        ((A, B), {"paired": 1}, wrong_parameter("paired", of="diff")),
-        ((A, B), {"n_jobs": 0}, wrong_parameter("n_jobs")),
-        ((A, B), {"memory": "much"}, wrong_parameter("memory")),
-        ((A, B), {"random_state": "x"}, wrong_parameter("random_state")),
-        ((A, B, "sst"), {}, messages.DIFF_NEEDS_A_KERNEL),
+        (([], A), {}, "A is empty"),
+        ((A, A[:1]), {}, "diff needs at least 2 examples per"),
+        ((A, [*B, None, None]), {}, r"B are missing \(None\).*first one is example 120"),
+        ((A, B), {"permutations": 0}, "'permutations' parameter of diff must be an int of at"),
+        ((A, B), {"n": -1}, "'n' parameter of diff"),
+        ((A, B), {"searches": 1.5}, "'searches' parameter of diff"),
+        ((A, B), {"most": 1}, "'most' parameter of diff"),
+        ((A, B), {"paired": 1}, "'paired' parameter of diff"),
+        ((A, B), {"n_jobs": 0}, "'n_jobs' parameter"),
+        ((A, B), {"memory": "much"}, "'memory' parameter"),
+        ((A, B), {"random_state": "x"}, "'random_state' parameter"),
+        ((A, B, "sst"), {}, "Got 'sst' instead"),
         (("a.mrg", B), {}, "'a.mrg' is a file name, but a collection of trees is needed"),
     ],
 )
@@ -314,7 +312,7 @@ def test_what_is_wrong_is_said(arguments: Any, options: Any, message: str) -> No
 
 
 def test_trees_without_fragments_are_said() -> None:
-    with pytest.warns(TreeletWarning, match=messages.nothing_seen("A", 3, 123)):
+    with pytest.warns(TreeletWarning, match="123 examples.*A have no fragments"):
         found = tl.diff([*A, "(x)", "(x)", "(y)"], B, permutations=9)
     assert found.vendi_size == 120
     with pytest.warns(TreeletWarning):
@@ -354,18 +352,18 @@ def test_command(tmp_path: Path) -> None:
     plain = json.loads(succeed("diff", *names, "--no-normalize", "--kernel", "st", "--top", "0", "--json").stdout)
     assert plain["kernel"] == "Subtree(lam=1.0)"
     assert plain["fragments"] == []
-    assert messages.TOP_AT_LEAST_0 in fail("diff", *names, "--top", "-1")
+    assert "--top must be a whole number" in fail("diff", *names, "--top", "-1")
     assert "--permutations" in fail("diff", *names, "--permutations", "0")
     (tmp_path / "none.mrg").write_text("")
     assert "none.mrg: the file contains no trees. treelet diff needs at least 2 trees per file." in fail(
         "diff", str(tmp_path / "none.mrg"), names[0]
     )
-    assert messages.STANDARD_INPUT in fail("diff", "-", "-")
+    assert "standard input" in fail("diff", "-", "-")
 
 
 def test_what_has_no_figure_is_null_in_json() -> None:
     bare = [tl.Tree("a"), tl.Tree("b")]
-    with pytest.warns(tl.errors.TreeletWarning, match=messages.NOTHING_SEEN):
+    with pytest.warns(tl.errors.TreeletWarning, match="no fragments for the kernel"):
         found = tl.diff(bare, bare, permutations=9)
     assert found.as_json()["vendi"] == [None, None]
     json.dumps(found.as_json(), allow_nan=False)

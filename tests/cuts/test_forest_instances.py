@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import trials
 from definitions.strategies import grammars
-from messages import cuts as messages
 from treelet.cuts import (
     Candidate,
     ForestIndex,
@@ -415,7 +414,7 @@ def test_over_spans_and_below_nodes(case, data):
             )
         else:
             for function in (sub_forest, containing_forest, constituent_forest):
-                with pytest.raises(TreeError, match=messages.NO_TREE):
+                with pytest.raises(TreeError, match="No tree of the forest has"):
                     function(index, key)
 
 
@@ -467,7 +466,7 @@ def test_paths_and_arguments_are_those_of_the_trees(case, data):
             if pairs:
                 same(of_forest(index, predicate, span, mark=mark), pairs)
             else:
-                with pytest.raises(TreeError, match=messages.NO_TREE):
+                with pytest.raises(TreeError, match="No tree of the forest has"):
                     of_forest(index, predicate, span, mark=mark)
 
 
@@ -731,15 +730,15 @@ def test_errors_say_what_is_wrong(bank):
     ):
         with pytest.raises(InputTypeError):
             call()
-    with pytest.raises(TreeError, match=messages.no_tree_over((0, 3), "John saw a")):
+    with pytest.raises(TreeError, match=r"span \(0, 3\), which is 'John saw a'"):
         span_forest(bank, (0, 3))
-    with pytest.raises(TreeError, match=messages.no_tree_over((2, 4), ".*", "'PP'")):
+    with pytest.raises(TreeError, match=r"forest has 'PP' over the span \(2, 4\)"):
         containing_forest(bank, ("PP", 2, 4))
-    with pytest.raises(TreeError, match=messages.EMPTY_FOREST):
+    with pytest.raises(TreeError, match="The forest contains no tree"):
         ForestIndex(tl.Forest([], []))
-    with pytest.raises(TreeError, match=messages.A_LABEL):
+    with pytest.raises(TreeError, match=r"[Ll]abel"):
         enclosed_forest(bank, (0, 1), (6, 7), labels=("a b", "c"))
-    with pytest.raises(TreeError, match=messages.NEEDS_A_TREE):
+    with pytest.raises(TreeError, match="needs at least one tree"):
         tl.Forest.from_nbest([])
     with pytest.raises(TreeError, match=r"The log probability of tree 1 must be finite. Got -inf instead"):
         tl.Forest.from_nbest([("(S x)", 0.0), ("(T x)", -math.inf)])
@@ -753,6 +752,6 @@ def test_a_lone_word_has_no_parts():
         lambda: path_forest(word, 0, (0, 1)),
         lambda: sub_forest(word, (0, 1)),
     ):
-        with pytest.raises(TreeError, match=messages.NO_TREE):
+        with pytest.raises(TreeError, match="No tree of the forest has"):
             call()
     assert forest_candidates(word, 0) == []

@@ -15,8 +15,6 @@ from sklearn.feature_extraction import DictVectorizer
 
 import treelet as tl
 from experiments.data import bioinfer, conll04, semeval2010, tokens
-from messages import cuts as messages
-from messages.common import at, wrong_parameter
 from treelet.cuts import TreeIndex, entity_features, indicators, minimal_complete_tree, path_enclosed_tree
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.metrics.relations import Score, semeval_scores
@@ -193,15 +191,15 @@ def test_marks_show_the_entities_and_change_nothing_else(case: tuple[tl.Tree, Sp
 
 def test_what_is_wrong() -> None:
     for function in (path_enclosed_tree, minimal_complete_tree):
-        with pytest.raises(ParameterError, match=wrong_parameter("mark", "'node', 'tags' or None")):
+        with pytest.raises(ParameterError, match=r"'mark'.*'node', 'tags' or None"):
             function(T1, (0, 1), (3, 4), mark=True)  # type: ignore[arg-type]
-        with pytest.raises(ParameterError, match=wrong_parameter("labels", messages.labels(2))):
+        with pytest.raises(ParameterError, match=r"'labels'.*a list of 2 labels, one per span"):
             function(T1, (0, 1), (3, 4), labels="E1")  # type: ignore[arg-type]
-        with pytest.raises(TreeError, match=messages.A_LABEL):
+        with pytest.raises(TreeError, match=r"[Ll]abel"):
             function(T1, (0, 1), (3, 4), labels=("E 1", "E2"))
-        with pytest.raises(ParameterError, match=messages.after_the_last_word((6, 8), 7)):
+        with pytest.raises(ParameterError, match=r"span \(6, 8\) ends after the last word.*tree has only 7 words"):
             function(T1, (0, 1), (6, 8))
-        with pytest.raises(InputTypeError, match=messages.SPAN_IS_TWO_INTS):
+        with pytest.raises(InputTypeError, match="span must be two ints"):
             function(T1, 3, (6, 7))  # type: ignore[arg-type]
 
 
@@ -257,7 +255,7 @@ def test_features_at_the_ends() -> None:
     # "the bank": the head of the phrase around it is "in", so its last word is taken.
     assert entity_features(T1, (5, 7), (0, 1))["head 1"] == "bank"
     assert "tag 1" not in entity_features("(A x (B y))", (0, 1), (1, 2))
-    with pytest.raises(ParameterError, match=wrong_parameter("types", messages.TWO_WORDS)):
+    with pytest.raises(ParameterError, match=r"'types'.*two words, one per entity"):
         entity_features(T1, (0, 1), (1, 2), types="PER")  # type: ignore[arg-type]
 
 
@@ -329,7 +327,7 @@ LABELS = ["A(e1,e2)", "A(e2,e1)", "B(e1,e2)", "B(e2,e1)", "Other"]
 def test_semeval_scores_by_definition(answers: list[tuple[str, str]]) -> None:
     gold, found = ([pair[side] for pair in answers] for side in (0, 1))
     if {*gold} == {"Other"}:
-        with pytest.raises(ParameterError, match=messages.NOTHING_TO_SCORE):
+        with pytest.raises(ParameterError, match="counts, so there is nothing to score"):
             semeval_scores(gold, found)
         return
     scores = semeval_scores(gold, found)
@@ -347,13 +345,13 @@ def test_semeval_scores_by_definition(answers: list[tuple[str, str]]) -> None:
 
 
 def test_scores_that_cannot_be() -> None:
-    with pytest.raises(ParameterError, match=messages.label_counts(1, 2)):
+    with pytest.raises(ParameterError, match=r"Got 1 gold label.*2 predicted label"):
         semeval_scores(["A"], ["A", "B"])
-    with pytest.raises(InputTypeError, match=messages.LIST_OF_LABELS):
+    with pytest.raises(InputTypeError, match=r"must be a list of labels\. Got the string"):
         semeval_scores("A", ["A"])
-    with pytest.raises(InputTypeError, match=messages.label_is(1, "predicted", "int")):
+    with pytest.raises(InputTypeError, match="Label 1 of 'predicted'"):
         semeval_scores(["A", "B"], ["A", 2])  # type: ignore[list-item]
-    with pytest.raises(ParameterError, match=messages.NOTHING_TO_SCORE):
+    with pytest.raises(ParameterError, match="counts, so there is nothing to score"):
         semeval_scores([], [])
     assert semeval_scores(["A", "none"], ["A", "A"], other="none").f1 == pytest.approx(200 / 3)
 
@@ -377,15 +375,15 @@ def test_instances_are_read_and_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"e1": [0, 1]}, messages.missing_field("e2") + messages.RELATIONS_NEED),
-        ({"e1": [0, 1], "e2": [2, 9]}, messages.outside_the_sentence("e2", (2, 9), 7)),
-        ({"e1": [0], "e2": [2, 3]}, messages.bad_field("e1", messages.SPAN_IS_TWO_INTS)),
-        ({"e1": [0, 1], "e2": [3, 2]}, messages.bad_field("e2", messages.order_of_span((3, 2)))),
-        ({"e1": [0, 1], "e2": [2, 3], "label": 3}, messages.field_must_be("label", messages.A_STRING, "3")),
-        ({"e1": [0, 1], "e2": [2, 3], "types": "PER"}, messages.field_must_be("types", messages.TWO_WORDS)),
-        ({"e1": [0, 1], "e2": [2, 3], "types": ["PER", 1]}, messages.field_must_be("types", messages.TWO_WORDS)),
-        ({"e1": [0, 1], "e2": [2, 3], "relation": "x"}, messages.unknown_field("relation", "relations")),
-        ({"e1": [0, 1], "e2": [2, 3], "nbest": {}}, messages.field_must_be("nbest", "a list", r"\{\}")),
+        ({"e1": [0, 1]}, "relations needs 'e1' and 'e2'"),
+        ({"e1": [0, 1], "e2": [2, 9]}, r"field 'e2' is the span \(2, 9\).*sentence has only 7 words"),
+        ({"e1": [0], "e2": [2, 3]}, "field 'e1'"),
+        ({"e1": [0, 1], "e2": [3, 2]}, r"field 'e2'.*span \(begin, end\) must have 0 <= begin"),
+        ({"e1": [0, 1], "e2": [2, 3], "label": 3}, "field 'label' must be a string"),
+        ({"e1": [0, 1], "e2": [2, 3], "types": "PER"}, "field 'types' must be two words"),
+        ({"e1": [0, 1], "e2": [2, 3], "types": ["PER", 1]}, "field 'types' must be two words"),
+        ({"e1": [0, 1], "e2": [2, 3], "relation": "x"}, "unknown field 'relation'"),
+        ({"e1": [0, 1], "e2": [2, 3], "nbest": {}}, "field 'nbest' must be a list"),
     ],
 )
 def test_lines_that_are_wrong(fields: dict[str, object], message: str, tmp_path: Path) -> None:
@@ -462,22 +460,22 @@ def test_small_corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_corpora_that_are_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
     write(tmp_path / "ppi" / "BioInfer-test.xml.xz", "<corpus>\n<document>")
-    with pytest.raises(FormatError, match=at(r"BioInfer-test\.xml\.xz", 2, messages.NOT_XML, column=r"\d+")):
+    with pytest.raises(FormatError, match=r"BioInfer-test\.xml\.xz:2.*this is not well-formed XML"):
         bioinfer("test")
     write(tmp_path / "conll04" / "test.txt.xz", "#doc 7\n0\tAnn\n")
-    with pytest.raises(FormatError, match=at(r"test\.txt\.xz", 2, messages.FIVE_COLUMNS)):
+    with pytest.raises(FormatError, match=r"test\.txt\.xz:2: five columns are needed"):
         conll04("test")
     write(tmp_path / "semeval2010_t8" / "test.trees.tsv.xz", "Other\t8001\t0\t3-4\t(S (N a))\n")
-    with pytest.raises(FormatError, match=at(r"test\.trees\.tsv\.xz", 1, messages.FIVE_COLUMNS)):
+    with pytest.raises(FormatError, match=r"test\.trees\.tsv\.xz:1.*five columns are needed"):
         semeval2010("test")
 
 
 @pytest.mark.parametrize("read", [semeval2010, bioinfer, conll04])
 def test_corpora_that_are_not_there(read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
-    with pytest.raises(FileError, match=messages.NOT_THERE):
+    with pytest.raises(FileError, match="does not exist"):
         read("train")
-    with pytest.raises(ParameterError, match=wrong_parameter("part", "'train'.* or 'test'")):
+    with pytest.raises(ParameterError, match=r"'part'.*or 'test'"):
         read("nothing")
 
 

@@ -17,8 +17,6 @@ from sklearn.feature_extraction import DictVectorizer
 
 import treelet as tl
 from experiments.data import AUXILIARIES, propbank, wsj_sample
-from messages import cuts as messages
-from messages.common import item_is, wrong_parameter
 from treelet.cuts import (
     SpanNode,
     TreeIndex,
@@ -140,7 +138,7 @@ def test_nodes_by_span(tree: tl.Tree, data: st.DataObject) -> None:
         assert index.node_of(span, lowest=True) == exact[-1]
     else:
         assert index.find(span) is None
-        with pytest.raises(TreeError, match=messages.not_a_constituent(span, ".*", ".*")):
+        with pytest.raises(TreeError, match="is not a constituent of this tree"):
             index.node_of(span)
 
 
@@ -166,7 +164,7 @@ def test_children_get_a_node_above_them() -> None:
     assert str(index.rebuilt(wrap={0: [(0, 2, "E"), (2, 3, "F")]})) == "(A (E (B x) (C y)) (F (D z)))"
     assert siblings(index, [1, 3, 5]) == [[1, 3, 5]]
     assert siblings(index, [1, 5]) == [[1], [5]]
-    with pytest.raises(TreeError, match=messages.A_LABEL):
+    with pytest.raises(TreeError, match=r"[Ll]abel"):
         index.rebuilt(rename={0: "no label"})
 
 
@@ -214,13 +212,13 @@ def test_categories() -> None:
 @pytest.mark.parametrize(
     ("span", "error", "text"),
     [
-        ((0, 5), ParameterError, messages.after_the_last_word((0, 5), 4)),
-        ((2, 2), ParameterError, messages.order_of_span((2, 2))),
-        ((-1, 2), ParameterError, messages.order_of_span((-1, 2))),
-        ((0, 1.5), InputTypeError, messages.SPAN_IS_TWO_INTS),
-        ((0, True), InputTypeError, messages.SPAN_IS_TWO_INTS),
-        ((0, 1, 2), InputTypeError, messages.SPAN_IS_TWO_INTS),
-        (3, InputTypeError, messages.SPAN_IS_TWO_INTS),
+        ((0, 5), ParameterError, r"span \(0, 5\) ends after the last word.*tree has only 4 words"),
+        ((2, 2), ParameterError, r"span \(begin, end\) must have 0 <= begin.*Got \(2, 2\) instead"),
+        ((-1, 2), ParameterError, r"span \(begin, end\) must have 0 <= begin.*Got \(-1, 2\) instead"),
+        ((0, 1.5), InputTypeError, "span must be two ints"),
+        ((0, True), InputTypeError, "span must be two ints"),
+        ((0, 1, 2), InputTypeError, "span must be two ints"),
+        (3, InputTypeError, "span must be two ints"),
     ],
 )
 def test_spans_that_are_none(span: object, error: type[TreeletError], text: str) -> None:
@@ -232,13 +230,13 @@ def test_spans_that_are_none(span: object, error: type[TreeletError], text: str)
 def test_predicates_that_are_none() -> None:
     for wrong, error in ((4, ParameterError), (-1, ParameterError), ("1", InputTypeError), (True, InputTypeError)):
         for function in (candidates, all_candidates, voice):
-            with pytest.raises(error, match=messages.POSITION_OF_THE_PREDICATE):
+            with pytest.raises(error, match="predicate must be an int"):
                 function(MARY, wrong)  # type: ignore[operator]
-        with pytest.raises(error, match=messages.POSITION_OF_THE_PREDICATE):
+        with pytest.raises(error, match="predicate must be an int"):
             argument_tree(MARY, wrong, (0, 1))  # type: ignore[arg-type]
-    with pytest.raises(TreeError, match=messages.single_word("Mary")):
+    with pytest.raises(TreeError, match="The tree is the single word 'Mary'"):
         candidates(tl.Tree("Mary"), 0)
-    with pytest.raises(InputTypeError, match=messages.tree_needed("None")):
+    with pytest.raises(InputTypeError, match="bracketed string is needed"):
         candidates(None, 0)  # type: ignore[arg-type]
     with pytest.raises(FormatError):
         candidates("(S (N Mary)", 0)
@@ -266,7 +264,7 @@ def test_the_two_parses_of_the_forest_paper() -> None:
     assert str(path_tree(T1, 1, (4, 7), mark=False)) == "(VP (VP (VV saw)) PP)"
     assert str(constituent_tree(T1, 1, (4, 7))) == "(PP (IN in) (DT the) (NN bank))"
     assert str(constituent_tree(T2, 1, (2, 7))) == "(NP (NP (DT a) (NN man)) (PP (IN in) (DT the) (NN bank)))"
-    with pytest.raises(TreeError, match=messages.not_a_constituent((2, 7), "a man in the bank", r"VP over \(1, 7\)")):
+    with pytest.raises(TreeError, match=r"span \(2, 7\) \('a man in the bank'\).*VP over \(1, 7\)"):
         constituent_tree(T1, 1, (2, 7))
     assert covering_span(T1, (2, 7)) == (1, 7)
 
@@ -493,7 +491,7 @@ def test_features_go_into_vectors() -> None:
     shared = len(set(one.items()) & set(other.items()))
     assert tl.Linear()(ours)[0, 1] == shared > 0
     assert indicators({"a": None, "b": True, "c": 2}) == {"b": 1.0, "c": 2.0}
-    with pytest.raises(InputTypeError, match=messages.feature_is("a", "an object")):
+    with pytest.raises(InputTypeError, match="'a' is an object, but a word, a list"):
         indicators({"a": object()})
 
 
@@ -547,9 +545,9 @@ def test_role_scores_at_the_ends() -> None:
     assert role_scores([], []).f1 == 100
     assert role_scores([[("A", 0, 1)]], [[]]).precision == 0
     assert role_scores([[]], [[("A", 0, 1)]]).recall == 0
-    with pytest.raises(ParameterError, match=messages.predicate_counts(1, 0)):
+    with pytest.raises(ParameterError, match=r"Got 1 gold list.*0 predicted list"):
         role_scores([[]], [])
-    with pytest.raises(InputTypeError, match=messages.ARGUMENT_FORM):
+    with pytest.raises(InputTypeError, match="one list per predicate"):
         role_scores([("A", 0, 1)], [[]])  # type: ignore[list-item]
 
 
@@ -597,39 +595,33 @@ def test_standard_output(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", messages.NOT_JSON),
-        ("[" * 100_000, messages.NOT_JSON),
-        ("[1]", messages.ONE_OBJECT_PER_LINE),
-        ('{"tree": "(S (N a))"}', messages.missing_field("predicate")),
-        (line(predicate=4), messages.field_must_be("predicate", messages.POSITION, "4")),
-        (line(predicate="1"), messages.field_must_be("predicate", messages.POSITION, "'1'")),
-        (line(predicate=True), messages.field_must_be("predicate", messages.POSITION, "True")),
-        (line(tree="(S (N Mary)"), messages.bad_field("tree", "")),
-        (line(tree=["S"]), messages.field_must_be("tree", "a tree in brackets")),
-        (line(tree=None), messages.NO_SENTENCE),
-        (line(words=["Mary"]), messages.other_words("tree", "Mary brought a cat", "Mary")),
-        (
-            line(words=["Mary", "brought", "a", "dog"]),
-            messages.other_words("tree", "Mary brought a cat", "Mary brought a dog"),
-        ),
-        (line(words="Mary"), messages.field_must_be("words", "a list")),
-        (line(words=["Mary", 3]), messages.field_must_be("words", "a list of non-empty strings")),
-        (line(arguments={"ARG0": 1}), messages.field_must_be("arguments", "a list")),
-        (
-            line(arguments=[["ARG0", 0, 1], ["ARG1", 2]]),
-            messages.field_must_be(r"arguments\[1\]", messages.ARGUMENT, r"\['ARG1', 2\]"),
-        ),
-        (line(arguments=[["", 0, 1]]), messages.field_must_be(r"arguments\[0\]", messages.ARGUMENT)),
-        (line(arguments=[["ARG0", 0, 5]]), messages.outside_the_sentence(r"arguments\[0\]", (0, 5), 4)),
-        (line(arguments=[["ARG0", 1, 1]]), messages.bad_field(r"arguments\[0\]", messages.order_of_span((1, 1)))),
-        (line(arguments=[["ARG0", 1, 1.5]]), messages.bad_field(r"arguments\[0\]", messages.SPAN_IS_TWO_INTS)),
-        (line(nbest=[["x", MARY]]), messages.field_must_be(r"nbest\[0\]", "a tree with its log probability")),
-        (line(nbest=[[float("nan"), MARY]]), messages.must_be_finite(r"nbest\[0\]", "nan")),
-        (line(nbest=[[-1, "(S (N Mary))"]]), messages.other_words(r"nbest\[0\]", "Mary", "Mary brought a cat")),
-        (line(roleset=1), messages.field_must_be("roleset", messages.A_STRING)),
-        (line(sent="1"), messages.field_must_be("sent", "a whole number")),
-        (line(doc=3), messages.field_must_be("doc", messages.A_STRING)),
-        (line(e1=[0, 1]), messages.unknown_field("e1", "roles")),
+        ("{", "not valid JSON|cannot be read"),
+        ("[" * 100_000, "not valid JSON|cannot be read"),
+        ("[1]", "JSON object, but this line"),
+        ('{"tree": "(S (N a))"}', "'predicate'"),
+        (line(predicate=4), "field 'predicate' must be the position"),
+        (line(predicate="1"), "field 'predicate' must be the position"),
+        (line(predicate=True), "field 'predicate' must be the position"),
+        (line(tree="(S (N Mary)"), "field 'tree'"),
+        (line(tree=["S"]), "field 'tree' must be a tree in brackets"),
+        (line(tree=None), "instance has no sentence"),
+        (line(words=["Mary"]), "'Mary brought a cat' instead of 'Mary'"),
+        (line(words=["Mary", "brought", "a", "dog"]), "brought a cat' instead of 'Mary brought"),
+        (line(words="Mary"), "field 'words' must be a list"),
+        (line(words=["Mary", 3]), "must be a list of non-empty strings"),
+        (line(arguments={"ARG0": 1}), "field 'arguments' must be a list"),
+        (line(arguments=[["ARG0", 0, 1], ["ARG1", 2]]), r"field 'arguments\[1\]' must be \[label.*Got \['ARG1', 2\]"),
+        (line(arguments=[["", 0, 1]]), r"field 'arguments\[0\]' must be \[label"),
+        (line(arguments=[["ARG0", 0, 5]]), r"field 'arguments\[0\]' is the span \(0, 5\).*sentence has only 4 words"),
+        (line(arguments=[["ARG0", 1, 1]]), r"field 'arguments\[0\]'.*span \(begin, end\) must have 0 <= begin"),
+        (line(arguments=[["ARG0", 1, 1.5]]), r"field 'arguments\[0\]'"),
+        (line(nbest=[["x", MARY]]), r"'nbest\[0\]' must be a tree with its log"),
+        (line(nbest=[[float("nan"), MARY]]), r"'nbest\[0\]' must be a finite float64"),
+        (line(nbest=[[-1, "(S (N Mary))"]]), r"'nbest\[0\]' differ.*'Mary' instead of 'Mary brought a cat'"),
+        (line(roleset=1), "field 'roleset' must be a string"),
+        (line(sent="1"), "field 'sent' must be a whole number"),
+        (line(doc=3), "field 'doc' must be a string"),
+        (line(e1=[0, 1]), "unknown field 'e1'"),
     ],
 )
 def test_lines_that_are_wrong(text: str, message: str, tmp_path: Path) -> None:
@@ -642,14 +634,14 @@ def test_lines_that_are_wrong(text: str, message: str, tmp_path: Path) -> None:
 
 def test_instances_of_two_kinds(tmp_path: Path) -> None:
     roles, relations = RoleInstance(words=("a",), predicate=0), RelationInstance(words=("a",), e1=(0, 1), e2=(0, 1))
-    with pytest.raises(InputTypeError, match=messages.of_one_kind("a RoleInstance", 1, "a RelationInstance")):
+    with pytest.raises(InputTypeError, match=r"kind, but item 0 is a RoleInstance.*1 is a RelationInstance"):
         write_instances([roles, relations], tmp_path / "both.jsonl")
-    with pytest.raises(InputTypeError, match=item_is(0, "str", ", but a RoleInstance or RelationInstance is needed")):
+    with pytest.raises(InputTypeError, match=r"Item 0 is a.*but a RoleInstance or RelationInstance"):
         write_instances(["a"], tmp_path / "both.jsonl")  # type: ignore[list-item]
     assert not list(tmp_path.iterdir())
-    with pytest.raises(ParameterError, match=wrong_parameter("kind")):
+    with pytest.raises(ParameterError, match="'kind' parameter"):
         read_instances(io.StringIO(""), "role")  # type: ignore[call-overload]
-    with pytest.raises(FormatError, match=messages.missing_field("e1' and 'e2")):
+    with pytest.raises(FormatError, match="'e1' and 'e2'"):
         read_instances(io.StringIO(line()), "relations")
 
 
@@ -658,11 +650,11 @@ def test_instances_of_two_kinds(tmp_path: Path) -> None:
 
 def test_propbank_without_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREELET_DATA", str(tmp_path))
-    with pytest.raises(FileError, match="propbank_wsj_sample: " + messages.NOT_THERE):
+    with pytest.raises(FileError, match="propbank_wsj_sample: does not exist"):
         propbank()
-    with pytest.raises(ParameterError, match=wrong_parameter("name")):
+    with pytest.raises(ParameterError, match="'name' parameter"):
         propbank("brown")
-    with pytest.raises(ParameterError, match=messages.no_candidates("masc")):
+    with pytest.raises(ParameterError, match="corpus 'masc' has no n-best parses"):
         propbank("masc", nbest=3)
 
 

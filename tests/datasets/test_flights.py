@@ -6,7 +6,6 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from messages.common import at_least, wrong_parameter
 from treelet import PCFG
 from treelet.datasets.flights import _MODIFIERS, _NOUNS, _VERBS, flights, flights_split
 from treelet.errors import ParameterError
@@ -70,10 +69,10 @@ def test_sizes(split):
     "given", [{"n": -1}, {"n": 2.0}, {"n": True}, {"random_state": -1}, {"random_state": "0"}, {"random_state": 0.5}]
 )
 def test_refuses(given):
-    with pytest.raises(ParameterError, match=wrong_parameter(next(iter(given)), at_least(0))):
+    with pytest.raises(ParameterError, match=rf"'{next(iter(given))}'.*at least 0"):
         flights(**given)
     if "random_state" in given:
-        with pytest.raises(ParameterError, match=wrong_parameter("random_state")):
+        with pytest.raises(ParameterError, match="'random_state' parameter"):
             flights_split(**given)
 
 

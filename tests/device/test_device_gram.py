@@ -8,8 +8,6 @@ import pytest
 
 import treelet as tl
 from cases import KERNELS, examples
-from messages import device as messages
-from messages.common import one_of, wrong_parameter
 from treelet import device
 from treelet.device import strips
 from treelet.device.counts import SubtreeColumns
@@ -97,7 +95,7 @@ def test_where_memory_is_short_strips_become_smaller(monkeypatch):
     trees = examples("trees", 20, 7)
     agree(tl.gram(tl.Subtree(), trees, device="emulated"), tl.gram(tl.Subtree(), trees))
     monkeypatch.setattr(_Small, "rows_at_once", 0)
-    with pytest.raises(NotEnoughMemoryError, match=messages.is_full("emulated")):
+    with pytest.raises(NotEnoughMemoryError, match="device='emulated' is full"):
         tl.gram(tl.Subtree(), trees, device="emulated")
 
 
@@ -133,14 +131,14 @@ def test_the_largest_of_a_tile_elsewhere(equals, monkeypatch):
 def test_what_cannot_be_is_said(monkeypatch):
     trees = examples("trees", 4, 1)
     for name in ("gpu", 3):
-        with pytest.raises(ParameterError, match=wrong_parameter("device", one_of("cpu", "cuda"))):
+        with pytest.raises(ParameterError, match=r"'device'.*'cpu' or 'cuda'"):
             tl.gram(SST, trees, device=name)
-    with pytest.raises(ParameterError, match=messages.MEMORY_IS_FOR_CUDA):
+    with pytest.raises(ParameterError, match="device_memory= requires device='cuda'"):
         tl.gram(SST, trees, device_memory="1GiB")
-    with pytest.raises(ParameterError, match=messages.CLIENT_OR_DEVICE):
+    with pytest.raises(ParameterError, match="device='emulated' cannot be combined"):
         tl.gram(SST, trees, device="emulated", client=object())
     monkeypatch.setitem(sys.modules, "cupy", None)
-    with pytest.raises(TreeletError, match=messages.INSTALL_CUPY):
+    with pytest.raises(TreeletError, match=r"pip install 'treelet\[cuda\]'"):
         tl.gram(SST, trees, device="cuda")
 
 
@@ -152,7 +150,7 @@ def test_large_values():
     trees = [doubled[-1], "(B b)"]
     with pytest.raises(KernelOverflowError, match="for item 0 with itself is too large"):
         tl.gram(tl.SubsetTree(lam=1), trees, device="emulated")
-    with pytest.raises(KernelOverflowError, match="only in float64. Use " + messages.USE_THE_CPU):
+    with pytest.raises(KernelOverflowError, match="only in float64"):
         tl.gram(tl.SubsetTree(lam=1).normalized(), trees, device="emulated")
 
 

@@ -22,8 +22,6 @@ from sklearn.base import clone
 import treelet as tl
 from cases import KERNELS, examples
 from conftest import ROOT, fail, run, succeed
-from messages import device as messages
-from messages.common import one_of, wrong_parameter
 from treelet.datasets import flights
 from treelet.device.launching import _Cuda, device_named
 from treelet.errors import DeviceMemoryError, KernelOverflowError, ParameterError, TreeletError, TreeletWarning
@@ -183,7 +181,7 @@ def test_trees_too_large_for_a_float64_are_scored_by_the_cpu() -> None:
     model = CompressedModel.of(tl.SubsetTree(lam=1).normalized(), [wide, deep, *X], np.ones((1, 2 + len(X))))
     wanted = model.score([wide, deep, *X])
     close(model.score([wide, deep, *X], device=DEVICE), wanted)
-    with pytest.raises(KernelOverflowError, match=messages.USE_THE_CPU):
+    with pytest.raises(KernelOverflowError, match="device='cpu'"):
         tl.gram(tl.SubsetTree(lam=1).normalized(), [wide, deep], device=DEVICE)
 
 
@@ -293,7 +291,7 @@ def test_too_little_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
     model = CompressedModel.of(SST, X, np.ones((1, 48)))
     monkeypatch.setattr(KIND, "array", array)
-    message = messages.out_of_memory(DEVICE)
+    message = "Out of memory allocating 7 bytes"
     limited = tl.config_context(device=DEVICE, device_memory="1MB")  # as a decorator
     for call in (
         lambda: tl.gram(KERNEL, X, device=DEVICE, device_memory="1MB", out=np.empty((48, 48))),
@@ -321,18 +319,18 @@ def test_what_a_device_can_be() -> None:
         lambda device: CompressedModel.of(SST, X, np.ones((1, 48))).score(X, device=device),
     ):
         for device in ("gpu", 0):
-            with pytest.raises(ParameterError, match=wrong_parameter("device", one_of("cpu", "cuda"), got="")):
+            with pytest.raises(ParameterError, match=r"'device'.*'cpu' or 'cuda'"):
                 call(device)
-    with pytest.raises(ParameterError, match=wrong_parameter("device_memory", "a positive number")):
+    with pytest.raises(ParameterError, match=r"'device_memory'.*a positive number"):
         tl.gram(KERNEL, X, device=DEVICE, device_memory="much")
-    with pytest.raises(ParameterError, match=messages.MEMORY_IS_FOR_CUDA):
+    with pytest.raises(ParameterError, match="device_memory= requires device='cuda'"):
         tl.gram(KERNEL, X, device_memory="1GiB")
 
 
 def test_without_cupy_or_a_gpu_one_line_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "cupy", None)
     device_named.cache_clear()
-    with tl.config_context(device="cuda"), pytest.raises(TreeletError, match=messages.NEEDS_CUPY):
+    with tl.config_context(device="cuda"), pytest.raises(TreeletError, match=r"pip install 'treelet\[cuda\]', or use"):
         tl.KernelSVC(KERNEL).fit(X, CLASSES)
 
     class Runtime:
@@ -345,7 +343,7 @@ def test_without_cupy_or_a_gpu_one_line_says_what_to_do(monkeypatch: pytest.Monk
             runtime = Runtime
 
     monkeypatch.setitem(sys.modules, "cupy", Without)
-    with pytest.raises(TreeletError, match=messages.NO_GPU_FOUND):
+    with pytest.raises(TreeletError, match="NVIDIA GPU, but CuPy does not find"):
         _Cuda()
 
 
@@ -367,7 +365,7 @@ def test_a_kernel_without_device_code_is_copied_with_one_warning(name: str) -> N
         close(found, tl.gram(case.kernel, data) if wanted is None else wanted)
         (warning,) = told
         assert issubclass(warning.category, TreeletWarning)
-        assert messages.no_code_for("Bag" if "bag" in name else "Smoothed") in str(warning.message)
+        assert f"{'Bag' if 'bag' in name else 'Smoothed'} cannot be computed" in str(warning.message)
 
 
 def test_the_page_names_the_kernels_that_have_device_code() -> None:
@@ -390,7 +388,7 @@ def test_vectors_are_multiplied_there(sparse: bool, free: int) -> None:
         for Y in (None, B):
             given = [part if part is None or not sparse else sp.csr_array(part) for part in (A, Y)]
             close(tl.gram(kernel, *given, device=DEVICE, device_memory=free), kernel(A, Y), 1e-12)
-    with pytest.raises(KernelOverflowError, match=messages.SCALE_THE_FEATURES_DOWN):
+    with pytest.raises(KernelOverflowError, match="too large for a float64"):
         tl.gram(tl.Polynomial(9), A * 1e40, device=DEVICE)
 
 
@@ -438,10 +436,8 @@ def test_commands_say_in_one_line_that_there_is_no_gpu(tmp_path: Path, monkeypat
         ("evaluate", nothing, nothing),
     ):
         assert fail(*command, "--device", "cuda").startswith(line)
-    assert "--device must be " + one_of("cpu", "cuda") + ". Got 'gpu' instead" in fail(
-        "gram", nothing, "-o", out, "--device", "gpu"
-    )
-    assert messages.MEMORY_OPTION_IS_FOR_CUDA in fail("gram", nothing, "-o", out, "--device-memory", "1GiB")
+    assert "--device must be 'cpu' or 'cuda'" in fail("gram", nothing, "-o", out, "--device", "gpu")
+    assert "--device-memory requires --device cuda" in fail("gram", nothing, "-o", out, "--device-memory", "1GiB")
     assert not out.exists()
     told = run("doctor")
     assert "GPU not usable: device='cuda' needs CuPy" in " ".join(told.stdout.split())

@@ -9,7 +9,6 @@ import pytest
 
 import cases
 import treelet as tl
-from messages import device as messages
 from treelet import _core
 from treelet.device import partial_tree
 from treelet.device.launching import Device, _Emulated
@@ -152,7 +151,7 @@ def test_what_does_not_fit() -> None:
     X = tl.Treebank(["(A " * 20_000 + "x" + ")" * 20_000])
     rows = StoreRows.of(X)
     bound = PartialTreeColumns(_Emulated(free=1 << 28), *rows[:2], 0.4, 0.4, True, 1.0, None)
-    with pytest.raises(NotEnoughMemoryError, match=messages.BYTES_OF_VALUES):
+    with pytest.raises(NotEnoughMemoryError, match="values take"):
         fill(bound, rows, 0, 1, 1)
 
 
@@ -170,5 +169,5 @@ def test_similar_words_are_refused(device: _Emulated) -> None:
     kernel = cases.PLAIN["smoothed"].kernel
     assert isinstance(kernel, tl.Smoothed)
     rows = StoreRows.of(tl.Treebank(["(A x)", "(A y)"]))
-    with pytest.raises(TreeletError, match=messages.USE_THE_CPU):
+    with pytest.raises(TreeletError, match="device='cpu'"):
         PartialTreeColumns(device, *rows[:2], *kernel._native_parameters(rows.store))

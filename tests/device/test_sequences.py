@@ -9,8 +9,6 @@ import pytest
 
 import cases
 import treelet as tl
-from messages import device as messages
-from messages.common import value_of
 from treelet import _core
 from treelet.device import tagging
 from treelet.device.counts import SubtreeColumns
@@ -136,7 +134,7 @@ def test_odd_trees(device: _Emulated) -> None:
     for kernel in (cases.ST, tl.Subtree()):
         np.testing.assert_allclose(matrix(device, kernel, X), kernel(X), rtol=1e-14)
         np.testing.assert_allclose(matrix(device, kernel, X, [doubled] * 9), kernel(X, [doubled] * 9), rtol=1e-14)
-        with pytest.raises(tl.errors.KernelOverflowError, match=value_of(0)):
+        with pytest.raises(tl.errors.KernelOverflowError, match="item 0 with itself"):
             tl.gram(kernel, [doubled] * 9, device="emulated")
 
 
@@ -179,5 +177,5 @@ def test_too_large(device: _Emulated) -> None:
 
 def test_too_little_memory() -> None:
     X = tl.Subsequence().coerce([list("ab") * 500])
-    with pytest.raises(NotEnoughMemoryError, match=messages.takes("0.00763 GiB")):
+    with pytest.raises(NotEnoughMemoryError, match=r"take 0.00763 GiB of working memory"):
         bound(_Emulated(1 << 20), tl.Subsequence(length=9), StoreRows.of(X))

@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import run_python, trials
-from messages import draw as messages
-from messages.common import wrong_parameter
 from treelet.drawing import dependency_svg, draw, forest_svg, latex, tree_svg
 from treelet.drawing.layout import ForestGraph, ForestLayout
 from treelet.drawing.tex import _SPECIAL
@@ -172,27 +170,27 @@ def test_probabilities_beyond_floats() -> None:
 
 def test_limits() -> None:
     forest = GRAMMAR.forest(WORDS)
-    with pytest.raises(TreeError, match=messages.prune(33, 27)):
+    with pytest.raises(TreeError, match="forest has 33 nodes and 27 edges"):
         forest_svg(forest, limit=59)
     assert forest_svg(forest, limit=60)
-    with pytest.raises(TreeError, match=messages.more_nodes(3)):
+    with pytest.raises(TreeError, match="The tree has more than 3 nodes"):
         tree_svg("(S (A x) (B y))", limit=3)
     shared = tl.Tree("x")
     for _ in range(60):
         shared = tl.Tree("A", [shared, shared])  # 2**60 words, in no time
-    with pytest.raises(TreeError, match=messages.TOO_MANY):
+    with pytest.raises(TreeError, match="too many to draw"):
         tree_svg(shared)
 
 
 def test_what_cannot_be_drawn() -> None:
-    with pytest.raises(TreeError, match=messages.NOTHING_TO_DRAW):
+    with pytest.raises(TreeError, match="there is nothing to draw"):
         forest_svg(tl.Forest([], []))
-    with pytest.raises(InputTypeError, match=messages.forest_needed("str")):
+    with pytest.raises(InputTypeError, match="str instead"):
         forest_svg("(S (A x))")  # type: ignore[arg-type]
-    with pytest.raises(InputTypeError, match=messages.A_TREE):
+    with pytest.raises(InputTypeError, match="a Tree or a bracketed string"):
         tree_svg(3)
     for limit in (0, True, 2.5):
-        with pytest.raises(ParameterError, match=wrong_parameter("limit")):
+        with pytest.raises(ParameterError, match="'limit' parameter"):
             forest_svg(GRAMMAR.forest(WORDS), limit=limit)  # type: ignore[arg-type]
 
 
@@ -209,7 +207,7 @@ def test_a_drawing_is_its_svg_and_shows_itself() -> None:
     parse = tl.Dependencies.from_heads(["a", "b"], None, [2, 0])
     assert draw(parse, tags=False) == dependency_svg(parse, tags=False)
     assert draw(GRAMMAR.forest(WORDS), caption=False) == forest_svg(GRAMMAR.forest(WORDS), caption=False)
-    with pytest.raises(InputTypeError, match=messages.got("list")):
+    with pytest.raises(InputTypeError, match="Got a list instead"):
         draw([1])
 
 
@@ -222,10 +220,10 @@ def test_saved_by_the_ending_of_the_name(tmp_path: Path) -> None:
     assert (tmp_path / "t.png").read_bytes().startswith(b"\x89PNG")
     assert (tmp_path / "t.pdf").read_bytes().startswith(b"%PDF")
     assert (tmp_path / "t.tex").read_text() == latex("(S (A a) (B b))") + "\n"
-    for name, message in (("t.gif", messages.must_end_in(".svg, .png, .pdf or .tex")), ("t", messages.must_end_in())):
+    for name, message in (("t.gif", "must end in .svg, .png, .pdf or .tex"), ("t", "must end in")):
         with pytest.raises(ParameterError, match=message):
             drawing.save(tmp_path / name)
-    with pytest.raises(ParameterError, match=wrong_parameter("scale", messages.POSITIVE, of="save")):
+    with pytest.raises(ParameterError, match=r"'scale'.*a positive number"):
         drawing.save(tmp_path / "u.png", scale=0)
     assert sorted(os.listdir(tmp_path)) == ["t.SVG", "t.pdf", "t.png", "t.svg", "t.tex"]
 
@@ -258,7 +256,7 @@ def test_a_png_shows_what_the_svg_says(tmp_path: Path) -> None:
 def test_letters_without_a_font_are_an_error(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     draw("(S (Ä ж) (B $x$))").save(tmp_path / "t.png")
-    with pytest.raises(tl.TreeletError, match=messages.NO_FONT):
+    with pytest.raises(tl.TreeletError, match=r"picture as \.svg instead of \.png"):
         draw(f"(S {chr(0x10FFF0)})").save(tmp_path / "u.png")
     assert os.listdir(tmp_path) == ["t.png"]
 
@@ -340,13 +338,13 @@ def test_latex_of_long_and_deep_trees() -> None:
     assert read_back(latex(deep)) == deep
     for _ in range(100_000):
         deep = tl.Tree("A", [deep])
-    with pytest.raises(TreeError, match=messages.too_deep("100,400 ")):
+    with pytest.raises(TreeError, match="100,400 levels deep, but"):
         latex(deep)
-    with pytest.raises(InputTypeError, match=messages.USE_THE_BEST_TREE):
+    with pytest.raises(InputTypeError, match=r"Pass its most probable tree, forest\.best"):
         latex(GRAMMAR.forest(WORDS))
-    with pytest.raises(InputTypeError, match=messages.got("int")):
+    with pytest.raises(InputTypeError, match="Got an int instead"):
         latex(3)
-    with pytest.raises(ParameterError, match=messages.NO_LATEX_FORM):
+    with pytest.raises(ParameterError, match="This picture has no LaTeX form"):
         draw(GRAMMAR.forest(WORDS)).save("never.tex")
 
 

@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 
 import treelet as tl
-from messages import draw as messages
-from messages.common import wrong_parameter
 from treelet.drawing import edit_svg, latex
 from treelet.drawing.edits import edited_trees
 from treelet.errors import InputTypeError, ParameterError, TreeError
@@ -158,15 +156,15 @@ def test_notebooks_show_the_picture() -> None:
 
 def test_what_cannot_be_drawn() -> None:
     script = tl.edit_script(A, B)
-    with pytest.raises(ParameterError, match=messages.NO_PLAIN_SCRIPT):
+    with pytest.raises(ParameterError, match="An edit script has no plain style"):
         tl.draw(script, style="plain")
-    with pytest.raises(ParameterError, match=messages.ONLY_IN_A_TREE):
+    with pytest.raises(ParameterError, match="Triangles can only be drawn in a tree"):
         tl.draw(script, triangles=["NP"])
-    with pytest.raises(InputTypeError, match=messages.got("int")):
+    with pytest.raises(InputTypeError, match="Got an int instead"):
         edit_svg(3)  # type: ignore[arg-type]
-    with pytest.raises(TreeError, match=messages.nodes_to_draw("first", 17, 16)):
+    with pytest.raises(TreeError, match=r"first tree has 17 nodes to draw.*limit is 16"):
         tl.draw(script, limit=16)
-    with pytest.raises(ParameterError, match=wrong_parameter("limit")):
+    with pytest.raises(ParameterError, match="'limit' parameter"):
         tl.draw(script, limit=0)
 
 

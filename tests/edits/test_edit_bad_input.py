@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from messages import edits as messages
 from treelet import _core
 from treelet.edits import EditSimilarity
 from treelet.errors import FileError, NotEnoughMemoryError, ParameterError, TreeError
@@ -63,7 +62,7 @@ def test_missing_trees_have_no_nodes(measure: Any) -> None:
     np.testing.assert_array_equal(measure(trees), wanted)
     graph = tl.nearest(measure, trees, threshold=0.5, graph=True)
     assert [sorted(graph[row].indices.tolist()) for row in range(3)] == [[0, 2], [1], [0, 2]]
-    with pytest.raises(TreeError, match=messages.MISSING_TREE):
+    with pytest.raises(TreeError, match="edit_script needs two trees"):
         tl.edit_script(None, "(a b)")
 
 
@@ -115,9 +114,9 @@ def test_large_trees_are_refused_before_the_work(make: Callable[[str], tl.Treeba
         lambda: d.similarity()(one + other),
         lambda: tl.edit_script(one[0], other[0]),
     ):
-        with pytest.raises(NotEnoughMemoryError, match=messages.too_large(n, n)):
+        with pytest.raises(NotEnoughMemoryError, match=rf"{n:,} nodes.*{n:,} nodes.*needs about"):
             work()
-    with pytest.raises(NotEnoughMemoryError, match=messages.too_large_in_a_search(n, n)):
+    with pytest.raises(NotEnoughMemoryError, match=rf"item 0 \({n:,} nodes\).*needs more memory than is free"):
         tl.nearest(d, other, one, k=1)
     assert time.process_time() - begin < 20
 
@@ -132,10 +131,10 @@ def test_more_nodes_than_memory_because_subtrees_are_shared() -> None:
     huge = tl.Treebank([tree])
     np.testing.assert_array_equal(d(huge), [[0]])
     for other, size in ((tl.Tree("a"), 1), (None, 0), (tl.Tree("b", [tree]), n)):
-        with pytest.raises(NotEnoughMemoryError, match=messages.too_large(n, size)):
+        with pytest.raises(NotEnoughMemoryError, match=rf"{n:,} nodes.*{size:,} nodes.*needs about"):
             d(huge, [other])
     for other, size in ((tl.Tree("a"), 1), (tree, n)):
-        with pytest.raises(NotEnoughMemoryError, match=messages.too_large(n, size)):
+        with pytest.raises(NotEnoughMemoryError, match=rf"{n:,} nodes.*{size:,} nodes.*needs about"):
             tl.edit_script(tree, other)
 
 
@@ -215,30 +214,30 @@ def test_an_interrupt_ends_the_work_within_a_second(name: str, large_trees: tl.T
 @pytest.mark.parametrize(
     ("cost", "must_be", "got"),
     [
-        (math.nan, messages.COST, "nan"),
-        (-1, messages.COST, "-1"),
-        (math.inf, messages.COST, "inf"),
-        (1e101, messages.COST, r"1e\+101"),
-        (10**400, messages.COST, "1000"),
-        (True, messages.COST, "True"),
-        (None, messages.COST, "None"),
-        ("1", messages.COST, "'1'"),
-        ([1.0], messages.COST, r"\[1\.0\]"),
-        (np.ones(2), messages.COST, "array"),
-        ({1: 2.0}, messages.COST_OF_LABEL, r"\{1: 2\.0\}"),
-        ({"a": 1.0, None: 1.0}, messages.COST_OF_LABEL, r"\{None: 1\.0\}"),
-        ({"a": math.nan}, messages.COST_OF_LABEL, r"\{'a': nan\}"),
-        ({"a": -0.5}, messages.COST_OF_LABEL, r"\{'a': -0\.5\}"),
-        ({"a": math.inf}, messages.COST_OF_LABEL, r"\{'a': inf\}"),
-        ({"a": "1"}, messages.COST_OF_LABEL, r"\{'a': '1'\}"),
+        (math.nan, r"\[0, 1e\+100\], or a mapping from labels", "nan"),
+        (-1, r"\[0, 1e\+100\], or a mapping from labels", "-1"),
+        (math.inf, r"\[0, 1e\+100\], or a mapping from labels", "inf"),
+        (1e101, r"\[0, 1e\+100\], or a mapping from labels", r"1e\+101"),
+        (10**400, r"\[0, 1e\+100\], or a mapping from labels", "1000"),
+        (True, r"\[0, 1e\+100\], or a mapping from labels", "True"),
+        (None, r"\[0, 1e\+100\], or a mapping from labels", "None"),
+        ("1", r"\[0, 1e\+100\], or a mapping from labels", "'1'"),
+        ([1.0], r"\[0, 1e\+100\], or a mapping from labels", r"\[1\.0\]"),
+        (np.ones(2), r"\[0, 1e\+100\], or a mapping from labels", "array"),
+        ({1: 2.0}, r"labels to numbers in \[0, 1e\+100\]", r"\{1: 2\.0\}"),
+        ({"a": 1.0, None: 1.0}, r"labels to numbers in \[0, 1e\+100\]", r"\{None: 1\.0\}"),
+        ({"a": math.nan}, r"labels to numbers in \[0, 1e\+100\]", r"\{'a': nan\}"),
+        ({"a": -0.5}, r"labels to numbers in \[0, 1e\+100\]", r"\{'a': -0\.5\}"),
+        ({"a": math.inf}, r"labels to numbers in \[0, 1e\+100\]", r"\{'a': inf\}"),
+        ({"a": "1"}, r"labels to numbers in \[0, 1e\+100\]", r"\{'a': '1'\}"),
     ],
 )
 def test_wrong_costs(name: str, cost: Any, must_be: str, got: str) -> None:
-    with pytest.raises(ParameterError, match=messages.wrong_cost(name, must_be, got)):
+    with pytest.raises(ParameterError, match=rf"'{name}'.*{must_be}.*Got {got}"):
         tl.EditDistance(**{name: cost})
     changed = tl.EditDistance()
     setattr(changed, name, cost)
-    with pytest.raises(ParameterError, match=messages.wrong_cost(name, must_be, got)):
+    with pytest.raises(ParameterError, match=rf"'{name}'.*{must_be}.*Got {got}"):
         changed(PAIR)
 
 
@@ -247,7 +246,7 @@ def test_wrong_costs(name: str, cost: Any, must_be: str, got: str) -> None:
     [math.nan, -1, math.inf, 1e101, True, None, [1.0], object(), {}, {"a": 1.0}, {("a", "b"): 0.5}, b"vectors.txt"],
 )
 def test_wrong_costs_of_renaming(rename: Any) -> None:
-    with pytest.raises(ParameterError, match=messages.wrong_cost("rename", messages.RENAME, "")):
+    with pytest.raises(ParameterError, match=r"'rename'.*\[0, 1e\+100\], a function of two labels"):
         tl.EditDistance(rename=rename)
 
 
@@ -283,7 +282,7 @@ def test_functions_that_return_no_cost(returned: Any, got: str) -> None:
     ):
         with pytest.raises(ParameterError, match=r"^rename\('\w', '\w'\) must return a number"):
             work()
-    with pytest.raises(ParameterError, match=messages.rename_returned(got)):
+    with pytest.raises(ParameterError, match=rf"rename\('a', 'b'\) must return.*Got {got}"):
         d.cost_of("a", "b")
     assert d.cost_of("a", "a") == 0
 

@@ -21,7 +21,6 @@ from experiments.forest_parsers import of_lists, split
 from experiments.forest_relations_data import cut, of_grammar
 from experiments.forest_treebanks import GRAMMAR, anywhere
 from experiments.report import plus_minus
-from messages import experiments as messages
 from treelet.cuts import path_enclosed_tree
 from treelet.errors import ParameterError
 from treelet.metrics import paired_bootstrap, semeval_scores
@@ -267,5 +266,5 @@ def test_tests_of_differences() -> None:
     scores = semeval_scores(gold.tolist(), found.tolist())
     assert forest_relations.macro_precision(sums) == pytest.approx(scores.precision)
     assert forest_relations.macro_recall(sums) == pytest.approx(scores.recall)
-    with pytest.raises(ParameterError, match=messages.ONE_SHAPE):
+    with pytest.raises(ParameterError, match="must have the same shape"):
         paired_bootstrap(a, b, lambda sums: sums[..., 0])

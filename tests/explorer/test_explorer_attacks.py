@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 
 import treelet as tl
-from messages import explorer as messages
 from treelet import _core
 from treelet.cli.explore import workspace_of
 from treelet.cli.options import Reading
@@ -551,5 +550,5 @@ def test_names_are_told_as_they_are(server: Server) -> None:
     """Text, which the page shows as text."""
     told = server.asked("about", {})[1]
     assert (told["model"]["name"], told["grammar"]) == ("</script>.treelet", "<img src=x>")
-    with pytest.raises(RequestError, match=re.escape(messages.no_class("<b>"))):
+    with pytest.raises(RequestError, match=re.escape("The model has no class '<b>'")):
         HANDLERS["judge"](Workspace(Parsing("", lambda: tl.PCFG.from_treebank(TREES)), ModelView(tl.KernelSVC(tl.SubsetTree()).fit(TREES, LABELS), "m")), Request({"tree": TREES[0], "output": "<b>"}))  # fmt: skip

@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 
 from conftest import all_commands, file_marks
-from messages import formats, gram
-from messages.common import cannot_be
 
 if os.name == "nt":
     pytest.skip("needs POSIX", allow_module_level=True)
@@ -119,7 +117,7 @@ def test_a_bit_anywhere_in_a_complete_matrix(tmp_path: Path) -> None:
         path.stat().st_size - 5000,
     ):  # neither is in the sample; one has a mirror image on the other side
         harmed(path, place)
-        with pytest.warns(TreeletWarning, match=gram.NOT_AS_WRITTEN):
+        with pytest.warns(TreeletWarning, match="has changed since it was written"):
             again = tl.gram(KERNEL, trees, out=path, resume=True, dtype="float32")
         np.testing.assert_array_equal(again, right)
 
@@ -130,7 +128,7 @@ def test_complete_is_what_is_complete(tmp_path: Path) -> None:
     right = np.array(tl.gram(KERNEL, bank(), out=path, resume=True))
     Path(f"{path}.json").rename(f"{part}.json")
     np.save(path, right + 1)
-    with pytest.warns(TreeletWarning, match=r"K\.npy\.part.*" + gram.COMPUTED_AGAIN):
+    with pytest.warns(TreeletWarning, match="whole matrix is computed again"):
         np.testing.assert_array_equal(tl.gram(KERNEL, bank(), out=path, resume=True), right)
     path.rename(part)
     Path(f"{path}.json").rename(f"{part}.json")
@@ -152,7 +150,7 @@ def test_a_manifest_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(_Manifest, "write", full)
-    with pytest.raises(FileError, match=cannot_be("written", r"K\.npy", r"No space left on device\)")):
+    with pytest.raises(FileError, match=r"written \(No space left on device\)"):
         tl.gram(KERNEL, bank(), out=tmp_path / "K.npy", resume=True)
     assert os.listdir(tmp_path) == []
 
@@ -160,7 +158,7 @@ def test_a_manifest_that_cannot_be_written_leaves_nothing(tmp_path: Path, monkey
 def test_an_empty_packed_file_is_none(tmp_path: Path) -> None:
     path = tmp_path / "a.mrg.gz"
     path.write_bytes(b"")
-    with pytest.raises(FileError, match=formats.EMPTY_PACKED_FILE):
+    with pytest.raises(FileError, match="empty, so it is not a valid packed"):
         tl.read_trees(path)
     path.write_bytes(gzip.compress(b""))
     assert len(tl.read_trees(path, "brackets")) == 0
@@ -180,7 +178,7 @@ def test_no_thread_without_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(work, "available", lambda: 10 << 20)
     monkeypatch.setattr("threading.Thread.start", lambda self: pytest.fail("a thread was started"))
     assert (tl.gram(KERNEL, bank(), n_jobs=2) == expected).all()
-    with pytest.raises(NotEnoughMemoryError, match=gram.no_memory_for_threads("1 thread", r"10\.0 MiB")):
+    with pytest.raises(NotEnoughMemoryError, match=r"enough memory to start 1 thread.*only 10\.0 MiB are free"):
         tl.gram(KERNEL, bank(), out=tmp_path / "K.npy", resume=True)
 
 
@@ -218,7 +216,7 @@ def test_fewer_threads_where_the_system_starts_no_more(
     assert (tl.KernelSVC(KERNEL.normalized(), n_jobs=8).fit(trees, labels).dual_coef_ == model.dual_coef_).all()
     assert refused
     if most == 0:
-        with pytest.raises(NotEnoughMemoryError, match=gram.CANNOT_START_THREADS):
+        with pytest.raises(NotEnoughMemoryError, match="system cannot start a thread"):
             tl.gram(KERNEL, trees, out=tmp_path / "K.npy", resume=True)
 
 
@@ -231,7 +229,7 @@ def test_a_matrix_that_cannot_be_mapped_is_there(tmp_path: Path, monkeypatch: py
     trees = tmp_path / "a.mrg"
     bank().write(trees)
     monkeypatch.setattr("numpy.memmap", refused)
-    with pytest.raises(NotOpenedError, match=gram.CANNOT_BE_MAPPED):
+    with pytest.raises(NotOpenedError, match="complete, but cannot be mapped into"):
         tl.gram(KERNEL, bank(), out=tmp_path / "K.npy")
     succeed("gram", trees, "-o", tmp_path / "L.npy", "--no-normalize")
     assert (tmp_path / "L.npy").read_bytes() == (tmp_path / "K.npy").read_bytes()

@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treelet as tl
-from messages import formats as messages
-from messages.common import left_out, wrong_parameter
 from treelet.errors import FormatError, ParameterError, TreeletWarning
 from treelet.formats import FORMATS, files
 from treelet.testing import banks
@@ -66,10 +64,10 @@ def test_what_is_wrong_is_said_where_it_is() -> None:
     for name in ("brackets", "lines"):
         blocks = tl.iter_trees(io.BytesIO(b"(A x)\n(B y)\n(C z))\n(D w)\n"), name, block=2)
         assert len(next(blocks)) == 2
-        with pytest.raises(FormatError, match=messages.CLOSES_NOTHING) as raised:
+        with pytest.raises(FormatError, match=r"unexpected '\)'") as raised:
             list(blocks)
         assert (raised.value.line, raised.value.column) == (3, 6)
-    with pytest.raises(FormatError, match=messages.NEVER_CLOSED):
+    with pytest.raises(FormatError, match="never closed"):
         list(tl.iter_trees(io.BytesIO(b"(A x)\n(B (C y)"), "brackets", block=1))
 
 
@@ -77,18 +75,16 @@ def test_what_is_wrong_is_said_where_it_is() -> None:
 def test_what_is_wrong_can_be_left_out(format: str) -> None:
     tab = b"l\t" if format == "tsv" else b""
     data = b"\n".join(tab + tree for tree in (b"(A x)", b"(B y", b"(C z)", b"(D w)"))
-    with pytest.warns(TreeletWarning, match=left_out("1", "4 trees")):
+    with pytest.warns(TreeletWarning, match="1.*4 trees"):
         found = [bank.strings() for bank in tl.iter_trees(io.BytesIO(data), format, block=2, on_error="skip")]
     assert found == [["(A x)", "(C z)"], ["(D w)"]]
 
 
 def test_what_cannot_be_read_in_blocks() -> None:
     assert sorted(one.name for one in FORMATS.values() if one.blocks) == sorted(STREAMED)
-    with pytest.raises(
-        ParameterError, match=messages.not_in_blocks("kelp", "brackets, csv, lines or tsv, or read them as a whole")
-    ):
+    with pytest.raises(ParameterError, match="lines or tsv, or read them as a whole"):
         next(tl.iter_trees(io.BytesIO(b""), "kelp"))
-    with pytest.raises(ParameterError, match=wrong_parameter("block")):
+    with pytest.raises(ParameterError, match="'block' parameter"):
         next(tl.iter_trees(io.BytesIO(b""), block=0))
     with pytest.raises(ParameterError, match="color"):
         next(tl.iter_trees(io.BytesIO(b""), "lines", color=1))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 import signal
 import sys
 import tokenize
@@ -19,8 +20,6 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import succeed
-from messages import formats as messages
-from messages.common import wrong_parameter
 from treelet import _core
 from treelet.errors import FileError, FormatError, NotEnoughMemoryError, ParameterError, TreeletError, TreeletWarning
 from treelet.formats import SourcePlace, python_trees
@@ -353,7 +352,7 @@ def test_python_node_types(tmp_path: Path) -> None:
     assert place == SourcePlace(str(path), 1, 3)
     other = written(tmp_path, "a.js", "for (;;);")
     assert [place.file for place in tl.read_code(path, other, each="for_statement").places] == [str(other)]
-    with pytest.raises(ParameterError, match=wrong_parameter("each", messages.UNITS_OF_CODE)):
+    with pytest.raises(ParameterError, match=r"'each'.*node type of a language"):
         tl.read_code(path, other, each="fun")
 
 
@@ -414,13 +413,13 @@ def test_long_names_are_cut(tmp_path: Path) -> None:
 
 def test_damaged_functions_are_skipped_and_counted(tmp_path: Path) -> None:
     path = written(tmp_path, "a.js", "function a() { return 1 }\nfunction b( { return 2 }\nfunction c() { return 3 }\n")
-    with pytest.warns(TreeletWarning, match=messages.lost_function(1, 3, f"{path}:2")):
+    with pytest.warns(TreeletWarning, match=f"1 of 3 trees was skipped: {re.escape(str(path))}:2"):
         bank = tl.read_code(path)
     assert [place.name for place in bank.places] == ["a", "c"]
-    with pytest.raises(FormatError, match=messages.LOST_FUNCTION):
+    with pytest.raises(FormatError, match="error outside any function may hide"):
         tl.read_code(path, on_error="raise")
     inside = written(tmp_path, "c.js", "function a() { return 1 }\nfunction b() { return 2 ( }\n")
-    with pytest.warns(TreeletWarning, match=f"1 of 2 trees was skipped: .*:2: {messages.DAMAGED_FUNCTION}"):
+    with pytest.warns(TreeletWarning, match="this function contains a syntax error"):
         assert [place.name for place in tl.read_code(inside).places] == ["a"]
     python = written(tmp_path, "b.py", "def a(): return 1\ndef b(:\n")
     with pytest.warns(
@@ -439,10 +438,10 @@ def test_a_missing_grammar_names_the_package(tmp_path: Path, monkeypatch: pytest
     path = written(tmp_path, "a.java", "class A {}")
     LANGUAGES["java"].__dict__.pop("grammar", None)
     monkeypatch.setitem(sys.modules, "tree_sitter_java", None)
-    with pytest.raises(FormatError, match=messages.missing_grammar("Java", "tree-sitter-java")):
+    with pytest.raises(FormatError, match="Java needs the package tree-sitter-java"):
         tl.read_code(path)
     other = written(tmp_path, "a.py", "def f(): pass")
-    with pytest.warns(TreeletWarning, match=messages.missing_grammar("Java", "tree-sitter-java")):
+    with pytest.warns(TreeletWarning, match="Java needs the package tree-sitter-java"):
         assert len(tl.read_code(path, other)) == 1
 
 
@@ -469,7 +468,7 @@ def test_files_of_an_unknown_language(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"the suffix \.xyz does not belong to a known language\. Name the language"):
         tl.read_code(path)
     assert len(tl.read_code(path, language="java")) == 1
-    with pytest.raises(ParameterError, match=wrong_parameter("language", "'python', 'javascript'")):
+    with pytest.raises(ParameterError, match=r"'language'.*'python', 'javascript'"):
         tl.read_code(path, language="jav")
     with pytest.raises(FormatError, match="the name has no suffix"):
         tl.read_code(written(tmp_path, "Makefile", "all:"))
@@ -481,7 +480,7 @@ def test_minified_and_huge_files(tmp_path: Path) -> None:
     assert len(line) > 2_000_000
     assert len(tl.read_code(path)) == 70_000  # a file that is named is read
     written(tmp_path, "b.js", "function g() {}")
-    with pytest.warns(TreeletWarning, match=messages.huge_file(path.name, len(line))):
+    with pytest.warns(TreeletWarning, match=rf"{path.name}: {len(line):,} bytes, more than max_bytes"):
         assert len(tl.read_code(tmp_path)) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -490,7 +489,7 @@ def test_minified_and_huge_files(tmp_path: Path) -> None:
     (tmp_path / "a.js").unlink()
     assert len(tl.read_code(tmp_path)) == 0
     (tmp_path / "b.js").write_bytes(b"\0")
-    with pytest.raises(FileError, match=messages.nothing_readable("b.js")):
+    with pytest.raises(FileError, match="1 file could be read"):
         tl.read_code(tmp_path)
 
 

@@ -15,8 +15,6 @@ import pytest
 
 import treelet as tl
 from conftest import succeed
-from messages import formats as messages
-from messages.common import does_not_exist, folder_does_not_exist
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError
 from treelet.formats.files import open_source, open_target, open_whole, unpacked_name, whole_file
 
@@ -68,13 +66,13 @@ def test_what_fails_leaves_the_old_file(error, tmp_path: Path) -> None:
 
 
 def test_errors_name_the_right_file(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=folder_does_not_exist(r"no/a\.txt")), open_target(tmp_path / "no" / "a.txt"):  # fmt: skip
+    with pytest.raises(FileError, match="cannot be written, because"), open_target(tmp_path / "no" / "a.txt"):  # fmt: skip
         pass
-    with pytest.raises(FileError, match=messages.IS_A_FOLDER), open_target(tmp_path):
+    with pytest.raises(FileError, match=r"is a folder\. Give the name of a file"), open_target(tmp_path):
         pass
     with pytest.raises(FileNotFoundError, match="other"), open_target(tmp_path / "a.txt"):
         (tmp_path / "other").read_bytes()
-    with pytest.raises(FileError, match=does_not_exist(r"missing\.gz")), open_source(tmp_path / "missing.gz"):
+    with pytest.raises(FileError, match=r"missing\.gz: the file does not exist"), open_source(tmp_path / "missing.gz"):
         pass
 
 
@@ -123,9 +121,9 @@ def test_what_is_packed_is_unpacked_whatever_its_name(tmp_path: Path, pack: Call
 
 
 def test_what_is_no_file_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputTypeError, match=messages.NUMBER_INSTEAD_OF_A_FILE):
+    with pytest.raises(InputTypeError, match="open file is needed, but got an int"):
         tl.read_trees(3)  # type: ignore[arg-type]
-    with pytest.raises(FileError, match=messages.DIRECTORY_INSTEAD_OF_A_FILE):
+    with pytest.raises(FileError, match=r"Is a directory\)\. Name a file in it"):
         tl.structures.read_instances(tmp_path)
     (tmp_path / "wide.tsv").write_text("a\t(S x)\n", encoding="utf-16")
     with pytest.raises(FormatError, match="encoding='utf-16'"):
@@ -146,12 +144,12 @@ NAMED = {
 def test_names_that_no_file_can_have(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a\0b.npy", Path("a\0b.npy")):
-        with pytest.raises(FileError, match=messages.NUL_IN_A_NAME):
+        with pytest.raises(FileError, match=r"'a\\x00b\.npy' is not a valid file name"):
             NAMED[call](name)
     if os.name != "nt":  # Windows accepts lone surrogates
-        with pytest.raises(FileError, match=messages.SURROGATE_IN_A_NAME):
+        with pytest.raises(FileError, match=r"'\\ud800\.npy' is not a valid file name"):
             NAMED[call]("\ud800.npy")
-    with pytest.raises((InputTypeError, ParameterError), match=messages.BYTES_AS_A_NAME):
+    with pytest.raises((InputTypeError, ParameterError), match=r"Got (b'a\.npy'|a bytes)"):
         NAMED[call](b"a.npy")
     if call in ("save", "write", "gram", "resume"):  # others report that there is no such file
         with pytest.raises(FileError, match="cannot be written"):

@@ -21,8 +21,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import trials
-from messages import formats as messages
-from messages.common import cannot_be, does_not_exist, item_is, wrong_parameter
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
 from treelet.formats import FORMATS, Document, Format, Source, read_document, register, write_document
 from treelet.formats.adapters import safe_label
@@ -137,7 +135,7 @@ def test_trees_come_back_as_they_were(format: str, given_trees: list[Tree]) -> N
     labeled = "labels" in FORMATS[format].holds
     document = Document(trees={"tree": bank.columns}, labels=["yes"] * len(bank) if labeled else None)
     if format in UNWRITABLE and any(UNWRITABLE[format].search(str(tree)) for tree in given_trees):
-        with pytest.raises(FormatError, match=messages.in_row("[0-9]", ".*" + cannot_be("written"))):
+        with pytest.raises(FormatError, match="cannot be written"):
             written(document, format)
         return
     assert list(read_trees(io.BytesIO(written(document, format).encode()), format)) == given_trees
@@ -284,9 +282,9 @@ def test_encodings(format: str) -> None:
     # The tree reader names the word, the line reader the first bad byte in it.
     assert error.column == len(BEFORE[format]) + (7 if format in ("brackets", "lines") else 9)
     assert "encoding='latin-1'" in error.message
-    with pytest.raises(ParameterError, match=wrong_parameter("encoding", messages.A_TEXT_ENCODING)):
+    with pytest.raises(ParameterError, match=r"'encoding'.*a text encoding"):
         read(line, format, encoding="latin-99")
-    with pytest.raises(FormatError, match=messages.not_text_in("ascii")):
+    with pytest.raises(FormatError, match="encoding ascii"):
         read(line, format, encoding="ascii")
 
 
@@ -338,10 +336,10 @@ def test_unbalanced_brackets(format: str, end: str, tree: str, column: int, mess
 def test_one_tree_is_needed(format: str) -> None:
     error = refused(f"{BEFORE[format]}(A a) (B b){AFTER[format]}\n", format)
     assert (error.line, error.column) == (1, len(BEFORE[format]) + 1)
-    assert messages.TWO_TREES_INSTEAD_OF_ONE in error.message
+    assert "needed here, but there are 2 trees" in error.message
     error = refused(f"{BEFORE[format]}(A a) x{AFTER[format]}\n", format)
     assert (error.line, error.column) == (1, len(BEFORE[format]) + 7)
-    assert messages.OUTSIDE_BRACKETS + ": 'x'" in error.message
+    assert "text outside brackets: 'x'" in error.message
 
 
 def test_trees_over_lines_and_several_on_a_line() -> None:
@@ -374,7 +372,7 @@ def test_drop_empty(format: str) -> None:
     assert read(line("( (S (NP (-NONE- *)) (VP go)) )"), format, drop_empty=True) == ["(S (VP go))"]
     error = refused(line("(é x)") + "\n" + line(" (S (NP (X (-NONE- *))))"), format, drop_empty=True)
     assert (error.line, error.column) == (2, len(BEFORE[format]) + 2)
-    assert messages.NOTHING_LEFT_OF_THE_TREE in error.message
+    assert "after its -NONE- elements are removed" in error.message
 
 
 @pytest.mark.parametrize("format", NAMES)
@@ -392,25 +390,25 @@ def test_drop_function_tags(format: str) -> None:
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     for path in (tmp_path / "none.mrg", tmp_path / "none.gz", tmp_path / "none" / "x.xz"):
-        with pytest.raises(FileError, match=does_not_exist(re.escape(str(path)))):
+        with pytest.raises(FileError, match=rf"{re.escape(str(path))}: the file does not exist"):
             read_trees(path)
-    with pytest.raises(FileError, match=messages.FOLDER_WITHOUT_FILES):
+    with pytest.raises(FileError, match="suffix that is read here"):
         read_trees(tmp_path)
-    with pytest.raises(FileError, match=cannot_be("written")):
+    with pytest.raises(FileError, match="cannot be written"):
         Treebank(["(S x)"]).write(tmp_path / "none" / "x.mrg")
 
 
 def test_unknown_formats_and_options() -> None:
-    with pytest.raises(ParameterError, match=wrong_parameter("format", ".*'brackets'.* or ", got="'nope' instead")):
+    with pytest.raises(ParameterError, match=r"'format'.*'brackets'.*'nope' instead"):
         read("(S x)", "nope")
     for name in NAMES:
-        with pytest.raises(ParameterError, match=messages.unknown_option("nope", format=name)):
+        with pytest.raises(ParameterError, match=f"'{name}' has no option 'nope'"):
             read("", name, nope=1)
-    with pytest.raises(ParameterError, match=wrong_parameter("tree_column", messages.A_COLUMN)):
+    with pytest.raises(ParameterError, match=r"'tree_column'.*column or its name"):
         read("a\t(S x)", "tsv", tree_column=1.5)
-    with pytest.raises(ParameterError, match=messages.no_such_column("tree", "last", "0 'a': ")):
+    with pytest.raises(ParameterError, match=r"but 'last' is not a column name.*columns are 0 'a'"):
         read("a\tb\n1\t(S x)", "tsv", tree_column="last")
-    with pytest.raises(TreeError, match=messages.which_trees("'tree1', 'tree2'")):
+    with pytest.raises(TreeError, match="'tree1', 'tree2'"):
         read("1 |BT| (A a) |BT| (B b) |ET|", "svmlight_tk")
     assert read("1 |BT| (A a) |BT| (B b) |ET|", "svmlight_tk", column="tree2") == ["(B b)"]
 
@@ -418,7 +416,7 @@ def test_unknown_formats_and_options() -> None:
 def test_a_format_that_cannot_be_written() -> None:
     register(Format("readonly", "a test", lambda source: Document()))
     try:
-        with pytest.raises(ParameterError, match=messages.cannot_write_format("readonly", "kelp")):
+        with pytest.raises(ParameterError, match="'readonly' can be read but not written"):
             written(Document(), "readonly")
     finally:
         del FORMATS["readonly"]
@@ -503,7 +501,7 @@ def test_a_deep_tree_as_an_object() -> None:
     tree = Tree.parse(text)
     assert (tree.height(), str(tree), tree.words()) == (depth, text, ["x"])
     assert Treebank([tree]) == Treebank([text])
-    assert refused("(A " * depth).message.startswith(messages.not_closed(100000))
+    assert "missing ')' at the end of the input: 100000" in refused("(A " * depth).message
 
 
 @pytest.mark.parametrize("format", NAMES)
@@ -571,7 +569,7 @@ def test_a_refused_document_leaves_the_file_alone(tmp_path: Path) -> None:
     target.write_text("before")
     bank = Treebank(["(A a)", "(A |ET|)"])
     for name in ("svmlight_tk", "kelp"):
-        with pytest.raises(FormatError, match=messages.in_row(1)):
+        with pytest.raises(FormatError, match="row 1: "):
             bank.write(target, name)
         assert target.read_text() == "before"
         assert list(tmp_path.iterdir()) == [target]
@@ -653,16 +651,16 @@ def test_svmlight_tk_errors(line: str, column: int, message: str) -> None:
 
 @pytest.mark.parametrize("label", ["", "a b", "a\n", "(x", "|x", "#x", "1:2", "a|BT|b", "a\tb"])
 def test_svmlight_tk_labels_that_cannot_be_written(label: str) -> None:
-    with pytest.raises(FormatError, match=messages.in_row(1, messages.cannot_write_label(".*"))):
+    with pytest.raises(FormatError, match=r"row 1.*cannot be written"):
         written(Document(labels=["ok", label]), "svmlight_tk")
 
 
 @pytest.mark.parametrize("marker", ["|BT|", "|ET|", "|BV|", "|EV|", "|STD|", "x|BT|y"])
 def test_svmlight_tk_trees_that_cannot_be_written(marker: str) -> None:
     for tree in (Tree(marker, ["a"]), Tree("A", ["a", marker])):
-        with pytest.raises(FormatError, match=messages.in_row(0, messages.RENAME_THE_LABEL)):
+        with pytest.raises(FormatError, match=r"row 0.*label cannot be written"):
             written(Document(trees={"tree": Treebank([tree]).columns}), "svmlight_tk")
-    with pytest.raises(FormatError, match=messages.in_row(0)):
+    with pytest.raises(FormatError, match="row 0: "):
         written(Document(labels=["\ud800"]), "svmlight_tk")
 
 
@@ -670,7 +668,7 @@ def test_svmlight_tk_trees_that_cannot_be_written(marker: str) -> None:
     "vector", [{"a": 1.0}, {0: 1.0}, {-1: 1.0}, {1: float("nan")}, {1: float("inf")}, {2**63: 1.0}]
 )
 def test_svmlight_tk_vectors_that_cannot_be_written(vector: dict[str | int, float]) -> None:
-    with pytest.raises(FormatError, match=messages.in_row(0, "the (feature|value) .* " + cannot_be("written"))):
+    with pytest.raises(FormatError, match=r"row 0.*cannot be written"):
         written(Document(vectors={"v": [vector]}), "svmlight_tk")
 
 
@@ -681,7 +679,7 @@ def test_svmlight_tk_text() -> None:
         "x |BT| (A a) |BT| |ET| 1:2.0 3:0.1 |BV| |EV|\ny |BT| |BT| (B b) |ET| |BV| 2:1e-300 |EV|\n"
     )
     assert written(Document(vectors={"v": [{1: 1.0}, {}]}), "svmlight_tk") == "0 1:1.0\n0\n"
-    with pytest.raises(FormatError, match=messages.column_length("v", 2, 1)):
+    with pytest.raises(FormatError, match=r"column 'v' has 2 row.*document has 1"):
         written(Document(labels=["1"], vectors={"v": [{}, {}]}), "svmlight_tk")
 
 
@@ -710,7 +708,7 @@ def test_kelp_features_that_are_numbers_are_those_of_svm_light() -> None:
     assert document.vectors["v"] == [{2: 0.5, "07": 1.0, "0": 2.0, 7: 3.0, "x1": 4.0}]
     text = written(read_all("1 |BT| (A a) |ET| 2:0.5 7:3 |EV|", "svmlight_tk"), "kelp")
     assert read_all(text, "kelp").vectors["vector"] == [{2: 0.5, 7: 3.0}]
-    with pytest.raises(FormatError, match="'cat' " + messages.CHOOSE_KELP):
+    with pytest.raises(FormatError, match="'cat' cannot be written"):
         written(read_all("a |BV:v| cat:1 |EV|", "kelp"), "svmlight_tk")
 
 
@@ -744,23 +742,23 @@ def test_kelp_errors(line: str, column: int, message: str) -> None:
 @pytest.mark.parametrize(
     ("document", "message"),
     [
-        (Document(labels=["a  b"]), messages.cannot_write_label("'a  b'")),
-        (Document(labels=["a|b"]), messages.cannot_write_label("'a|b'")),
-        (Document(labels=["(a"]), messages.cannot_write_label(r"'\(a'")),
-        (Document(labels=[""]), messages.EMPTY_ROW),
-        (Document(strings={"s": ["a\nb"]}), messages.LINE_END),
-        (Document(strings={"s": ["a |ES| b"]}), messages.REPLACE_IT),
-        (Document(strings={"s|": ["a"]}), r"the column name 's\|' " + cannot_be("written")),
-        (Document(strings={"s": ["\ud800"]}), messages.NOT_UNICODE),
-        (Document(vectors={"v": [{"a b": 1.0}]}), "the feature 'a b' " + cannot_be("written")),
-        (Document(vectors={"v": [{"1": 1.0, 1: 1.0}]}), messages.USED_ONCE),
-        (Document(vectors={"v": [{"a": float("inf")}]}), "the value inf " + cannot_be("written")),
-        (Document(vectors={"v": [{"a|EV|": 1.0}]}), messages.REPLACE_IT),
-        (Document(trees={"t": Treebank([Tree("A", ["|ET|"])]).columns}), messages.REPLACE_IT),
+        (Document(labels=["a  b"]), "the label 'a  b' cannot be written"),
+        (Document(labels=["a|b"]), "the label 'a|b' cannot be written"),
+        (Document(labels=["(a"]), r"the label '\(a' cannot be written"),
+        (Document(labels=[""]), "row is empty, so it cannot be written"),
+        (Document(strings={"s": ["a\nb"]}), "which cannot be written"),
+        (Document(strings={"s": ["a |ES| b"]}), "Replace this text"),
+        (Document(strings={"s|": ["a"]}), "cannot be written"),
+        (Document(strings={"s": ["\ud800"]}), "is not valid Unicode text"),
+        (Document(vectors={"v": [{"a b": 1.0}]}), "the feature 'a b' cannot be written"),
+        (Document(vectors={"v": [{"1": 1.0, 1: 1.0}]}), "must be one word that occurs once"),
+        (Document(vectors={"v": [{"a": float("inf")}]}), "the value inf cannot be written"),
+        (Document(vectors={"v": [{"a|EV|": 1.0}]}), "Replace this text"),
+        (Document(trees={"t": Treebank([Tree("A", ["|ET|"])]).columns}), "Replace this text"),
     ],
 )
 def test_kelp_documents_that_cannot_be_written(document: Document, message: str) -> None:
-    with pytest.raises(FormatError, match=messages.in_row(0, f".*{message}")):
+    with pytest.raises(FormatError, match=rf"row 0: .*{message}"):
         written(document, "kelp")
 
 
@@ -815,7 +813,7 @@ def test_xml_elements() -> None:
     assert Treebank([etree.fromstring(XML)]).strings() == expected
     # The tail of the element itself is not part of it.
     assert Treebank([etree.fromstring("<a><b>x (y)</b> tail</a>")[0]]).strings() == [r"(b (#text x \x28y\x29))"]
-    with pytest.raises(InputTypeError, match=item_is(0, "")):
+    with pytest.raises(InputTypeError, match=r"Item 0 is an? ( \(.*\))?"):
         Treebank([etree.Comment("x")])
 
 
@@ -828,7 +826,7 @@ def test_a_tree_in_itself() -> None:
     inner, outer = Labeled(), Labeled()
     outer.append(inner)
     inner.append(outer)
-    with pytest.raises(TreeError, match=messages.not_a_tree(1, messages.holds_itself("Labeled"))):
+    with pytest.raises(TreeError, match=r"Item 1.*Labeled is its own descendant"):
         Treebank([Labeled(["a"]), outer])
     shared = Labeled(["a"])
     assert Treebank([Labeled([shared, shared])]).strings() == ["(X (X a) (X a))"]
@@ -836,7 +834,7 @@ def test_a_tree_in_itself() -> None:
     inner += [shared, shared]  # shared first, and only then within itself
     assert Treebank([outer]).strings() == ["(X (X (X a) (X a)))"]
     inner.append(outer)
-    with pytest.raises(TreeError, match=messages.not_a_tree(0, messages.holds_itself("Labeled"))):
+    with pytest.raises(TreeError, match=r"Item 0.*Labeled is its own descendant"):
         Treebank([outer])
 
 
@@ -855,16 +853,16 @@ def test_own_trees_of_other_kinds() -> None:
     assert Treebank([Made(2), Made(1)]).strings() == ["(N2 (N1 N0 w N0) w (N1 N0 w N0))", "(N1 N0 w N0)"]
     looped = SimpleNamespace(label="A", children=())
     looped.children = (SimpleNamespace(label="B", children=(looped,)),)
-    with pytest.raises(TreeError, match=messages.not_a_tree(1, messages.holds_itself("node"))):
+    with pytest.raises(TreeError, match=r"Item 1.*node is its own descendant"):
         Treebank([Made(1), looped])
-    with pytest.raises(TreeError, match=messages.label_is(0, r"\('a', 'b'\), a tuple")):
+    with pytest.raises(TreeError, match=r"Item 0 has a node whose.*\('a', 'b'\), a tuple, not a string"):
         Treebank([SimpleNamespace(label="A", children=(("a", "b"),))])
 
 
 @pytest.mark.parametrize("item", [3, 2.5, b"(S x)", ["(S x)"], object(), {"a"}, Tree])
 @pytest.mark.parametrize("before", [[], [None], ["(S x)", None], [Tree("S")]])
 def test_things_that_are_no_trees(before: list[object], item: object) -> None:
-    with pytest.raises(InputTypeError, match=item_is(len(before), type(item).__name__, messages.GIVE_A_TREE)):
+    with pytest.raises(InputTypeError, match=rf"Item {len(before)} is an? {type(item).__name__}.*but a tree is needed"):
         Treebank([*before, item])
 
 
@@ -1017,7 +1015,7 @@ def test_surrogates_in_other_trees() -> None:
 def test_a_tree_in_itself_beside_strings() -> None:
     loop = Labeled()
     loop.append(loop)
-    with pytest.raises(TreeError, match=messages.not_a_tree(2)):
+    with pytest.raises(TreeError, match="Item 2 is not a tree: "):
         Treebank(["(S x)", None, loop])
 
 

@@ -18,9 +18,6 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from messages import formats as messages
-from messages import gram, learn
-from messages.common import cannot_be, number_in, wrong_parameter
 from treelet.errors import FileError, FormatError, ParameterError, TreeError, TreeletError
 from treelet.learn.outputs import load_predictor
 from treelet.learn.persist import _PREFIX, ModelFileError
@@ -64,7 +61,7 @@ def huge_rule(content: Any) -> None:
 
 @pytest.mark.parametrize("change", [huge_count, endless_sum, huge_rule])
 def test_grammars_with_absurd_numbers_are_refused(tmp_path: Path, change: Callable[[Any], None]) -> None:
-    with pytest.raises(FormatError, match=messages.COUNTS_OUT_OF_RANGE):
+    with pytest.raises(FormatError, match=r"counts above 0 and below|must be a number in"):
         tl.PCFG.load(grammar_file(tmp_path, change))
 
 
@@ -95,15 +92,15 @@ def test_instances_with_ints_beyond_floats_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("lam", [HUGE, -HUGE])
 def test_parameters_beyond_floats_are_refused(lam: int) -> None:
-    with pytest.raises(ParameterError, match=wrong_parameter("lam", number_in(""))):
+    with pytest.raises(ParameterError, match=r"'lam'.*a number in"):
         tl.SubsetTree(lam=lam)(TREES)
-    with pytest.raises(ParameterError, match=messages.POSITIVE_BYTES):
+    with pytest.raises(ParameterError, match="must be a positive number of bytes"):
         parse_memory(HUGE)
 
 
 def test_a_head_of_very_many_digits_is_refused() -> None:
     line = "\t".join(["1", "a", "_", "_", "_", "_", "9" * 5000, "root", "_", "_"])
-    with pytest.raises(FormatError, match=messages.HEAD_OF_A_WORD):
+    with pytest.raises(FormatError, match="another word, or 0 for a root"):
         read_conllu(io.StringIO(f"{line}\n\n"))
 
 
@@ -147,7 +144,7 @@ FINE = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }"
 def test_arrays_of_word_vectors_are_not_believed(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "words.npy").write_bytes(content)
     (tmp_path / "words.txt").write_text("a\nb\nc\n")
-    with pytest.raises(FileError, match=cannot_be("read", "words.npy") + messages.AS_A_NUMPY_ARRAY):
+    with pytest.raises(FileError, match="cannot be read as a NumPy array"):
         WordVectors.read(tmp_path / "words.npy")
 
 
@@ -182,7 +179,7 @@ def test_pickled_banks_are_not_believed(what: str, harm: str) -> None:
     if (what, harm) == ("roots", "shorter"):
         assert len(tl.Treebank.unpacked(arrays)) == len(TREES) - 1
         return
-    with pytest.raises(TreeError, match=messages.NOT_COLUMNS_OF_A_BANK):
+    with pytest.raises(TreeError, match="The stored columns of a bank are damaged"):
         tl.Treebank.unpacked(arrays)
 
 
@@ -268,7 +265,7 @@ def test_a_part_that_is_not_the_kernels_is_refused(tmp_path: Path, models: dict[
     path = tmp_path / "model.treelet"
     path.write_bytes(joined(header, data))
     for read in (tl.load, load_predictor):
-        with pytest.raises(ModelFileError, match=learn.INVALID_MODEL):
+        with pytest.raises(ModelFileError, match="checksum is correct, but the content"):
             read(path)
 
 
@@ -285,7 +282,7 @@ def test_parameters_that_make_no_sense_are_refused(
     params["dict"] = [[key, value if key == name else item] for key, item in params["dict"]]
     path = tmp_path / "model.treelet"
     path.write_bytes(joined(header, data))
-    with pytest.raises(ModelFileError, match=learn.INVALID_MODEL):
+    with pytest.raises(ModelFileError, match="checksum is correct, but the content"):
         tl.load(path)
 
 
@@ -304,7 +301,7 @@ def test_an_empty_model_is_refused(tmp_path: Path, models: dict[str, bytes]) -> 
     path = tmp_path / "model.treelet"
     path.write_bytes(joined(header, data))
     for read in (tl.load, load_predictor):
-        with pytest.raises(ModelFileError, match=learn.INVALID_MODEL):
+        with pytest.raises(ModelFileError, match="checksum is correct, but the content"):
             read(path)
 
 
@@ -338,7 +335,7 @@ def test_an_altered_manifest_is_not_believed(tmp_path: Path) -> None:
         {"identity": {**manifest["identity"], "shape": 3}},
     ):
         Path(f"{path}.part.json").write_text(json.dumps({**manifest, "complete": None, **change}))
-        with pytest.warns(UserWarning, match=gram.NOT_A_MANIFEST):
+        with pytest.warns(UserWarning, match="not a valid manifest of a matrix"):
             assert np.array_equal(tl.gram(kernel, TREES, out=path, resume=True), K)
         path.unlink()
 

@@ -19,8 +19,6 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import fail, succeed
-from messages import formats as messages
-from messages.common import item_is, needs_package
 from treelet.errors import FormatError, InputTypeError, ParameterError
 from treelet.formats import Place, html_trees, xml_trees
 
@@ -141,7 +139,7 @@ def test_whole_documents_are_taken() -> None:
         document = library.parse(io.BytesIO(b"<a><b/></a>"))
         assert tl.Treebank([document]).strings() == ["(a b)"]
         assert tl.SubsetTree()([document], [document.getroot()]).shape == (1, 1)
-    with pytest.raises(tl.TreeletError, match=item_is(0, "document without a root")):
+    with pytest.raises(tl.TreeletError, match=r"Item 0.*document without a root"):
         tl.Treebank([ElementTree.ElementTree()])
 
 
@@ -196,12 +194,12 @@ def test_elements_with_options(library: Any) -> None:
             assert tl.Treebank(found).strings() == ["(a (@x 1) (b (@x 4)) c)"]
             assert found[0].place == (Place(1) if library is etree else None)
         assert tl.Treebank(xml_trees(given_, each="b", attributes=False)).strings() == ["(b (#text two))"]
-    with pytest.raises(FormatError, match=messages.no_elements("q")):
+    with pytest.raises(FormatError, match="there are no elements 'q'"):
         xml_trees(document, each="q")
 
 
 def test_markup_is_no_tree_in_brackets() -> None:
-    with pytest.raises(FormatError, match=messages.MARKUP_HAS_READERS):
+    with pytest.raises(FormatError, match="item 0, column 1"):
         tl.Treebank(["<a>b</a>"])
 
 
@@ -238,13 +236,10 @@ def test_entities_that_grow(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            '<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]><a>&x;</a>',
-            messages.IN_ANOTHER_FILE + r" \(file:///etc/hostname\)",
-        ),
-        ('<!DOCTYPE a [<!ENTITY x SYSTEM "http://127.0.0.1/x">]><a>&x;</a>', messages.IN_ANOTHER_FILE),
-        ('<!DOCTYPE a SYSTEM "file:///etc/hostname"><a>&x;</a>', messages.undeclared_entity("x", " in this file")),
-        ('<!DOCTYPE a [<!ENTITY % p SYSTEM "file:///etc/hostname"> %p;]><a>&x;</a>', messages.undeclared_entity("x")),
+        ('<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/hostname">]><a>&x;</a>', "this refers to another file"),
+        ('<!DOCTYPE a [<!ENTITY x SYSTEM "http://127.0.0.1/x">]><a>&x;</a>', "this refers to another file"),
+        ('<!DOCTYPE a SYSTEM "file:///etc/hostname"><a>&x;</a>', "not declared in this file"),
+        ('<!DOCTYPE a [<!ENTITY % p SYSTEM "file:///etc/hostname"> %p;]><a>&x;</a>', "the entity &x; is not declared"),
         ("<a>&nbsp;</a>", "undefined entity"),
     ],
 )
@@ -267,7 +262,7 @@ def test_deep_documents() -> None:
         told = str(sum(1 for _ in html_trees("<b>" * 100_000)[0].nodes()))
     except FormatError as error:
         told = str(error)
-    assert told == "100002" or messages.TOO_DEEP_FOR_HTML in told
+    assert told == "100002" or "nested too deeply for the HTML parser" in told
 
 
 @pytest.mark.parametrize(
@@ -278,8 +273,8 @@ def test_deep_documents() -> None:
         ("<a/>\n<b/>", 2, 1, "junk after document element"),
         ("<x:a/>", 1, 1, "unbound prefix"),
         (b"<a>\xe9</a>", 1, 4, "not well-formed"),
-        (b'<?xml version="1.0" encoding="shift_jis"?><a/>', 1, None, messages.DECLARED_ENCODING_FAILS),
-        (b'<?xml version="1.0" encoding="nonsense"?><a/>', 1, None, messages.UNKNOWN_ENCODING),
+        (b'<?xml version="1.0" encoding="shift_jis"?><a/>', 1, None, "declares cannot be read"),
+        (b'<?xml version="1.0" encoding="nonsense"?><a/>', 1, None, "unknown encoding|cannot be read"),
     ],
 )
 def test_errors_name_the_place(text: str | bytes, line: int, column: int | None, message: str) -> None:
@@ -290,14 +285,14 @@ def test_errors_name_the_place(text: str | bytes, line: int, column: int | None,
 
 @pytest.mark.parametrize("text", ["", " \n", b"<p>\xe9"])
 def test_pages_that_cannot_be_read(text: str | bytes) -> None:
-    with pytest.raises(FormatError, match=messages.NO_ELEMENTS_OR_NOT_UTF8):
+    with pytest.raises(FormatError, match=r"there are no elements in this page|these bytes are not UTF-8"):
         html_trees(text)
 
 
 @pytest.mark.parametrize("trees", [xml_trees, html_trees])
 @pytest.mark.parametrize("source", ["data.xml", "page.html", "page.htm.xz"])
 def test_names_of_files_are_no_sources(trees: Any, source: str, tmp_path: Path) -> None:
-    with pytest.raises(InputTypeError, match=messages.A_NAME_INSTEAD_OF_A_TEXT):
+    with pytest.raises(InputTypeError, match="string must contain the source itself"):
         trees(source)
     (tmp_path / source).write_bytes(lzma.compress(b"<p/>") if source.endswith(".xz") else b"<p/>")
     assert len(trees(tmp_path / source, each="p")) == 1
@@ -309,13 +304,13 @@ def test_names_of_files_are_no_sources(trees: Any, source: str, tmp_path: Path) 
 
 def test_elements_that_are_not_there() -> None:
     for trees in (xml_trees, html_trees):
-        with pytest.raises(FormatError, match=messages.no_elements("s", " The most frequent elements are .*p")):
+        with pytest.raises(FormatError, match=r"elements 's'\. The most frequent elements"):
             trees("<div><p>x</p><p>y</p></div>", each="s")
 
 
 def test_html_without_lxml(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lxml", None)
-    with pytest.raises(tl.TreeletError, match=needs_package("the package lxml", what="Reading HTML", extra="html")):
+    with pytest.raises(tl.TreeletError, match="the package lxml"):
         html_trees("<p>x")
     assert tree("<a/>") == "(a)"
 
@@ -368,13 +363,11 @@ def test_commands(tmp_path: Path) -> None:
         succeed("gram", tmp_path / name, "-o", tmp_path / f"{number}.npy")
         assert np.load(tmp_path / f"{number}.npy").shape == (1, 1)
     (tmp_path / "bad.xml").write_text("<a>\n<b></a>")
-    assert f"bad.xml:2:6: {messages.NOT_XML} (mismatched tag)." in fail(
-        "gram", tmp_path / "bad.xml", "-o", tmp_path / "K.npy"
-    )
+    assert "well-formed XML (mismatched tag)" in fail("gram", tmp_path / "bad.xml", "-o", tmp_path / "K.npy")
 
 
 def test_comments_are_no_trees() -> None:
-    with pytest.raises(InputTypeError, match=item_is(0, "")):
+    with pytest.raises(InputTypeError, match=r"Item 0 is an? ( \(.*\))?"):
         tl.Treebank([etree.Comment("x")])
 
 

@@ -12,8 +12,6 @@ import pytest
 
 import treelet as tl
 from conftest import fail, run
-from messages import formats as messages
-from messages.common import does_not_exist, wrong_parameter
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats import read_document
 
@@ -54,7 +52,7 @@ def test_patterns(folder: Path) -> None:
     assert words(f"{folder}/sub*/*") == "ce"
     (folder / "[x].mrg").write_text("(X x)")
     assert words(f"{folder}/[x].mrg") == "x"  # a file of this name exists
-    with pytest.raises(FileError, match=messages.NO_FILE_MATCHES):
+    with pytest.raises(FileError, match="no file matches this pattern"):
         words(f"{folder}/*.nothing")
 
 
@@ -77,9 +75,9 @@ def test_files_to_exclude(folder: Path, exclude: str | list[str], left: str) -> 
 
 
 def test_wrong_patterns_to_exclude(folder: Path) -> None:
-    with pytest.raises(ParameterError, match=wrong_parameter("exclude")):
+    with pytest.raises(ParameterError, match="'exclude' parameter"):
         words(folder, exclude=3)
-    with pytest.raises(FileError, match=messages.FOLDER_WITHOUT_FILES):
+    with pytest.raises(FileError, match="suffix that is read here"):
         words(folder, exclude="*")
 
 
@@ -150,7 +148,7 @@ def test_binary_and_unreadable_files_are_counted(folder: Path, monkeypatch: pyte
         return opened(self, *arguments, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Path, "open", refusing)
-    with pytest.warns(TreeletWarning, match=messages.TWO_FILES_SKIPPED) as caught:
+    with pytest.warns(TreeletWarning, match=r"cannot be read \(Permission denied\)") as caught:
         assert words(folder) == expected
     assert len(caught) == 1
     with pytest.raises(FormatError, match="NUL"):
@@ -174,9 +172,9 @@ def test_malformed_files_among_several(folder: Path) -> None:
     with pytest.warns(TreeletWarning, match=r"1 of 6 trees was skipped: .*0\.mrg:1:1"):
         assert len(words(folder, on_error="skip")) == 5
     (folder / "0.mrg").unlink()
-    with pytest.raises(FileError, match=does_not_exist(".*none.mrg")):
+    with pytest.raises(FileError, match=r"none.mrg: the file does not exist"):
         words(folder, folder / "none.mrg", on_error="skip")
-    with pytest.raises(FileError, match=messages.NO_FILES):
+    with pytest.raises(FileError, match=r"No files were given\."):
         tl.read_trees()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -192,7 +190,7 @@ def test_columns_and_labels_of_several_files(tmp_path: Path) -> None:
     assert blocks == [["(A b)"], ["(A c)"], ["(A a)"]]
     assert [len(bank) for bank in tl.iter_trees(tmp_path, block=2)] == [1, 2]
     (tmp_path / "c.mrg").write_text("(A d)\n")
-    with pytest.raises(FormatError, match=messages.DIFFERENT_CONTENTS):
+    with pytest.raises(FormatError, match="contents cannot be read together"):
         read_document(tmp_path)
     assert len(tl.read_trees(tmp_path)) == 4
     assert len(tl.read_trees(tmp_path, format="tsv")) == 3
@@ -202,7 +200,7 @@ def test_the_format_after_a_single_file(tmp_path: Path) -> None:
     path = tmp_path / "a.unknown"
     path.write_text("yes\t(A a)\n")
     assert tl.read_trees(path, "tsv").strings() == ["(A a)"]
-    with pytest.raises(ParameterError, match=wrong_parameter("format")):
+    with pytest.raises(ParameterError, match="'format' parameter"):
         tl.read_trees(path, "tvs")
 
 
@@ -229,7 +227,7 @@ def test_two_files_are_not_a_bank_and_a_query(folder: Path) -> None:
     assert text.startswith("1. a\n")
     assert "2. b" in text
     assert run("nearest", folder / "a.mrg", "--query", folder / "b.mrg", "--k", 1).stdout.startswith("1. b\n")
-    assert does_not_exist("") in fail("nearest", folder.parent / "none", folder)
+    assert "the file does not exist" in fail("nearest", folder.parent / "none", folder)
 
 
 def test_neighbors_in_source_code_have_places(tmp_path: Path) -> None:

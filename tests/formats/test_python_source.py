@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import fail, succeed
-from messages import formats as messages
-from messages.common import OWN_DESCENDANT, does_not_exist
 from treelet.errors import (
     FileError,
     FormatError,
@@ -276,7 +274,7 @@ def test_fragments_lead_back_to_their_lines() -> None:
     for fragment in tl.shared_fragments(one, other, tl.PartialTree()):
         assert one.find(fragment.tree, gaps=True)
     assert Located("a", (Located("b"), Located("c"))).find(tl.Tree("a", ["c"])) == []
-    with pytest.raises(InputTypeError, match=messages.fragment_needed("str")):
+    with pytest.raises(InputTypeError, match="str instead"):
         one.find("(Constant)")
     assert len(Located("a", (Located("b"), Located("c"))).find(tl.Tree("a", ["c"]), gaps=True)) == 1
 
@@ -308,24 +306,24 @@ def test_commands(tmp_path: Path) -> None:
     np.testing.assert_allclose(np.load(tmp_path / "K.npy"), np.ones((2, 2)))
     assert "must be 'module'" in fail("gram", path, "-o", tmp_path / "K.npy", "--format", "python:each=line")
     bad.write_text("x = 1\ny = = 2\n")
-    assert f"{bad}:2:5: {messages.NOT_PYTHON}" in fail("gram", bad, "-o", tmp_path / "K.npy")
+    assert "this is not valid Python" in fail("gram", bad, "-o", tmp_path / "K.npy")
 
 
 @pytest.mark.parametrize(
     ("source", "line", "column", "message"),
     [
-        ("x = 1\nif x\n", 2, 5, messages.NOT_PYTHON + r" 3.* \(expected ':'\)"),
+        ("x = 1\nif x\n", 2, 5, "this is not valid Python 3"),
         ("x = '\n", 1, 5, "unterminated"),
         ("print 'x'", 1, 1, "Missing parentheses"),
-        (b"x = 1\n\ny = '\xff'", 3, None, messages.no_text_in("utf-8") + messages.NAME_ANOTHER_ENCODING),
+        (b"x = 1\n\ny = '\xff'", 3, None, "encoding utf-8"),
         (b"# coding: latin1\n# coding\n#\nx = '\xff", 4, 5, "unterminated"),
-        (b"# coding: ascii\n\nx = '\xff'", 3, None, messages.no_text_in("ascii")),
+        (b"# coding: ascii\n\nx = '\xff'", 3, None, "encoding ascii"),
         (b"# coding: nonsense\n", 1, None, "unknown encoding"),
-        ("\ud800", 1, None, messages.no_text_in("utf-8")),
+        ("\ud800", 1, None, "encoding utf-8"),
         ("a\0b", None, None, "null bytes"),
-        ("-" * 200_000 + "1", None, None, messages.NESTED_TOO_DEEPLY),
-        ("+".join(["x"] * 100_000), None, None, messages.NESTED_TOO_DEEPLY),
-        ("x" + ".a" * 100_000, None, None, messages.NESTED_TOO_DEEPLY),
+        ("-" * 200_000 + "1", None, None, "nested too deeply"),
+        ("+".join(["x"] * 100_000), None, None, "nested too deeply"),
+        ("x" + ".a" * 100_000, None, None, "nested too deeply"),
         ("(" * 1000, 1, None, "too many nested parentheses"),
     ],
 )
@@ -339,12 +337,12 @@ def test_errors_name_the_place(source: str | bytes, line: int | None, column: in
 
 @pytest.mark.parametrize("source", ["program.py", "some/program.py.gz"])
 def test_names_of_files_are_no_sources(source: str) -> None:
-    with pytest.raises(InputTypeError, match=messages.A_NAME_INSTEAD_OF_A_TEXT):
+    with pytest.raises(InputTypeError, match="string must contain the source itself"):
         python_trees(source)
-    with pytest.raises(FileError, match=does_not_exist()):
+    with pytest.raises(FileError, match="the file does not exist"):
         python_trees(Path("there-is-no.py"))
     for other in (5, None, ["x = 1"]):
-        with pytest.raises(InputTypeError, match=messages.A_SOURCE_IS_NEEDED):
+        with pytest.raises(InputTypeError, match="path or an open file is needed, but got"):
             python_trees(other)  # type: ignore[arg-type]
     assert tree("program.py\n") == "(Expr (value (Attribute (value (Name (id program))) (attr py))))"
 
@@ -365,10 +363,10 @@ def test_nodes_that_hold_themselves() -> None:
     loop = ast.parse("-x", mode="eval").body
     assert isinstance(loop, ast.UnaryOp)
     loop.operand = loop
-    with pytest.raises(tl.TreeletError, match=OWN_DESCENDANT):
+    with pytest.raises(tl.TreeletError, match="its own descendant"):
         tl.Treebank([loop])
     for options in ({}, {"identifiers": "anonymous"}):
-        with pytest.raises(tl.TreeletError, match=OWN_DESCENDANT):
+        with pytest.raises(tl.TreeletError, match="its own descendant"):
             python_trees(loop, **options)
     assert python_trees(loop, each="function") == []
 
@@ -381,9 +379,9 @@ def test_nothing_is_run_or_warned_about(recwarn: pytest.WarningsRecorder) -> Non
 
 @pytest.mark.parametrize("text", ["def f(x): return x", "import os", "from a.b import c", "@x\nclass A: pass"])
 def test_source_code_given_as_a_tree_is_told_its_reader(text: str) -> None:
-    with pytest.raises(FormatError, match=messages.SOURCE_CODE_HAS_A_READER):
+    with pytest.raises(FormatError, match="text outside brackets"):
         tl.Treebank([text])
-    with pytest.raises(FormatError, match=messages.GIVE_WHAT_IS_AFTER_THE_TAB):
+    with pytest.raises(FormatError, match="label<TAB>tree, pass only the part after"):
         tl.Treebank(["good\t(S (A a))"])
 
 

@@ -17,8 +17,6 @@ import pytest
 import treelet as tl
 from conftest import fail, succeed
 from experiments.data import question_bank
-from messages import formats as messages
-from messages.common import NOT_UTF8, at, left_out, one_of, wrong_parameter
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats import FORMATS, Document, Format, Source, read_document, register
 from treelet.formats.files import CHUNK
@@ -121,7 +119,7 @@ def test_a_name_counts_where_the_content_does_not_contradict(tmp_path: Path) -> 
     assert format_of("x.dat", "(S (A a))\n") == "brackets"
     # A tree that is not closed is still found on its own line.
     (tmp_path / "x.txt").write_text("(S (A a)\n(S (B b)))\n")
-    with pytest.raises(FormatError, match=at(r"x\.txt", 1, ".*" + messages.NEVER_CLOSED, column=1)):
+    with pytest.raises(FormatError, match=r"x\.txt:1:1.*never closed"):
         tl.read_trees(tmp_path / "x.txt")
 
 
@@ -149,23 +147,23 @@ def test_a_tree_that_swallows_the_next_line_is_doubted(tmp_path: Path) -> None:
 
 
 def test_a_text_where_a_name_belongs(tmp_path: Path) -> None:
-    with pytest.raises(FileError, match=messages.A_TEXT_INSTEAD_OF_A_NAME):
+    with pytest.raises(FileError, match="file name is needed here"):
         tl.read_trees("(A (B x))\n" * 1000)
 
 
 def test_a_tsv_without_tabs_has_no_labels(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("(S (A a))\n(S (B b))\n")
-    with pytest.warns(TreeletWarning, match=r"x\.tsv: " + messages.no_labels("brackets")):
+    with pytest.warns(TreeletWarning, match=r"no labels \(format 'brackets'\), so y"):
         assert tl.read_examples(path)[1] is None
-    with pytest.warns(TreeletWarning, match=r"x\.tsv: " + messages.no_labels("tsv")):
+    with pytest.warns(TreeletWarning, match=r"has no labels \(format 'tsv'\), so y"):
         assert tl.read_examples(path, "tsv")[1] is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert tl.read_examples(path, label_column=None)[1] is None
         assert tl.read_examples(path, "tsv:label_column=none")[1] is None
         assert tl.read_examples(path, labels=False)[1] is None
-    assert messages.NO_LABELS in fail("train", path, "-o", tmp_path / "m.treelet")
+    assert "have no class labels" in fail("train", path, "-o", tmp_path / "m.treelet")
 
 
 UNLABELED = {
@@ -181,7 +179,7 @@ UNLABELED = {
 
 @pytest.mark.parametrize("format", UNLABELED)
 def test_examples_without_labels_are_reported(format: str) -> None:
-    with pytest.warns(TreeletWarning, match=messages.no_labels(format)) as caught:
+    with pytest.warns(TreeletWarning, match=rf"format '{format}'\), so y is None") as caught:
         X, y = tl.read_examples(io.StringIO(UNLABELED[format]), format)
     assert len(X) > 0
     assert y is None
@@ -195,7 +193,7 @@ def test_examples_without_labels_are_reported(format: str) -> None:
 @pytest.mark.parametrize("format", ["brackets", "lines", "tsv", "csv"])
 def test_blocks_without_labels_are_reported_once_and_before_the_first(format: str) -> None:
     blocks = tl.iter_examples(io.BytesIO(UNLABELED[format].encode()), format, block=1)
-    with pytest.warns(TreeletWarning, match=messages.no_labels(format)):
+    with pytest.warns(TreeletWarning, match=rf"format '{format}'\), so y is None"):
         assert next(blocks)[1] is None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -207,14 +205,14 @@ def test_blocks_without_labels_are_reported_once_and_before_the_first(format: st
     [("tsv", "\t(A x)\n\t(A y)\n"), ("csv", ",(A x)\n,(A y)\n"), ("kelp", "|BT:t| (A x) |ET|\n|BT:t| (A y) |ET|\n")],
 )
 def test_empty_labels_are_reported(format: str, text: str) -> None:
-    with pytest.warns(TreeletWarning, match=messages.no_labels(format, "every entry of y is an empty string")):
+    with pytest.warns(TreeletWarning, match="every entry of y is an empty string"):
         assert tl.read_examples(io.StringIO(text), format)[1] == ["", ""]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert tl.read_examples(io.StringIO("spam" + text), format)[1] == ["spam", ""]
         assert tl.read_examples(io.StringIO(""), format)[1] == []
     if format != "kelp":
-        with pytest.warns(TreeletWarning, match=messages.no_labels(format, "every entry of y is an empty string")):
+        with pytest.warns(TreeletWarning, match="every entry of y is an empty string"):
             assert [y for _, y in tl.iter_examples(io.StringIO(text), format, block=1)] == [[""], [""]]
 
 
@@ -225,10 +223,10 @@ def test_an_error_says_what_was_guessed() -> None:
     with pytest.raises(FormatError) as caught:
         tl.read_trees(io.StringIO("hello world\n"))
     assert "'hello world' is plain text, but a tree such as '(NP (D the) (N cat))' is needed." in str(caught.value)
-    assert messages.LOOKS_LIKE_NO_OTHER_FORMAT in str(caught.value)
+    assert "does not look like any other format" in str(caught.value)
     assert all(name in str(caught.value) for name in FORMATS)
     assert (caught.value.line, caught.value.column) == (1, 1)
-    with pytest.raises(FormatError, match=messages.read_as("brackets", r"it begins with '\('")):
+    with pytest.raises(FormatError, match=r"'brackets', because it begins with '\('"):
         tl.read_trees(io.StringIO("(S (A a)\n"))
     with pytest.raises(FormatError) as caught:
         tl.read_trees(io.StringIO("(S (A a)\n"), "brackets")  # no guess
@@ -240,18 +238,13 @@ def test_an_error_says_what_would_fit_better(tmp_path: Path) -> None:
     try:
         path = tmp_path / "x.odd"
         path.write_text("nothing that is known\n")
-        with pytest.raises(
-            FormatError,
-            match=r"not odd\. " + messages.read_as("odd", r"its name ends in \.odd") + messages.USE_FORMAT,
-        ):
+        with pytest.raises(FormatError, match=r"'odd', because its name ends in \.odd"):
             tl.read_trees(path)
     finally:
         del FORMATS["odd"]
     register(Format("greedy", "a test", _refuse, None, (), lambda head: "it is a test"))
     try:
-        message = r"not odd\. " + messages.read_as("greedy", "it is a test")
-        message += " format='tsv' may fit better, because its first line has a tab"
-        with pytest.raises(FormatError, match=message):
+        with pytest.raises(FormatError, match=r"read as 'greedy'.*format='tsv' may fit better"):
             tl.read_trees(io.StringIO(CONTENTS["tsv"]))
     finally:
         del FORMATS["greedy"]
@@ -266,9 +259,7 @@ def test_options_narrow_the_guess(tmp_path: Path) -> None:
     path.write_text("yes\t(S (A a))\n")
     assert read_document(path, label_column=0).labels == ["yes"]
     path.write_text("(S (A a))\n")
-    with pytest.raises(
-        ParameterError, match=messages.unknown_option("label_column", format="brackets") + messages.it_has("drop_empty")
-    ):
+    with pytest.raises(ParameterError, match="'brackets' has no option 'label_column'"):
         tl.read_trees(path, label_column=0)
 
 
@@ -322,7 +313,7 @@ HEADER = "id\tgold\ttree\n"
 def test_columns_are_chosen_or_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text(THREE)
-    with pytest.raises(FormatError, match=at(r"x\.tsv", 1, messages.SAY_LABEL_COLUMN)) as caught:
+    with pytest.raises(FormatError, match=r"x\.tsv:1.*several columns could contain") as caught:
         tl.read_examples(path)
     assert "The columns are 0: q1, q2, q3, ...; 1: yes, no, yes, ...; 2: (S (A a)), (S (B b))" in str(caught.value)
     assert tl.read_examples(path, label_column=1)[1] == ["yes", "no", "yes", "no"]
@@ -335,15 +326,15 @@ def test_columns_are_chosen_or_asked_for(tmp_path: Path) -> None:
         assert y == ["yes", "no", "yes", "no"]
         assert len(X) == 4
     assert tl.read_examples(path, label_column="gold", tree_column="tree")[1] == ["yes", "no", "yes", "no"]
-    with pytest.raises(FormatError, match=messages.WHICH_LABELS + ".*0 'id': q1, q2; 1 'gold': yes, no;"):
+    with pytest.raises(FormatError, match="0 'id': q1, q2; 1 'gold': yes, no"):
         tl.read_examples(path)
     path.write_text(HEADER.replace("gold", "Label") + THREE)
     assert tl.read_examples(path)[1] == ["yes", "no", "yes", "no"]
     for name in ("label", "nope"):
-        with pytest.raises(ParameterError, match=messages.no_such_column("label", name, "0 'id'.*1 'Label'")):
+        with pytest.raises(ParameterError, match=rf"'{name}' is not a column name.*0 'id'.*1 'Label'"):
             tl.read_examples(path, label_column=name)
     path.write_text("a\ta\ttree\n" + THREE)
-    with pytest.raises(ParameterError, match=messages.column_twice("a")):
+    with pytest.raises(ParameterError, match="'a' occurs twice"):
         tl.read_examples(path, label_column="a")
 
 
@@ -355,10 +346,10 @@ def test_the_tree_is_found_wherever_it_stands(tmp_path: Path) -> None:
     ):
         X, y = tl.read_examples(io.StringIO(text), "tsv")
         assert (Treebank(X).strings(), y) == (["(S (A a))", "(S (B b))"], ["yes", "no"])
-    with pytest.raises(FormatError, match=messages.SEVERAL_COLUMNS_OF_TREES):
+    with pytest.raises(FormatError, match="several columns contain trees"):
         tl.read_trees(io.StringIO("yes\t(A a)\t(B b)\n"), "tsv")
     assert tl.read_trees(io.StringIO("yes\t(A a)\t(B b)\n"), "tsv", tree_column=1).strings() == ["(A a)"]
-    with pytest.raises(FormatError, match=messages.NO_COLUMN_OF_TREES):
+    with pytest.raises(FormatError, match="no column contains trees, which begin"):
         tl.read_trees(io.StringIO("yes\ta\tb\nno\tc\td\n"), "tsv")
 
 
@@ -372,12 +363,9 @@ def test_an_example_is_not_taken_for_a_header() -> None:
 
 def test_rows_that_do_not_fit(tmp_path: Path) -> None:
     for text, message in (
-        (THREE + "q5\t(S (A a))\n", at("", 5, messages.columns_found(2, "tab") + messages.columns_needed(3))),
-        (
-            "yes\t(S (A a))\nno (S (B b))\n",
-            at("", 2, messages.columns_found(1, "tab") + r".*\. " + messages.A_TAB_IS_NEEDED),
-        ),
-        ("yes\tx\t(S (A a))\nno\t(S (B b))\n", at("", 2, messages.columns_found(2, "tab"))),
+        (THREE + "q5\t(S (A a))\n", "this row has 2 tab-separated column"),
+        ("yes\t(S (A a))\nno (S (B b))\n", "row has 1 tab-separated.*Separate label and tree by a tab"),
+        ("yes\tx\t(S (A a))\nno\t(S (B b))\n", "2: this row has 2 tab-separated column"),
     ):
         with pytest.raises(FormatError, match=message):
             tl.read_examples(io.StringIO(text), "tsv", **({"label_column": 1} if "q1" in text or "x" in text else {}))
@@ -389,14 +377,10 @@ def test_csv(tmp_path: Path) -> None:
     X, y = tl.read_examples(path)
     assert (Treebank(X).strings(), y) == (["(S (A a) (, ,))", "(S (B b))"], ['a, "b"', "c"])
     path.write_text("yes,(S (A a))\nno,(S (A a) (, ,))\n")
-    with pytest.raises(
-        FormatError, match=at(r"x\.csv", 2, messages.columns_found(4, "comma") + " .* " + messages.QUOTE_COMMAS)
-    ):
+    with pytest.raises(FormatError, match=r"x\.csv:2.*this row has 4 comma-separated column"):
         tl.read_examples(path)
     path.write_text('yes,(S (A a))\nno,"(S (B b))\n')
-    with pytest.raises(
-        FormatError, match=at(r"x\.csv", 2, messages.NOT_CSV + r"\(unexpected end of data\)\. Check the quotes")
-    ):
+    with pytest.raises(FormatError, match=r"x\.csv:2.*valid CSV \(unexpected end of data\)"):
         tl.read_examples(path)
     path.write_text('yes,"(S ' + "(A a) " * 50_000 + ')"\n')
     assert tl.read_examples(path)[1] == ["yes"]
@@ -424,7 +408,7 @@ BAD = {
 def test_a_bad_tree_is_left_out_with_all_that_belongs_to_it(format: str) -> None:
     with pytest.raises(FormatError):
         read_document(io.StringIO(BAD[format]), format)
-    with pytest.warns(TreeletWarning, match=left_out("^[123]", "[4567] (trees|examples)", "<stream>:2:")) as told:
+    with pytest.warns(TreeletWarning, match="<stream>:2") as told:
         document = read_document(io.StringIO(BAD[format]), format, on_error="skip")
     assert len(told) == 1
     assert list(document.trees) == ["tree"]
@@ -443,9 +427,7 @@ def test_nothing_is_said_where_nothing_is_wrong() -> None:
         warnings.simplefilter("error")
         for text in CONTENTS.values():
             read_document(io.StringIO(text), on_error="skip")
-    with pytest.raises(
-        ParameterError, match=wrong_parameter("on_error", one_of("raise", "skip"), got="'ignore' instead")
-    ):
+    with pytest.raises(ParameterError, match=r"'on_error'.*'raise' or 'skip'.*'ignore' instead"):
         tl.read_trees(io.StringIO("(S x)"), on_error="ignore")
 
 
@@ -474,61 +456,52 @@ def test_where_brackets_go_on(text: str, kept: list[str], places: list[str]) -> 
 
 def test_many_errors_take_no_longer_than_they_should() -> None:
     text = "(S (A a)\n" * 20_000 + "(S (B b))\n" + "(S ( ))\n" * 20_000  # each of them once, or this would not end
-    with pytest.warns(TreeletWarning, match=left_out("40,000", "40,001 trees", ".*; ...")):
+    with pytest.warns(TreeletWarning, match="40,000.*40,001 trees"):
         assert tl.read_trees(io.StringIO(text), on_error="skip").strings() == ["(S (B b))"]
 
 
 def test_bytes_that_are_no_text_are_left_out() -> None:
-    with pytest.warns(
-        TreeletWarning, match=left_out("1", "3 examples", "<stream>:2:6: " + messages.THESE_BYTES + NOT_UTF8)
-    ):
+    with pytest.warns(TreeletWarning, match="<stream>:2:6.*these bytes are not UTF-8"):
         _, labels = tl.read_examples(io.BytesIO(b"a\t(A a)\nb\t(B \xff)\nc\t(C c)\n"), on_error="skip")
     assert labels == ["a", "c"]
     conllu = b"1\ta\t_\tX\t_\t_\t0\troot\t_\t_\n2\t\xff\t_\tX\t_\t_\t1\tx\t_\t_\n\n1\tb\t_\tX\t_\t_\t0\troot\t_\t_\n"
-    with pytest.warns(TreeletWarning, match=left_out("1", "2 sentences", "<stream>:2:3: these bytes")):
+    with pytest.warns(TreeletWarning, match="1 of 2 sentences.*skipped: <stream>:2:3: these bytes"):
         bank = tl.structures.read_conllu(io.BytesIO(conllu), on_error="skip")
     assert [parse.words for parse in bank if parse] == [("b",)]  # no sentence of half its words
 
 
 def test_what_is_no_tree_is_left_out_too(tmp_path: Path) -> None:
-    with pytest.warns(
-        TreeletWarning,
-        match=left_out("1", "3 sentences", "<stream>:3: there is no column 1 for tag=: this line has 1 column"),
-    ):
+    with pytest.warns(TreeletWarning, match="3 sentences.*there is no column 1 for tag="):
         tagged = tl.read_tagged(io.StringIO("a X\n\nb\nc Y\n\nd Z\n"), on_error="skip")
     assert list(map(str, tagged)) == ["a/X", "d/Z"]
-    with pytest.warns(
-        TreeletWarning, match=left_out("1", "2 sentences", "<stream>:2:5: 'c' is not of the form word/tag")
-    ):
+    with pytest.warns(TreeletWarning, match="1 of 2 sentences.*'c' is not of the form word/tag"):
         tagged = tl.read_tagged(io.StringIO("a/X\nb/Y c\n"), "slashes", on_error="skip")
     assert list(map(str, tagged)) == ["a/X"]
     forest = tl.Forest.from_tree(tl.Tree.parse("(S (A a))")).to_json()
-    with pytest.warns(TreeletWarning, match=left_out("1", "2 forests", "<stream>:1: this is not a forest in JSON")):
+    with pytest.warns(TreeletWarning, match="2 forests.*this is not a forest in JSON"):
         assert len(tl.structures.read_forests(io.StringIO("{}\n" + forest), on_error="skip")) == 1
     good = '{"tree": "(S (NP (N Mary)) (VP (V slept)))", "predicate": 1, "arguments": [["ARG0", 0, 1]]}\n'
     text = '{"tree": "(S (A a))"}\n' + good + good.replace('"predicate": 1', '"predicate": 9')
-    with pytest.warns(
-        TreeletWarning, match=left_out("2", "3 lines", "<stream>:1: the field 'predicate' is missing.*:3: ")
-    ):
+    with pytest.warns(TreeletWarning, match="3 lines.*the field 'predicate' is missing"):
         assert len(tl.structures.read_instances(io.StringIO(text), "roles", on_error="skip")) == 1
     lists = tmp_path / "lists.jsonl"
     lists.write_text(
         '{"gold": "(S (A a))", "nbest": [[-1, "(S (B a))"], [-2, "(S (A a)"]]}\n'
         '{"gold": "(S (A a))", "nbest": [[-1, "(S (B a))"], [-2, "(S (A a))"]]}\n{}\n'
     )
-    with pytest.warns(TreeletWarning, match=left_out("2", "3 sentences", r".*candidate 1: this '\('")):
+    with pytest.warns(TreeletWarning, match="3 sentences.*candidate 1"):
         parses = tl.tasks.CandidateParses.read(lists, on_error="skip")
     assert (len(parses), parses.documents) == (1, ["2"])
 
 
 def test_the_public_question_bank(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = data_dir / "questionbank" / "4000qs.mrg.xz"
-    with pytest.raises(FormatError, match=at(r"4000qs\.mrg\.xz", 496, messages.EMPTY_BRACKETS, column=27)):
+    with pytest.raises(FormatError, match=r"4000qs\.mrg\.xz:496:27: empty brackets"):
         tl.read_trees(path)
-    with pytest.warns(TreeletWarning, match=left_out("^6", "4,000 trees", ".*:496:27: .*:571:104: .*:777:38: ")):
+    with pytest.warns(TreeletWarning, match="4,000 trees"):
         assert len(tl.read_trees(path, on_error="skip")) == 3994
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
-    with pytest.warns(TreeletWarning, match=left_out("6", "4,000 trees")):
+    with pytest.warns(TreeletWarning, match="6.*4,000 trees"):
         assert len(question_bank()) == 3994
 
 
@@ -539,13 +512,13 @@ def test_columns_on_the_command_line(tmp_path: Path) -> None:
     path, model = tmp_path / "x.tsv", tmp_path / "m.treelet"
     path.write_text(HEADER + THREE * 3)
     message = fail("train", path, "-o", model)
-    assert messages.SAY_LABEL_COLUMN_OPTION + " The columns are 0 'id': q1, q2; 1 'gold': yes, no; " in message
+    assert "0 'id': q1, q2; 1 'gold': yes, no" in message
     for label in ("gold", 1, -2):
         assert "classes   2: no 6, yes 6" in succeed("train", path, "-o", model, "--label-column", label).stdout
     assert "accuracy" in succeed("evaluate", model, path, "--label-column", "gold", "--tree-column", "tree").stdout
     assert len(succeed("predict", model, path).stdout.splitlines()) == 12  # needs no labels
     assert "12 x 12 values" in succeed("gram", path, "-o", "-").stderr
-    assert "--label-column must be " + messages.A_COLUMN in fail("train", path, "-o", model, "--label-column", "nope")
+    assert "column or its name" in fail("train", path, "-o", model, "--label-column", "nope")
 
 
 def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
@@ -567,23 +540,20 @@ def test_bad_trees_on_the_command_line(tmp_path: Path) -> None:
     path.write_text("(S ( ))\n(S (A a))\n")
     bank = path.with_suffix(".mrg")
     bank.write_text("(S (A a))\n(S ( ))\n")
-    assert (
-        f"{bank}:2:4: {messages.EMPTY_BRACKETS} '()'. A tree needs a label. {messages.SKIP_BAD_LEAVES_IT_OUT}"
-        in fail("rerank", bank)
-    )
+    assert "Pass --skip-bad to skip such items" in fail("rerank", bank)
     bank.write_text("(S (A a))\n(S (B b)\n")
-    assert f"missing ')' at the end of the input: 1. {messages.SKIP_BAD_LEAVES_IT_OUT}" in fail("rerank", bank)
-    assert messages.LEAVES_IT_OUT not in fail("compare", "(S ( ))", "(S (A a))")  # it is all there is
-    assert messages.LEAVES_IT_OUT not in fail("gram", tmp_path / "m.treelet", "-o", "-")
-    assert messages.ONE_OF_TWO_TREES_SKIPPED in succeed("compare", path, "(S (A a))", "--skip-bad").stderr
-    assert messages.ONE_OF_TWO_TREES_SKIPPED in succeed("parse", "--treebank", path, "--text", "a", "--skip-bad").stderr
-    assert messages.SKIPPING_IS_FOR_TREEBANKS in fail("parse", "--grammar", path, "--text", "a", "--skip-bad")
+    assert "Pass --skip-bad to skip such items" in fail("rerank", bank)
+    assert "--skip-bad" not in fail("compare", "(S ( ))", "(S (A a))")  # it is all there is
+    assert "--skip-bad" not in fail("gram", tmp_path / "m.treelet", "-o", "-")
+    assert "1 of 2 trees was skipped" in succeed("compare", path, "(S (A a))", "--skip-bad").stderr
+    assert "1 of 2 trees was skipped" in succeed("parse", "--treebank", path, "--text", "a", "--skip-bad").stderr
+    assert "--skip-bad applies to --treebank" in fail("parse", "--grammar", path, "--text", "a", "--skip-bad")
 
 
 def test_encodings_and_options_on_the_command_line(tmp_path: Path) -> None:
     path = tmp_path / "x.mrg"
     path.write_bytes("( (S (A-1 thé) (-NONE- *)) )\n".encode("latin-1"))
-    assert messages.OTHER_ENCODING_ON_THE_COMMAND_LINE in fail("gram", path, "-o", "-")
+    assert "encoding (--encoding latin-1)" in fail("gram", path, "-o", "-")
     for command in (
         ("gram", path, "-o", "-"),
         ("nearest", path, "--query", "(S (A a))", "--k", 1),
@@ -594,23 +564,19 @@ def test_encodings_and_options_on_the_command_line(tmp_path: Path) -> None:
     done = succeed("convert", path, "-", "--encoding", "latin-1", "--option", "drop_empty=true", "--option", "root=TOP")
     assert done.stdout == "(TOP (S (A-1 thé)))\n"
     latin = ("--encoding", "latin-1")
-    assert messages.unknown_option("nope", format="brackets") + messages.it_has(
-        "drop_empty, drop_function_tags, root"
-    ) in fail("gram", path, "-o", "-", *latin, "--option", "nope=1")
+    assert "drop_empty, drop_function_tags, root" in fail("gram", path, "-o", "-", *latin, "--option", "nope=1")
     assert "drop_empty" in fail("gram", path, "-o", "-", *latin, "--option", "drop_empty=3")
-    assert messages.OPTIONS_ARE_NAME_AND_VALUE in fail("gram", path, "-o", "-", "--option", "drop_empty")
-    assert messages.option_twice("--option root", "--root") in fail(
-        "convert", path, "-", *latin, "--root", "A", "--option", "root=B"
-    )
+    assert "--option must be NAME=VALUE" in fail("gram", path, "-o", "-", "--option", "drop_empty")
+    assert "--option root and --root set" in fail("convert", path, "-", *latin, "--root", "A", "--option", "root=B")
 
 
 def test_a_class_for_every_example_is_told(tmp_path: Path) -> None:
     path = tmp_path / "x.tsv"
     path.write_text("".join(f"q{k}\t(S (A a{k}))\n" for k in range(12)))
     result = succeed("train", path, "-o", tmp_path / "m.treelet")
-    assert messages.classes_warning(12, 12) in result.stderr
+    assert "classes for 12 examples, so most classes" in result.stderr
     X, y = tl.read_examples(path)
-    with pytest.warns(TreeletWarning, match=messages.classes_among(12, 12)):
+    with pytest.warns(TreeletWarning, match="y contains 12 classes for 12 examples"):
         tl.KernelSVC(tl.SubsetTree()).fit(X, y)
 
 

@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import trials
 from definitions.fragments import as_tree
-from messages import fragments as messages
-from messages.common import SMALLER_LAM, wrong_parameter
 from treelet.datasets import flights
 from treelet.fragments import shared_fragments
 from treelet.kernels import fragments as search
@@ -172,16 +170,14 @@ def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_contribution_that_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     huge = SearchResult([Fragment(tl.Tree.parse("(A a)"), float("inf"), (2.0, 2.0))], True, True)
     monkeypatch.setattr(import_module("treelet.fragments.shared"), "search_fragments", lambda *given: huge)
-    with pytest.raises(tl.errors.KernelOverflowError, match=SMALLER_LAM):
+    with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
         shared_fragments("(S (A a) (A a))", "(S (A a) (A a))", tl.SubsetTree(lam=1))
 
 
 def test_refuses_what_has_no_fragments() -> None:
-    with pytest.raises(tl.errors.InputTypeError, match=messages.KERNELS_WITH_FRAGMENTS):
+    with pytest.raises(tl.errors.InputTypeError, match="Subtree, SubsetTree, PartialTree"):
         shared_fragments("(A a)", "(A a)", tl.SubsetTree() + 1)
-    with pytest.raises(
-        tl.errors.InputTypeError, match=messages.not_for("Smoothed")
-    ):  # words that are alike are no fragments
+    with pytest.raises(tl.errors.InputTypeError, match="Got Smoothed"):  # words that are alike are no fragments
         shared_fragments("(N cat)", "(N dog)", tl.Smoothed({"cat": [1, 0], "dog": [0.9, 0.1]}))
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("limit")):
+    with pytest.raises(tl.errors.ParameterError, match="'limit' parameter"):
         shared_fragments("(A a)", "(A a)", tl.SubsetTree(), limit=0)

@@ -20,8 +20,6 @@ from cases import EXAMPLES, KERNELS
 from conftest import binary
 from definitions.rounding import size
 from definitions.strategies import examples
-from messages import kernels as messages
-from messages.common import PUT_IT_IN_A_LIST, item_is, value_of, wrong_parameter, wrong_parameter_text
 from treelet.kernels.bag import Bags
 from treelet.structures import Vectors, bag_of_words
 from treelet.testing import check_kernel, definition
@@ -142,7 +140,7 @@ def test_bags_of_trees_do_not_compare_all_members(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("treelet.kernels.bag._BagEvaluator.__init__", fail)
     np.testing.assert_allclose(tl.Bag(tl.SubsetTree(lam=1))(data), [[250000, 500], [500, 2]])
     np.testing.assert_allclose(tl.Bag(tl.SubsetTree(lam=0.5).normalized())(data), [[250000, 500], [500, 2]])
-    with pytest.raises(AssertionError, match=messages.NOT_EQUAL_ONE_BY_ONE):
+    with pytest.raises(AssertionError, match="one by one"):
         tl.Bag(SST + PT)(data)
 
 
@@ -268,9 +266,7 @@ def test_nested_parameters() -> None:
     assert repr(changed.get_params()["k1"]) == "On('path', SubsetTree(lam=0.7).normalized()).gaussian(sigma=3.0)"
     assert changed.get_params()["k2__kernel__kernel__kernel__gamma"] == 2
     assert kernel.get_params()["k1__sigma"] == 2.0
-    with pytest.raises(
-        tl.errors.ParameterError, match=messages.no_parameter("Sum", "k1__width", known="'k1__kernel', 'k1__sigma'")
-    ):
+    with pytest.raises(tl.errors.ParameterError, match=r"Sum has no parameter 'k1__width'.*'k1__kernel', 'k1__sigma'"):
         kernel.set_params(k1__width=1)
 
 
@@ -351,23 +347,23 @@ MISSPELLED = [
 
 @pytest.mark.parametrize(("kernel", "name", "meant"), MISSPELLED)
 def test_misspelled_parameters(kernel: Any, name: str, meant: str) -> None:
-    with pytest.raises(tl.errors.InputTypeError, match=messages.no_parameter(kernel.__name__, name, meant=meant)):
+    with pytest.raises(tl.errors.InputTypeError, match=rf"no parameter '{name}'\. Did you mean '{meant}'"):
         kernel(**{name: 1})
 
 
 def test_misspelled_parameters_to_set() -> None:
     for name in ("lambda_", "lamda", "decay"):
-        with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("SubsetTree", name, meant="lam")):
+        with pytest.raises(tl.errors.ParameterError, match=rf"no parameter '{name}'\. Did you mean 'lam'"):
             A.set_params(**{name: 0.2})
-        with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("Normalized", name, meant="lam")):
+        with pytest.raises(tl.errors.ParameterError, match=rf"no parameter '{name}'\. Did you mean 'lam'"):
             A.normalized().set_params(**{name: 0.2})
-    with pytest.raises(tl.errors.ParameterError, match=messages.no_parameter("On", "kernl", meant="kernel")):
+    with pytest.raises(tl.errors.ParameterError, match=r"no parameter 'kernl'\. Did you mean 'kernel'"):
         tl.On("path", A).set_params(kernl__lam=0.2)
 
 
 def test_unknown_parameters() -> None:
     """Every kernel lists its parameters if no name is close, and its signature stays readable."""
-    with pytest.raises(TypeError, match=messages.no_parameter("SubsetTree", "sigma", known="'lam', 'max_depth'")):
+    with pytest.raises(TypeError, match=r"no parameter 'sigma'.*'lam', 'max_depth'"):
         tl.SubsetTree(sigma=1)  # type: ignore[call-arg]
     with pytest.raises(tl.TreeletError, match=r"Linear has no parameter 'degree'. Linear takes no parameters."):
         tl.Linear(degree=2)  # type: ignore[call-arg]
@@ -387,57 +383,48 @@ def test_other_type_errors_stay() -> None:
         def __init__(self, lam: float = 0.4, **options: Any) -> None:
             super().__init__(lam, **options)
 
-    with pytest.raises(TypeError, match=messages.no_parameter("Mine", "max_dept", meant="max_depth")):
+    with pytest.raises(TypeError, match=r"no parameter 'max_dept'\. Did you mean 'max_depth'"):
         Mine(max_dept=2)
 
 
 WRONG = [
-    (lambda: A.gaussian(0), wrong_parameter_text("sigma", "a number in (0, inf)", "0", of="Gaussian")),
-    (lambda: A.gaussian(float("nan")), wrong_parameter_text("sigma", "a number in (0, inf)", "nan", of="Gaussian")),
-    (lambda: A.gaussian("2"), wrong_parameter_text("sigma", "a number in (0, inf)", "'2'", of="Gaussian")),
-    (lambda: A.polynomial(0), wrong_parameter_text("degree", "an int of at least 1", "0", of="PolynomialOf")),
-    (lambda: A.polynomial(1.5), wrong_parameter_text("degree", "an int of at least 1", "1.5", of="PolynomialOf")),
-    (lambda: A.polynomial(True), wrong_parameter_text("degree", "an int of at least 1", "True", of="PolynomialOf")),
-    (lambda: A.polynomial(2, -1), wrong_parameter_text("coef0", "a number in [0, inf)", "-1", of="PolynomialOf")),
-    (lambda: tl.Polynomial(0), wrong_parameter_text("degree", "an int of at least 1", "0", of="Polynomial")),
-    (lambda: tl.Polynomial(gamma=0), wrong_parameter_text("gamma", "a number in (0, inf)", "0", of="Polynomial")),
-    (lambda: tl.Polynomial(coef0=-1), wrong_parameter_text("coef0", "a number in [0, inf)", "-1", of="Polynomial")),
-    (lambda: -1 * A, wrong_parameter_text("factor", "a number in [0, inf)", "-1", of="Scale (factor * kernel)")),
-    (lambda: A + -1, wrong_parameter_text("value", "a number in [0, inf)", "-1", of="Constant")),
-    (
-        lambda: tl.On(None, A),
-        wrong_parameter_text(
-            "column", "a column name (a string or an int) or a list of different column names", "None", of="On"
-        ),
-    ),
-    (lambda: tl.On("path", "sst"), wrong_parameter_text("kernel", "a kernel", "'sst'", of="On")),
-    (lambda: tl.Bag(2), wrong_parameter_text("kernel", "a kernel", "2", of="Bag")),
-    (lambda: tl.kernels.Gaussian(None, 1), wrong_parameter_text("kernel", "a kernel", "None", of="Gaussian")),
-    (lambda: tl.kernels.Sum(A, 1), wrong_parameter_text("k2", "a kernel", "1", of="Sum")),
-    (
-        lambda: A.gaussian(1).set_params(sigma=-2),
-        wrong_parameter_text("sigma", "a number in (0, inf)", "-2", of="Gaussian"),
-    ),
+    (lambda: A.gaussian(0), "sigma", "0"),
+    (lambda: A.gaussian(float("nan")), "sigma", "nan"),
+    (lambda: A.gaussian("2"), "sigma", "'2'"),
+    (lambda: A.polynomial(0), "degree", "0"),
+    (lambda: A.polynomial(1.5), "degree", "1.5"),
+    (lambda: A.polynomial(True), "degree", "True"),
+    (lambda: A.polynomial(2, -1), "coef0", "-1"),
+    (lambda: tl.Polynomial(0), "degree", "0"),
+    (lambda: tl.Polynomial(gamma=0), "gamma", "0"),
+    (lambda: tl.Polynomial(coef0=-1), "coef0", "-1"),
+    (lambda: -1 * A, "factor", "-1"),
+    (lambda: A + -1, "value", "-1"),
+    (lambda: tl.On(None, A), "column", "None"),
+    (lambda: tl.On("path", "sst"), "kernel", "'sst'"),
+    (lambda: tl.Bag(2), "kernel", "2"),
+    (lambda: tl.kernels.Gaussian(None, 1), "kernel", "None"),
+    (lambda: tl.kernels.Sum(A, 1), "k2", "1"),
+    (lambda: A.gaussian(1).set_params(sigma=-2), "sigma", "-2"),
 ]
 
 
-@pytest.mark.parametrize(("make", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_parameters_that_make_no_sense(make: Any, message: str) -> None:
-    with pytest.raises(tl.errors.ParameterError) as error:
+@pytest.mark.parametrize(("make", "name", "got"), WRONG)
+def test_parameters_that_make_no_sense(make: Any, name: str, got: str) -> None:
+    with pytest.raises(tl.errors.ParameterError, match=rf"^The '{name}' parameter of .* Got {got} instead\.$"):
         make()
-    assert str(error.value) == message
 
 
 def test_a_parameter_set_by_hand_is_checked_when_it_is_used() -> None:
     kernel = A.gaussian(1.0) + C
     kernel.k1.sigma = -1
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("sigma", of="Gaussian")):
+    with pytest.raises(tl.errors.ParameterError, match="'sigma' parameter of Gaussian"):
         kernel(["(A x)"])
 
 
 def test_only_kernels_and_numbers_can_be_added() -> None:
     for other in ("a", None, [1], True):
-        with pytest.raises(tl.errors.InputTypeError, match=messages.A_KERNEL_OR_A_NUMBER):
+        with pytest.raises(tl.errors.InputTypeError, match="only with a kernel"):
             A + other
 
 
@@ -479,9 +466,9 @@ def test_a_distance_is_no_kernel() -> None:
     ):
         with pytest.raises((TypeError, tl.TreeletError)):
             make()
-    with pytest.raises(tl.errors.KernelOverflowError, match=messages.TOO_LARGE_FOR_FLOAT64):
+    with pytest.raises(tl.errors.KernelOverflowError, match="is too large for a float64"):
         tl.SubsetTree(lam=1).distance()([binary(12), "(A x)"])
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("kernel", messages.A_KERNEL, of="Distance")):
+    with pytest.raises(tl.errors.ParameterError, match=r"'kernel'.*a kernel"):
         tl.kernels.Distance("sst")  # type: ignore[arg-type]
 
 
@@ -496,11 +483,11 @@ def test_overflow_is_an_error_in_every_composite() -> None:
     for kernel in composites:
         data = [[tree] for tree in large] if isinstance(kernel, tl.Bag) else large
         with np.errstate(all="raise"):
-            with pytest.raises(tl.errors.KernelOverflowError, match=value_of(0)):
+            with pytest.raises(tl.errors.KernelOverflowError, match="item 0 with itself"):
                 kernel(data)
             with pytest.raises(tl.errors.KernelOverflowError):
                 kernel(data, data)
-            with pytest.raises(tl.errors.KernelOverflowError, match=value_of(0)):
+            with pytest.raises(tl.errors.KernelOverflowError, match="item 0 with itself"):
                 kernel.diag(data)
             N = kernel.normalized()(data)
         np.testing.assert_allclose(np.diag(N), 1)
@@ -512,7 +499,7 @@ def test_overflow_is_an_error_in_every_composite() -> None:
 
 def test_gaussian_of_values_that_do_not_fit() -> None:
     count, large = tl.SubsetTree(lam=1), [binary(11), binary(3)]
-    with pytest.raises(tl.errors.KernelOverflowError, match=value_of(0)):
+    with pytest.raises(tl.errors.KernelOverflowError, match="item 0 with itself"):
         count.gaussian(1.0)(large)
     np.testing.assert_array_equal(count.gaussian(1.0).diag(large), [1, 1])
     np.testing.assert_array_equal(np.diag(count.normalized().gaussian(1.0)(large)), [1, 1])
@@ -577,34 +564,30 @@ def test_nothing_to_compare() -> None:
 
 
 BAD_VECTORS = [
-    ([[1, 2], [3, float("nan")]], tl.errors.ParameterError, messages.bad_feature(1, "nan", 1)),
-    (np.array([[1, np.inf]]), tl.errors.ParameterError, messages.bad_feature(0, "inf", 1)),
+    ([[1, 2], [3, float("nan")]], tl.errors.ParameterError, "Feature 1 of row 1 is nan, but"),
+    (np.array([[1, np.inf]]), tl.errors.ParameterError, "Feature 1 of row 0 is inf, but"),
     (
         scipy.sparse.csr_matrix([[0, 1], [0, 0], [0, np.inf]]),
         tl.errors.ParameterError,
-        messages.bad_feature(2, "inf", 1),
+        "Feature 1 of row 2 is inf, but",
     ),
-    ([{"a": 1}, {"b": float("nan")}], tl.errors.ParameterError, messages.bad_feature(1, "nan", "'b'")),
-    ([[1, 2], [1, 2], [3]], tl.errors.ParameterError, messages.row_lengths(2, 2, 1)),
-    ([1, 2, 3], tl.errors.InputTypeError, messages.row_is(0, "int", messages.NOT_NUMBERS)),
-    (np.arange(3), tl.errors.ParameterError, messages.two_dimensions(1) + messages.RESHAPE),
-    (np.zeros((2, 2, 2)), tl.errors.ParameterError, messages.two_dimensions(3)),
-    (np.array([["1", "2"]]), tl.errors.InputTypeError, messages.MUST_BE_NUMBERS + ". Got an array of <U1"),
-    (np.array([[1j]]), tl.errors.InputTypeError, messages.MUST_BE_NUMBERS),
-    ([["1", "2"]], tl.errors.InputTypeError, messages.row_contains(0, "a str, '1', but numbers are needed")),
-    (
-        [[1, 2], [3, None]],
-        tl.errors.InputTypeError,
-        messages.row_contains(1, "None, but numbers are needed"),
-    ),
-    ([{"a": 1}, [2]], tl.errors.InputTypeError, messages.row_is(1, "list", messages.OTHER_ROWS_ARE_DICTS)),
-    ([{"a": 1}, None], tl.errors.InputTypeError, messages.row_is(1, "NoneType", messages.OTHER_ROWS_ARE_DICTS)),
-    ([{"a": "x"}], tl.errors.InputTypeError, messages.bad_feature(0, "'x'", "'a'")),
-    ([{1.5: 1}], tl.errors.InputTypeError, messages.feature_called(0, "1.5")),
-    ([[10**400, 1]], tl.errors.ParameterError, messages.row_contains(0, messages.TOO_LARGE_NUMBER)),
-    ("text", tl.errors.InputTypeError, messages.vectors_needed("str")),
-    (tl.Treebank(["(A x)"]), tl.errors.InputTypeError, messages.vectors_needed("Treebank")),
-    (3, tl.errors.InputTypeError, messages.vectors_needed("int")),
+    ([{"a": 1}, {"b": float("nan")}], tl.errors.ParameterError, "Feature 'b' of row 1 is nan, but"),
+    ([[1, 2], [1, 2], [3]], tl.errors.ParameterError, "features, but row 0 has 2 and row 2"),
+    ([1, 2, 3], tl.errors.InputTypeError, "Row 0 is an int, but a list"),
+    (np.arange(3), tl.errors.ParameterError, r"use X.reshape\(-1, 1\)"),
+    (np.zeros((2, 2, 2)), tl.errors.ParameterError, "must have two dimensions"),
+    (np.array([["1", "2"]]), tl.errors.InputTypeError, "Got an array of <U1"),
+    (np.array([[1j]]), tl.errors.InputTypeError, "Feature vectors"),
+    ([["1", "2"]], tl.errors.InputTypeError, "a str, '1', but numbers are needed"),
+    ([[1, 2], [3, None]], tl.errors.InputTypeError, "1 contains None, but numbers are needed"),
+    ([{"a": 1}, [2]], tl.errors.InputTypeError, "list, but other rows are dicts"),
+    ([{"a": 1}, None], tl.errors.InputTypeError, "Row 1 is None, but other rows are dicts"),
+    ([{"a": "x"}], tl.errors.InputTypeError, "Feature 'a' of row 0 is 'x', but"),
+    ([{1.5: 1}], tl.errors.InputTypeError, "features must be strings or ints"),
+    ([[10**400, 1]], tl.errors.ParameterError, "too large for a float64"),
+    ("text", tl.errors.InputTypeError, "Feature vectors must be a 2-D array"),
+    (tl.Treebank(["(A x)"]), tl.errors.InputTypeError, "Feature vectors must be a 2-D array"),
+    (3, tl.errors.InputTypeError, "Feature vectors must be a 2-D array"),
 ]
 
 
@@ -630,30 +613,28 @@ def test_columns_of_frames_are_matched_by_name(tmp_path: Path) -> None:
         tl.save(model, tmp_path / "m")
         np.testing.assert_allclose(tl.load(tmp_path / "m").predict(turned), expected, rtol=1e-12)
         for other in (frame.rename(columns={"a": "c"}), frame.assign(c=1)):
-            with pytest.raises(tl.errors.ParameterError, match=messages.OTHER_COLUMNS + " .*'c'"):
+            with pytest.raises(tl.errors.ParameterError, match="must have the same columns"):
                 model.predict(other)
 
 
 def test_vectors_that_do_not_fit_each_other() -> None:
-    with pytest.raises(tl.errors.ParameterError, match=messages.other_length(2, 3)):
+    with pytest.raises(tl.errors.ParameterError, match=r"Vectors of 2 feature.*cannot be compared with vectors"):
         tl.Linear()([[1, 2]], [[1, 2, 3]])
-    with pytest.raises(tl.errors.ParameterError, match=messages.BY_NAME_AND_BY_POSITION):
+    with pytest.raises(tl.errors.ParameterError, match=r"named features \(dicts\) cannot"):
         tl.Linear()([{"a": 1}], [[1, 2, 3]])
 
 
 def test_vectors_too_large() -> None:
-    with pytest.raises(
-        tl.errors.KernelOverflowError, match=r"Linear\(\) for " + value_of(1) + messages.SCALE_THE_FEATURES
-    ):
+    with pytest.raises(tl.errors.KernelOverflowError, match="1 with itself is too large for a float64"):
         tl.Linear()([[1.0], [1e200]])
-    with pytest.raises(tl.errors.KernelOverflowError, match=value_of(0, 1)):
+    with pytest.raises(tl.errors.KernelOverflowError, match="items 0 and 1"):
         tl.Linear()([[1e200, 0], [1, 1]], [[1, 1], [1e200, 1]])
     with pytest.raises(tl.errors.KernelOverflowError):
         tl.Linear().diag([[1e200]])
     with pytest.raises(tl.errors.KernelOverflowError):
         tl.Polynomial(5)([[1e40]])
     np.testing.assert_allclose(tl.Polynomial(5, coef0=0).normalized()([[1e40], [3e40]]), 1)
-    with pytest.raises(tl.errors.KernelOverflowError, match=value_of(1, 0) + messages.IS_NEGATIVE):
+    with pytest.raises(tl.errors.KernelOverflowError, match=r"items 1.*0 is negative, so it has no logarithm"):
         tl.Polynomial(5).normalized()([[1e40], [-3e40]])
     np.testing.assert_allclose(tl.Polynomial(6, coef0=0).normalized()([[1e40], [-3e40]]), 1)
 
@@ -664,7 +645,7 @@ def test_normalized_negative_values_are_plain() -> None:
     )
     out = np.empty((2, 2))
     for kernel in (tl.Linear(), tl.Linear().normalized(), tl.Linear().polynomial(3)):
-        with pytest.raises(tl.errors.KernelOverflowError, match=value_of(1, 0) + messages.IS_NEGATIVE):
+        with pytest.raises(tl.errors.KernelOverflowError, match=r"items 1.*0 is negative, so it has no logarithm"):
             kernel.evaluator([[1, 0], [-1, 1]], logs=True).fill(0, 2, out, True)
 
 
@@ -707,9 +688,9 @@ def test_bag_of_words() -> None:
     assert bags == [{"the": 2.0, "cat": 1.0}, {"a": 1.0, "cat": 1.0}, {}]
     np.testing.assert_array_equal(tl.Linear()(bags), [[5, 1, 0], [1, 2, 0], [0, 0, 0]])
     for wrong, message in (
-        ("text", PUT_IT_IN_A_LIST),
-        ([None], messages.text_is(0, "NoneType")),
-        ([["a"], [1]], messages.bad_word(1)),
+        ("text", "Put it in a list"),
+        ([None], "Text 0 is None, but a string"),
+        ([["a"], [1]], "Text 1 contains.*but words must be strings"),
     ):
         with pytest.raises(tl.errors.InputTypeError, match=message):
             bag_of_words(wrong)
@@ -722,60 +703,40 @@ BAD_DATA = [
         tl.On("path", A),
         [{"path": "(A x)"}, {"tree": "(A x)"}],
         tl.errors.ParameterError,
-        messages.row_lacks(1, "path", "'tree'"),
+        "Row 1 has no value for the column 'path'",
     ),
-    (tl.On("path", A), [{"tree": "(A x)"}], tl.errors.ParameterError, messages.no_column("path", "'tree'")),
-    (
-        tl.On("path", A),
-        pd.DataFrame({"tree": ["(A x)"]}),
-        tl.errors.ParameterError,
-        messages.no_column("path", "'tree'"),
-    ),
-    (
-        tl.On("path", A),
-        [{"path": "(A x)"}, "(A x)"],
-        tl.errors.InputTypeError,
-        messages.row_is(1, "str", messages.NOT_A_DICT),
-    ),
-    (tl.On("path", A), ["(A x)"], tl.errors.InputTypeError, messages.row_is(0, "str", messages.NOT_A_DICT)),
-    (tl.On("path", A), "(A x)", tl.errors.InputTypeError, messages.table_needed("str")),
-    (
-        tl.On("path", A),
-        tl.Treebank(["(A x)"]),
-        tl.errors.InputTypeError,
-        messages.table_needed("Treebank"),
-    ),
-    (tl.On("path", A), np.zeros((2, 2)), tl.errors.InputTypeError, messages.table_needed("array")),
+    (tl.On("path", A), [{"tree": "(A x)"}], tl.errors.ParameterError, "There is no column 'path'"),
+    (tl.On("path", A), pd.DataFrame({"tree": ["(A x)"]}), tl.errors.ParameterError, "There is no column 'path'"),
+    (tl.On("path", A), [{"path": "(A x)"}, "(A x)"], tl.errors.InputTypeError, "str, but On needs a dict from column"),
+    (tl.On("path", A), ["(A x)"], tl.errors.InputTypeError, "str, but On needs a dict from column"),
+    (tl.On("path", A), "(A x)", tl.errors.InputTypeError, "named columns are needed"),
+    (tl.On("path", A), tl.Treebank(["(A x)"]), tl.errors.InputTypeError, "named columns are needed"),
+    (tl.On("path", A), np.zeros((2, 2)), tl.errors.InputTypeError, "named columns are needed"),
     (
         tl.On("path", A),
         [{"path": "(A x)"}, {"path": "(A x"}],
         tl.errors.FormatError,
         r"^column 'path', item 1, column \d",
     ),
-    (
-        tl.On("path", A),
-        [{"path": "(A x)"}, {"path": 3}],
-        tl.errors.InputTypeError,
-        "^column 'path': " + item_is(1, "int"),
-    ),
+    (tl.On("path", A), [{"path": "(A x)"}, {"path": 3}], tl.errors.InputTypeError, "column 'path'.*Item 1"),
     (
         tl.On("f", tl.Linear()),
         [{"f": [1]}, {"f": [1, 2]}],
         tl.errors.ParameterError,
-        "^column 'f': All rows " + messages.row_lengths(1, 1, 2),
+        "features, but row 0 has 1 and row 1",
     ),
-    (tl.Bag(A), ["(A x)"], tl.errors.InputTypeError, messages.bag_is(0, "str")),
-    (tl.Bag(A), [["(A x)"], tl.Tree("A", ["x"])], tl.errors.InputTypeError, messages.bag_is(1, "Tree")),
-    (tl.Bag(A), tl.Treebank(["(A x)"]), tl.errors.InputTypeError, messages.LIST_OF_BAGS_NEEDED),
+    (tl.Bag(A), ["(A x)"], tl.errors.InputTypeError, "str, but a bag must be a list"),
+    (tl.Bag(A), [["(A x)"], tl.Tree("A", ["x"])], tl.errors.InputTypeError, "Tree, but a bag must be a list"),
+    (tl.Bag(A), tl.Treebank(["(A x)"]), tl.errors.InputTypeError, "Put it in a list"),
     (tl.Bag(A), [["(A x)"], [], ["(A x)", "(A"]], tl.errors.FormatError, r"^bag 2, item 1, column 1: "),
     (
         tl.Bag(tl.Linear()),
         [[[1, 2]], [[1, float("inf")]]],
         tl.errors.ParameterError,
-        "^bag 1: " + messages.bad_feature(0, "inf", 1),
+        "bag 1: Feature 1 of row 0 is inf, but",
     ),
-    (tl.Bag(tl.Linear()), [[[1, 2]], [[1]]], tl.errors.ParameterError, messages.row_lengths(2, 1, 1)),
-    (A + tl.Linear(), ["(A x)"], tl.errors.InputTypeError, messages.vectors_needed("Treebank")),
+    (tl.Bag(tl.Linear()), [[[1, 2]], [[1]]], tl.errors.ParameterError, "features, but row 0 has 2 and row 1"),
+    (A + tl.Linear(), ["(A x)"], tl.errors.InputTypeError, "Feature vectors must be a 2-D array"),
 ]
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import trials
 from definitions.derivations import expected_nodes
-from messages import kernels as messages
 from treelet.cuts import ForestIndex, span_forest, sub_forest
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.testing import forests, trees
@@ -113,9 +112,9 @@ def test_over_a_span():
     )
     assert ForestIndex(forest).probability((0, 2)) == pytest.approx(0.7)
     assert span_forest(forest, (0, 3)).count_trees() == forest.count_trees()
-    with pytest.raises(ParameterError, match=messages.SPAN_NOT_WITHIN):
+    with pytest.raises(ParameterError, match="not within"):
         span_forest(span_forest(forest, (0, 1)), (0, 3))
-    with pytest.raises(ParameterError, match=messages.SPAN_NOT_WITHIN):
+    with pytest.raises(ParameterError, match="not within"):
         span_forest(forest, (5, 6))
 
 
@@ -180,13 +179,13 @@ def test_bad_parts_and_parameters():
     ):
         with pytest.raises(ParameterError):
             call()
-    with pytest.raises(TreeError, match=messages.CYCLE):
+    with pytest.raises(TreeError, match="cycle"):
         tl.Forest([("A", 0, 1), ("B", 0, 1)], [(0, [1], 0.5), (1, [0], 0.5)], root=0)
-    with pytest.raises(TreeError, match=messages.NO_ROOT):
+    with pytest.raises(TreeError, match="root"):
         tl.Forest([("A", 0, 1), ("B", 0, 1)], [])
     with pytest.raises(InputTypeError):
         tl.ForestBank(forest)
-    with pytest.raises(TreeError, match=messages.NO_TREE):
+    with pytest.raises(TreeError, match="no tree"):
         tl.Forest([], []).best()
 
 
@@ -276,9 +275,9 @@ def test_what_is_no_forest(nodes, edges, root):
 
 def test_extremes():
     forest = tl.Forest.from_trees(TWO)
-    with pytest.raises(ParameterError, match=messages.TEMPERATURE_TOO_SMALL):
+    with pytest.raises(ParameterError, match="temperature 1e-320 is so small"):
         forest.temperature(1e-320)
-    with pytest.raises(TreeError, match=messages.IMPROBABLE_TREE):
+    with pytest.raises(TreeError, match="less than 1e-300 times as probable"):
         tl.Forest.from_trees([("(S x)", 1e-300), ("(T x)", 1e300)])
     huge = tl.Forest([("S", 0, 1), ("A", 0, 1), ("x", 0, 1)], [(0, [1], 1e308), (1, [2], 1e308)])
     assert huge.probability() == math.inf
@@ -303,7 +302,7 @@ def test_with_scikit_learn(tmp_path):
     tl.save(search.best_estimator_, tmp_path / "m.treelet")
     loaded = tl.load(tmp_path / "m.treelet")
     np.testing.assert_array_equal(loaded.decision_function(bank), search.best_estimator_.decision_function(bank))
-    with pytest.raises(InputTypeError, match=messages.A_FOREST_IS_NO_TREE):
+    with pytest.raises(InputTypeError, match="Forest"):
         tl.SubsetTree()(bank)
 
 

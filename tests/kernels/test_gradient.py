@@ -10,8 +10,6 @@ from sklearn.gaussian_process.kernels import ConstantKernel, WhiteKernel
 
 import treelet as tl
 from conftest import run_python
-from messages import kernels as messages
-from messages.common import wrong_parameter
 
 
 def test_theta_names_the_parameters_in_order() -> None:
@@ -22,11 +20,11 @@ def test_theta_names_the_parameters_in_order() -> None:
     np.testing.assert_allclose(np.exp(copy.theta), [0.7, 0.3, 0.2, 0.1])
     np.testing.assert_allclose(np.exp(kernel.theta), [0.5, 0.25, 0.1, 0.2])
     assert kernel.clone_with_theta(kernel.bounds[:, 1]).k2.lam == 1
-    with pytest.raises(tl.errors.ParameterError, match=messages.theta_length(4)):
+    with pytest.raises(tl.errors.ParameterError, match="have 4 values, one per tunable parameter"):
         kernel.theta = [0.0]
-    with pytest.raises(tl.errors.ParameterError, match=messages.NO_GRADIENT_WITH_Y):
+    with pytest.raises(tl.errors.ParameterError, match="Omit Y and out="):
         kernel(["(A x)"], ["(A x)"], eval_gradient=True)
-    with pytest.raises(tl.errors.ParameterError, match=messages.OPTIONS_ARE_NAMED):
+    with pytest.raises(tl.errors.ParameterError, match="Pass other options by name"):
         kernel(["(A x)"], ["(A x)"], 2)
     assert kernel.gradient([])[1].shape == (0, 0, 4)
 
@@ -86,7 +84,7 @@ def test_kernels_of_scikit_learn_beside_ours() -> None:
         assert GaussianProcessRegressor(both, optimizer=None).fit(texts[:30], y[:30]).score(texts[30:], y[30:]) > 0.5
     for both in (own * ConstantKernel(2.0), ConstantKernel(2.0) * own):
         np.testing.assert_allclose(both(texts[:9]), 2 * expected)
-    with pytest.raises(tl.errors.InputTypeError, match=messages.A_KERNEL_OR_A_NUMBER):
+    with pytest.raises(tl.errors.InputTypeError, match="only with a kernel"):
         own + "noise"  # type: ignore[operator]
 
 
@@ -128,9 +126,7 @@ def test_all_parameters_fixed() -> None:
     "bounds", ["free", (0.5,), (0.0, 1.0), (0.9, 0.1), (0.1, 2.0), None, (0.1, np.nan), ("a", "b")]
 )
 def test_bounds_that_make_no_sense(bounds: object) -> None:
-    with pytest.raises(
-        tl.errors.ParameterError, match=wrong_parameter("lam_bounds", messages.FIXED_OR_TWO_NUMBERS, of="SubsetTree")
-    ):
+    with pytest.raises(tl.errors.ParameterError, match=r"'lam_bounds'.*'fixed' or two numbers"):
         tl.SubsetTree(lam_bounds=bounds)
 
 
@@ -141,7 +137,7 @@ def test_theta_of_the_locality_kernel_is_its_parameter() -> None:
     assert repr(kernel) == "Locality(window=5, theta=0.25)"
     assert kernel.set_params(theta=0.75).theta == 0.75
     assert kernel == tl.Locality(5, 0.75) == clone(kernel) != tl.Locality(5)
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("theta", "a number", of="Locality")):
+    with pytest.raises(tl.errors.ParameterError, match=r"'theta'.*a number"):
         kernel.set_params(theta=-1)
     assert kernel.theta == 0.75
     mixed = 2.0 * kernel

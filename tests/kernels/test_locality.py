@@ -17,8 +17,6 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import trials
-from messages import kernels as messages
-from messages.common import wrong_parameter
 from treelet.testing import check_estimator, check_kernel, definition
 
 MATCHES = ["position", "exact", "count"]
@@ -104,7 +102,7 @@ def test_a_wrong_definition_would_be_noticed() -> None:
                     total += math.prod(1 + math.exp(-((d / 0.5) ** 2)) for d in met)
         return total
 
-    with pytest.raises(AssertionError, match=messages.UNLIKE_THE_SLOW_DEFINITION):
+    with pytest.raises(AssertionError, match="slow definition"):
         check_kernel(tl.Locality(3), [list("pqxy"), list("xy")], reference=careless)
 
 
@@ -158,7 +156,7 @@ def test_exact_and_count_are_dot_products_of_pairs_in_windows() -> None:
 
 def test_large_values() -> None:
     kernel, long = tl.Locality(81, 100.0), ["x"] * 40  # 1,600 factors of nearly 2 in a window
-    with pytest.raises(tl.errors.KernelOverflowError, match=messages.USE_NORMALIZED):
+    with pytest.raises(tl.errors.KernelOverflowError, match="normalized"):
         kernel([long])
     assert np.isinf(kernel.self_values([long]))[0]
     N = kernel.normalized()([long, ["x"] * 39 + ["y"], ["z"]])
@@ -267,16 +265,16 @@ def test_equal_features_are_equal_across_banks() -> None:
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        (["abc"], messages.in_example(0, r"A list of features is needed\. Got a str instead\. .*list\(text\)")),
-        ("abc", messages.ONE_STR),
-        ({"a": ["x"]}, messages.ONE_DICT),
+        (["abc"], r"example 0.*A list of features is needed\. Got a str"),
+        ("abc", "Got one string instead"),
+        ({"a": ["x"]}, "one dict"),
         (3, "A collection of feature sequences is needed. Got an int instead"),
-        ([["a"], 3], messages.in_example(1, messages.A_SEQUENCE_IS_NEEDED)),
-        ([["a", float("nan")]], messages.in_example(0, "NaN", feature=1)),
-        ([{"t": ["a", {}]}], messages.in_example(0, ".*Got a dict instead", kind="t", feature=1)),
-        ([["a", frozenset("a")]], messages.in_example(r"\d", ".*frozenset", feature=1)),
-        ([[("a", ["b"])]], messages.in_example(r"\d", ".*Got a list instead", feature=0)),
-        ([{1: ["a"]}], messages.in_example(0, messages.type_is(1))),
+        ([["a"], 3], "dict of such lists, is needed"),
+        ([["a", float("nan")]], "example 0, feature 1: NaN"),
+        ([{"t": ["a", {}]}], "example 0, type 't', feature 1"),
+        ([["a", frozenset("a")]], "feature 1"),
+        ([[("a", ["b"])]], "feature 0.*Got a list instead"),
+        ([{1: ["a"]}], "type must be a string"),
     ],
 )
 def test_wrong_examples(wrong: Any, says: str) -> None:
@@ -288,21 +286,21 @@ def test_wrong_parameters_and_trees() -> None:
     deep: Any = ()
     for _ in range(1000):
         deep = (deep,)
-    with pytest.raises(tl.errors.InputTypeError, match=messages.TOO_DEEPLY_NESTED):
+    with pytest.raises(tl.errors.InputTypeError, match="nested"):
         tl.structures.SequenceBank([[deep]])
     for wrong in ({"window": 0}, {"window": 2.5}, {"window": True}, {"window": {"a": 0}}, {"theta": -1}, {"theta": math.nan},
                   {"theta": math.inf}, {"match": "near"}, {"weights": {"a": -1}}, {"weights": [1]}, {"weights": {"a": math.nan}}):  # fmt: skip
-        with pytest.raises(tl.errors.ParameterError, match=wrong_parameter(next(iter(wrong)), of="Locality")):
+        with pytest.raises(tl.errors.ParameterError, match=f"'{next(iter(wrong))}' parameter of Locality"):
             tl.Locality(**wrong)
     for wrong in ({"lam": 0}, {"length": 0}, {"length": 1.5}):
-        with pytest.raises(tl.errors.ParameterError, match=wrong_parameter(next(iter(wrong)), of="Subsequence")):
+        with pytest.raises(tl.errors.ParameterError, match=f"'{next(iter(wrong))}' parameter of Subsequence"):
             tl.Subsequence(**wrong)
-    with pytest.raises(tl.errors.ParameterError, match=messages.NAME_EVERY_TYPE):
+    with pytest.raises(tl.errors.ParameterError, match="Add an entry for every type"):
         tl.Locality({"x": 3})([{"x": ["a"], "y": ["b"]}])
     for tree in ("(A x)", "(A (B x) y)", "(A (B (C x)))", "(= (t x) (u (v y)))"):
-        with pytest.raises(tl.errors.TreeError, match=messages.NOT_TREES_OF_A_SEQUENCE_BANK):
+        with pytest.raises(tl.errors.TreeError, match="SequenceBank"):
             tl.structures.SequenceBank.from_trees(tl.Treebank([tree]))
-    with pytest.raises(tl.errors.TreeError, match=messages.NOT_A_FEATURE_OF_THESE):
+    with pytest.raises(tl.errors.TreeError, match="does not represent a feature"):
         tl.structures.SequenceBank.from_trees(tl.Treebank([tl.Tree("=", [tl.Tree("t", [tl.Tree("=os")])])]))
     assert eval(repr(tl.Locality({"a": 3}, 0.2, "exact", {"a": 2.0})), {"Locality": tl.Locality}) == tl.Locality(
         {"a": 3}, 0.2, "exact", {"a": 2.0}

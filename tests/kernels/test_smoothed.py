@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given, settings
 
 import treelet as tl
-from messages import kernels as messages
-from messages.common import wrong_parameter
 from treelet.kernels.smoothed import Smoothed
 from treelet.structures.word_vectors import WordVectors
 from treelet.testing import banks, definitions
@@ -87,7 +85,7 @@ def test_reading_vectors(tmp_path: Path) -> None:
 
 def test_bad_vectors(tmp_path: Path) -> None:
     (tmp_path / "ragged.txt").write_text("a 1 2\nb 1\n")
-    with pytest.raises(tl.errors.FormatError, match=messages.ragged(r"ragged\.txt:2", 2)):
+    with pytest.raises(tl.errors.FormatError, match=r"ragged\.txt:2"):
         WordVectors.read(tmp_path / "ragged.txt")
     (tmp_path / "words.txt").write_text("a b c\n")
     with pytest.raises(tl.errors.FormatError, match=r"words\.txt:1"):
@@ -96,17 +94,17 @@ def test_bad_vectors(tmp_path: Path) -> None:
     with pytest.raises(tl.errors.FileError, match=r"alone\.txt"):
         WordVectors.read(tmp_path / "alone.npy")
     (tmp_path / "torn.npy").write_bytes(b"\x93NUMPY")
-    with pytest.raises(tl.errors.FileError, match=messages.NOT_A_NUMPY_FILE):
+    with pytest.raises(tl.errors.FileError, match="NumPy"):
         WordVectors.read(tmp_path / "torn.npy")
-    with pytest.raises(tl.errors.ParameterError, match=messages.bad_vector("'b'")):
+    with pytest.raises(tl.errors.ParameterError, match="word 'b' contains"):
         WordVectors(["a", "b"], [[1, 2], [3, np.nan]])
-    with pytest.raises(tl.errors.ParameterError, match=messages.WORD_TWICE):
+    with pytest.raises(tl.errors.ParameterError, match="Words that occur several times"):
         WordVectors(["a", "a"], [[1], [2]])
-    with pytest.raises(tl.errors.InputTypeError, match=messages.ONE_VECTOR_PER_WORD):
+    with pytest.raises(tl.errors.InputTypeError, match="WordVectors needs an array with one row"):
         WordVectors(["a"], [[1], [2]])
-    with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_WORD_VECTORS):
+    with pytest.raises(tl.errors.InputTypeError, match=r"[Ww]ord vectors must"):
         Smoothed(5)(["(A x)"])
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("threshold")):
+    with pytest.raises(tl.errors.ParameterError, match="'threshold' parameter"):
         Smoothed(VECTORS, threshold=2)
 
 

@@ -16,8 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treelet as tl
-from messages import kernels as messages
-from messages.common import PUT_IT_IN_A_LIST, SPLIT_IT, at, does_not_exist, wrong_parameter
 from treelet.testing import check_estimator, check_kernel, definitions, tagged
 
 LOU = tl.Tagged.parse("Lou/SP Gerstner/CP is/N")
@@ -32,7 +30,7 @@ def test_a_wrong_definition_would_be_noticed() -> None:
         return definitions._tagging(a, b, 0.4) + 0.4 * sum(x == y and s != t for x, s in a for y, t in b)
 
     examples = [tl.Tagged.parse(text) for text in ("the/D dog/N", "dog/V the/D")]
-    with pytest.raises(AssertionError, match=messages.UNLIKE_THE_SLOW_DEFINITION):
+    with pytest.raises(AssertionError, match="slow definition"):
         check_kernel(tl.Tagging(0.4), examples, reference=careless)
 
 
@@ -62,7 +60,7 @@ def test_long_equal_sequences_overflow_clearly_and_normalize_right() -> None:
     words = [f"w{k}" for k in range(1500)]
     a, b = tl.Tagged(words, ["N"] * 1500), tl.Tagged(words[:-1] + ["other"], ["N"] * 1500)
     kernel = tl.Tagging(lam=1)
-    with pytest.raises(tl.errors.KernelOverflowError, match="lam=1.*" + messages.USE_NORMALIZED):
+    with pytest.raises(tl.errors.KernelOverflowError, match=r"lam=1.*normalized"):
         kernel([a, b])
     with pytest.raises(tl.errors.KernelOverflowError):
         kernel.diag([a])
@@ -110,9 +108,9 @@ def test_missing_parameters_and_refusals() -> None:
     assert kernel([]).shape == (0, 0)
     assert kernel([None], [None]).tolist() == [[0]]
     for lam in (0, -1, 1.5, "x", True, math.nan):
-        with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("lam", of="Tagging")):
+        with pytest.raises(tl.errors.ParameterError, match="'lam' parameter of Tagging"):
             tl.Tagging(lam)
-    with pytest.raises(tl.errors.InputTypeError, match=PUT_IT_IN_A_LIST):
+    with pytest.raises(tl.errors.InputTypeError, match="Put it in a list"):
         kernel("a/X")
     with pytest.raises(tl.errors.InputTypeError, match="Treebank"):
         kernel(tl.Treebank(["(A x)"]))
@@ -134,7 +132,7 @@ def test_columns_sums_and_wraps() -> None:
     assert tl.Tagging().gaussian(2.0)(SHORT).shape == (5, 5)
     assert tl.Tagging().polynomial(2)(SHORT)[0, 1] == pytest.approx(tl.Tagging()(SHORT)[0, 1] ** 2)
     bags = tl.Bag(tl.Tagging(0.3))([SHORT[:2], SHORT[2:]])
-    with pytest.raises(tl.errors.InputTypeError, match=messages.NAMED_COLUMNS):
+    with pytest.raises(tl.errors.InputTypeError, match="named columns"):
         kernel(tl.structures.TaggedBank(SHORT))
     assert np.array([LOU, LOU]).shape == (2,)  # one value each
     assert bags[0, 1] == pytest.approx(tl.Tagging(0.3)(SHORT)[:2, 2:].sum())
@@ -194,13 +192,13 @@ def test_tagged() -> None:
     with pytest.raises(AttributeError):
         LOU.words = ()
     for words, tags, problem in [
-        (["a"], [], messages.ONE_TAG_PER_WORD),
-        ([], [], messages.AT_LEAST_ONE_WORD),
-        (["a b"], ["X"], messages.bad_token("word 0", "white space")),
-        (["a", ""], ["X", "Y"], messages.bad_token("word 1", "empty")),
-        (["a"], ["X/Y"], messages.bad_token("tag 0", "slash")),
-        (["a"], [None], messages.NOT_A_STRING),
-        ("a", ["X"], SPLIT_IT),
+        (["a"], [], "A tagged sequence needs one tag per word"),
+        ([], [], "at least one"),
+        (["a b"], ["X"], "word 0.*white space"),
+        (["a", ""], ["X", "Y"], "word 1.*empty"),
+        (["a"], ["X/Y"], "tag 0.*slash"),
+        (["a"], [None], "string"),
+        ("a", ["X"], "split it"),
     ]:
         with pytest.raises(tl.errors.TreeError, match=problem):
             tl.Tagged(words, tags)
@@ -235,9 +233,9 @@ def test_banks_take_many_forms_and_refuse_others() -> None:
     assert bank[0] == bank[1] == bank[2]
     assert bank.stats() == {"sequences": 3, "positions": 6, "distinct_suffixes": 2, "words": 2, "tags": 2}
     assert tl.structures.TaggedBank.of(bank) is bank
-    with pytest.raises(tl.errors.FormatError, match=messages.not_word_and_tag("item 1, column 5", "b")):
+    with pytest.raises(tl.errors.FormatError, match="item 1, column 5"):
         tl.structures.TaggedBank(["a/X", "a/X b"])
-    with pytest.raises(tl.errors.TreeError, match=messages.in_item(0, "tag 0")):
+    with pytest.raises(tl.errors.TreeError, match="item 0: tag 0"):
         tl.structures.TaggedBank([[("a", "X/Y")]])
     for wrong in ([3], [["abc"]], 3, b"x"):
         with pytest.raises(tl.errors.InputTypeError):
@@ -245,7 +243,7 @@ def test_banks_take_many_forms_and_refuse_others() -> None:
     with pytest.raises(IndexError):
         bank[3]
     for tree in ("(A (B x))", "(A x y)", "(A x (B y) (C z))", tl.Tree("x"), "(A/B x)"):
-        with pytest.raises(tl.errors.TreeError, match=messages.NOT_TREES_OF_A_TAGGED_BANK):
+        with pytest.raises(tl.errors.TreeError, match="TaggedBank"):
             tl.structures.TaggedBank.from_trees(tl.Treebank([tree]))
 
 
@@ -268,20 +266,20 @@ def test_reading_columns() -> None:
     bank = tl.read_tagged(io.StringIO(text), tag=-1)
     assert bank.strings() == ["He/B-NP sleeps/B-VP", "Go/B-VP"]
     assert tl.read_tagged(io.StringIO(text), word=1, tag=2)[1] == tl.Tagged(["VB"], ["B-VP"])
-    with pytest.raises(tl.errors.FormatError, match=at("<stream>", 3, messages.no_such_column(3, 3, "tag"))):
+    with pytest.raises(tl.errors.FormatError, match="there is no column 3 for tag="):
         tl.read_tagged(io.StringIO(text), tag=3)
-    with pytest.raises(tl.errors.FormatError, match=at("<stream>", 2, messages.TAG_WITH_A_SLASH)):
+    with pytest.raises(tl.errors.FormatError, match=r"<stream>:2.*tag is a string without slashes"):
         tl.read_tagged(io.StringIO("a X\nb X/Y\n"))
-    with pytest.raises(tl.errors.FormatError, match=at("<stream>", 2, "'b'", column=5)):
+    with pytest.raises(tl.errors.FormatError, match="<stream>:2:5: 'b'"):
         tl.read_tagged(io.StringIO("a/X\na/X b\n"), "slashes")
     assert list(tl.read_tagged(io.StringIO("a/X\n\n"), "slashes")) == [tl.Tagged.parse("a/X"), None]
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("format")):
+    with pytest.raises(tl.errors.ParameterError, match="'format' parameter"):
         tl.read_tagged(io.StringIO(""), "brackets")
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("tag")):
+    with pytest.raises(tl.errors.ParameterError, match="'tag' parameter"):
         tl.read_tagged(io.StringIO(""), tag="pos")
-    with pytest.raises(tl.errors.TreeError, match=messages.sequence_is_missing(1)):
+    with pytest.raises(tl.errors.TreeError, match=r"Sequence 1 is missing.*no notation for missing sequences"):
         tl.structures.TaggedBank(["a/X", None]).write(io.StringIO(), "columns")
-    with pytest.raises(tl.errors.FileError, match=does_not_exist()):
+    with pytest.raises(tl.errors.FileError, match="the file does not exist"):
         tl.read_tagged("nowhere.txt")
 
 
@@ -290,14 +288,11 @@ def test_reading_columns() -> None:
     [
         (
             "# text = go\n1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n",
-            at("<stream>", 1, messages.looks_like("CoNLL-U", "read_conllu")),
+            "<stream>:1.*this looks like CoNLL-U",
         ),
-        ("1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n", at("<stream>", 1, messages.looks_like("CoNLL-U", "read_conllu"))),
-        (
-            '{"text": "go home", "tags": ["V", "N"]}\n',
-            at("<stream>", 1, messages.looks_like("JSON Lines", r"Tagged\(words, tags\)")),
-        ),
-        ("go/V home/N\n", at("<stream>", 1, messages.LOOKS_LIKE_SLASHES)),
+        ("1\tgo\tgo\tVERB\tVB\t_\t0\troot\t_\t_\n", "<stream>:1.*this looks like CoNLL-U"),
+        ('{"text": "go home", "tags": ["V", "N"]}\n', "<stream>:1.*this looks like JSON Lines"),
+        ("go/V home/N\n", "this looks like word/tag"),
     ],
 )
 def test_files_that_are_no_columns_of_words_and_tags(text: str, message: str) -> None:

@@ -15,8 +15,6 @@ import treelet as tl
 from cases import PLAIN, Case, random_tree
 from conftest import binary
 from experiments import pair_kernels
-from messages import kernels as messages
-from messages.common import SMALLER_LAM, number_in, wrong_parameter
 from treelet.testing import banks, definition, definitions, trees
 
 CAT = "(VP (V brought) (NP (D a) (N cat)))"
@@ -111,11 +109,9 @@ def test_the_terminal_factor_is_kelps() -> None:
     nothing = tl.PartialTree(lam=lam, mu=mu, terminal_factor=0)
     assert nothing(["(A x)"], ["(A x)"])[0, 0] == node
     assert tl.PartialTree(lam=lam, mu=mu, terminal_factor=1) == tl.PartialTree(lam=lam, mu=mu)
-    with pytest.raises(
-        tl.errors.ParameterError, match=wrong_parameter("terminal_factor", number_in("[0, inf)"), of="PartialTree")
-    ):
+    with pytest.raises(tl.errors.ParameterError, match=r"'terminal_factor'.*a number in \[0, inf\)"):
         tl.PartialTree(terminal_factor=-1)
-    with pytest.raises(tl.errors.ParameterError, match=messages.NO_FRAGMENTS_WITH_A_TERMINAL_FACTOR):
+    with pytest.raises(tl.errors.ParameterError, match="listed only if terminal_factor is 1"):
         tl.shared_fragments("(A x)", "(A x)", kernel)
 
 
@@ -229,7 +225,7 @@ def test_normalized_values_far_beyond_float64_are_exact() -> None:
 def test_overflow_is_an_error_and_normalized_values_stay_right(kernel: tl.kernels.Kernel) -> None:
     large = binary(11)
     examples = [large, tl.Tree("A", [large, tl.Tree("B", ["x"])]), tl.Tree.parse("(B x)")]
-    with pytest.raises(tl.errors.KernelOverflowError, match="for item.* is too large for a float64.* " + SMALLER_LAM):
+    with pytest.raises(tl.errors.KernelOverflowError, match="too large for a float64"):
         kernel(examples)
     with pytest.raises(tl.errors.KernelOverflowError):
         kernel.diag(examples)

@@ -33,8 +33,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, SVR
 
 import treelet as tl
-from messages import learn as messages
-from messages.common import wrong_parameter
 from treelet.kernels.store import StoreKernel
 from treelet.learn import base as base_module
 from treelet.learn.outputs import load_predictor
@@ -140,7 +138,7 @@ def test_labels_of_strangers_are_shortened_in_the_warning() -> None:
 
 def test_a_search_over_names_of_kernels_reports_the_wrong_kernel() -> None:
     search = GridSearchCV(tl.KernelSVC(), {"kernel": ["sst"]}, cv=2, error_score="raise")
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("kernel", got="'sst'")):
+    with pytest.raises(tl.errors.ParameterError, match=r"'kernel'.*'sst'"):
         search.fit(pd.Series([str(tree) for tree in TREES]), LABELS)
 
 
@@ -371,9 +369,9 @@ class Silent(tl.KernelSVC):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (Forgetful, messages.NOT_INDEPENDENT_OF_ORDER),
-        (Careless, messages.FEWER_VALUES),
-        (Silent, messages.DOES_NOT_RETURN_ITSELF),
+        (Forgetful, "order|slice|alone"),
+        (Careless, "fewer values"),
+        (Silent, "does not return"),
     ],
 )
 def test_check_estimator_sees_planted_errors(wrong: type, message: str) -> None:
@@ -450,16 +448,16 @@ FOUR = TREES[:4]
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (FOUR, ["a", "b", "a"], messages.lengths_differ(4, "y", 3)),
-        (FOUR, ["a"] * 4, messages.one_class_only("'a'")),
-        (FOUR, [0, 1, np.nan, 1], messages.missing_value("y", 2)),
-        (FOUR, ["a", None, "b", "b"], messages.missing_value("y", 1)),
-        (FOUR, np.array(["a", np.nan, "b", None], dtype=object), messages.missing_value("y", 1, missing=2)),
-        (FOUR, [1.0, 1.25, 2.75, 3.1], messages.continuous_values("1.25", 1)),
-        (FOUR, np.array(["a", 1, "b", 2], dtype=object), messages.NOT_CLASSES),
-        (FOUR, [["a", "b"]] * 4, messages.one_dimension("y")),
-        (FOUR, None, messages.Y_IS_MISSING),
-        ([], [], messages.EMPTY_X),
+        (FOUR, ["a", "b", "a"], "X has 4 examples, but y has 3 values"),
+        (FOUR, ["a"] * 4, "'a', but KernelSVC needs at least two"),
+        (FOUR, [0, 1, np.nan, 1], r"y\[2\] is missing \(None or NaN"),
+        (FOUR, ["a", None, "b", "b"], r"y\[1\] is missing \(None or NaN"),
+        (FOUR, np.array(["a", np.nan, "b", None], dtype=object), r"y\[1\] is missing \(None or NaN.*2 missing values"),
+        (FOUR, [1.0, 1.25, 2.75, 3.1], r"y\[1\] = 1.25, but KernelSVC predicts"),
+        (FOUR, np.array(["a", 1, "b", 2], dtype=object), "Pass one string, int or bool per example"),
+        (FOUR, [["a", "b"]] * 4, "y must have one dimension"),
+        (FOUR, None, "fit needs the class or value"),
+        ([], [], "X is empty"),
     ],
 )
 def test_bad_data(X: Any, y: Any, message: str) -> None:
@@ -471,34 +469,21 @@ def test_bad_data(X: Any, y: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"C": 0}, wrong_parameter("C", messages.A_NUMBER, of="KernelSVC")),
-        ({"C": "1"}, wrong_parameter("C")),
-        ({"class_weight": "even"}, wrong_parameter("class_weight")),
-        (
-            {"class_weight": {"verb": 2}},
-            f"{wrong_parameter('class_weight', messages.CLASS_WEIGHTS)}.*"
-            + messages.not_a_class("verb", "'deed', 'relation' and 'thing'"),
-        ),
-        (
-            {"class_weight": {"deed": -1}},
-            f"{wrong_parameter('class_weight', messages.CLASS_WEIGHTS)}.*" + messages.weight_of_class("deed", "-1"),
-        ),
-        ({"kernel": "rbf"}, wrong_parameter("kernel", messages.A_KERNEL_OR_PRECOMPUTED, got="'rbf'")),
-        (
-            {"kernel": tl.SubsetTree},
-            wrong_parameter("kernel", messages.A_KERNEL_OR_PRECOMPUTED, got="the class SubsetTree instead"),
-        ),
-        ({"kernel": tl.SubsetTree}, messages.kernel_class("SubsetTree")),
-        ({"kernel": "sst"}, wrong_parameter("kernel", got="'sst'") + messages.short_kernel_name("SubsetTree")),
-        ({"kernel": "PT"}, wrong_parameter("kernel", got="'PT'") + messages.short_kernel_name("PartialTree")),
-        ({"kernel": "subset tree"}, messages.kernel_object("SubsetTree")),
-        (
-            {"kernel": "precompute"},
-            wrong_parameter("kernel", got="'precompute' instead") + messages.did_you_mean("precomputed"),
-        ),
-        ({"n_jobs": 0}, wrong_parameter("n_jobs")),
-        ({"tol": 0}, wrong_parameter("tol")),
-        ({"max_iter": 1.5}, wrong_parameter("max_iter")),
+        ({"C": 0}, "'C' parameter of KernelSVC must be a number"),
+        ({"C": "1"}, "'C' parameter"),
+        ({"class_weight": "even"}, "'class_weight' parameter"),
+        ({"class_weight": {"verb": 2}}, "'class_weight'.*'deed', 'relation' and 'thing'"),
+        ({"class_weight": {"deed": -1}}, "'class_weight'.*dict from classes of y to positive"),
+        ({"kernel": "rbf"}, "'kernel'.*a kernel, 'precomputed' or None.*'rbf'"),
+        ({"kernel": tl.SubsetTree}, "'kernel'.*a kernel, 'precomputed' or None.*the class SubsetTree instead"),
+        ({"kernel": tl.SubsetTree}, r"Did you mean SubsetTree\(\)"),
+        ({"kernel": "sst"}, r"'kernel'.* Did you mean SubsetTree"),
+        ({"kernel": "PT"}, r"'kernel'.* Did you mean PartialTree"),
+        ({"kernel": "subset tree"}, r"Did you mean SubsetTree\(\)\?"),
+        ({"kernel": "precompute"}, r"'kernel'.*Did you mean 'precomputed'"),
+        ({"n_jobs": 0}, "'n_jobs' parameter"),
+        ({"tol": 0}, "'tol' parameter"),
+        ({"max_iter": 1.5}, "'max_iter' parameter"),
     ],
 )
 def test_bad_parameters(params: dict[str, Any], message: str) -> None:
@@ -513,13 +498,13 @@ def test_other_errors() -> None:
         tl.KernelMatrix().transform(TREES)
     with pytest.raises(tl.errors.FormatError):
         tl.KernelSVC().fit(["(A x", "(B x)"], [0, 1])
-    with pytest.raises(tl.errors.ParameterError, match=messages.ALL_WEIGHTS_ZERO):
+    with pytest.raises(tl.errors.ParameterError, match="All values of sample_weight are 0"):
         tl.KernelSVC().fit(TREES, LABELS, sample_weight=np.zeros(60))
-    with pytest.raises(tl.errors.ParameterError, match=messages.negative_weight("-1", 3)):
+    with pytest.raises(tl.errors.ParameterError, match=r"Got -1 for sample_weight\[3\] instead"):
         tl.KernelSVC().fit(TREES, LABELS, sample_weight=[1, 1, 1, -1, *[1] * 56])
-    with pytest.raises(tl.errors.ParameterError, match=messages.Y_IS_NOT_NUMBERS):
+    with pytest.raises(tl.errors.ParameterError, match="y must contain one number per example"):
         tl.KernelSVR().fit(TREES, LABELS)
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("epsilon")):
+    with pytest.raises(tl.errors.ParameterError, match="'epsilon' parameter"):
         tl.KernelSVR(epsilon=-1).fit(TREES, range(60))
 
 
@@ -527,7 +512,7 @@ def test_a_fit_to_nothing_is_warned_of() -> None:
     with pytest.warns(tl.errors.TreeletWarning) as caught:
         tl.KernelSVC(KERNEL).fit([None, np.nan] * 20, [0, 1] * 20)
     (warning,) = caught
-    assert str(warning.message).startswith(messages.kernel_is_zero(40))
+    assert "the kernel is 0 for all of 40 examples" in str(warning.message)
 
 
 @pytest.mark.parametrize("model", [tl.KernelSVC(), tl.KernelMatrix(), tl.RLS()], ids=repr)
@@ -544,7 +529,7 @@ def test_columns_that_no_kernel_looks_at_may_hold_anything(model: Any, tmp_path:
 def test_distances_are_no_kernel_values() -> None:
     """They are symmetric and finite, and a machine that learns from them is worse than a guess."""
     kernel = KERNEL.normalized()
-    with pytest.raises(tl.errors.ParameterError, match=messages.DISTANCES_INSTEAD_OF_VALUES):
+    with pytest.raises(tl.errors.ParameterError, match="diagonal is 0, as for distances"):
         tl.KernelSVC("precomputed").fit(kernel.distance()(TREES), LABELS)
     tl.KernelSVC("precomputed").fit(np.zeros((4, 4)), [0, 1, 0, 1])  # says nothing, but is one
 
@@ -556,46 +541,34 @@ def test_names_of_parameters_reach_through_wrappers() -> None:
         machine = tl.KernelSVC(kernel=kernel).set_params(kernel__lam=0.3)
         assert "SubsetTree(lam=0.3)" in repr(machine.kernel)
         assert "SubsetTree(lam=0.3)" in repr(clone(machine).kernel)
-    with pytest.raises(tl.errors.ParameterError, match=messages.unknown_parameter("nonsense")):
+    with pytest.raises(tl.errors.ParameterError, match="no parameter 'nonsense'"):
         tl.SubsetTree().normalized().set_params(nonsense=1)
     named = tl.Sum(syntax=tl.On("tree", tl.SubsetTree().normalized()), length=tl.On("length", tl.Linear()))
     machine = tl.KernelSVC(named)
-    with pytest.raises(
-        tl.errors.ParameterError,
-        match=messages.unknown_parameter("kernel__syntax__lamda", messages.THE_KERNEL_WITHIN_HAS_LAM),
-    ):
+    with pytest.raises(tl.errors.ParameterError, match=r"Did you mean 'kernel__syntax__lam'\?"):
         machine.set_params(kernel__syntax__lamda=0.2)
-    with pytest.raises(
-        tl.errors.ParameterError,
-        match=messages.unknown_parameter("kernel__length__factor", messages.MADE_WITH_A_FACTOR),
-    ):
+    with pytest.raises(tl.errors.ParameterError, match="no parameter 'kernel__length__factor'"):
         machine.set_params(kernel__length__factor=0.1)
     for unsaid in (tl.KernelSVC(), tl.KernelSVC(tl.SubsetTree())):
-        with pytest.raises(
-            tl.errors.ParameterError, match=messages.no_parameter("KernelSVC", "lam", messages.LAM_IS_IN_THE_KERNEL)
-        ):
+        with pytest.raises(tl.errors.ParameterError, match="KernelSVC has no parameter 'lam'"):
             unsaid.set_params(lam=0.2)
-    with pytest.raises(
-        ValueError, match=messages.no_parameter("KernelSVC", "nonsense", r"\. The parameters are 'C', ")
-    ):
+    with pytest.raises(ValueError, match="KernelSVC has no parameter 'nonsense'"):
         machine.set_params(nonsense=0.2)
-    with pytest.raises(
-        ValueError, match=messages.no_parameter("KernelSVC", "class_weights", messages.did_you_mean("class_weight"))
-    ):
+    with pytest.raises(ValueError, match=r"Did you mean 'class_weight'\?"):
         machine.set_params(class_weights="balanced")
     kernel = tl.SubsetTree(lam=0.4).gaussian(1.0)
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("sigma")):
+    with pytest.raises(tl.errors.ParameterError, match="'sigma' parameter"):
         kernel.set_params(kernel__lam=0.9, sigma=-1)
     assert kernel == tl.SubsetTree(lam=0.4).gaussian(1.0), "a refused change leaves nothing behind"
 
 
 def test_unknown_keywords_of_constructors_are_reported_with_a_suggestion() -> None:
     for params, hint in (
-        ({"c": 1.0}, messages.did_you_mean("C")),
-        ({"lam": 0.4}, messages.PASS_LAM_TO_THE_KERNEL),
+        ({"c": 1.0}, r"\. Did you mean 'C'\?"),
+        ({"lam": 0.4}, r"use KernelSVC\(SubsetTree\(lam=\.\.\.\)\)"),
         ({"nonsense": 1}, r"\. The parameters are 'C', "),
     ):
-        with pytest.raises(TypeError, match=messages.no_parameter("KernelSVC", next(iter(params)), hint)) as error:
+        with pytest.raises(TypeError, match=rf"no parameter '{next(iter(params))}'.*{hint}") as error:
             tl.KernelSVC(**params)
         assert isinstance(error.value, tl.errors.InputTypeError)
 
@@ -734,7 +707,7 @@ def test_trees_too_large_for_their_kernel_are_said():
         return words + "(C c)" + ")" * 60
 
     X, y = [large() for _ in range(_FEWEST_CHECKED)], ["a", "b"] * (_FEWEST_CHECKED // 2)
-    with pytest.warns(tl.errors.TreeletWarning, match=messages.HARDLY_ANY_SIMILARITY):
+    with pytest.warns(tl.errors.TreeletWarning, match="Hardly any training examples"):
         tl.KernelSVC(tl.SubsetTree(lam=1).normalized()).fit(X, y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -745,21 +718,15 @@ def test_trees_too_large_for_their_kernel_are_said():
 
 def test_a_warning_about_examples_without_common_fragments():
     model = tl.KernelSVC().fit(["(S (A a))", "(S (B b))", "(S (B c))"], ["x", "y", "y"])
-    labels = messages.labels_differ("S, B, A", "Module, Pass")
-    with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(1, 2, labels)):
+    labels = "training: S, B, A; here: Module, Pass"
+    with pytest.warns(tl.errors.TreeletWarning, match=rf"1 of 2 examples.*{labels}"):
         model.predict(["(S (A a))", "(Module (Pass x))"])
-    with pytest.warns(tl.errors.TreeletWarning, match=messages.nothing_in_common(3, 3, labels)):
+    with pytest.warns(tl.errors.TreeletWarning, match=rf"3 of 3 examples.*{labels}"):
         model.predict(["(Module (Pass x))"] * 3)
-    with pytest.warns(
-        tl.errors.TreeletWarning,
-        match=messages.nothing_in_common(1, 1, "as the training data and was read with the same options"),
-    ):
+    with pytest.warns(tl.errors.TreeletWarning, match="1 example.*data and was read with the same options"):
         model.predict(["(A (B (S x)))"])
     vectors = tl.KernelSVC(tl.Linear()).fit([[1.0, 0.0], [2.0, 0.0]], [0, 1])
-    with pytest.warns(
-        tl.errors.TreeletWarning,
-        match=messages.nothing_in_common(1, 1, "as the training data and was read with the same options"),
-    ):
+    with pytest.warns(tl.errors.TreeletWarning, match="1 example.*data and was read with the same options"):
         vectors.predict([[0.0, 1.0]])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -776,7 +743,7 @@ def test_columns_of_a_given_matrix_keep_their_order(tmp_path: Path, names: list[
     tl.save(fitted, tmp_path / "m.treelet")
     for model in (fitted, tl.load(tmp_path / "m.treelet")):
         assert model.predict(K).tolist() == model.predict(K.to_numpy()).tolist() == [0, 1, 0]
-        with pytest.raises(tl.errors.ParameterError, match=messages.other_column(0, names[2], names[0])):
+        with pytest.raises(tl.errors.ParameterError, match=f"Column 0 is {names[2]!r} but was {names[0]!r}"):
             model.predict(K[names[::-1]])
         assert model.predict(K[names[::-1]][model.feature_names_in_]).tolist() == [0, 1, 0]
     assert not hasattr(fitted.fit(K.to_numpy(), [0, 1, 0]), "feature_names_in_")
@@ -785,11 +752,11 @@ def test_columns_of_a_given_matrix_keep_their_order(tmp_path: Path, names: list[
 @pytest.mark.parametrize("machine", [tl.KernelSVC, tl.KernelSVR])
 def test_values_that_are_too_large_for_libsvm(machine: Any) -> None:
     K, y = np.diag([1e148] * 6) + 1e147, [0, 1, 0, 1, 0, 1]
-    with pytest.raises(tl.errors.KernelOverflowError, match=messages.too_large_for_libsvm(r"1\.1e\+148")):
+    with pytest.raises(tl.errors.KernelOverflowError, match=r"reach 1\.1e\+148, but libsvm needs"):
         machine("precomputed").fit(K, y)
     machine("precomputed").fit(K / 1e148, y)
     trees = ["(A " + f"(B (C x{i}) (D y{i}))" * (60 + i) + ")" for i in range(6)]
-    with pytest.raises(tl.errors.KernelOverflowError, match=messages.too_large_for_libsvm(r"2\.71e\+45")):
+    with pytest.raises(tl.errors.KernelOverflowError, match=r"reach 2\.71e\+45, but libsvm needs"):
         machine(tl.SubsetTree(lam=1)).fit(trees, y)
     machine(tl.SubsetTree(lam=1).normalized()).fit(trees, y)
 

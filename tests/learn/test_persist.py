@@ -20,8 +20,6 @@ from sklearn.svm import LinearSVC
 
 import treelet as tl
 from conftest import binary, round_trip, run_python, signed, trials
-from messages import learn as messages
-from messages.common import CUT_SHORT, cannot_be, does_not_exist, wrong_parameter
 from treelet.learn import CompressedModel
 from treelet.learn.model import node_weights
 from treelet.learn.outputs import load_predictor
@@ -172,7 +170,7 @@ def test_word_vectors_go_along(tmp_path: Path) -> None:
     header, data = parts_of(content)
     assert len(header["vectors"]) == 1, "copies were written too"
     text = json.dumps(header).replace('{"words": 0}', '"/etc/passwd"')
-    assert messages.WORD_VECTORS_MISSING in refused(rebuilt(text.encode(), data), tmp_path / "m")
+    assert "word vectors are missing" in refused(rebuilt(text.encode(), data), tmp_path / "m")
 
 
 def test_one_graph_is_written_once(fitted: tl.KernelSVC, content: bytes) -> None:
@@ -202,12 +200,12 @@ class OwnKernel(tl.SubsetTree):
 
 def test_kernels_of_ones_own(tmp_path: Path) -> None:
     clf = tl.KernelSVC(OwnKernel(0.3)).fit(TREES, LABELS)
-    with pytest.raises(tl.learn.ModelFileError, match=messages.unknown_kernel("OwnKernel")):
+    with pytest.raises(tl.learn.ModelFileError, match="kernel 'OwnKernel' is unknown"):
         round_trip(clf, tmp_path)
     again = round_trip(clf, tmp_path, kernels=[OwnKernel])
     assert type(again.kernel) is OwnKernel
     np.testing.assert_array_equal(again.decision_function(NEW), clf.decision_function(NEW))
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("kernels", of="load")):
+    with pytest.raises(tl.errors.ParameterError, match="'kernels' parameter of load"):
         tl.load(tmp_path / "model.treelet", kernels=[int])
 
 
@@ -216,30 +214,27 @@ def test_what_cannot_be_saved(tmp_path: Path) -> None:
 
     with pytest.raises(NotFittedError):
         tl.save(tl.KernelSVC(), tmp_path / "m")
-    with pytest.raises(
-        tl.errors.InputTypeError,
-        match=messages.cannot_be_saved("a list", r".* RLS, RLSPath, RankRLS, RankSVM, .*Voted"),
-    ):
+    with pytest.raises(tl.errors.InputTypeError, match="RLS, RLSPath, RankRLS, RankSVM"):
         tl.save([], tmp_path / "m")
     search = GridSearchCV(tl.KernelSVC(), {"C": [1]}, cv=2).fit(TREES, LABELS)
     pipeline = make_pipeline(tl.KernelSVC())
     grid_over_pipeline = GridSearchCV(pipeline, {"kernelsvc__C": [1]}, cv=2).fit(TREES, LABELS)
     for wrong, instead in (
-        (search, messages.SAVE_THE_BEST_ESTIMATOR),
-        (grid_over_pipeline, messages.SAVE_THE_BEST_LAST_STEP),
-        (make_pipeline(tl.KernelSVC()), messages.SAVE_THE_LAST_STEP),
-        (make_pipeline(tl.TreeSketch(KERNEL), LinearSVC()), messages.KEEP_WITH_JOBLIB),
-        (KERNEL, messages.KEEP_ITS_REPR),
-        ("m", messages.MODEL_COMES_FIRST),
+        (search, "save cannot store a GridSearchCV"),
+        (grid_over_pipeline, r"Save its best_estimator_\[-1\] instead"),
+        (make_pipeline(tl.KernelSVC()), r"Save its last step, pipeline\[-1\]"),
+        (make_pipeline(tl.TreeSketch(KERNEL), LinearSVC()), "save cannot store a Pipeline, because"),
+        (KERNEL, r"save cannot store a kernel \(SubsetTree\)"),
+        ("m", "str first"),
     ):
         with pytest.raises(tl.errors.InputTypeError, match=instead):
             tl.save(wrong, tmp_path / "m")
     clf = tl.KernelSVC(KERNEL).fit(TREES, LABELS)
     clf.platt_ = object()
-    with pytest.raises(tl.errors.InputTypeError, match=messages.cannot_be_in_a_model("an object")):
+    with pytest.raises(tl.errors.InputTypeError, match="A model file cannot store an object"):
         tl.save(clf, tmp_path / "m")
     assert not list(tmp_path.iterdir()), "something was left behind"
-    with pytest.raises(tl.errors.FileError, match=cannot_be("written")):
+    with pytest.raises(tl.errors.FileError, match="cannot be written"):
         tl.save(tl.KernelSVC(KERNEL).fit(TREES, LABELS), tmp_path / "no" / "m")
 
 
@@ -289,20 +284,20 @@ def refused(content: bytes, path: Path) -> str:
 
 def test_errors_say_what_and_what_to_do(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m.treelet"
-    assert messages.NOT_A_MODEL in refused(b"", path)
-    assert messages.TREES_INSTEAD_OF_A_MODEL in refused(b"(S (NP x))\n" * 100, path)
-    assert messages.NOT_A_MODEL in refused(b"PK\x03\x04" + content, path)
+    assert "the file is not a treelet model" in refused(b"", path)
+    assert "contains trees, not a saved model" in refused(b"(S (NP x))\n" * 100, path)
+    assert "the file is not a treelet model" in refused(b"PK\x03\x04" + content, path)
     for length in (1, 7, 20, 63, len(content) // 2, len(content) - 1):
-        assert CUT_SHORT in refused(content[:length], path)
+        assert "cut short" in refused(content[:length], path)
     altered = bytearray(content)
     altered[len(content) // 2] ^= 1
-    assert messages.ALTERED in refused(bytes(altered), path)
-    assert messages.ALTERED in refused(content + b"\n", path)
+    assert "the model was altered" in refused(bytes(altered), path)
+    assert "the model was altered" in refused(content + b"\n", path)
     header, data = parts_of(content)
     newer = refused(rebuilt(header, data, version=_VERSION + 1), path)
-    assert messages.of_format(_VERSION + 1) in newer
-    assert messages.UPGRADE_TREELET in newer
-    with pytest.raises(tl.errors.FileError, match=does_not_exist()):
+    assert f"format {_VERSION + 1}" in newer
+    assert "Upgrade treelet" in newer
+    with pytest.raises(tl.errors.FileError, match="the file does not exist"):
         tl.load(tmp_path / "nowhere")
 
 
@@ -351,9 +346,9 @@ def test_a_file_of_format_1_is_read(fitted: tl.KernelSVC, content: bytes, tmp_pa
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("<f8", messages.CANNOT_BECOME_THE_TYPE),
-        ("<z9", messages.CANNOT_BECOME_THE_TYPE),
-        ("|i1", messages.OTHER_CONTENT_THAN_ITS_TYPE),
+        ("<f8", "cannot be converted to"),
+        ("<z9", "cannot be converted to"),
+        ("|i1", "contains values that do not fit"),
     ],
 )
 def test_types_that_do_not_hold_what_is_there(name: str, message: str) -> None:
@@ -456,7 +451,7 @@ def test_forged_headers(name: str, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "m"
     path.write_bytes(content)
     tl.load(path)
-    assert messages.INVALID_MODEL in refused(forged(content, FORGERIES[name]), path)
+    assert "checksum is correct, but the content" in refused(forged(content, FORGERIES[name]), path)
 
 
 def test_headers_that_are_no_json(content: bytes, tmp_path: Path) -> None:
@@ -465,7 +460,7 @@ def test_headers_that_are_no_json(content: bytes, tmp_path: Path) -> None:
         refused(rebuilt(text, data), tmp_path / "m")
     too_long = bytearray(content)
     too_long[24:32] = struct.pack("<Q", 2**63)
-    assert messages.BAD_HEADER in refused(signed(bytes(too_long)), tmp_path / "m")
+    assert "header" in refused(signed(bytes(too_long)), tmp_path / "m")
 
 
 def test_a_small_file_does_not_take_much_memory(tmp_path: Path) -> None:
@@ -530,7 +525,7 @@ def test_a_bank_can_be_kept_too(tmp_path: Path) -> None:
     assert tl.load(tmp_path / "bank.treelet") == bank[1:]
     torn = (tmp_path / "bank.treelet").read_bytes()[:-3]
     (tmp_path / "torn.treelet").write_bytes(torn)
-    with pytest.raises(tl.learn.ModelFileError, match=CUT_SHORT):
+    with pytest.raises(tl.learn.ModelFileError, match="cut short"):
         tl.load(tmp_path / "torn.treelet")
 
 
@@ -604,9 +599,9 @@ def test_the_fingerprint_is_of_the_examples_alone(tmp_path: Path) -> None:
 def test_files_without_a_card_and_wrong_ones(tmp_path: Path) -> None:
     file = tmp_path / "m.treelet"
     model = tl.KernelSVC().fit(CARD_TREES, CARD_VALUES)
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("metrics", "a dict", of="save")):
+    with pytest.raises(tl.errors.ParameterError, match=r"'metrics'.*a dict"):
         tl.save(model, file, metrics={"a": object()})  # type: ignore[dict-item]
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("metrics")):
+    with pytest.raises(tl.errors.ParameterError, match="'metrics' parameter"):
         tl.save(model, file, metrics={"a": float("nan")})
     tl.save(model, file)
     content = file.read_bytes()
@@ -629,7 +624,7 @@ def test_files_without_a_card_and_wrong_ones(tmp_path: Path) -> None:
     tl.save(tl.load(file), file)
     assert tl.learn.card(file)["training"] is None
     file.write_text("(A a)")
-    with pytest.raises(tl.learn.ModelFileError, match=messages.TREES_INSTEAD_OF_A_MODEL):
+    with pytest.raises(tl.learn.ModelFileError, match="contains trees, not a saved model"):
         tl.learn.card(file)
 
 

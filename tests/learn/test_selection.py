@@ -26,8 +26,6 @@ from sklearn.model_selection import (
 
 import treelet as tl
 from conftest import ROOT
-from messages import learn as messages
-from messages.common import more_than_memory, wrong_parameter
 from treelet.errors import KernelOverflowError, ParameterError
 from treelet.learn import RLS, KernelSVC, KernelSVR, RankRLS, RankSVM, VotedPerceptron, selection
 from treelet.learn.selection import _SharedMatrices, select
@@ -95,20 +93,20 @@ def test_matrices_that_make_no_sense(name: str) -> None:
     bent = K.copy()
     bent[40, 2] += 1
     for wrong, message in [
-        (K[:, :50], messages.NOT_SQUARE + r"\(60, 50\)"),
-        (K[0], messages.NOT_SQUARE),
-        (nan, messages.NOT_FINITE),
-        (bent, messages.NOT_SYMMETRIC + messages.row_is_not_column(2)),
-        (BANK, messages.NOT_NUMBERS),
-        (K[:50, :50], messages.lengths_differ(50, r"\w+", 60)),
-        (np.empty((0, 0)), messages.EMPTY_X),
+        (K[:, :50], r"Got an array of shape \(60, 50\)"),
+        (K[0], "square matrix"),
+        (nan, "must contain finite numbers"),
+        (bent, "must be symmetric, but row 2 differs"),
+        (BANK, "must be a matrix of numbers"),
+        (K[:50, :50], "X has 50 examples.*Pass one value per example"),
+        (np.empty((0, 0)), "X is empty"),
     ]:
         with pytest.raises(ParameterError, match=message):
             clone(estimator).fit(wrong, y, **named)
     fitted = clone(estimator).fit(K, y, **named)
-    with pytest.raises(ParameterError, match=messages.not_a_matrix_to(60)):
+    with pytest.raises(ParameterError, match="examples x 60 training examples"):
         fitted.predict(K[:, :7], **named)
-    with pytest.raises(ParameterError, match=messages.NOT_FINITE):
+    with pytest.raises(ParameterError, match="must contain finite numbers"):
         fitted.predict(nan, **named)
 
 
@@ -205,11 +203,11 @@ def test_rankers_keep_queries_whole() -> None:
     found = select(KERNELS[:1], BANK[shuffled], SIZES[shuffled], estimator=RankSVM(), qid=QID[shuffled], cv=3)
     for train, test in found.best.folds:
         assert not set(QID[shuffled][train]) & set(QID[shuffled][test])
-    with pytest.raises(ParameterError, match=messages.fold(0, messages.SPLITS_A_QUERY)):
+    with pytest.raises(ParameterError, match="Fold 0 of cv= splits a query into"):
         select(KERNELS[:1], BANK, SIZES, estimator=RankRLS(), qid=QID, cv=KFold(7))
-    with pytest.raises(ParameterError, match=messages.NEEDS_QID):
+    with pytest.raises(ParameterError, match="needs to know which examples belong"):
         select(KERNELS[:1], BANK, SIZES, estimator=RankSVM())
-    with pytest.raises(ParameterError, match=messages.not_a_ranker("RLS")):
+    with pytest.raises(ParameterError, match="RLS is not a ranker and does not accept"):
         select(KERNELS[:1], BANK, SIZES, estimator=RLS(), qid=QID)
 
     def first(estimator: Any, X: Any, y: Any, qid: Any) -> float:
@@ -323,34 +321,34 @@ def test_order_and_progress(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("named", "message"),
     [
-        ({"kernels": []}, messages.NO_KERNEL),
-        ({"y": [*LABELS[:-1], "rare"]}, messages.one_example_of("'rare'")),
-        ({"y": LABELS[:-1]}, messages.lengths_differ(60, "y", 59)),
-        ({"y": [None, *LABELS[1:]]}, messages.missing_value("y", 0)),
-        ({"y": ["a"] * 60}, messages.one_class_only("'a'")),
-        ({"y": SIZES + 0.5, "cv": KFold(2)}, messages.continuous_values(r"[\d.]+", 0)),
-        ({"estimator": tl.KernelMatrix()}, wrong_parameter("estimator")),
-        ({"estimator": KernelSVC}, wrong_parameter("estimator")),
-        ({"grid": {"gamma": [1]}}, messages.no_parameter("KernelSVC", "gamma", messages.IN_THE_GRID)),
-        ({"grid": {"c": [1]}}, messages.no_parameter("KernelSVC", "c", messages.IN_THE_GRID + messages.did_you_mean("C"))),
-        ({"grid": {"kernel": [SST]}}, messages.no_parameter("KernelSVC", "kernel", messages.KERNELS_ARE_NOT_IN_THE_GRID)),
-        ({"grid": {"C": 1.0}}, wrong_parameter("grid")),
-        ({"grid": {"C": [-1.0]}}, wrong_parameter("C", of="KernelSVC")),
-        ({"cv": 1}, wrong_parameter("cv", messages.TWO_FOLDS)),
-        ({"cv": True}, wrong_parameter("cv")),
-        ({"cv": 61}, messages.CANNOT_SPLIT + " 60 examples"),
-        ({"cv": "five"}, messages.CANNOT_SPLIT + " 60 examples: "),
-        ({"cv": []}, messages.NO_FOLDS),
-        ({"cv": [([0, 1, 2], [])]}, messages.fold(0, messages.NOTHING_TO_TEST_ON)),
-        ({"cv": [(range(30), range(29, 60))]}, messages.TESTS_ON_TRAINING_EXAMPLES),
-        ({"cv": [(range(30), [60])]}, messages.CANNOT_SPLIT),
-        ({"groups": DOCS[:-1]}, messages.lengths_differ(60, "groups", 59)),
-        ({"groups": [np.nan, *DOCS[1:]]}, messages.missing_value("groups", 0)),
-        ({"groups": np.zeros(60)}, messages.CANNOT_SPLIT),
-        ({"scoring": "goodness"}, wrong_parameter("scoring", messages.A_SCORER)),
-        ({"scoring": lambda estimator, X, y: np.nan}, messages.SCORER_GIVES_NO_NUMBER),
-        ({"qid": QID}, messages.not_a_ranker("KernelSVC")),
-        ({"memory": "much"}, wrong_parameter("memory")),
+        ({"kernels": []}, "select needs at least one kernel"),
+        ({"y": [*LABELS[:-1], "rare"]}, "Class 'rare' has only one"),
+        ({"y": LABELS[:-1]}, "X has 60 examples, but y has 59"),
+        ({"y": [None, *LABELS[1:]]}, r"y\[0\] is missing \(None or NaN"),
+        ({"y": ["a"] * 60}, "'a', but KernelSVC needs at least two"),
+        ({"y": SIZES + 0.5, "cv": KFold(2)}, r"not whole, such as y\[0\].*predict numbers, use KernelSVR or RLS"),
+        ({"estimator": tl.KernelMatrix()}, "'estimator' parameter"),
+        ({"estimator": KernelSVC}, "'estimator' parameter"),
+        ({"grid": {"gamma": [1]}}, "KernelSVC has no parameter 'gamma'"),
+        ({"grid": {"c": [1]}}, r"parameter 'c' for the grid\. Did you mean 'C'"),
+        ({"grid": {"kernel": [SST]}}, "KernelSVC has no parameter 'kernel'"),
+        ({"grid": {"C": 1.0}}, "'grid' parameter"),
+        ({"grid": {"C": [-1.0]}}, "'C' parameter of KernelSVC"),
+        ({"cv": 1}, "'cv'.*int of at least 2, a splitter"),
+        ({"cv": True}, "'cv' parameter"),
+        ({"cv": 61}, "cv= cannot split 60 examples"),
+        ({"cv": "five"}, "cv= cannot split 60 examples"),
+        ({"cv": []}, "cv= contains no folds"),
+        ({"cv": [([0, 1, 2], [])]}, "Fold 0 of cv= has no test examples"),
+        ({"cv": [(range(30), range(29, 60))]}, "both its training and its test"),
+        ({"cv": [(range(30), [60])]}, "cv= cannot split"),
+        ({"groups": DOCS[:-1]}, "X has 60 examples, but groups has 59"),
+        ({"groups": [np.nan, *DOCS[1:]]}, r"groups\[0\] is missing \(None or NaN"),
+        ({"groups": np.zeros(60)}, "cv= cannot split"),
+        ({"scoring": "goodness"}, r"'scoring'.*sklearn.metrics.get_scorer_names\(\)"),
+        ({"scoring": lambda estimator, X, y: np.nan}, "scoring= returns NaN for the fold"),
+        ({"qid": QID}, "ranker and does not accept qid"),
+        ({"memory": "much"}, "'memory' parameter"),
     ],
 )  # fmt: skip
 def test_bad_parameters(named: dict[str, Any], message: str) -> None:
@@ -361,7 +359,7 @@ def test_bad_parameters(named: dict[str, Any], message: str) -> None:
 
 def test_no_prediction_for_each() -> None:
     found = select(KERNELS[:1], BANK, LABELS, cv=ShuffleSplit(2, random_state=0))
-    with pytest.raises(ParameterError, match=messages.NOT_EACH_EXAMPLE_ONCE):
+    with pytest.raises(ParameterError, match="test each example exactly once per round"):
         _ = found.best.held_out
 
 
@@ -397,7 +395,7 @@ def test_random_states_are_those_of_scikit_learn(name: str) -> None:
     state = np.random.RandomState(3)
     assert draw(state) != draw(state), "a generator goes on"
     assert draw(None) != draw(None)
-    with pytest.raises(ValueError, match=messages.WRONG_RANDOM_STATE):
+    with pytest.raises(ValueError, match=r"3\.5|random_state"):
         draw(3.5)
 
 
@@ -428,7 +426,7 @@ def test_memory_is_that_of_gram(name: str) -> None:
     for enough in (None, 10**7, 1e7, "10 MB", "1GiB"):
         clone(estimator).set_params(memory=enough).fit(BANK, y, **named)
     for few in (1000, "1KiB"):
-        with pytest.raises(ParameterError, match=more_than_memory("1,0.*") + messages.INCREASE_MEMORY):
+        with pytest.raises(ParameterError, match="Increase memory="):
             clone(estimator).set_params(memory=few).fit(BANK, y, **named)
 
 

@@ -13,8 +13,6 @@ import scipy.sparse
 
 import treelet as tl
 from conftest import round_trip
-from messages import learn as messages
-from messages.common import wrong_parameter
 from treelet.learn import VotedPerceptron, whole_groups
 from treelet.structures.table import stacked
 
@@ -111,13 +109,13 @@ def test_it_goes_on_after_a_pickle(tmp_path: Path) -> None:
     np.testing.assert_array_equal(again.partial_fit(*second).predict(NEW), ranker.partial_fit(*second).predict(NEW))
     kept = round_trip(ranker, tmp_path)
     np.testing.assert_array_equal(kept.predict(NEW), ranker.predict(NEW))
-    with pytest.raises(tl.errors.ParameterError, match=messages.PARTIAL_FIT_AFTER_FIT):
+    with pytest.raises(tl.errors.ParameterError, match="can continue only from partial_fit"):
         kept.partial_fit(*second)
 
 
 def test_a_part_that_teaches_nothing() -> None:
     ranker = VotedPerceptron()
-    with pytest.raises(tl.errors.ParameterError, match=messages.NO_PAIR_IN_THE_ONLY_GROUP):
+    with pytest.raises(tl.errors.ParameterError, match="only group has no two candidates"):
         ranker.partial_fit(["(A a)", "(B b)"], [1, 1], [0, 0])
     ranker.partial_fit(["(A a)", "(B b)"], [1, 0], [0, 0])
     before = ranker.predict(NEW)
@@ -129,17 +127,14 @@ def test_a_part_that_teaches_nothing() -> None:
 
 def test_what_cannot_go_on() -> None:
     first = parts(30, TREES, Y, QID)[0]
-    with pytest.raises(
-        tl.errors.ParameterError,
-        match=wrong_parameter("kernel", messages.A_KERNEL_FOR_PARTIAL_FIT, of="VotedPerceptron"),
-    ):
+    with pytest.raises(tl.errors.ParameterError, match=r"'kernel'.*a kernel or None for partial_fit"):
         VotedPerceptron("precomputed").partial_fit(np.eye(2), [1, 0], [0, 0])
-    with pytest.raises(tl.errors.ParameterError, match=messages.PARTIAL_FIT_AFTER_FIT):
+    with pytest.raises(tl.errors.ParameterError, match="can continue only from partial_fit"):
         VotedPerceptron().fit(*first).partial_fit(*first)
     ranker = VotedPerceptron().partial_fit(*first)
-    with pytest.raises(tl.errors.ParameterError, match=messages.OTHER_KERNEL_IN_PARTIAL_FIT):
+    with pytest.raises(tl.errors.ParameterError, match="earlier parts were fitted"):
         ranker.set_params(kernel=tl.PartialTree()).partial_fit(*first)
-    with pytest.raises(tl.errors.ParameterError, match=messages.EMPTY_X):
+    with pytest.raises(tl.errors.ParameterError, match="X is empty"):
         VotedPerceptron().partial_fit([], [], [])
 
 
@@ -166,7 +161,7 @@ def test_stacked() -> None:
     np.testing.assert_array_equal(stacked(np.eye(2), np.ones((1, 2))), [[1, 0], [0, 1], [1, 1]])
     both = stacked(scipy.sparse.csr_array(np.eye(2)), scipy.sparse.csr_array(np.ones((1, 2))))
     np.testing.assert_array_equal(both.toarray(), [[1, 0], [0, 1], [1, 1]])
-    with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_OF_ONE_KIND):
+    with pytest.raises(tl.errors.InputTypeError, match="Collections can be concatenated if they"):
         stacked(np.eye(2), np.eye(3))
-    with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_OF_ONE_KIND):
+    with pytest.raises(tl.errors.InputTypeError, match="Collections can be concatenated if they"):
         stacked(tl.Treebank(["(A a)"]), [1])

@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 
 import treelet as tl
-from messages import learn as messages
 from treelet.learn import RLS, KernelSVR, RankSVM, VotedPerceptron
 from treelet.learn.selection import select
 from treelet.metrics import best_of_group, mean_kendall_tau
@@ -57,7 +56,7 @@ NEEDED: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("values", MISSING.values(), ids=MISSING)
 @pytest.mark.parametrize("call", NEEDED.values(), ids=NEEDED)
 def test_a_missing_label_is_neither_a_class_nor_a_group(call: Callable[[Any], Any], values: Any) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=messages.missing_value("(y|groups|qid|sample_weight)", 1)):
+    with pytest.raises(tl.errors.ParameterError, match=r"1 missing value in total\)"):
         call(values)
 
 
@@ -79,32 +78,32 @@ def test_missing_scores_of_a_metric() -> None:
 
 @pytest.mark.parametrize("name", ["y of KernelSVC", "y of KernelSVR", "y of RankSVM", "sample_weight"])
 def test_complex_and_infinite_numbers_are_named_as_what_they_are(name: str) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=messages.COMPLEX_VALUES):
+    with pytest.raises(tl.errors.ParameterError, match=r"contains complex numbers \(complex128\)"):
         NEEDED[name]([1 + 1j, 2, 1 + 2j, 2])
-    with pytest.raises(tl.errors.ParameterError, match=messages.infinite_value("(y|sample_weight)", 1)):
+    with pytest.raises(tl.errors.ParameterError, match=r"\[1\] is infinite.*Remove such examples from X"):
         NEEDED[name]([1.0, np.inf, 2.0, 1.0])
 
 
 def test_several_outputs() -> None:
     values = np.array([[1, 2], [3, 4], [5, 6], [7, 8]], float)
     refused = {
-        NAN: messages.missing_value("y", 1),
-        np.inf: messages.infinite_value("y", 1),
-        1j: messages.COMPLEX_VALUES,
+        NAN: r"y\[1\] is missing \(None or NaN",
+        np.inf: r"y\[1\] is infinite",
+        1j: r"contains complex numbers \(complex128\)",
     }
     for wrong, message in refused.items():
         given = values.astype(type(wrong))
         given[1, 1] = wrong
         with pytest.raises(tl.errors.ParameterError, match=message):
             RLS().fit(TREES, given)
-    with pytest.raises(tl.errors.ParameterError, match=messages.missing_value("y", 1)):
+    with pytest.raises(tl.errors.ParameterError, match=r"y\[1\] is missing \(None or NaN"):
         RLS().fit(TREES, np.ma.array(values, mask=values == 4))
-    with pytest.raises(tl.errors.ParameterError, match=messages.missing_value("y", 1)):
+    with pytest.raises(tl.errors.ParameterError, match=r"y\[1\] is missing \(None or NaN"):
         RLS().fit(TREES, pd.DataFrame({"a": pd.Series([1, None, 2, 3], dtype="Int64"), "b": VALUES}))
 
 
 def test_dates_are_not_numbers() -> None:
-    with pytest.raises(tl.errors.ParameterError, match=messages.Y_IS_NOT_NUMBERS):
+    with pytest.raises(tl.errors.ParameterError, match="y must contain one number per example"):
         RLS().fit(TREES, pd.to_datetime(["2020-01-01"] * 4))
 
 

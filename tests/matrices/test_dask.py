@@ -21,8 +21,6 @@ from sklearn.base import clone
 import treelet as tl
 from cases import EXAMPLES, KERNELS, random_tree
 from conftest import binary, posix
-from messages import gram as messages
-from messages.common import needs_package, value_of, wrong_parameter
 from treelet import _core
 from treelet.matrices.executors import ThreadExecutor
 from treelet.matrices.executors import dask as dask_executor
@@ -299,7 +297,7 @@ def test_each_pair_of_a_lazy_matrix_is_computed_once(bank: tl.Treebank, monkeypa
 
 @pytest.mark.parametrize("chunks", [(30, 20), "lots", -2.5])
 def test_chunks_that_make_no_sense(bank: tl.Treebank, chunks: Any) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("chunks")):
+    with pytest.raises(tl.errors.ParameterError, match="'chunks' parameter"):
         tl.lazy_gram(tl.SubsetTree(), bank, chunks=chunks)
 
 
@@ -363,7 +361,7 @@ def test_a_client_that_is_closed_midway(client: Client, bank: tl.Treebank) -> No
         other.close()
 
     executor, job = DaskExecutor(Resources(client=other)), Job(tl.SubsetTree(), bank)
-    with pytest.raises(tl.errors.ClusterError, match=messages.CLIENT_CLOSED_MIDWAY):
+    with pytest.raises(tl.errors.ClusterError, match=r"[Cc]lient is closed|after closing"):
         executor.compute(job, executor.plan(job).blocks, FunctionSink(take), lambda cells: None)
     settled(client)
 
@@ -374,7 +372,7 @@ def test_a_tile_that_kills_every_worker_is_given_up(
 ) -> None:
     settled(client)
     monkeypatch.setattr(dask_executor, "_MAX_LOSSES", 1)
-    with pytest.raises(tl.errors.ClusterError, match=messages.WORKERS_DIED):
+    with pytest.raises(tl.errors.ClusterError, match="Dask workers"):
         tl.gram(Noted(str(tmp_path), deaths=30), bank, client=client, out=tmp_path / "K.npy")
     assert not list(tmp_path.glob("*npy*"))
     settled(client)
@@ -382,7 +380,7 @@ def test_a_tile_that_kills_every_worker_is_given_up(
 
 def test_errors_of_workers_reach_the_caller(client: Client) -> None:
     trees = [*["(A x)"] * 40, binary(12)]
-    with pytest.raises(tl.errors.KernelOverflowError, match=value_of(40)):
+    with pytest.raises(tl.errors.KernelOverflowError, match="item 40 with itself"):
         tl.gram(tl.SubsetTree(lam=1), trees, client=client)
     settled(client)
 
@@ -405,20 +403,20 @@ def test_an_interrupt_ends_the_work_of_workers(client: Client) -> None:
 def test_what_cannot_be_sent(client: Client, tmp_path: Path) -> None:
     kernel = Noted(str(tmp_path))
     kernel.deaths = threading.Lock()  # type: ignore[assignment]
-    with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_PICKLABLE):
+    with pytest.raises(tl.errors.InputTypeError, match="must be picklable for Dask workers"):
         tl.gram(kernel, ["(A x)"], client=client)
 
 
 @pytest.mark.parametrize("wrong", ["tcp://127.0.0.1:8786", 4, LocalCluster], ids=repr)
 def test_what_is_no_client(wrong: Any) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("client", messages.A_DASK_CLIENT)):
+    with pytest.raises(tl.errors.ParameterError, match=r"'client'.*a dask.distributed.Client"):
         tl.gram(tl.SubsetTree(), ["(A x)"], client=wrong)
 
 
 def test_a_closed_client(client: Client) -> None:
     other = Client(client.scheduler.address, set_as_default=False)
     other.close()
-    with pytest.raises(tl.errors.ClusterError, match=messages.CLIENT_CLOSED):
+    with pytest.raises(tl.errors.ClusterError, match="Dask client is closed"):
         tl.gram(tl.SubsetTree(), ["(A x)"], client=other)
 
 
@@ -428,7 +426,10 @@ def test_a_closed_client(client: Client) -> None:
     ids=["2025", "2024"],
 )
 def test_a_client_that_is_closed_while_it_is_asked(said: Exception) -> None:
-    with pytest.raises(tl.errors.ClusterError, match=messages.CLUSTER_LOST), dask_executor._cluster_errors():
+    with (
+        pytest.raises(tl.errors.ClusterError, match="connection to the Dask cluster is lost"),
+        dask_executor._cluster_errors(),
+    ):
         raise said
     with pytest.raises(RuntimeError, match=r"^another$"), dask_executor._cluster_errors():
         raise RuntimeError("another")
@@ -437,8 +438,8 @@ def test_a_client_that_is_closed_while_it_is_asked(said: Exception) -> None:
 def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
     monkeypatch.delitem(sys.modules, "treelet.matrices.executors.dask", raising=False)
-    with pytest.raises(tl.TreeletError, match=needs_package("Dask", what="client=", extra="dask")):
+    with pytest.raises(tl.TreeletError, match=r"pip install 'treelet\[dask\]'"):
         tl.gram(tl.SubsetTree(), ["(A x)"], client=object())
     monkeypatch.setitem(sys.modules, "dask.array", None)
-    with pytest.raises(tl.TreeletError, match=needs_package("Dask", what="lazy_gram", extra="dask")):
+    with pytest.raises(tl.TreeletError, match=r"pip install 'treelet\[dask\]'"):
         tl.lazy_gram(tl.SubsetTree(), ["(A x)"])

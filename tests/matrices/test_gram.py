@@ -16,8 +16,6 @@ import pytest
 import treelet as tl
 from cases import random_tree
 from conftest import binary
-from messages import gram as messages
-from messages.common import cannot_be, more_than_memory_limit, needs_a_kernel, one_of, value_of, wrong_parameter
 from treelet.matrices import parse_memory
 from treelet.matrices.tiles import _planned, _row_strips, column_blocks
 
@@ -91,14 +89,14 @@ def test_unfit_places_for_results(out: Any, got: str) -> None:
         with pytest.raises(tl.errors.ParameterError) as error:
             compute()
         is_array = isinstance(out, np.ndarray)
-        expected = messages.wrong_out("(2, 2)", got) if is_array else messages.neither_array_nor_path(got)
-        assert str(error.value) == expected
+        assert ("of shape (2, 2)" if is_array else "an array or a path ending in .npy") in str(error.value)
+        assert str(error.value).endswith(f"Got {got} instead.")
 
 
 def test_examples_are_not_written_over() -> None:
     X = np.arange(9.0).reshape(3, 3)
     for compute in (lambda: tl.gram(tl.Linear(), X, out=X), lambda: tl.gram(tl.Linear(), np.eye(3), X, out=X.T[:3].T)):
-        with pytest.raises(tl.errors.ParameterError, match=messages.OUT_SHARES_MEMORY):
+        with pytest.raises(tl.errors.ParameterError, match="Got an array that shares memory"):
             compute()
     np.testing.assert_array_equal(X, np.arange(9.0).reshape(3, 3))
 
@@ -110,7 +108,7 @@ def test_a_kernel_takes_a_place_for_its_result(bank: tl.Treebank) -> None:
     np.testing.assert_array_equal(out, kernel(bank, bank[:30]))
     upside_down = np.empty((70, 70))[::-1]
     np.testing.assert_array_equal(kernel(bank, out=upside_down), kernel(bank))
-    with pytest.raises(tl.errors.ParameterError, match=messages.OUT_IS_FOR_VALUES_ONLY):
+    with pytest.raises(tl.errors.ParameterError, match="Omit Y and out="):
         kernel(bank, eval_gradient=True, out=np.empty((70, 70)))  # type: ignore[call-overload]
 
 
@@ -144,9 +142,7 @@ def test_what_does_not_fit_small_floats_is_an_error() -> None:
         lambda: tl.gram(kernel, trees, out=np.empty((3, 3), np.float32)),
         lambda: tl.gram(kernel, trees, out=np.empty((3, 3), np.float32), memory=1),
     ):
-        with pytest.raises(
-            tl.errors.KernelOverflowError, match=messages.does_not_fit(value_of(1), "float32") + messages.USE_FLOAT64
-        ):
+        with pytest.raises(tl.errors.KernelOverflowError, match=r"item 1.*itself is too large for a float32"):
             compute()
 
 
@@ -155,15 +151,15 @@ def test_what_does_not_fit_is_named_by_its_place_in_the_whole_matrix(size: int, 
     """Whatever block of columns it is found in; and where no float64 holds it, none is recommended."""
     rows, columns = ["(A x)", binary(size)], ["(B y)"] * 20 + [binary(size)]
     for memory in (None, 1000):
-        with pytest.raises(tl.errors.KernelOverflowError, match=messages.does_not_fit(value_of(1, 20), fits)):
+        with pytest.raises(tl.errors.KernelOverflowError, match=f"items 1 and 20 is too large for a {fits}"):
             tl.gram(tl.SubsetTree(lam=1), rows, columns, out=np.empty((2, 21), np.float32), memory=memory)
 
 
 @pytest.mark.parametrize("dtype", ["float16", int, "nonsense", None, ">f8"])
 def test_dtypes_that_make_no_sense(dtype: Any) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("dtype", one_of("float64", "float32"))):
+    with pytest.raises(tl.errors.ParameterError, match=r"'dtype'.*'float64' or 'float32'"):
         tl.gram(tl.SubsetTree(), ["(A x)"], dtype=dtype)
-    with pytest.raises(tl.errors.ParameterError, match=messages.DTYPE_MUST_BE_THAT_OF_OUT):
+    with pytest.raises(tl.errors.ParameterError, match="must be float64, the dtype of 'out'"):
         tl.gram(tl.SubsetTree(), ["(A x)"], dtype="float32", out=np.empty((1, 1)))
 
 
@@ -180,18 +176,18 @@ def test_results_in_files_by_name(bank: tl.Treebank, tmp_path: Path) -> None:
         tl.SubsetTree(lam=1)(["(A x)", binary(12)], out=path)
     assert path.read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["K.npy"]
-    with pytest.raises(tl.errors.FileError, match=cannot_be("written")):
+    with pytest.raises(tl.errors.FileError, match="cannot be written"):
         tl.gram(kernel, bank, out=tmp_path / "nowhere" / "K.npy")
 
 
 def test_a_result_larger_than_the_memory_is_refused(bank: tl.Treebank) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=more_than_memory_limit("1,000") + messages.GIVE_OUT):
+    with pytest.raises(tl.errors.ParameterError, match="more than the memory limit of 1,000 byte"):
         tl.gram(tl.SubsetTree(), bank, memory=1000)
 
 
 @pytest.mark.parametrize("memory", [0, -1, "lots", "1 XB", "", True, float("nan"), "-1GB", [1]])
 def test_memory_that_makes_no_sense(memory: object) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("memory")):
+    with pytest.raises(tl.errors.ParameterError, match="'memory' parameter"):
         parse_memory(memory)  # type: ignore[arg-type]
 
 
@@ -208,12 +204,12 @@ def test_memory_texts() -> None:
 
 @pytest.mark.parametrize("n_jobs", [0, "2", 1.5, True])
 def test_threads_that_make_no_sense(n_jobs: object) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("n_jobs")):
+    with pytest.raises(tl.errors.ParameterError, match="'n_jobs' parameter"):
         tl.SubsetTree()(["(A x)"], n_jobs=n_jobs)  # type: ignore[arg-type]
 
 
 def test_not_a_kernel() -> None:
-    with pytest.raises(tl.errors.InputTypeError, match=needs_a_kernel("gram", got="'sst'")):
+    with pytest.raises(tl.errors.InputTypeError, match="Got 'sst' instead"):
         tl.gram("sst", ["(A x)"])
     with pytest.raises(tl.errors.InputTypeError, match=r"Got the class SubsetTree instead\. Pass an instance"):
         tl.gram(tl.SubsetTree, ["(A x)"])
@@ -292,17 +288,16 @@ def test_what_does_not_fit_names_bytes_and_ways_out() -> None:
     many = tl.Treebank(["(A a)"])[np.zeros(10**7, np.int64)]
     for work in (lambda: tl.gram(tl.SubsetTree(), many), lambda: tl.SubsetTree()(many)):
         with pytest.raises(
-            tl.errors.NotEnoughMemoryError,
-            match=messages.result_takes("800,000,000,000,000", messages.FEWER_EXAMPLES_OR_FLOAT32_OR_OUT),
+            tl.errors.NotEnoughMemoryError, match=r"takes 800,000,000,000,000.*Use fewer examples, treelet.gram\("
         ):
             work()
     y = np.arange(10**7) % 2
     for fit, way in (  # an estimator has neither dtype= nor out=
-        (lambda: tl.KernelSVC().fit(many, y), messages.TRAIN_ON_FEWER),
-        (lambda: tl.RLS(memory=None).fit(many, y), messages.SMALLER_BASIS),
-        (lambda: tl.KernelMatrix().fit(many).transform(many), messages.GRAM_INTO_A_FILE),
+        (lambda: tl.KernelSVC().fit(many, y), "Train on fewer examples, or train"),
+        (lambda: tl.RLS(memory=None).fit(many, y), "Use a smaller basis= of examples"),
+        (lambda: tl.KernelMatrix().fit(many).transform(many), "treelet.gram"),
     ):
-        with pytest.raises(tl.errors.NotEnoughMemoryError, match=messages.result_takes("800,000,000,000,000")) as error:
+        with pytest.raises(tl.errors.NotEnoughMemoryError, match="takes 800,000,000,000,000 bytes") as error:
             fit()
         assert way in str(error.value)
         assert "dtype=" not in str(error.value)

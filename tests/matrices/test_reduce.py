@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from scipy.sparse.linalg import eigsh
 
 import treelet as tl
-from messages import gram as messages
-from messages.common import at_least, at_most, needs_a_kernel, nothing_to_search, wrong_parameter
 from treelet.matrices import operator, reduce
 from treelet.testing import trees
 
@@ -103,22 +101,22 @@ def test_solvers_take_an_operator():
     kernel, bank = tl.SubsetTree().normalized(), tl.datasets.flights(50)
     K, found = kernel(bank), operator(kernel, bank)
     np.testing.assert_allclose(eigsh(found, 3, return_eigenvectors=False), np.linalg.eigvalsh(K)[-3:])
-    with pytest.raises(tl.TreeletError, match=messages.COMPLEX_VECTORS):
+    with pytest.raises(tl.TreeletError, match="cannot be multiplied by complex vectors"):
         found @ (1j * np.ones(50))
-    with pytest.raises(tl.TreeletError, match=needs_a_kernel("operator", got="a Treebank")):
+    with pytest.raises(tl.TreeletError, match="operator must be a kernel"):
         operator(bank, kernel)
     assert operator(kernel, [], bank).matvec(np.ones(50)).shape == (0,)
 
 
 def test_what_is_wrong_is_said():
     kernel = tl.SubsetTree()
-    with pytest.raises(tl.TreeletError, match=wrong_parameter("k", at_most(1, without_itself=True), got="2")):
+    with pytest.raises(tl.TreeletError, match=r"'k'.*at most 1, because each.*2"):
         tl.nearest(kernel, ["(A a)", "(B b)"], k=2)
-    with pytest.raises(tl.TreeletError, match=wrong_parameter("k", at_most(2), got="3")):
+    with pytest.raises(tl.TreeletError, match=r"'k'.*at most 2.*3"):
         tl.nearest(kernel, ["(A a)", "(B b)"], ["(A a)"], 3)
-    with pytest.raises(tl.TreeletError, match=wrong_parameter("k", at_least(1))):
+    with pytest.raises(tl.TreeletError, match=r"'k'.*an int of at least 1"):
         tl.nearest(kernel, ["(A a)", "(B b)"], ["(A a)"], 0)
-    with pytest.raises(tl.TreeletError, match=needs_a_kernel("nearest", got="a list")):
+    with pytest.raises(tl.TreeletError, match="nearest must be a kernel"):
         tl.nearest(["(A a)"], kernel)
     assert tl.nearest(kernel, ["(A a)"], [], 1)[1].shape == (0, 1)
 
@@ -128,7 +126,7 @@ def test_all_where_there_are_fewer_than_usual():
     kernel = tl.SubsetTree().normalized()
     assert tl.nearest(kernel, bank)[1].shape == (3, 2)
     assert tl.nearest(kernel, bank, bank[:1])[1].shape == (1, 3)
-    with pytest.raises(tl.TreeletError, match=nothing_to_search("nearest", got=1)):
+    with pytest.raises(tl.TreeletError, match="1 example, but nearest needs at least 2"):
         tl.nearest(kernel, bank[:1])
-    with pytest.raises(tl.TreeletError, match=nothing_to_search("nearest", got=0)):
+    with pytest.raises(tl.TreeletError, match="nearest needs at least one example in X"):
         tl.nearest(kernel, [], bank)

@@ -20,8 +20,6 @@ import pytest
 
 import treelet as tl
 from conftest import binary
-from messages import gram as messages
-from messages.common import TRUE_OR_FALSE, cannot_be, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.formats.files import locked
@@ -151,21 +149,21 @@ def test_another_matrix_is_refused(bank: tl.Treebank, path: Path, complete: bool
     version = tl.__version__
     other = tl.Treebank([*bank[:119], "(S (X y))"])
     for change, words in (
-        ({"kernel": tl.SubsetTree(lam=0.3)}, messages.other_kernel(r"SubsetTree\(lam=0.4\)", r"SubsetTree\(lam=0.3\)")),
-        ({"X": other}, messages.OTHER_EXAMPLES),
-        ({"X": bank[:100]}, messages.other_shape("120 x 120", "100 x 100")),
-        ({"Y": bank}, messages.OTHER_EXAMPLES),
-        ({"dtype": "float32"}, messages.FLOAT64_INSTEAD_OF_FLOAT32),
+        ({"kernel": tl.SubsetTree(lam=0.3)}, r"another kernel, SubsetTree\(lam=0.4\)"),
+        ({"X": other}, "was computed from other examples"),
+        ({"X": bank[:100]}, "120 x 120 values instead of 100 x 100"),
+        ({"Y": bank}, "was computed from other examples"),
+        ({"dtype": "float32"}, "has float64 values instead of float32"),
     ):
         arguments: dict[str, Any] = {"kernel": KERNEL, "X": bank, "out": path, "resume": True} | change
-        with pytest.raises(FileError, match=messages.not_the_matrix(words)):
+        with pytest.raises(FileError, match=words):
             tl.gram(**arguments)
     if not complete:
-        with pytest.raises(FileError, match=messages.tiles_take_more(1073741824, 1000000)):
+        with pytest.raises(FileError, match=r"interrupted call had memory=1073741824.*than the 1000000 bytes"):
             tl.gram(KERNEL, bank, out=path, resume=True, memory="1MB")
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setattr(tl, "__version__", "7.7")
-        with pytest.raises(FileError, match=messages.other_version(version, "7.7")):
+        with pytest.raises(FileError, match=f"by treelet {version} instead of 7.7"):
             tl.gram(KERNEL, bank, out=path, resume=True)
     assert {file.name: file.read_bytes() for file in path.parent.iterdir() if file.suffix != ".treelet-lock"} == before
 
@@ -198,7 +196,7 @@ def test_without_resume_a_manifest_does_not_stay(bank: tl.Treebank, path: Path) 
 def spoil_manifest(path: Path) -> str:
     file = Path(f"{path}.part.json")
     file.write_text(file.read_text()[:-40])
-    return messages.NOT_A_MANIFEST
+    return "not a valid manifest of a matrix"
 
 
 def forge_manifest(path: Path) -> str:
@@ -206,12 +204,12 @@ def forge_manifest(path: Path) -> str:
     data = json.loads(file.read_text())
     data["plan"]["blocks"][0]["rows"][0] = [-5, 10**6]
     file.write_text(json.dumps(data))
-    return messages.NOT_A_MANIFEST
+    return "not a valid manifest of a matrix"
 
 
 def cut_part(path: Path) -> str:
     os.truncate(f"{path}.part", 5000)
-    return messages.PART_CUT_SHORT
+    return "float64 or float32 matrix"
 
 
 def lose_part(path: Path) -> str:
@@ -223,7 +221,7 @@ def change_part(path: Path) -> str:
     with open(f"{path}.part", "r+b") as stream:
         stream.seek(128 + 8 * 120)  # the second row
         stream.write(np.float64(12345).tobytes())
-    return messages.TILES_CHANGED
+    return "has changed since it was written"
 
 
 @pytest.mark.parametrize("harm", [spoil_manifest, forge_manifest, cut_part, lose_part, change_part])
@@ -239,7 +237,7 @@ def test_what_was_harmed_is_computed_again(bank: tl.Treebank, path: Path, harm: 
 @pytest.mark.parametrize("resume", [False, True])
 def test_two_at_once_are_refused(bank: tl.Treebank, path: Path, resume: bool) -> None:
     pytest.importorskip("fcntl")
-    with locked(path), pytest.raises(FileError, match=messages.ANOTHER_PROCESS_WRITES):
+    with locked(path), pytest.raises(FileError, match="another process or thread is writing"):
         tl.gram(KERNEL, bank, out=path, resume=resume)
     tl.gram(KERNEL, bank, out=path, resume=resume)
     with locked(path), locked(path.with_name("L.npy")):
@@ -332,14 +330,14 @@ def test_a_finished_matrix_cannot_be_overwritten_by_accident(bank: tl.Treebank, 
 
 def test_where_there_is_nothing_to_go_on_with(bank: tl.Treebank, tmp_path: Path) -> None:
     for out in (None, np.empty((120, 120)), "K.tsv"):
-        with pytest.raises(ParameterError, match=wrong_parameter("out", messages.A_FILE_NAME)):
+        with pytest.raises(ParameterError, match=r"'out'.*a path ending in \.npy"):
             tl.gram(KERNEL, bank, out=out, resume=True)
-    with pytest.raises(ParameterError, match=wrong_parameter("resume", TRUE_OR_FALSE)):
+    with pytest.raises(ParameterError, match=r"'resume'.*True or False"):
         tl.gram(KERNEL, bank, out=tmp_path / "K.npy", resume=1)  # type: ignore[call-overload]
-    with pytest.raises(FileError, match=cannot_be("written")):
+    with pytest.raises(FileError, match="cannot be written"):
         tl.gram(KERNEL, bank, out=tmp_path / "nowhere" / "K.npy", resume=True)
     (tmp_path / "folder.npy").mkdir()
-    with pytest.raises(FileError, match=messages.NOT_A_FILE):
+    with pytest.raises(FileError, match="not a file"):
         tl.gram(KERNEL, bank, out=tmp_path / "folder.npy", resume=True)
     with pytest.raises(KernelOverflowError):
         tl.gram(tl.SubsetTree(lam=1), ["(A x)", binary(12)], out=tmp_path / "K.npy", resume=True)
@@ -395,7 +393,7 @@ def test_fingerprints_tell_content(bank: tl.Treebank) -> None:
     assert fingerprint(bank) == fingerprint(tl.Treebank(list(bank))) == fingerprint(bank[np.arange(len(bank))])
     assert fingerprint(tl.Smoothed(vectors)) == fingerprint(tl.Smoothed({k: list(v) for k, v in vectors.items()}))
     assert fingerprint(on.coerce(table)) == fingerprint(on.coerce([dict(row) for row in table]))
-    with pytest.raises(tl.errors.InputTypeError, match=messages.NOT_COMPARABLE):
+    with pytest.raises(tl.errors.InputTypeError, match="cannot be compared, as resume= requires"):
         fingerprint([lambda: 0])
 
 
@@ -518,7 +516,7 @@ def test_checksums_see_every_value() -> None:
 def test_files_that_hold_no_matrix(path: Path) -> None:
     for content in (np.zeros(3), np.zeros((2, 2), int), np.zeros((2, 3), order="F"), np.zeros((2, 2), ">f8")):
         np.save(path, content)
-        with pytest.raises(FileError, match=messages.NOT_A_MATRIX):
+        with pytest.raises(FileError, match="not a float64 or float32 matrix"):
             NpyFile(path)
 
 

@@ -11,9 +11,6 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from messages import metrics as messages
-from messages.common import needs_package, one_of, wrong_parameter
-from messages.formats import TOO_DEEP_FOR_HTML
 from treelet.metrics import teds
 
 etree = pytest.importorskip("lxml.etree")
@@ -161,32 +158,32 @@ def test_several_tables() -> None:
 @pytest.mark.parametrize("nothing", ["", "  ", "no table", "<p>apples</p>", None, b"", "<!-- -->"])
 def test_a_missing_table(nothing: str | None) -> None:
     assert teds(nothing, TRUE) == 0
-    with pytest.raises(tl.TreeletError, match=messages.no_table("'true'")):
+    with pytest.raises(tl.TreeletError, match="'true' contains no table"):
         teds(TRUE, nothing)
     assert teds([nothing, TRUE], [TRUE, TRUE]).tolist() == [0, 1]
-    with pytest.raises(tl.TreeletError, match=messages.no_table("Item 1 of 'true'")):
+    with pytest.raises(tl.TreeletError, match="Item 1 of 'true' contains no table"):
         teds([TRUE, TRUE], [TRUE, nothing], n_jobs=2)
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(tl.TreeletError, match=messages.lengths(1, 2)):
+    with pytest.raises(tl.TreeletError, match=r"'true' must have the same length.*Got 1 and 2"):
         teds([TRUE], [TRUE, TRUE])
-    with pytest.raises(TypeError, match=messages.both_tables_or_lists("true", "a str")):
+    with pytest.raises(TypeError, match="lists of tables, but 'true' is a str"):
         teds([TRUE], TRUE)
-    with pytest.raises(TypeError, match=messages.both_tables_or_lists("predicted", "an int")):
+    with pytest.raises(TypeError, match="tables, but 'predicted' is an int"):
         teds(3, TRUE)
-    with pytest.raises(TypeError, match=messages.not_a_table("Item 1 of 'predicted'", "a float")):
+    with pytest.raises(TypeError, match="Item 1 of 'predicted' is a float"):
         teds([TRUE, 1.5], [TRUE, TRUE])
-    with pytest.raises(ValueError, match=wrong_parameter("size", one_of("nodes", "elements"), of="teds", got="3")):
+    with pytest.raises(ValueError, match=r"'size'.*'nodes' or 'elements'.*3"):
         teds(TRUE, TRUE, size=3)
-    with pytest.raises(ValueError, match=wrong_parameter("structure_only", of="teds")):
+    with pytest.raises(ValueError, match="'structure_only' parameter of teds"):
         teds(TRUE, TRUE, "no")
-    with pytest.raises(ValueError, match=wrong_parameter("n_jobs", of="teds")):
+    with pytest.raises(ValueError, match="'n_jobs' parameter of teds"):
         teds(TRUE, TRUE, n_jobs=0)
 
 
 def test_nested_too_deeply() -> None:
-    with pytest.raises(tl.TreeletError, match=f"'predicted'.*{TOO_DEEP_FOR_HTML}"):
+    with pytest.raises(tl.TreeletError, match="nested too deeply for the HTML parser"):
         teds("<table><tr><td>" + "<b>" * 5000, TRUE)
     chain = ElementTree.Element("table")
     lowest = chain
@@ -202,7 +199,7 @@ def test_nested_too_deeply() -> None:
 
 def test_without_lxml(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "lxml", None)
-    with pytest.raises(tl.TreeletError, match=needs_package("the package lxml", what="Reading HTML", extra="html")):
+    with pytest.raises(tl.TreeletError, match="the package lxml"):
         teds(TRUE, TRUE)
     assert teds(ElementTree.fromstring(TRUE), ElementTree.fromstring(TRUE)) == 1
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from messages import native as messages
 from treelet import _core
 
 BANK = tl.Treebank(["(A (B x) (C (B y) z))", "(A (B x) (B x))", None])
@@ -64,9 +63,9 @@ def test_wrong_arrays_are_refused(name: str) -> None:
     made, restore = OBJECTS[name]
     arrays = made.arrays()
     for count in (0, 1, len(arrays) - 1):
-        with pytest.raises(ValueError, match=messages.ARRAYS_NEEDED):
+        with pytest.raises(ValueError, match="arrays are needed"):
             restore(arrays[:count])
-    with pytest.raises(ValueError, match=messages.ARRAYS_NEEDED):
+    with pytest.raises(ValueError, match="arrays are needed"):
         restore([*arrays, arrays[-1]])
     for number, array in enumerate(arrays):
         for wrong in (
@@ -80,14 +79,14 @@ def test_wrong_arrays_are_refused(name: str) -> None:
             with pytest.raises(ValueError, match=rf"^array {number} "):
                 restore([*arrays[:number], wrong, *arrays[number + 1 :]])
         if array.size > 1:
-            with pytest.raises(ValueError, match=messages.NOT_CONTIGUOUS):
+            with pytest.raises(ValueError, match="is not one-dimensional and contiguous"):
                 restore([*arrays[:number], np.repeat(array, 2)[::2], *arrays[number + 1 :]])
         if array.size:
             memory = np.empty(array.nbytes + 16, np.uint8)
             shift = 4 + -memory.ctypes.data % 8
             shifted = memory[shift : shift + array.nbytes].view(array.dtype)
             shifted[:] = array
-            with pytest.raises(ValueError, match=messages.NOT_ALIGNED):
+            with pytest.raises(ValueError, match="is not aligned to 8 bytes"):
                 restore([*arrays[:number], shifted, *arrays[number + 1 :]])
 
 
@@ -95,34 +94,34 @@ def test_bytes_that_are_half_an_item() -> None:
     columns, restore = OBJECTS["SubsetTreeColumns"]
     arrays = columns.arrays()
     number = next(k for k, array in enumerate(arrays) if array.dtype == np.uint8 and array.size)
-    with pytest.raises(ValueError, match=messages.NOT_A_MULTIPLE):
+    with pytest.raises(ValueError, match="which is not a multiple of"):
         restore([*arrays[:number], arrays[number][:-1], *arrays[number + 1 :]])
 
 
 def test_arrays_of_other_objects_are_refused() -> None:
     weights, store = BANK.weights().arrays(), BANK.columns.store.arrays()
-    with pytest.raises(ValueError, match=messages.ANOTHER_VERSION):
+    with pytest.raises(ValueError, match="were written by another version"):
         _core.NodeWeights.from_arrays([np.array([1]), *weights[1:]])
-    with pytest.raises(ValueError, match=messages.FIT_TOGETHER):
+    with pytest.raises(ValueError, match="fit together"):
         _core.NodeWeights.from_arrays([*weights[:3], weights[3][:-1]])
     for number, array in enumerate(store[1:], 1):
         if array.dtype != np.uint8:
-            with pytest.raises(ValueError, match=messages.FIT_TOGETHER):
+            with pytest.raises(ValueError, match="fit together"):
                 _core.Store.from_arrays([*store[:number], array[:-1], *store[number + 1 :]])
     index = _core.SubsetTreeColumns(BANK.columns.store, BANK.weights(), False, 0.4, 0, False).arrays()
     other = tl.Treebank(["(A x)"]).columns.store
-    with pytest.raises(ValueError, match=messages.ANOTHER_STORE):
+    with pytest.raises(ValueError, match="The arrays belong to another store"):
         _core.SubsetTreeColumns.from_arrays(other, index, 0.4, 0, False)
 
 
 def test_scaled_columns_and_grown_stores_have_no_arrays() -> None:
     store, weights = BANK.columns.store, BANK.weights()
-    with pytest.raises(ValueError, match=messages.SCALED):
+    with pytest.raises(ValueError, match="Columns in scaled numbers have no arrays"):
         _core.SubsetTreeColumns(store, weights, True, 0.4, 0, False).arrays()
     grown, _ = store.grown(*tl.Treebank(["(A new)"]).columns)
     assert store.whole
     assert not grown.whole
-    with pytest.raises(ValueError, match=messages.EXTENDS):
+    with pytest.raises(ValueError, match="store extends another store"):
         grown.arrays()
 
 

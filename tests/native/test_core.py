@@ -13,7 +13,6 @@ import pytest
 
 import treelet as tl
 from cases import PLAIN
-from messages import native as messages
 from treelet import _core
 from treelet.formats.base import Columns
 
@@ -177,42 +176,42 @@ def test_trees_written_parents_first_in_post_order() -> None:
     assert _core.children_first(chain, longs(100_000))[0].tolist() == list(range(99_999, -1, -1))
     for bad in [(1,), (0, 0), (1, -2), (1, -9), (2, 0), (1, -2147483648), ()]:  # (1, -2): a node within itself
         assert _core.children_first(ints(0, *bad), longs(1, 1 + len(bad)))[2] == 1
-    with pytest.raises(ValueError, match=messages.AFTER_THE_LAST):
+    with pytest.raises(ValueError, match="after the last"):
         _core.children_first(ints(0, 0), longs(1))
-    with pytest.raises(ValueError, match=messages.OUT_OF_RANGE):
+    with pytest.raises(ValueError, match="out of range"):
         _core.children_first(ints(0), longs(2))
 
 
 def test_malformed_calls_are_refused() -> None:
-    with pytest.raises(ValueError, match=messages.CLAIMS_CHILDREN):
+    with pytest.raises(ValueError, match="claims children"):
         _core.build(["A"], ints(0), ints(3), longs(1))
-    with pytest.raises(ValueError, match=messages.REPEATS):
+    with pytest.raises(ValueError, match="repeats"):
         _core.build(["A"], ints(0), ints(-1), longs(1))
-    with pytest.raises(ValueError, match=messages.BAD_ROOTS):
+    with pytest.raises(ValueError, match="roots"):
         _core.build(["A"], ints(0, 0), ints(0, 0), longs(2))
-    with pytest.raises(ValueError, match=messages.AFTER_THE_LAST):
+    with pytest.raises(ValueError, match="after the last"):
         _core.build(["A"], ints(0, 0), ints(0, 0), longs(1))
-    with pytest.raises(ValueError, match=messages.OUTSIDE):
+    with pytest.raises(ValueError, match="outside"):
         _core.build(["A"], ints(4), ints(0), longs(1))
     for parents in [(-1, -1), (0,), (1, 0), (-1, 2, 1), (-1, 2), (-1, -2), ()]:
-        with pytest.raises(ValueError, match=messages.MAKE_NO_TREE):
+        with pytest.raises(ValueError, match="do not form a tree"):
             _core.post_order(ints(*parents), longs(len(parents)))
-    with pytest.raises(ValueError, match=messages.AFTER_THE_LAST):
+    with pytest.raises(ValueError, match="after the last"):
         _core.post_order(ints(-1, 0), longs(1))
     for ends in [(2,), (-1,), (1, 0)]:
-        with pytest.raises(ValueError, match=messages.OUT_OF_RANGE):
+        with pytest.raises(ValueError, match="out of range"):
             _core.post_order(ints(-1), longs(*ends))
     bank = tl.Treebank(["(A x)", "(B y)"])
     store, _ = bank.columns
-    with pytest.raises(ValueError, match=messages.OUTSIDE):
+    with pytest.raises(ValueError, match="outside"):
         _core.NodeWeights.count(store, ints(99))
-    with pytest.raises(ValueError, match=messages.FIT_TOGETHER):
+    with pytest.raises(ValueError, match="fit together"):
         _core.NodeWeights.of(longs(0, 5), ints(0), np.ones(1))
-    with pytest.raises(ValueError, match=messages.NEGATIVE):
+    with pytest.raises(ValueError, match="negative"):
         _core.NodeWeights.of(longs(0, 1), ints(-1), np.ones(1))
-    with pytest.raises(ValueError, match=messages.OUT_OF_RANGE):
+    with pytest.raises(ValueError, match="out of range"):
         bank.weights().take(longs(7))
-    with pytest.raises(ValueError, match=messages.DO_NOT_BELONG_TOGETHER):
+    with pytest.raises(ValueError, match="do not belong"):
         _core.SubsetTreeColumns(_core.Store(), bank.weights(), False, 0.4, 0, False)
     columns = _core.SubsetTreeColumns(store, bank.weights(), False, 0.4, 0, False)
     for begin, end, shape, limit in (
@@ -221,9 +220,9 @@ def test_malformed_calls_are_refused() -> None:
         (1, 0, (0, 2), None),
         (0, 2, (2, 2), ints(5)),
     ):
-        with pytest.raises(ValueError, match=messages.RANGE_SHAPE_OR_LIMIT):
+        with pytest.raises(ValueError, match=r"range|shape|limit"):
             columns.rows(store, bank.weights(), limit, begin, end, np.empty(shape))
-    with pytest.raises(ValueError, match=messages.DO_NOT_BELONG_TOGETHER):
+    with pytest.raises(ValueError, match="do not belong"):
         columns.rows(_core.Store(), bank.weights(), None, 0, 2, np.empty((2, 2)))
 
 

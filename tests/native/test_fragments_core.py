@@ -11,7 +11,6 @@ import pytest
 
 import treelet as tl
 from cases import PLAIN, examples
-from messages import native as messages
 from treelet import _core
 from treelet.kernels.fragments import NodeWeighting, search_fragments
 
@@ -93,20 +92,20 @@ def test_arguments_that_do_not_fit() -> None:
     node, number = np.zeros(1, np.int32), np.ones(1)
     for store, search in searches(bank.columns.store, forests.columns.store):
         for wrong in (-1, len(store), 2**31 - 1, -(2**31)):
-            with pytest.raises(ValueError, match=messages.NODE):
+            with pytest.raises(ValueError, match="node"):
                 search(store, [np.array([wrong], np.int32)], [number], 1, STEPS)
         for nodes, numbers in (([], []), ([node] * 3, [number] * 3), ([node], []), ([node], [np.ones(2)])):
-            with pytest.raises(ValueError, match=messages.NEEDED):
+            with pytest.raises(ValueError, match="needed"):
                 search(store, nodes, numbers, 1, STEPS)
-        with pytest.raises(ValueError, match=messages.LIMIT):
+        with pytest.raises(ValueError, match="limit"):
             search(store, [node], [number], 0, STEPS)
         nothing = search(store, [node[:0]], [number[:0]], 4, STEPS)
         assert len(nothing[0]) == 0
         assert nothing[5]
     for lam in (0.0, -1.0, 1.5, float("nan")):
-        with pytest.raises(ValueError, match=messages.DECAY):
+        with pytest.raises(ValueError, match="decay"):
             _core.subset_trees(bank.columns.store, [node], [number], 1, STEPS, lam=lam, max_depth=0, leaves=False)
-    with pytest.raises(ValueError, match=messages.ONE_FEATURE):
+    with pytest.raises(ValueError, match="needs at least one feature"):
         _core.subsequences(bank.columns.store, [node], [number], 1, STEPS, lam=0.5, length=0)
 
 
@@ -129,9 +128,9 @@ def test_features_within_limits() -> None:
     store, weights, one = bank.columns.store, bank.weights(), np.ones(1)
     for wrong in (-1, len(store)):
         root = np.array([wrong], np.int32)
-        with pytest.raises(ValueError, match=messages.ROOT):
+        with pytest.raises(ValueError, match="root"):
             _core.FragmentMatcher(store, root, one, "subset", False, 0.5)
     matcher = _core.FragmentMatcher(store, np.zeros(1, np.int32), one, "partial", True, 0.5)
     for begin, end, factors in ((1, 0, len(bank)), (0, len(bank) + 1, len(bank)), (0, 1, 1)):
-        with pytest.raises(ValueError, match=messages.ROWS):
+        with pytest.raises(ValueError, match="rows"):
             matcher.rows(store, weights, np.ones(factors), begin, end)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from messages import native as messages
 from treelet import _core
 
 NOTHING = np.empty(0, np.uint64), np.empty(0, np.int32)
@@ -95,7 +94,7 @@ def test_arguments_that_do_not_fit() -> None:
             "out": np.empty((1, 8), np.float32),
         },
     ):
-        with pytest.raises(ValueError, match=messages.RANGE_SHAPE_OR_OWNER):
+        with pytest.raises(ValueError, match=r"range|shape|outside|belong|contiguous"):
             native.rows(**(good | wrong))
     for arguments in (
         (False, 0.0, 1.0, 0, False, 4, 0, *NOTHING, False),
@@ -104,10 +103,10 @@ def test_arguments_that_do_not_fit() -> None:
         (False, 0.4, 1.0, 0, False, 4, 0, np.zeros(1, np.uint64), np.zeros(2, np.int32), False),
         (False, 0.4, 1.0, 0, False, 4, 0, np.zeros(1, np.uint64), np.ones(1, np.int32), False),
     ):
-        with pytest.raises(ValueError, match=messages.RANGE_OR_LENGTH):
+        with pytest.raises(ValueError, match=r"range|length|outside"):
             _core.TreeSketch(*arguments)
     counts = _core.PartCounts(False, False, True)
-    with pytest.raises(ValueError, match=messages.SHARE):
+    with pytest.raises(ValueError, match="share"):
         counts.add(store, bank.weights(), np.zeros(3))
-    with pytest.raises(ValueError, match=messages.BELONG):
+    with pytest.raises(ValueError, match="belong"):
         counts.add(store, other.weights(), np.zeros(1))

@@ -20,8 +20,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from messages import parsing as messages
-from messages.common import SPLIT_IT, cannot_be, does_not_exist, needs_package, wrong_parameter
 from treelet import Tree
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG, CompiledGrammar, GrammarWarning, Word
@@ -235,19 +233,19 @@ def test_deep_and_wide_trees(options: dict[str, Any], tmp_path: Path) -> None:
     "bad", [{"markov": -1}, {"markov": True}, {"markov": 1.0}, {"parent": "yes"}, {"unknown": "x"}]
 )
 def test_parameters_of_the_estimate(bad: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match=wrong_parameter(next(iter(bad)), of="PCFG.from_treebank")):
+    with pytest.raises(ParameterError, match=f"'{next(iter(bad))}' parameter of PCFG.from_treebank"):
         PCFG.from_treebank(BANK, **bad)
 
 
 def test_what_cannot_be_learned_from() -> None:
     for empty in ([], [None]):
-        with pytest.raises(TreeError, match=messages.NO_TREES):
+        with pytest.raises(TreeError, match="The treebank contains no trees"):
             PCFG.from_treebank(empty)
-    with pytest.raises(TreeError, match=messages.single_word(2, "x")):
+    with pytest.raises(TreeError, match=r"Tree 2.*treebank is the single word 'x'"):
         PCFG.from_treebank([BANK[0], None, "(x)"])
     with pytest.raises(InputTypeError):
         PCFG.from_treebank("(S (A x))")
-    with pytest.raises(ParameterError, match=wrong_parameter("min_count")):
+    with pytest.raises(ParameterError, match="'min_count' parameter"):
         PCFG.from_treebank(BANK, min_count=0)
 
 
@@ -383,7 +381,7 @@ def test_words_and_symbols_spelled_alike() -> None:
     _, symbol, _ = compiled.entries([","])
     assert symbol.tolist() == [1, 2]
     assert {Word("x"): 1, "x": 2}[Word("x")] == 1
-    with pytest.warns(GrammarWarning, match=messages.WRITE_WORD):
+    with pytest.warns(GrammarWarning, match="only expanded to itself"):
         PCFG.from_rules([("S", (",", "S"), 1), (",", (",",), 1)], start="S")
     assert Word("x") != "x"
     assert Word("x") == Word("x")
@@ -394,19 +392,19 @@ def test_words_and_symbols_spelled_alike() -> None:
     ("rule", "message"),
     [
         *(
-            (("S", ("a", "b"), p), messages.rule_probability("S -> a b"))
+            (("S", ("a", "b"), p), "rule S -> a b must be a number")
             for p in (0, -1, 1.5, math.nan, math.inf, "1", None, True)
         ),
-        (("S", (), 1), messages.EMPTY_TAIL),
-        (("S", "ab", 1), messages.TAIL_IS_NOT_STRINGS),
-        (("S", 3, 1), messages.TAIL_IS_NOT_STRINGS),
-        (("S", ("a", 3), 1), messages.NOT_A_STRING),
-        (("S", ("a b",), 1), messages.WHITE_SPACE),
-        (("", ("a",), 1), messages.EMPTY),
-        ((Word("S"), ("a",), 1), messages.WORD_AS_HEAD),
-        (("S", ("a",)), messages.RULE_FORM),
-        (7, messages.RULE_FORM),
-        (("T", ("t",), 0.5), messages.rule_twice("T -> .t.")),
+        (("S", (), 1), "rule 'S ->' has an empty tail"),
+        (("S", "ab", 1), "tuple of strings"),
+        (("S", 3, 1), "tuple of strings"),
+        (("S", ("a", 3), 1), "not a string"),
+        (("S", ("a b",), 1), "white space"),
+        (("", ("a",), 1), "empty"),
+        ((Word("S"), ("a",), 1), "has a word as its head"),
+        (("S", ("a",)), r"tuple \(head, tail, probability\)"),
+        (7, r"tuple \(head, tail, probability\)"),
+        (("T", ("t",), 0.5), "rule T -> .t"),
     ],
 )
 def test_bad_rules(rule: Any, message: str) -> None:
@@ -416,13 +414,15 @@ def test_bad_rules(rule: Any, message: str) -> None:
 
 @pytest.mark.parametrize("start", ["X", {}, {"S": 0}, {"S": 2}, {"S": "1"}, {3: 1.0}, None, {"S": 0.5, "a": 0.5}])
 def test_bad_starts(start: Any) -> None:
-    with pytest.raises(ParameterError, match=messages.WRONG_START):
+    with pytest.raises(
+        ParameterError, match=r"[Tt]he start symbol|A start symbol|The 'start' parameter of PCFG must be"
+    ):
         PCFG.from_rules([("S", ("a",), 1)], start=start)
 
 
 def test_sums() -> None:
     odd = [("S", ("a",), 0.5), ("S", ("b",), 0.3), ("T", ("S",), 0.9)]
-    with pytest.warns(GrammarWarning, match=messages.sums_to("S", "0.8")) as caught:
+    with pytest.warns(GrammarWarning, match="rules of 'S' sum to 0.8 instead") as caught:
         grammar = PCFG.from_rules(odd, start="S")
     assert len(caught) == 1
     assert caught[0].filename == __file__
@@ -433,7 +433,7 @@ def test_sums() -> None:
         PCFG.from_treebank(BANK, markov=1)
     assert grammar.lexical("a") == [("S", math.log(0.75))]
     assert dict(grammar.start) == {"S": 1}
-    with pytest.raises(ParameterError, match=messages.NUMBER_ABOVE_0):
+    with pytest.raises(ParameterError, match=r"must be a number above 0\. Got -3 instead"):
         PCFG.from_rules([("S", ("a",), -3)], start="S", normalize=True)
 
 
@@ -443,15 +443,15 @@ def test_hidden_symbols_have_their_places() -> None:
     for wrong in [
         ("S", ("A", "H"), 0.5), ("S", ("H",), 0.5), ("S", ("H", "A", "A"), 0.5), ("H", ("A",), 0.5), ("H", (Word("a"),), 1.0),
     ]:  # fmt: skip
-        with pytest.raises(ParameterError, match=messages.hidden_place("H")):
+        with pytest.raises(ParameterError, match="hidden symbol 'H' is used"):
             PCFG([*good, wrong], "S", hidden=["H"])
-    with pytest.raises(ParameterError, match=messages.hidden_place("H")):
+    with pytest.raises(ParameterError, match="hidden symbol 'H' is used"):
         PCFG(good, "H", hidden=["H"])
-    with pytest.raises(ParameterError, match=messages.not_in_rules("hidden", "K")):
+    with pytest.raises(ParameterError, match="symbol 'K' in 'hidden' does not occur"):
         PCFG(good, "S", hidden=["K"])
-    with pytest.raises(ParameterError, match=messages.hidden_and_labeled("H", "A")):
+    with pytest.raises(ParameterError, match="symbol 'H' is hidden, but it also"):
         PCFG(good, "S", hidden=["H"], labels={"H": "A"})
-    with pytest.raises(ParameterError, match=messages.empty_label("A")):
+    with pytest.raises(ParameterError, match="The label of the symbol 'A' is empty"):
         PCFG(good, "S", labels={"A": ""})
 
 
@@ -459,9 +459,9 @@ def test_entries_want_words() -> None:
     compiled = PCFG.from_rules(TOY, start="S").compiled()
     assert compiled is not PCFG.from_rules(TOY, start="S").compiled()
     assert compiled.entries([])[0].tolist() == [0]
-    with pytest.raises(InputTypeError, match=SPLIT_IT):
+    with pytest.raises(InputTypeError, match="split it"):
         compiled.entries("he sees")
-    with pytest.raises(InputTypeError, match=messages.words_needed("an int: 3")):
+    with pytest.raises(InputTypeError, match=r"strings, but it contains an int.*3"):
         compiled.entries(["he", 3])  # type: ignore[list-item]
 
 
@@ -510,14 +510,14 @@ def test_damaged_files(tmp_path: Path) -> None:
     whole = path.read_text()
     document = json.loads(whole)
     path.write_text(json.dumps({**document, "fallback": not document["fallback"]}))
-    with pytest.raises(FormatError, match=messages.CHECKSUM_DOES_NOT_FIT):
+    with pytest.raises(FormatError, match="its checksum does not match"):
         PCFG.load(path)
     del document["checksum"]
     path.write_text(json.dumps(document, indent=1))  # a file by hand has none
     assert PCFG.load(path) == PCFG.from_treebank(BANK, parent=True, markov=1)
     for end in (0, 1, len(whole) // 2, len(whole) - 3):
         path.write_text(whole[:end])
-        with pytest.raises(FormatError, match=r"g\.json:1:.*" + messages.WRITTEN_BY_SAVE):
+        with pytest.raises(FormatError, match=r"written by PCFG\.save"):
             PCFG.load(path)
     changes: list[tuple[str, Any]] = [
         *((key, value) for key in document for value in (3, "x", [3], {"a": 3}, {"a": {}}, {"S": math.nan}, [[]])),
@@ -539,18 +539,18 @@ def test_damaged_files(tmp_path: Path) -> None:
             with pytest.raises(FormatError):
                 PCFG.load(path)
     path.write_text(json.dumps({**document, "version": 99}))
-    with pytest.raises(FormatError, match=messages.UPGRADE_TREELET):
+    with pytest.raises(FormatError, match="Upgrade treelet"):
         PCFG.load(path)
     for content in (b"\xff\xfe", b"[" * 100_000, b"null", b"[]"):
         path.write_bytes(content)
         with pytest.raises(FormatError):
             PCFG.load(path)
     (tmp_path / "g.gz").write_bytes(gzip.compress(whole.encode())[:-20])
-    with pytest.raises(FileError, match=messages.IS_THE_FILE_WHOLE):
+    with pytest.raises(FileError, match="Is the file complete"):
         PCFG.load(tmp_path / "g.gz")
-    with pytest.raises(FileError, match=does_not_exist()):
+    with pytest.raises(FileError, match="the file does not exist"):
         PCFG.load(tmp_path / "missing.json")
-    with pytest.raises(FileError, match=cannot_be("written")):
+    with pytest.raises(FileError, match="cannot be written"):
         PCFG.from_treebank(BANK).save(tmp_path / "no" / "g.json")
 
 
@@ -572,33 +572,33 @@ def test_text_by_hand() -> None:
     assert dict(grammar.start) == {"S": 1}
     assert dict(PCFG.read_text(io.StringIO("%start B\nA -> x\nB -> A")).start) == {"B": 1}
     assert dict(PCFG.read_text(io.StringIO("\ufeffA -> B[0.5] | x [.5]\r\nB -> y [1]\r\n")).start) == {"A": 1}
-    with pytest.warns(GrammarWarning, match=messages.sums_to("A", "0.25")):
+    with pytest.warns(GrammarWarning, match="rules of 'A' sum to 0.25 instead"):
         PCFG.read_text(io.StringIO("A -> x [0.25]"))
 
 
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        ("", None, messages.NO_RULES),
-        ("A -> x\nA x", 2, messages.RULE_SYNTAX),
-        ("A -> x\n'A' -> x", 2, messages.RULE_SYNTAX),
-        ("A ->", 1, messages.NOTHING_TO_THE_RIGHT),
-        ("A -> x | | y", 1, messages.NOTHING_TO_THE_RIGHT),
-        ("A -> x [0.5]\n\nA -> y", 3, messages.SOME_PROBABILITIES_MISSING),
-        ("A -> x [0.5]\nA -> x [0.5]", 2, messages.there_twice(1)),
-        ("A -> x [1.5]", 1, messages.PROBABILITY_RANGE),
-        ("A -> x [nan]", 1, messages.PROBABILITY_RANGE),
-        ("A -> x [0.5] y", 1, messages.PROBABILITY_AT_THE_END),
-        ("A -> x -> y", 1, messages.PROBABILITY_AT_THE_END),
-        ('A -> "x', 1, messages.QUOTE_NOT_CLOSED),
-        ('A -> "\\q"', 1, messages.BAD_ESCAPE),
-        ("A -> ''", 1, messages.EMPTY),
-        ("A -> 'a b'", 1, messages.WHITE_SPACE),
-        ("%start B\nA -> x", 1, messages.heads_no_rule("B")),
+        ("", None, "no rules"),
+        ("A -> x\nA x", 2, "Write HEAD -> SYMBOL"),
+        ("A -> x\n'A' -> x", 2, "Write HEAD -> SYMBOL"),
+        ("A ->", 1, "alternative between two bars, is empty"),
+        ("A -> x | | y", 1, "alternative between two bars, is empty"),
+        ("A -> x [0.5]\n\nA -> y", 3, "some rules have a probability and others"),
+        ("A -> x [0.5]\nA -> x [0.5]", 2, "occurs twice, first in line 1"),
+        ("A -> x [1.5]", 1, r"1\], in square brackets"),
+        ("A -> x [nan]", 1, r"1\], in square brackets"),
+        ("A -> x [0.5] y", 1, "ends with its probability"),
+        ("A -> x -> y", 1, "ends with its probability"),
+        ('A -> "x', 1, "not closed"),
+        ('A -> "\\q"', 1, "escapes"),
+        ("A -> ''", 1, "empty"),
+        ("A -> 'a b'", 1, "white space"),
+        ("%start B\nA -> x", 1, "symbol 'B' is not the head of any rule"),
         ("%start A\n%start B\nA -> x\nB -> x", 2, "second start symbol"),
         ("%start A [0.5]\nA -> x", 1, "only directive"),
         ("%begin A\nA -> x", 1, "only directive"),
-        ("A -> B \\\n\nA x", 3, messages.RULE_SYNTAX),
+        ("A -> B \\\n\nA x", 3, "Write HEAD -> SYMBOL"),
     ],
 )
 def test_bad_texts(text: str, line: int | None, message: str, tmp_path: Path) -> None:
@@ -625,14 +625,14 @@ def test_nltk_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     assert rules(plain) == {"S -> A B": 1 / 2, "S -> B": 1 / 2, 'A -> "a"': 1}
     assert "B" in plain.labels
     assert PCFG.from_nltk(PCFG.from_treebank(BANK[:2], unknown=None).to_nltk()).rules
-    with pytest.raises(ParameterError, match=messages.NLTK_HAS_ONE_START):
+    with pytest.raises(ParameterError, match="one start symbol"):
         PCFG.from_treebank(BANK).to_nltk()
-    with pytest.raises(ParameterError, match=messages.NLTK_HAS_NO_MARKOV):
+    with pytest.raises(ParameterError, match="without markov"):
         PCFG.from_treebank(BANK[:2], markov=0).to_nltk()
-    with pytest.raises(InputTypeError, match=messages.NLTK_GRAMMAR_NEEDED):
+    with pytest.raises(InputTypeError, match="An NLTK grammar is needed, but got a str"):
         PCFG.from_nltk("S -> NP VP")
     monkeypatch.setitem(sys.modules, "nltk", None)
-    with pytest.raises(tl.TreeletError, match=needs_package("the package nltk")):
+    with pytest.raises(tl.TreeletError, match="the package nltk"):
         grammar.to_nltk()
 
 

@@ -16,8 +16,6 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import ROOT, first_lines
 from definitions.derivations import tag_score
-from messages import parsing as messages
-from messages.common import SPLIT_IT, wrong_parameter
 from treelet.parsing import HMM
 from treelet.testing import tagged
 
@@ -65,7 +63,7 @@ def test_new_words_by_their_looks() -> None:
     hmm = HMM.from_tagged(bank, order=1)
     assert hmm.tag(["jumping", "now"])[0][0].tags == ("VBG", "RB")
     assert hmm.tag(["Lima", "now"])[0][0].tags == ("NNP", "RB")
-    with pytest.raises(tl.errors.TreeError, match=messages.unknown_word("jumping")):
+    with pytest.raises(tl.errors.TreeError, match="word 'jumping' does not occur"):
         HMM.from_tagged(bank, unknown=None).tag(["jumping"])
 
 
@@ -73,15 +71,15 @@ def test_refusals() -> None:
     hmm = HMM.from_tagged([*TEXTS, None])
     assert repr(hmm) == "<HMM of order 2: 4 tags, 9 words>"
     for wrong in ({"order": 3}, {"order": True}, {"unknown": "x"}, {"min_count": 0}):
-        with pytest.raises(tl.errors.ParameterError, match=wrong_parameter(".*", of="HMM")):
+        with pytest.raises(tl.errors.ParameterError, match="parameter of HMM"):
             HMM.from_tagged(TEXTS, **wrong)
-    with pytest.raises(tl.errors.TreeError, match=messages.NO_TAGGED_SENTENCES):
+    with pytest.raises(tl.errors.TreeError, match="training data is empty"):
         HMM.from_tagged([None])
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("k")):
+    with pytest.raises(tl.errors.ParameterError, match="'k' parameter"):
         hmm.tag(["a"], k=0)
-    with pytest.raises(tl.errors.TreeError, match=SPLIT_IT):
+    with pytest.raises(tl.errors.TreeError, match="split it"):
         hmm.tag("the dog")
-    with pytest.raises(tl.errors.TreeError, match=messages.NO_WORDS):
+    with pytest.raises(tl.errors.TreeError, match="tagging needs at least one word"):
         hmm.tag([])
     with pytest.raises(tl.errors.TreeError, match="word 1: A word must be"):
         hmm.tag(["a", "b c"])

@@ -18,8 +18,6 @@ import numpy as np
 import pytest
 
 from conftest import run
-from messages import parsing as messages
-from messages.common import SPLIT_IT, wrong_parameter
 from treelet import Dependencies, TreeletError
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import link_parser
@@ -130,18 +128,18 @@ def test_a_linkage_becomes_a_parse() -> None:
 
 def test_wrong_linkages_are_refused() -> None:
     for words, links, text in (
-        ("dogs bark", [], SPLIT_IT),
-        ([1], [], messages.WORD_IS_NOT_A_STRING),
-        (["a", "b"], [[0, 2, "S"]], messages.no_position(0, 2)),
-        (["a", "b"], [[0, -1, "S"]], messages.no_position(0, -1)),
-        (["a", "b"], [[0, 1]], messages.LINK_FORM),
-        (["a", "b"], [[1, 1, "S"]], messages.LINK_TO_ITSELF),
-        (["a", "b"], [[0, 1, ""]], messages.LINK_TYPE),
-        ([], [], messages.AT_LEAST_ONE_WORD),
+        ("dogs bark", [], "split it"),
+        ([1], [], "word 1: A word must be a string"),
+        (["a", "b"], [[0, 2, "S"]], "position must be an int from 0.*Got 2 instead"),
+        (["a", "b"], [[0, -1, "S"]], "position must be an int from 0.*Got -1 instead"),
+        (["a", "b"], [[0, 1]], r"link must be \(position, position, type\)"),
+        (["a", "b"], [[1, 1, "S"]], "A link must join two different words"),
+        (["a", "b"], [[0, 1, ""]], "The type of a link must"),
+        ([], [], "at least one word"),
     ):
         with pytest.raises(TreeError, match=text):
             from_linkage(words, links)
-    with pytest.raises(TreeError, match=messages.AT_LEAST_ONE_WORD):
+    with pytest.raises(TreeError, match="at least one word"):
         from_linkage(["LEFT-WALL", "RIGHT-WALL"], [[0, 1, "RW"]], walls=False)
     with pytest.raises(InputTypeError):
         from_linkage(["a"], None)  # type: ignore[arg-type]
@@ -172,7 +170,7 @@ def test_a_sentence() -> None:
         assert len(result.parses) == len(result)
         assert result[:2] == parser.parse(DOGS, k=2)[:]
         assert len(parser.parse(DOGS, k=10_000)) == len(result)
-    with pytest.raises(LinkGrammarError, match=messages.CLOSED):
+    with pytest.raises(LinkGrammarError, match="This LinkParser is closed"):
         parser.parse(DOGS)
     parser.close()
 
@@ -338,17 +336,17 @@ def test_a_part_of_an_answer_is_no_answer() -> None:
 
 def test_sentences_must_be_strings(parser: LinkParser) -> None:
     for wrong, hint in (
-        (b"Dogs bark.", messages.DECODE_BYTES),
-        (["Dogs", "bark"], messages.JOIN_WORDS),
+        (b"Dogs bark.", "sentence must be a string"),
+        (["Dogs", "bark"], "sentence must be a string"),
         (None, "Got None instead"),
         (3, "int"),
     ):
         with pytest.raises(InputTypeError, match=hint):
             parser.parse(wrong)  # type: ignore[arg-type]
     for k in (0, -1, 1.5, True, "2"):
-        with pytest.raises(ParameterError, match=wrong_parameter("k")):
+        with pytest.raises(ParameterError, match="'k' parameter"):
             parser.parse(DOGS, k=k)  # type: ignore[arg-type]
-        with pytest.raises(ParameterError, match=wrong_parameter("k")):
+        with pytest.raises(ParameterError, match="'k' parameter"):
             parser.parse_all([DOGS], k=k)  # type: ignore[arg-type]
 
 
@@ -398,7 +396,7 @@ def test_no_sentences(parser: LinkParser) -> None:
     assert results.costs.shape == (0, 3)
     assert results.qid.dtype == np.int64
     for wrong in (DOGS, b"Dogs", 5):
-        with pytest.raises(InputTypeError, match=messages.SENTENCES_NEEDED):
+        with pytest.raises(InputTypeError, match="list of sentences is needed"):
             parser.parse_all(wrong)  # type: ignore[arg-type]
 
 
@@ -518,10 +516,10 @@ def test_neither_locale_nor_folder_matter(tmp_path: Path) -> None:
 
 def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_parser, "_find_library", lambda: None)
-    with pytest.raises(LinkGrammarError, match=messages.HOW_TO_INSTALL) as caught:
+    with pytest.raises(LinkGrammarError, match="apt install link-grammar") as caught:
         LinkParser()
     assert isinstance(caught.value, TreeletError)
-    assert messages.ONLY_LINK_PARSER in str(caught.value)
+    assert "Only LinkParser needs Link Grammar" in str(caught.value)
     assert link_grammar_version() is None
     assert "Link Grammar not installed: apt install link-grammar" in " ".join(run("doctor").stdout.split())
 
@@ -529,14 +527,14 @@ def test_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
 @installed
 def test_a_library_that_is_another_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(link_parser, "_find_library", lambda: "libc.so.6")
-    with pytest.raises(LinkGrammarError, match=messages.CANNOT_BE_STARTED):
+    with pytest.raises(LinkGrammarError, match="cannot be started"):
         LinkParser()
 
 
 @installed
 def test_a_language_that_is_not_there(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     for language in ("xx", str(tmp_path)):
-        with pytest.raises(LinkGrammarError, match=messages.NO_SUCH_LANGUAGE):
+        with pytest.raises(LinkGrammarError, match="ould not open dictionary"):
             LinkParser(language)
     assert capfd.readouterr().err == ""
 
@@ -555,7 +553,7 @@ def test_a_language_that_is_not_there(tmp_path: Path, capfd: pytest.CaptureFixtu
 )
 def test_wrong_parameters(name: str, values: list[Any]) -> None:
     for value in values:
-        with pytest.raises(ParameterError, match=wrong_parameter(name, of="LinkParser")):
+        with pytest.raises(ParameterError, match=f"'{name}' parameter of LinkParser"):
             LinkParser(**{name: value})
 
 
@@ -571,7 +569,7 @@ def test_main_types() -> None:
         ["a", "b", "c"], None, [(0, 1, "Ds**x"), (0, 1, "Dm"), (1, 2, "MVp"), (0, 2, "ID4ab"), (0, 2, "x")]
     )
     assert [tuple(link) for link in main_types(parse).links] == [(0, 1, "D"), (0, 2, "ID"), (0, 2, "x"), (1, 2, "MV")]
-    with pytest.raises(TreeError, match=messages.NEEDS_HEADS):
+    with pytest.raises(TreeError, match="heads"):
         main_types(Dependencies.from_heads(["a"], None, [0]))
     with pytest.raises(InputTypeError, match=r"main_types needs Dependencies. Got a str instead"):
         main_types("a")

@@ -13,7 +13,6 @@ from conftest import trials
 from definitions.derivations import derivations, doubled, expected_nodes
 from definitions.strategies import grammars
 from experiments.data import question_bank
-from messages import parsing as messages
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG
 
@@ -200,9 +199,9 @@ TINY = PCFG.from_treebank(["(S (NP (N John)) (VP (V sleeps)))", "(S (NP (D the) 
 
 def test_no_words():
     for call in (TINY.parse, TINY.forest):
-        with pytest.raises(TreeError, match=messages.EMPTY_SENTENCE):
+        with pytest.raises(TreeError, match="parse needs at least one word"):
             call([])
-    with pytest.raises(TreeError, match="Sentence 1: " + messages.EMPTY_SENTENCE):
+    with pytest.raises(TreeError, match="parse needs at least one word"):
         TINY.parse_all([["John"], []])
 
 
@@ -245,7 +244,7 @@ def test_a_grammar_without_words():
 
 
 def test_numbers_that_do_not_sum_to_one():
-    with pytest.warns(UserWarning, match=messages.sums_to("A", "0.5")):
+    with pytest.warns(UserWarning, match="rules of 'A' sum to 0.5 instead"):
         grammar = PCFG.from_rules([("S", ("A", "A"), 0.9), ("A", ("x",), 0.5)], start="S")
     assert math.exp(grammar.parse(["x", "x"])[0][1]) == pytest.approx(0.9 * 0.25)
 
@@ -263,7 +262,7 @@ def test_bad_parameters(options):
 def test_too_large_a_forest_says_so(monkeypatch):
     monkeypatch.setattr("treelet.parsing.chart._MAX_EDGES", 1000)
     long = PCFG.from_rules([("S", ("S", "S", "S"), 0.5), ("S", ("a",), 0.5)], start="S")
-    with pytest.raises(TreeError, match=messages.PRUNE_IT):
+    with pytest.raises(TreeError, match="Cannot build the forest"):
         long.forest(["a"] * 31)
 
 
@@ -334,7 +333,7 @@ def test_a_coarse_pass_does_not_cut_chains_or_words():
     mixed = PCFG.from_rules([("S", ("the", "N"), 0.01), *rules], start="S")
     plain = PCFG.from_rules(rules, start="S")
     assert str(mixed.parse(["the", "x"], coarse=plain, margin=100.0)[0][0]) == "(S the (N x))"
-    with pytest.raises(InputTypeError, match=messages.COARSE_GRAMMAR):
+    with pytest.raises(InputTypeError, match="'coarse' parameter must be a PCFG"):
         mixed.parse(["the", "x"], coarse="plain")
 
 
@@ -353,5 +352,5 @@ def test_pieces_of_a_long_sentence_take_little_memory():
 
 
 def test_a_sentence_can_be_too_long():
-    with pytest.raises(TreeError, match=messages.too_many_words("20,001")):
+    with pytest.raises(TreeError, match=r"sentence has 20,001.*words, but at most 5,000 are supported"):
         CHAIN.parse(["a"] * 20_001)

@@ -10,8 +10,6 @@ import numpy as np
 import pytest
 
 import treelet as tl
-from messages import parsing as messages
-from messages.common import wrong_parameter
 from treelet import _core
 from treelet.errors import ParameterError
 from treelet.parsing import PCFG, Word
@@ -64,9 +62,9 @@ def test_grammars_whose_trees_may_have_no_end() -> None:
     assert abs(grammar.sample(20_000).stats().words / 20_000 - 1.125) < 0.03
     dead = PCFG.from_rules([("S", ("a",), 0.5), ("S", ("T", "a"), 0.5), ("T", ("T", "a"), 1.0)], start="S")
     assert set(dead.sample(100).strings()) == {"(S a)"}
-    with pytest.raises(ParameterError, match=messages.NO_FINITE_TREE):
+    with pytest.raises(ParameterError, match="it has no finite tree"):
         PCFG.from_rules([("S", ("S", "a"), 1.0)], start="S").sample(1)
-    with pytest.raises(ParameterError, match=messages.INFINITE_SUM):
+    with pytest.raises(ParameterError, match="weights of its trees is infinite"):
         PCFG(
             [("S", ("H", "A"), 1.0), ("H", ("H", "A"), 1.0), ("H", ("A", "A"), 1.0), ("A", (Word("a"),), 1.0)],
             "S",
@@ -90,10 +88,10 @@ def test_lengths_can_be_bounded() -> None:
     assert abs(counts["(S a)"] / 2000 - 0.5 / (0.5 + 0.125 + 2 * 0.03125)) < 0.05
     # What was refused leaves nothing behind.
     assert len(bank.columns.store) == len(bank.compact().columns.store)
-    with pytest.raises(ParameterError, match=messages.too_short(1)):
+    with pytest.raises(ParameterError, match="none has at most 1 words"):
         PCFG.from_rules([("S", ("a", "a"), 1.0)], start="S").sample(1, max_words=1)
     for wrong in ({"n": -1}, {"n": 1.5}, {"n": 1, "max_words": 0}, {"n": 1, "random_state": "x"}):
-        with pytest.raises(ParameterError, match=wrong_parameter(".*")):
+        with pytest.raises(ParameterError, match="parameter"):
             grammar.sample(**wrong)  # type: ignore[arg-type]
 
 

@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from conftest import trials
-from messages.common import wrong_parameter
 from treelet import Tree
 from treelet.errors import ParameterError
 from treelet.parsing import PCFG, UnknownWords
@@ -229,7 +228,7 @@ def test_files_keep_the_smoothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bad", [{"split": "x"}, {"smoothing": -1}, {"smoothing": "a"}, {"smoothing": math.inf}])
 def test_parameters(bad: dict[str, Any]) -> None:
-    with pytest.raises(ParameterError, match=wrong_parameter(next(iter(bad)), of="PCFG.from_treebank")):
+    with pytest.raises(ParameterError, match=f"'{next(iter(bad))}' parameter of PCFG.from_treebank"):
         PCFG.from_treebank(COUNTED, **bad)
 
 

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from conftest import fail, succeed
-from messages import cli as messages
 from treelet.errors import NotEnoughMemoryError
 from treelet.report import clones_page as module
 from treelet.report.clones_page import _clones_page, _compared, _SourceExcerpt, write
@@ -243,7 +242,5 @@ def test_the_command_writes_the_page(tmp_path: Path) -> None:
 
 def test_the_command_never_replaces_a_source_file(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text(FIRST)
-    assert messages.option_must_be("--html", "a file name that ends in .html") in fail(
-        "clones", tmp_path, "--html", tmp_path / "one.py"
-    )
+    assert "must be a file name that ends in .html" in fail("clones", tmp_path, "--html", tmp_path / "one.py")
     assert (tmp_path / "one.py").read_text() == FIRST

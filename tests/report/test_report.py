@@ -13,8 +13,6 @@ import pytest
 
 import treelet as tl
 from conftest import fail, succeed
-from messages import report as messages
-from messages.common import wrong_parameter
 from treelet.drawing import heat_svg, web
 from treelet.fragments.occurrences import places
 from treelet.report.page import Html, data_block, page, paragraphs, table
@@ -186,15 +184,15 @@ def test_forests_tags_and_parses() -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"labels": ["a"]}, messages.label_count(30, 1)),
-        ({"top": -1}, wrong_parameter("top")),
-        ({"errors": 1.5}, wrong_parameter("errors")),
+        ({"labels": ["a"]}, "There are 30 examples, but 1 label"),
+        ({"top": -1}, "'top' parameter"),
+        ({"errors": 1.5}, "'errors' parameter"),
     ],
 )
 def test_what_does_not_fit_is_said(more: dict[str, Any], said: str) -> None:
     with pytest.raises(tl.TreeletError, match=said):
         report(MODEL, TREES, **more)
-    with pytest.raises(tl.TreeletError, match=messages.NO_EXAMPLES):
+    with pytest.raises(tl.TreeletError, match="report needs at least one example"):
         report(MODEL, [])
 
 
@@ -292,7 +290,7 @@ def test_parts_of_pages() -> None:
     assert paragraphs("a < b", Html("<b>c</b>")) == "<p>a &lt; b</p>\n<p><b>c</b></p>"
     assert "<td>&lt;i&gt;</td>" in table(("x",), [("<i>",)], chosen=[0])
     assert "<title>a&amp;b</title>" in page("a&b", [])
-    with pytest.raises(ValueError, match=messages.NOT_JSON):
+    with pytest.raises(ValueError, match="JSON"):
         data_block("x", float("nan"))
     Page(page("t", [paragraphs(EVIL)]))
 
@@ -316,7 +314,7 @@ def test_heat_is_drawn_where_it_is() -> None:
     assert (drawing.count("−1.0"), drawing.count("+0.50"), drawing.count("+1.0")) == (1, 1, 1)
     large = tl.Tree("S", ["x"] * 200)
     assert "cut:" in heat_svg(large, [1.0] * 201)
-    with pytest.raises(tl.TreeletError, match=messages.each_node(7)):
+    with pytest.raises(tl.TreeletError, match="each of 7 nodes"):
         heat_svg(tree, [1.0])
 
 
@@ -399,7 +397,7 @@ def test_an_explanation_of_one_class_rather_than_another() -> None:
     why = tl.explain(MODEL, TREES[0], output=("human", "time"))
     assert (why.output, why.score) == (("human", "time"), pytest.approx(scores["human"] - scores["time"]))
     assert sum(node.share for node in why.heat) + why.intercept == pytest.approx(why.score)
-    with pytest.raises(tl.TreeletError, match=messages.ONE_OF_THE_CLASSES):
+    with pytest.raises(tl.TreeletError, match="one of the classes"):
         tl.explain(MODEL, TREES[0], output=("human", "nobody"))
 
 

@@ -20,16 +20,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from definitions.dependency_forms import dependency_tree as definition
-from messages import structures as messages
-from messages.common import (
-    NOT_UTF8,
-    PUT_IT_IN_A_LIST,
-    SPLIT_IT,
-    at,
-    does_not_exist,
-    item_is,
-    wrong_parameter,
-)
 from treelet import PartialTree, SubsetTree, Tree, Treebank, read_trees
 from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
 from treelet.drawing import dependency_svg
@@ -99,7 +89,7 @@ def test_is_a_value(parse: Dependencies) -> None:
     assert hash(again) == hash(parse)
     assert len({parse, again}) == 1
     assert parse != parse.words
-    with pytest.raises(AttributeError, match=messages.CANNOT_BE_SET):
+    with pytest.raises(AttributeError, match="cannot be set, because"):
         parse.words = ()  # type: ignore[misc]
     with pytest.raises(AttributeError, match="'words' cannot be deleted, because"):
         del parse.words
@@ -115,22 +105,19 @@ def test_kinds_and_lemmas_make_a_difference() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([], []), messages.AT_LEAST_ONE_WORD),
-        ((["a", ""], None), messages.at_word(2, messages.EMPTY_WORD)),
-        ((["a\tb"], None), messages.TABS_OR_LINE_BREAKS),
-        (("ab", None), SPLIT_IT),
-        ((["a"], ["X", "Y"]), messages.one_per_word("tag", "1 word", "2 tags")),
-        ((["a"], [None]), messages.TAG_IS_NOT_A_STRING),
-        (
-            (["a", "b"], None, [(0, 2, "t")]),
-            messages.link_out_of_range(0, 2, words=2),
-        ),
-        ((["a", "b"], None, [(-1, 0, "t")]), messages.link_out_of_range(0, -1, words=2)),
-        ((["a", "b"], None, [(0, True, "t")]), messages.link_out_of_range(0, True, words=2)),
-        ((["a", "b"], None, [(1, 1, "t")]), messages.links_itself(0, 1)),
-        ((["a", "b"], None, [(0, 1, "t"), (1, 0, "t")]), messages.link_twice(1)),
-        ((["a", "b"], None, [(0, 1, "")]), messages.EMPTY_TYPE),
-        ((["a", "b"], None, [(0, 1)]), messages.LINK_FORM),
+        (([], []), "parse needs at least one word"),
+        ((["a", ""], None), "empty or contain tabs or line breaks"),
+        ((["a\tb"], None), "empty or contain tabs or line breaks"),
+        (("ab", None), "split it"),
+        ((["a"], ["X", "Y"]), "Got 1 word and 2 tags instead"),
+        ((["a"], [None]), "tag must be a string"),
+        ((["a", "b"], None, [(0, 2, "t")]), "position must be an int from 0 to 1.*Got 2 instead"),
+        ((["a", "b"], None, [(-1, 0, "t")]), "position must be an int from 0 to 1.*2 words"),
+        ((["a", "b"], None, [(0, True, "t")]), "position must be an int from 0 to 1.*2 words"),
+        ((["a", "b"], None, [(1, 1, "t")]), "link must join two different words"),
+        ((["a", "b"], None, [(0, 1, "t"), (1, 0, "t")]), "link 1.*occurs twice"),
+        ((["a", "b"], None, [(0, 1, "")]), "empty or contain tabs or line breaks"),
+        ((["a", "b"], None, [(0, 1)]), r"link must be \(position, position, type\)"),
     ],
 )
 def test_bad_links_are_refused(arguments: tuple[object, ...], message: str) -> None:
@@ -141,12 +128,12 @@ def test_bad_links_are_refused(arguments: tuple[object, ...], message: str) -> N
 @pytest.mark.parametrize(
     ("heads", "message"),
     [
-        ([0, 3], messages.at_word(2, messages.no_head(3, words=2))),
-        ([0, -1], messages.at_word(2, messages.no_head(-1))),
-        ([0, 2], messages.at_word(2, messages.ITS_OWN_HEAD)),
-        ([2, 1], messages.at_word(1, messages.CYCLE)),
-        ([0], messages.one_per_word("head", "2 words", "1 head")),
-        ([0, "1"], messages.HEAD_IS_NOT_A_NUMBER),
+        ([0, 3], "head 3 does not exist.*Heads are 1 to 2, or 0"),
+        ([0, -1], "head -1 does not exist"),
+        ([0, 2], "word cannot be its own head"),
+        ([2, 1], "cycle another head, or 0"),
+        ([0], "Got 2 words and 1 head instead"),
+        ([0, "1"], r"a head must be an int\. Got '1' instead"),
     ],
 )
 def test_bad_heads_are_refused(heads: list[int], message: str) -> None:
@@ -155,7 +142,7 @@ def test_bad_heads_are_refused(heads: list[int], message: str) -> None:
 
 
 def test_a_cycle_behind_a_path_is_found() -> None:
-    with pytest.raises(TreeError, match=messages.at_word("[345]", messages.FOLLOWING_THE_HEADS)):
+    with pytest.raises(TreeError, match="is part of a cycle of heads"):
         Dependencies.from_heads(list("abcde"), None, [0, 3, 4, 5, 3])
 
 
@@ -179,7 +166,7 @@ def test_rooted_goes_away_from_the_root() -> None:
     assert found.heads == (0, 3, 1, 1, 0)  # the link S would close a circle; d is linked to nothing
     assert found.relations == ("root", "D", "Wd", "WV", "root")
     assert parse.rooted(3).heads == (4, 3, 4, 0, 0)
-    with pytest.raises(ParameterError, match=messages.position_range(4)):
+    with pytest.raises(ParameterError, match="from 0 to 4"):
         parse.rooted(5)
 
 
@@ -232,7 +219,7 @@ def test_files(tmp_path: Path, name: str) -> None:
     out = io.StringIO()
     bank.write(out)
     assert out.getvalue() == TEXT
-    with pytest.raises(FileError, match=does_not_exist()):
+    with pytest.raises(FileError, match="the file does not exist"):
         read_conllu(tmp_path / "none.conllu")
 
 
@@ -255,24 +242,24 @@ def row(**changed: str) -> str:
 @pytest.mark.parametrize(
     ("text", "line", "message"),
     [
-        (row() + "2\tb\n", 2, messages.column_count(10, 2)),
-        (row().replace("\t", " "), 1, messages.SEPARATED_BY_BLANKS),
-        (row() + row(id="3", head="1"), 2, messages.next_id(2, "3")),
-        (row(id="0"), 1, messages.next_id(1, "0")),
-        (row(id="a"), 1, messages.next_id(1, "a")),
-        (row() + "\n\n" + row() + row(id="2", head="_"), 5, messages.bad_head("_")),
-        (row(head="-1"), 1, messages.bad_head("-1")),
-        (row() + row(id="2", head="3"), 2, messages.no_head_in_sentence(3, words=2)),
-        (row() + row(id="2", head="2"), 2, messages.own_head(2)),
+        (row() + "2\tb\n", 2, "CoNLL-U line needs 10 tab-separated"),
+        (row().replace("\t", " "), 1, "columns seem to be separated by spaces"),
+        (row() + row(id="3", head="1"), 2, "must be numbered 1, 2, 3"),
+        (row(id="0"), 1, "must be numbered 1, 2, 3"),
+        (row(id="a"), 1, "must be numbered 1, 2, 3"),
+        (row() + "\n\n" + row() + row(id="2", head="_"), 5, "another word, or 0 for a root"),
+        (row(head="-1"), 1, "another word, or 0 for a root"),
+        (row() + row(id="2", head="3"), 2, "head 3 does not exist"),
+        (row() + row(id="2", head="2"), 2, "word 2 is its own head"),
         (
             "# c\n" + row() + row(id="2", head="3") + row(id="3", head="2"),
             3,
-            messages.at_word_in_file(2, messages.FOLLOWING_THE_HEADS),
+            "word 2 is part of a cycle of heads",
         ),
-        (row(form=""), 1, messages.empty_column("FORM")),
-        (row() + "\n# a comment\n\n" + row(), 4, messages.NO_WORDS),
-        (row() + "\n# a comment\n", 4, messages.NO_WORDS),
-        (row(id="1-2", head="_"), 2, messages.NO_WORDS),
+        (row(form=""), 1, "column FORM is empty"),
+        (row() + "\n# a comment\n\n" + row(), 4, "this sentence has no words"),
+        (row() + "\n# a comment\n", 4, "this sentence has no words"),
+        (row(id="1-2", head="_"), 2, "this sentence has no words"),
     ],
 )
 def test_bad_files_name_the_line(text: str, line: int, message: str) -> None:
@@ -282,19 +269,19 @@ def test_bad_files_name_the_line(text: str, line: int, message: str) -> None:
 
 
 def test_bytes_that_are_no_text_and_bad_options() -> None:
-    with pytest.raises(FormatError, match=NOT_UTF8) as caught:
+    with pytest.raises(FormatError, match="not UTF-8") as caught:
         read_conllu(io.BytesIO(b"# x\n" + row(form="?").encode().replace(b"?", b"\xff")))
     assert caught.value.line == 2
-    with pytest.raises(ParameterError, match=wrong_parameter("tag")):
+    with pytest.raises(ParameterError, match="'tag' parameter"):
         read_conllu(io.StringIO(TEXT), tag="pos")
-    with pytest.raises(ParameterError, match=wrong_parameter("keep")):
+    with pytest.raises(ParameterError, match="'keep' parameter"):
         read_conllu(io.StringIO(TEXT), keep="all")
 
 
 def test_what_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(TreeError, match=messages.in_parse(1, messages.needs_heads("CoNLL-U"))):
+    with pytest.raises(TreeError, match=r"parse 1.*CoNLL-U needs one head per word"):
         DependencyBank([CAT, DOGS]).write(tmp_path / "x.conllu")
-    with pytest.raises(TreeError, match=messages.in_parse(0, messages.IS_MISSING)):
+    with pytest.raises(TreeError, match=r"parse 0.*missing, but CoNLL-U has no notation"):
         DependencyBank([None]).write(tmp_path / "x.conllu")
     assert not list(tmp_path.iterdir())
 
@@ -369,13 +356,13 @@ def test_spacy() -> None:
     assert Dependencies.from_spacy(span) == Dependencies.from_heads(
         ["loud", "dogs"], ["ADJ", "NOUN"], [2, 0], ["amod", "obj"]
     )
-    with pytest.raises(InputTypeError, match=messages.SPACY_NEEDED):
+    with pytest.raises(InputTypeError, match="parsed spaCy Doc or Span is needed"):
         Dependencies.from_spacy("dogs")
 
 
 def test_spacy_without_a_parse() -> None:
     blank = [("Dogs", "", "", "", "", 0, False), ("bark", "", "", "", "", 1, False)]
-    with pytest.raises(TreeError, match=messages.USE_A_PARSER):
+    with pytest.raises(TreeError, match="has not been parsed"):
         Dependencies.from_spacy(spacy_like(*blank))
     parsed = spacy_like(("Go", "VERB", "VB", "go", "ROOT", 0, False))
     assert Dependencies.from_spacy(parsed).heads == (0,)
@@ -387,17 +374,17 @@ def test_real_spacy() -> None:
     nlp = spacy.blank("en")
     doc = nlp("Dogs bark.")
     for blank in (doc, doc[:2]):
-        with pytest.raises(TreeError, match=messages.NOT_PARSED):
+        with pytest.raises(TreeError, match="has not been parsed"):
             Dependencies.from_spacy(blank)
-        with pytest.raises(TreeError, match="item 1: .* " + messages.NOT_PARSED):
+        with pytest.raises(TreeError, match="has not been parsed"):
             DependencyBank([None, blank])
     parsed = tokens.Doc(nlp.vocab, words=["Dogs", "bark"], pos=["NOUN", "VERB"], heads=[1, 1], deps=["nsubj", "ROOT"])
     expected = Dependencies.from_heads(["Dogs", "bark"], ["NOUN", "VERB"], [2, 0], ["nsubj", "ROOT"])
     assert list(DependencyBank([parsed, parsed[:2]])) == [expected, expected]
     assert dependency_trees([parsed]).strings() == ["(ROOT (nsubj (NOUN Dogs)) (VERB bark))"]
-    with pytest.raises(InputTypeError, match=PUT_IT_IN_A_LIST):
+    with pytest.raises(InputTypeError, match="Put it in a list"):
         DependencyBank(parsed)
-    with pytest.raises(InputTypeError, match=item_is(0, "Doc", messages.NOT_A_TREE + messages.DEPENDENCY_TREES)):
+    with pytest.raises(InputTypeError, match=r"Item 0.*Doc"):
         Treebank([parsed])
 
 
@@ -415,7 +402,7 @@ def test_stanza() -> None:
         Dependencies.from_stanza("dogs bark")
     for word in sentence.words:
         word.head = word.deprel = None
-    with pytest.raises(TreeError, match=messages.USE_DEPPARSE):
+    with pytest.raises(TreeError, match="has not been parsed"):
         Dependencies.from_stanza(sentence)
 
 
@@ -433,10 +420,10 @@ def test_token_lists() -> None:
         *("2", "nno", "_", "VERB", "_", "_", "0", "root", "_", "_"),
     ]
     tokens[1]["head"] = None
-    with pytest.raises(TreeError, match=messages.has_no_head(1)):
+    with pytest.raises(TreeError, match=r"Word 1 has no head\. Write 0 for a root"):
         Dependencies.from_conllu(tokens)
     tokens[2]["head"] = None
-    with pytest.raises(TreeError, match=messages.NOT_PARSED):
+    with pytest.raises(TreeError, match="has not been parsed"):
         Dependencies.from_conllu(tokens)
     with pytest.raises(InputTypeError, match="TokenList"):
         Dependencies.from_conllu(["dogs"])  # type: ignore[list-item]
@@ -466,23 +453,18 @@ def test_banks_take_other_libraries_parses() -> None:
     bank = DependencyBank([Doc(doc), sentence, tokens, expected, None])
     assert list(bank) == [expected, expected, expected, expected, None]
     tokens[0]["head"] = None
-    with pytest.raises(TreeError, match="item 2: " + messages.has_no_head(1)):
+    with pytest.raises(TreeError, match="Word 1 has no head"):
         DependencyBank([Doc(doc), sentence, tokens])
-    with pytest.raises(InputTypeError, match=messages.collection_needed("parses", "one Doc", messages.PUT_IN_A_LIST)):
+    with pytest.raises(InputTypeError, match="Got one Doc"):
         DependencyBank(Doc(doc))
-    with pytest.raises(
-        InputTypeError,
-        match=messages.item_needed(0, "a SimpleNamespace", "a dependency parse", messages.PASS_ITS_SENTENCES),
-    ):
+    with pytest.raises(InputTypeError, match=r"0 is a SimpleNamespace.*but a dependency parse is needed"):
         DependencyBank([SimpleNamespace(sentences=[sentence])])
 
 
 def test_parses_are_no_trees() -> None:
-    with pytest.raises(InputTypeError, match=messages.MAKE_TREES_OF_A_BANK):
+    with pytest.raises(InputTypeError, match="DependencyBank instead"):
         SubsetTree()(DependencyBank([CAT]))
-    with pytest.raises(
-        InputTypeError, match=item_is(1, "Dependencies", messages.NOT_A_TREE + messages.DEPENDENCY_TREES)
-    ):
+    with pytest.raises(InputTypeError, match=r"Item 1.*Dependencies"):
         SubsetTree()(["(S x)", CAT])
 
 
@@ -501,13 +483,13 @@ def test_banks() -> None:
     assert np.asarray(bank).shape == (3,)
     assert "3 parses, 10 words, 8 links" in repr(bank)
     for wrong in (CAT, "dogs bark", 3):
-        with pytest.raises(InputTypeError, match=messages.COLLECTION_OF_PARSES):
+        with pytest.raises(InputTypeError, match="A collection of parses is needed"):
             DependencyBank(wrong)  # type: ignore[arg-type]
     with pytest.raises(
         InputTypeError, match=r"'x.conllu' is a file name.*Read the file with treelet.structures.read_conllu"
     ):
         DependencyBank("x.conllu")  # type: ignore[arg-type]
-    with pytest.raises(InputTypeError, match=messages.item_needed(1, "a str", "a dependency parse")):
+    with pytest.raises(InputTypeError, match=r"Item 1 is a str.*but a dependency parse is needed"):
         DependencyBank([CAT, "x"])  # type: ignore[list-item]
 
 
@@ -589,7 +571,7 @@ def test_conllu_is_a_file_of_trees(tmp_path: Path) -> None:
         with pytest.raises(ParameterError, match=next(iter(options))):
             read_trees(path, **options)
     cycle = row(id="1", head="2") + row(id="2", head="1")
-    with pytest.raises(FormatError, match=at("<stream>", 1, messages.at_word(1, ".* cycle"))):
+    with pytest.raises(FormatError, match=r"<stream>:1.*cycle"):
         read_trees(io.StringIO(cycle), "conllu")
     assert len(read_trees(io.StringIO(""), "conllu")) == 0
 
@@ -604,11 +586,11 @@ def test_conllu_is_known_by_its_content(text: str, tmp_path: Path) -> None:
 
 
 def test_trees_that_cannot_be() -> None:
-    with pytest.raises(TreeError, match=messages.in_parse(1, messages.needs_heads("A tree"))):
+    with pytest.raises(TreeError, match=r"parse 1.*A tree needs one head per word"):
         dependency_trees([CAT, DOGS])
-    with pytest.raises(ParameterError, match=wrong_parameter("form")):
+    with pytest.raises(ParameterError, match="'form' parameter"):
         dependency_tree(CAT, "cct")
-    with pytest.raises(InputTypeError, match=messages.DEPENDENCIES_NEEDED):
+    with pytest.raises(InputTypeError, match="Dependencies"):
         dependency_tree("dogs bark")  # type: ignore[arg-type]
 
 
@@ -698,7 +680,7 @@ def test_three_links_at_a_word_are_three_pairs() -> None:
 def test_sequences_of_heads_have_no_direction() -> None:
     assert feature_sequences(CAT) == feature_sequences(Dependencies(CAT.words, CAT.tags, CAT.links))
     assert ("root" in feature_sequences(CAT)["link_type"]) is False
-    with pytest.raises(InputTypeError, match=messages.DEPENDENCIES_NEEDED):
+    with pytest.raises(InputTypeError, match="Dependencies"):
         feature_sequences([CAT])  # type: ignore[arg-type]
 
 
@@ -765,11 +747,11 @@ def test_shorter_links_are_lower() -> None:
 
 
 def test_what_cannot_be_drawn() -> None:
-    with pytest.raises(InputTypeError, match=messages.DEPENDENCIES_NEEDED):
+    with pytest.raises(InputTypeError, match="Dependencies"):
         dependency_svg("dogs bark")  # type: ignore[arg-type]
-    with pytest.raises(TreeError, match=messages.too_many_to_draw(3)):
+    with pytest.raises(TreeError, match="The parse has 3 words, but the limit is"):
         dependency_svg(DOGS, limit=2)
-    with pytest.raises(ParameterError, match=wrong_parameter("limit")):
+    with pytest.raises(ParameterError, match="'limit' parameter"):
         dependency_svg(DOGS, limit=0)
 
 
@@ -782,7 +764,7 @@ def test_a_file_without_tags_says_so(tmp_path: Path) -> None:
     path = tmp_path / "a.conllu"
     path.write_text("1\tcats\tcat\t_\tNNS\t_\t2\tnsubj\t_\t_\n2\trun\trun\t_\tVB\t_\t0\troot\t_\t_\n\n")
     for read in (read_conllu, read_trees):
-        with pytest.warns(TreeletWarning, match=messages.no_tags("upos", "xpos")):
+        with pytest.warns(TreeletWarning, match="no word has a tag in the column upos"):
             read(path)
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -16,8 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treelet as tl
-from messages import structures as messages
-from messages.common import item_is, needs_package
 from treelet.testing import banks, trees
 
 DOG = "(NP (D the) (N dog))"
@@ -45,7 +43,7 @@ def test_any_label_without_brackets_and_space(label: str) -> None:
 
 @pytest.mark.parametrize("label", ["", "a b", "a(", ")", "a\n", "\0", 5, None, "\ud800"])
 def test_labels_that_could_not_be_read_back(label: object) -> None:
-    with pytest.raises(tl.errors.TreeError, match=messages.BAD_LABEL):
+    with pytest.raises(tl.errors.TreeError, match=r"[Ll]abel"):
         tl.Tree(label)  # type: ignore[arg-type]
 
 
@@ -56,15 +54,15 @@ def test_a_tree_is_a_value() -> None:
     assert tree != DOG
     assert {tree, tl.Tree.parse(DOG)} == {tree}
     assert not isinstance(tree, list)
-    with pytest.raises(AttributeError, match=messages.CANNOT_BE_SET):
+    with pytest.raises(AttributeError, match="cannot be set, because"):
         tree.label = "VP"  # type: ignore[misc]
     with pytest.raises(AttributeError):
         del tree.children
-    with pytest.raises(tl.errors.TreeError, match=messages.children_must_be_a_list(r"write Tree\('D', \['the'\]\)")):
+    with pytest.raises(tl.errors.TreeError, match=r"write Tree\('D', \['the'\]\)"):
         tl.Tree("D", "the")
-    with pytest.raises(tl.errors.InputTypeError, match=messages.children_must_be_a_list("Got an int instead")):
+    with pytest.raises(tl.errors.InputTypeError, match="Got an int instead"):
         tl.Tree("D", 5)  # type: ignore[arg-type]
-    with pytest.raises(tl.errors.TreeError, match=messages.BAD_CHILD):
+    with pytest.raises(tl.errors.TreeError, match=r"Got 5 \(an int\) instead"):
         tl.Tree("D", [5])  # type: ignore[list-item]
     assert (tree.height(), tree.words(), [child.label for child in tree]) == (2, ["the", "dog"], ["D", "N"])
     assert tree.productions() == [("NP", ("D", "N")), ("D", ("the",)), ("N", ("dog",))]
@@ -74,14 +72,14 @@ def test_a_tree_is_a_value() -> None:
 
 
 def test_brackets_are_no_label() -> None:
-    with pytest.raises(tl.TreeletError, match=messages.BRACKETS_AS_A_LABEL):
+    with pytest.raises(tl.TreeletError, match=r"brackets, or treelet.formats.escape"):
         tl.Tree("(S (A a))")
 
 
 @pytest.mark.parametrize("label", ["(", ")", ":-)", "f(x)", "New York"])
 def test_the_error_about_a_bracket_in_a_label_names_the_escaping_function(label: str) -> None:
     for make in (lambda: tl.Tree(label), lambda: tl.Tree("X", [label])):
-        with pytest.raises(tl.TreeletError, match=messages.escape_label(label)) as error:
+        with pytest.raises(tl.TreeletError, match=rf"The node label '{re.escape(label)}' contains") as error:
             make()
         assert "Tree.parse" not in str(error.value)
     tree = tl.Tree("X", [tl.formats.escape(label)])
@@ -92,11 +90,11 @@ def test_the_error_about_a_bracket_in_a_label_names_the_escaping_function(label:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("the cat sat", "^" + messages.plain_text("the cat sat")),
-        ("wsj.mrg", "^" + messages.file_name("wsj.mrg", "a tree")),
-        ("  ", messages.TEXT_IS_EMPTY),
-        ("(S (A a)))", messages.at_column(10, r"unexpected '\)'")),
-        ("(S (A a)\n (B b)))", messages.at_column(8, r"unexpected '\)'", line=2)),
+        ("the cat sat", "'the cat sat' is plain text"),
+        ("wsj.mrg", "'wsj.mrg' is a file name, but a tree"),
+        ("  ", r"such as '\(NP \(D the\) \(N cat\)\)' is needed"),
+        ("(S (A a)))", r"column 10: unexpected '\)'"),
+        ("(S (A a)\n (B b)))", r"line 2, column 8: unexpected '\)'"),
     ],
 )
 def test_errors_of_parse_name_the_column(text: str, message: str) -> None:
@@ -106,9 +104,9 @@ def test_errors_of_parse_name_the_column(text: str, message: str) -> None:
 
 
 def test_errors_in_a_list_name_the_item_and_the_column() -> None:
-    with pytest.raises(tl.errors.FormatError, match=messages.at_column(10, r"unexpected '\)'", source="item 1")):
+    with pytest.raises(tl.errors.FormatError, match=r"item 1, column 10: unexpected '\)'"):
         tl.Treebank([DOG, "(S (A a)))"])
-    with pytest.raises(tl.errors.FormatError, match="^item 1: " + messages.plain_text("the cat sat")):
+    with pytest.raises(tl.errors.FormatError, match="'the cat sat' is plain text"):
         tl.SubsetTree()([DOG, "the cat sat"])
 
 
@@ -132,7 +130,7 @@ def test_deep_nltk_trees_and_back() -> None:
 
 def test_to_nltk_without_nltk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "nltk.tree", None)
-    with pytest.raises(tl.TreeletError, match=needs_package("the package nltk", what="to_nltk", extra="nlp")):
+    with pytest.raises(tl.TreeletError, match="the package nltk"):
         tl.Tree("A").to_nltk()
 
 
@@ -169,7 +167,7 @@ def test_deep_and_wide_trees_are_no_danger() -> None:
 
 def test_a_tree_too_deep_to_draw() -> None:
     deep = tl.Tree.parse("(A " * 3000 + "x" + ")" * 3000)
-    with pytest.raises(tl.errors.TreeError, match=messages.too_deep("3,000")):
+    with pytest.raises(tl.errors.TreeError, match=r"3,000 levels deep.*up to 500 levels can be drawn"):
         deep.pretty()
 
 
@@ -230,9 +228,7 @@ def test_indexing_errors() -> None:
     with pytest.raises(IndexError):
         bank[[5]]
     for bad in ("a", 1.5, [0.5], [[0]], True):
-        with pytest.raises(
-            tl.errors.InputTypeError, match=messages.is_indexed_by("Treebank", got=re.escape(repr(bad)))
-        ):
+        with pytest.raises(tl.errors.InputTypeError, match=f"index of a Treebank.*{re.escape(repr(bad))}"):
             bank[bad]  # type: ignore[index]
     assert len(bank[[]]) == 0
 
@@ -275,40 +271,28 @@ def test_everything_that_holds_trees_is_taken() -> None:
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        (DOG, messages.one_tree(re.escape(DOG))),
-        (tl.Tree.parse(DOG), messages.collection_needed("trees", "one Tree", messages.PUT_IN_A_LIST)),
-        (5, messages.collection_needed("trees", "an int", messages.PASS_A_LIST)),
-        ({DOG, CAT}, messages.collection_needed("trees", "a set", messages.NO_ORDER)),
-        (frozenset([DOG]), messages.collection_needed("trees", "a frozenset", messages.NO_ORDER)),
-        ([DOG, 5], item_is(1, "int", ", but a tree is needed")),
+        (DOG, "is one tree, but a collection"),
+        (tl.Tree.parse(DOG), "Got one Tree"),
+        (5, "Got an int"),
+        ({DOG, CAT}, "Got a set"),
+        (frozenset([DOG]), "Got a frozenset"),
+        ([DOG, 5], "Item 1 is a.*but a tree is needed"),
         ([DOG, "(NP"], "item 1"),
-        ([DOG, CAT + DOG], messages.TWO_TREES),
-        ([DOG, ""], "item 1: " + messages.not_a_tree("")),
-        (
-            np.array([DOG, np.nan]),
-            "item 1: " + messages.not_a_tree("nan"),
-        ),
-        ([DOG, "None"], "item 1: " + messages.not_a_tree("None")),
-        ([DOG, "dog"], "item 1: " + messages.plain_text("dog")),
-        (
-            [DOG, "wsj.mrg"],
-            "item 1: " + messages.file_name("wsj.mrg", "a tree"),
-        ),
-        ([DOG, __file__], "item 1: " + messages.file_name(".*test_structures.py", "a tree")),
-        ([DOG, Path("wsj.mrg")], item_is(1, ".*Path", ".*treelet.read_trees")),
-        (Path("wsj.mrg"), messages.file_name("wsj.mrg", "a collection of trees")),
-        ("wsj.mrg.gz", messages.file_name("wsj.mrg.gz", "a collection of trees")),
-        ([1.5], item_is(0, "float", ", but a tree is needed")),
-        (np.zeros((2, 2)), messages.shape(r"\(2, 2\)")),
-        ({"tree": ["(B y)"]}, messages.choose_with_on("tree", "a dict", "keys 'tree'")),
-        (
-            pd.DataFrame({"tree": ["(B y)"], "more": [1]}),
-            messages.choose_with_on("tree", "a DataFrame", "columns 'tree', 'more'"),
-        ),
-        (
-            pd.DataFrame({"n": [1, 2]}),
-            messages.collection_needed("trees", "a DataFrame of numbers", "Select the column that contains the trees"),
-        ),
+        ([DOG, CAT + DOG], "needed here, but there are 2 trees"),
+        ([DOG, ""], "missing tree, pass None or a float NaN"),
+        (np.array([DOG, np.nan]), "missing tree, pass None or a float NaN"),
+        ([DOG, "None"], "missing tree, pass None or a float NaN"),
+        ([DOG, "dog"], "'dog' is plain text, but a tree such"),
+        ([DOG, "wsj.mrg"], "'wsj.mrg' is a file name, but a tree"),
+        ([DOG, __file__], "a file name, but a tree is needed"),
+        ([DOG, Path("wsj.mrg")], "Item 1"),
+        (Path("wsj.mrg"), "a file name, but a collection of trees"),
+        ("wsj.mrg.gz", "a file name, but a collection of trees"),
+        ([1.5], "Item 0 is a.*but a tree is needed"),
+        (np.zeros((2, 2)), r"must have one dimension or one column.*shape is \(2, 2\)"),
+        ({"tree": ["(B y)"]}, "Got a dict with the keys 'tree'"),
+        (pd.DataFrame({"tree": ["(B y)"], "more": [1]}), "Got a DataFrame with the columns 'tree'"),
+        (pd.DataFrame({"n": [1, 2]}), "Select the column that contains"),
     ],
 )
 def test_what_is_no_collection_of_trees(bad: object, match: str) -> None:
@@ -335,11 +319,11 @@ def test_a_tree_that_shares_its_parts_is_not_spelled_out(tmp_path: Path) -> None
     for _ in range(100):  # 2^100 words
         tree = tl.Tree("S", [tree, tree])
     for spelled in (str, repr, tl.Tree.words, tl.Tree.productions, tl.Tree.pretty, pickle.dumps):
-        with pytest.raises(tl.errors.TreeError, match=messages.too_many_nodes("50,000,000")):
+        with pytest.raises(tl.errors.TreeError, match="more than 50,000,000 nodes"):
             spelled(tree)
     bank = tl.Treebank([tree])
     assert (hash(tree) == hash(bank[0]), tree == bank[0]) == (True, True)
-    with pytest.raises(tl.errors.TreeError, match="Tree 0 has " + messages.too_many_nodes("50,000,000")):
+    with pytest.raises(tl.errors.TreeError, match="Tree 0 has more than 50,000,000 nodes"):
         bank.write(tmp_path / "bank.mrg")
     assert list(tmp_path.iterdir()) == []
     tl.save(bank, tmp_path / "bank.treelet")

@@ -19,8 +19,6 @@ from sklearn.svm import SVC
 from sklearn.utils import _safe_indexing
 
 import treelet as tl
-from messages import structures as messages
-from messages.common import wrong_parameter
 
 TREES = ["(A x)", "(A y)", None, "(B (A x))"]
 
@@ -138,24 +136,24 @@ def test_rows_that_are_not_there(index: Any) -> None:
 
 @pytest.mark.parametrize("index", [1.0, [0.5], [[0, 1]], None])
 def test_what_is_no_index(index: Any) -> None:
-    with pytest.raises(tl.errors.InputTypeError, match=messages.is_indexed_by("Table", got=re.escape(repr(index)))):
+    with pytest.raises(tl.errors.InputTypeError, match=f"index of a Table.*{re.escape(repr(index))}"):
         table()[index]
 
 
 def test_lengths_must_agree() -> None:
-    with pytest.raises(tl.errors.ParameterError, match=messages.lengths("'a' has 2 rows, 'b' has 3 rows")):
+    with pytest.raises(tl.errors.ParameterError, match="but 'a' has 2 rows, 'b' has 3 rows"):
         tl.structures.Table({"a": [1, 2], "b": np.zeros((3, 5))})
 
 
 @pytest.mark.parametrize(
     ("columns", "kind", "message"),
     [
-        ({"a": "text"}, tl.errors.InputTypeError, messages.not_a_column("a", "a str")),
-        ({"a": 3}, tl.errors.InputTypeError, messages.not_a_column("a", "an int")),
-        ({"a": {"b": 1}}, tl.errors.InputTypeError, messages.not_a_column("a", "a dict")),
-        ({"a": np.array(3)}, tl.errors.InputTypeError, messages.NO_DIMENSION),
+        ({"a": "text"}, tl.errors.InputTypeError, "column 'a' is a str, but a list"),
+        ({"a": 3}, tl.errors.InputTypeError, "column 'a' is an int, but a list"),
+        ({"a": {"b": 1}}, tl.errors.InputTypeError, "column 'a' is a dict, but a list"),
+        ({"a": np.array(3)}, tl.errors.InputTypeError, "array without dimensions"),
         ({None: [1]}, tl.errors.ParameterError, "Got None instead"),
-        ([1, 2], tl.errors.InputTypeError, messages.mapping_needed("a list")),
+        ([1, 2], tl.errors.InputTypeError, "Table needs a mapping from names"),
     ],
 )
 def test_columns_that_are_none(columns: Any, kind: type[Exception], message: str) -> None:
@@ -169,13 +167,13 @@ def test_from_dicts() -> None:
     assert t["a"] == [1, 2]
     assert t[1] == {"a": 2, "c": 3}
     assert t[0] == {"a": 1, "b": None}
-    with pytest.raises(tl.errors.ParameterError, match=messages.row_lacks(1, "b", "'a', 'c'")):
+    with pytest.raises(tl.errors.ParameterError, match=r"Row 1 has no value.*Its keys are 'a', 'c'"):
         t["b"]
     assert t[[0]]["b"] == [None]
     again = pickle.loads(pickle.dumps(t))
-    with pytest.raises(tl.errors.ParameterError, match=messages.row_lacks(0, "c", "'a', 'b'")):
+    with pytest.raises(tl.errors.ParameterError, match=r"Row 0 has no value.*Its keys are 'a', 'b'"):
         again["c"]
-    with pytest.raises(tl.errors.ParameterError, match=messages.no_column("d", "'a', 'b', 'c'")):
+    with pytest.raises(tl.errors.ParameterError, match="'a', 'b', 'c'"):
         t["d"]
     assert len(tl.structures.Table.from_any([])) == 0
     assert len(tl.structures.Table.from_any([{}, {}])) == 2
@@ -203,11 +201,9 @@ def test_from_a_frame() -> None:
         K = tl.On(name, tl.SubsetTree())(frame)
         assert K[0, 0] > 0
         assert K[1, 1] == 0
-    with pytest.raises(tl.errors.ParameterError, match=messages.not_finite(0, 1, "nan")):
+    with pytest.raises(tl.errors.ParameterError, match=r"Feature 0 of row 1.*nan, but feature values must be finite"):
         tl.On(7, tl.Linear())(frame)
-    with pytest.raises(
-        tl.errors.ParameterError, match=messages.repeated_names("'text', 'objects', 'new', 'number', 7")
-    ):
+    with pytest.raises(tl.errors.ParameterError, match="'text', 'objects', 'new', 'number', 7"):
         tl.structures.Table.from_any(pd.concat([frame, frame], axis=1))
 
 
@@ -215,13 +211,15 @@ def test_from_others() -> None:
     t = table()
     assert tl.structures.Table.from_any(t) is t
     assert tl.structures.Table.from_any(t, ["text"]).names == ["text"]
-    with pytest.raises(tl.errors.ParameterError, match=messages.no_column("path")):
+    with pytest.raises(tl.errors.ParameterError, match="There is no column 'path'"):
         tl.structures.Table.from_any(t, columns=["path"])
     records = np.array([(1, "(A x)"), (2, "(B x)")], dtype=[("n", int), ("tree", "U9")])
     assert tl.structures.Table.from_any(records)["tree"] == ["(A x)", "(B x)"]
     np.testing.assert_array_equal(tl.structures.Table.from_any(records.view(np.recarray))["n"], [1, 2])
     assert tl.structures.Table.from_any({"a": [1, 2]})[1] == {"a": 2}
-    with pytest.raises(tl.errors.InputTypeError, match=messages.dimensions(2)):
+    with pytest.raises(
+        tl.errors.InputTypeError, match=r"record array must have one dimension.*Got 2 dimensions instead"
+    ):
         tl.structures.Table.from_any(records[None])
 
 
@@ -296,7 +294,7 @@ def test_one_column_is_a_column(kernel: tl.kernels.Kernel, cells: list[Any]) -> 
     labels = [0, 1, 1]
     fitted = tl.KernelSVC(kernel).fit(frame, labels)
     np.testing.assert_array_equal(fitted.decision_function(objects(cells)), fitted.decision_function(cells))
-    message = messages.SEVERAL_COLUMNS
+    message = "columns 'only', 'other'"
     for several in (frame.assign(other=1), tl.structures.Table({"only": cells, "other": cells})):
         with pytest.raises(tl.errors.InputTypeError, match=message):
             kernel(several)
@@ -314,7 +312,7 @@ def test_very_many_names_are_not_all_said() -> None:
             [{**dict.fromkeys(range(3000)), "tree": "(A x)"}, dict.fromkeys(range(3000))]
         ),
     ):
-        with pytest.raises(tl.TreeletError, match=messages.MANY_NAMES_ARE_CUT) as error:
+        with pytest.raises(tl.TreeletError, match="18, 19 and 2,980 more") as error:
             work()
         assert len(str(error.value)) < 400
     assert repr(tl.structures.Table.from_any(wide)).endswith("19 and 2,980 more>")
@@ -322,12 +320,12 @@ def test_very_many_names_are_not_all_said() -> None:
 
 def test_rows_with_names_are_told_of_on() -> None:
     for kernel in (tl.SubsetTree(), tl.ForestKernel(), tl.Bag(tl.SubsetTree())):
-        with pytest.raises(tl.errors.InputTypeError, match=messages.NAMED_ROWS_NEED_ON):
+        with pytest.raises(tl.errors.InputTypeError, match=r"with the keys 'tree', 'n'|Bag 0 is a dict"):
             kernel(FRAME[["tree", "n"]].to_dict("records"))
 
 
 def test_arrays_of_several_columns_are_refused() -> None:
-    with pytest.raises(tl.errors.InputTypeError, match=messages.shape(r"\(3, 2\)")):
+    with pytest.raises(tl.errors.InputTypeError, match=r"must have one dimension or one column.*shape is \(3, 2\)"):
         tl.SubsetTree()(FRAME[["tree", "text"]].to_numpy())
     many = np.array([["(A x)", "(B y)"], ["(A x)", "(A x)"]], dtype=object)  # two bags of two trees each
     np.testing.assert_array_equal(tl.Bag(tl.Subtree())(many), [[2, 2], [2, 4]])
@@ -359,10 +357,7 @@ def test_a_column_in_which_all_is_missing() -> None:
     frame = pd.DataFrame({"tree": [np.nan, np.nan], "n": [1.0, np.nan]})  # floats, to pandas
     for K in (tl.SubsetTree()(frame["tree"]), tl.SubsetTree()(frame[["tree"]]), tl.On("tree", tl.SubsetTree())(frame)):
         np.testing.assert_array_equal(K, np.zeros((2, 2)))
-    with pytest.raises(
-        tl.errors.InputTypeError,
-        match=r"column 'n': Item 0 is a float64.*, but a tree is needed\.",
-    ):
+    with pytest.raises(tl.errors.InputTypeError, match=r"column 'n': Item 0 is a float64.*, but a tree is needed\."):
         tl.On("n", tl.SubsetTree())(frame)
 
 
@@ -439,19 +434,16 @@ def test_columns_that_are_no_numbers(columns: Any, values: Any, kind: type[Excep
 
 @pytest.mark.parametrize("column", [[], ["a", "a"], [True], [None], {"a"}, 1.5])
 def test_names_that_are_none(column: Any) -> None:
-    with pytest.raises(tl.errors.ParameterError, match=wrong_parameter("column", messages.A_COLUMN_NAME, of="On")):
+    with pytest.raises(tl.errors.ParameterError, match=r"'column'.*list of different column names"):
         tl.On(column, tl.Linear())
 
 
 def test_a_pipeline_that_loses_names_is_told_how_to_keep_them() -> None:
     model = tl.KernelSVC(tl.On("tree", tl.SubsetTree()))
-    remedy = messages.KEEP_NAMES
     kept: Any = ColumnTransformer([("keep", "passthrough", ["tree", "n"])])
-    with pytest.raises(tl.errors.InputTypeError, match=messages.WITHOUT_NAMES + remedy):
+    with pytest.raises(tl.errors.InputTypeError, match=r"has no column names.*ColumnTransformer"):
         make_pipeline(kept, model).fit(FRAME, [0, 1, 1])
-    with pytest.raises(
-        tl.errors.ParameterError, match=messages.the_columns_are("'keep__tree', 'keep__n'") + ".*" + remedy
-    ):
+    with pytest.raises(tl.errors.ParameterError, match=r"'keep__tree', 'keep__n'.*ColumnTransformer"):
         make_pipeline(kept.set_output(transform="pandas"), model).fit(FRAME, [0, 1, 1])
     kept = ColumnTransformer([("keep", "passthrough", ["tree", "n"])], verbose_feature_names_out=False)
     fitted = make_pipeline(kept.set_output(transform="pandas"), model).fit(FRAME, [0, 1, 1])
@@ -490,7 +482,7 @@ def test_vectors_alone_are_a_table() -> None:
 
 def test_names_that_clash() -> None:
     text = "a |BT:part| (A x) |ET| |BV:part| f:1 |EV|\n"
-    with pytest.raises(tl.errors.FormatError, match=messages.name_of_both("part")):
+    with pytest.raises(tl.errors.FormatError, match="name 'part' is used for trees"):
         tl.read_examples(io.StringIO(text), "kelp")
 
 
@@ -514,7 +506,7 @@ def test_columns_are_returned_by_name() -> None:
 
 @pytest.mark.parametrize(("format", "text"), [("svmlight_tk", "1\n-1\n"), ("kelp", "deed\nthing\n")])
 def test_labels_alone_are_no_examples(format, text):
-    with pytest.raises(tl.errors.FormatError, match=messages.LABELS_ALONE):
+    with pytest.raises(tl.errors.FormatError, match="file contains only labels"):
         tl.read_examples(io.StringIO(text), format)
 
 

@@ -14,8 +14,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
-from messages import tasks as messages
-from messages.common import at_least, wrong_parameter
 from treelet.corpora.families import SimilarPairs
 from treelet.errors import FileError, FormatError, NotEnoughMemoryError, ParameterError, TreeletWarning
 from treelet.tasks import CloneFamily, CloneReport, find_clones
@@ -454,18 +452,18 @@ def test_unreadable_baselines(tmp_path: Path) -> None:
         report.new_since(tmp_path / "nix.json")
     for content in ("", "{}", "[1]", "\x00", '{"format": "treelet-clones-0"}'):
         (tmp_path / "b.json").write_text(content)
-        with pytest.raises(FormatError, match=messages.NOT_A_CLONE_REPORT):
+        with pytest.raises(FormatError, match="this version of treelet clones"):
             report.new_since(tmp_path / "b.json")
     (tmp_path / "b.json").write_bytes(b"\xff\xfe")
-    with pytest.raises(FormatError, match=messages.NOT_A_CLONE_REPORT):
+    with pytest.raises(FormatError, match="this version of treelet clones"):
         report.new_since(tmp_path / "b.json")
     whole = report.as_json()
     for damaged in ({**whole, "families": [{}]}, {**whole, "options": 3}, {**whole, "families": None}):
         (tmp_path / "b.json").write_text(json.dumps(damaged))
-        with pytest.raises(FormatError, match=messages.DAMAGED_CLONE_REPORT):
+        with pytest.raises(FormatError, match="report is damaged"):
             report.new_since(tmp_path / "b.json")
     (tmp_path / "b.json").write_text(json.dumps(find_clones(tmp_path / "a.py", identifiers="keep").as_json()))
-    with pytest.raises(FileError, match=messages.BASELINE_WITH_OTHER_IDENTIFIERS):
+    with pytest.raises(FileError, match="so its functions cannot be compared"):
         report.new_since(tmp_path / "b.json")
 
 
@@ -485,16 +483,16 @@ def test_syntax_errors_are_counted(tmp_path: Path) -> None:
 def test_bad_parameters(tmp_path: Path) -> None:
     write(tmp_path, a=python())
     for value in (0, -1, 1.01, "0.8", None, float("nan")):
-        with pytest.raises(ParameterError, match=wrong_parameter("similarity", r"a number in \(0, 1\]")):
+        with pytest.raises(ParameterError, match=r"'similarity'.*a number in \(0, 1\]"):
             find_clones(tmp_path, similarity=value)  # type: ignore[arg-type]
-    with pytest.raises(ParameterError, match=wrong_parameter("min_lines", at_least(1))):
+    with pytest.raises(ParameterError, match=r"'min_lines'.*an int of at least 1"):
         find_clones(tmp_path, min_lines=0)
-    with pytest.raises(ParameterError, match=wrong_parameter("min_nodes", at_least(1))):
+    with pytest.raises(ParameterError, match=r"'min_nodes'.*an int of at least 1"):
         find_clones(tmp_path, min_nodes=0)
-    with pytest.raises(ParameterError, match=wrong_parameter("identifiers")):
+    with pytest.raises(ParameterError, match="'identifiers' parameter"):
         find_clones(tmp_path, identifiers="blind")
     for languages in ("pythom", ["python", "pythom"], 5):
-        with pytest.raises(ParameterError, match=wrong_parameter("language")):
+        with pytest.raises(ParameterError, match="'language' parameter"):
             find_clones(tmp_path, languages=languages)  # type: ignore[arg-type]
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileError, match="empty: the folder contains no files"):

@@ -13,8 +13,6 @@ import pytest
 
 import treelet as tl
 from conftest import nbest_lines
-from messages import tasks as messages
-from messages.common import at_least, wrong_parameter
 from treelet.datasets import flights
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.learn import RankSVM, VotedPerceptron
@@ -186,30 +184,30 @@ def test_log_probabilities_are_numbers(small: CandidateParses, tmp_path: Path, v
 
 def test_candidates_that_do_not_fit_together() -> None:
     gold, trees = tl.Treebank(GOLD), tl.Treebank(TREES)
-    with pytest.raises(ParameterError, match=messages.lengths("5, 5 and 4")):
+    with pytest.raises(ParameterError, match=r"'logp' and 'qid' must have the same.*Got 5, 5 and 4 instead"):
         CandidateParses(gold, trees, np.array(LOGP), np.array(QID[:4]))
     for qid in ([0, 0, 0, 0, 0], [1, 1, 0, 0, 0], [0, 0, 0, 1, 2], [0, 1, 0, 1, 1]):
-        with pytest.raises(ParameterError, match=messages.ASCENDING):
+        with pytest.raises(ParameterError, match="'qid' must be ascending"):
             CandidateParses(gold, trees, np.array(LOGP), np.array(qid))
     with pytest.raises(ParameterError, match="at least one candidate"):
         CandidateParses(gold, trees[:0], np.zeros(0), np.zeros(0, np.int64))
-    with pytest.raises(TreeError, match=messages.SAME_WORDS):
+    with pytest.raises(TreeError, match="parse has 'u' as word 0, but the gold"):
         CandidateParses(gold, trees[[3, 4, 4, 0, 1]], np.array(LOGP), np.array(QID))
-    with pytest.raises(TreeError, match=messages.no_parse(1)):
+    with pytest.raises(TreeError, match="1 has no parse under this grammar"):
         CandidateParses.parsed(tl.PCFG.from_rules([("S", ["a"], 1.0)], "S"), ["(S a)", "(S b)"])
-    with pytest.raises(TreeError, match=messages.missing_or_single_word(1)):
+    with pytest.raises(TreeError, match="Tree 1 is"):
         CandidateParses.parsed(tl.PCFG.from_treebank(GOLD), [GOLD[0], None])
 
 
 @pytest.mark.parametrize("folds", [1, 3, True, 2.0])
 def test_bad_folds(folds: object) -> None:
-    with pytest.raises(ParameterError, match=wrong_parameter("folds", messages.folds(2))):
+    with pytest.raises(ParameterError, match=r"'folds'.*int from 2"):
         CandidateParses.jackknifed(GOLD, folds=folds)
 
 
 @pytest.mark.parametrize("n", [0, -1, True, 2.5])
 def test_bad_samples(small: CandidateParses, n: object) -> None:
-    with pytest.raises(ParameterError, match=wrong_parameter("n", at_least(1))):
+    with pytest.raises(ParameterError, match=r"'n'.*an int of at least 1"):
         small.sample(n)
 
 
@@ -237,7 +235,7 @@ def test_documents_belong_to_the_sentences(small: CandidateParses) -> None:
     assert named.sample(1).documents == named.with_gold().documents == ["one", "two"]
     assert CandidateParses.concat([named, named.sentences([0])]).documents == ["one", "two", "one"]
     assert CandidateParses.concat([named, small]).documents is None
-    with pytest.raises(ParameterError, match=messages.ONE_DOCUMENT_PER_SENTENCE):
+    with pytest.raises(ParameterError, match="document name"):
         replace(small, documents=["one"])
 
 
@@ -258,13 +256,13 @@ def test_documents_are_in_the_order_of_the_sentences(small: CandidateParses) -> 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("{", messages.A_LINE_IS),
-        ("[1]", messages.A_LINE_IS),
+        ("{", r"this line is not an n-best list \("),
+        ("[1]", r"this line is not an n-best list \("),
         ('{"gold": "(S x)"}', "'nbest'"),
         ('{"nbest": [[-1, "(S x)"]]}', "'gold'"),
-        ('{"gold": "(S x)", "nbest": [["much", "(S x)"]]}', messages.A_NUMBER_IS_NEEDED),
-        ('{"gold": "(S x)", "nbest": [[]]}', messages.A_LINE_IS),
-        ('{"gold": "(S x)", "nbest": []}', messages.NO_CANDIDATES),
+        ('{"gold": "(S x)", "nbest": [["much", "(S x)"]]}', "much"),
+        ('{"gold": "(S x)", "nbest": [[]]}', r"this line is not an n-best list \("),
+        ('{"gold": "(S x)", "nbest": []}', "this sentence has no candidates"),
     ],
 )
 def test_errors_name_the_line(small: CandidateParses, tmp_path: Path, line: str, said: str) -> None:
@@ -327,10 +325,10 @@ def test_reranking_kernels() -> None:
 
 
 def test_what_is_no_ranker(small: CandidateParses) -> None:
-    with pytest.raises(InputTypeError, match=messages.ranker_needed("KernelSVC")):
+    with pytest.raises(InputTypeError, match=r"'ranker'.*VotedPerceptron, RankSVM or RankRLS"):
         Reranker(tl.KernelSVC())
     same_trees = small.sentences([0]).sample(1)
-    with pytest.raises(ParameterError, match=messages.NOTHING_TO_LEARN):
+    with pytest.raises(ParameterError, match="nothing to learn"):
         Reranker().fit(same_trees)
 
 
@@ -374,7 +372,7 @@ def test_long_sentences_are_left_out(bank: tl.Treebank) -> None:
     parts = parts_of_treebank(bank[:100], k=2, folds=2, max_words=10)
     assert max(len(words) for part in (parts.train, parts.test) for words in sentences(part)) <= 10
     assert parts.notes["long"] == sum(len(tree.words()) > 10 for tree in bank[:100])
-    with pytest.raises(ParameterError, match=messages.no_usable_tree(100)):
+    with pytest.raises(ParameterError, match="None of the 100 trees can be used"):
         parts_of_treebank(bank[:100], max_words=1)
 
 
@@ -412,7 +410,7 @@ def test_treebanks_are_split_by_whole_documents(bank: tl.Treebank) -> None:
     assert parts.notes["documents"] == len(set(documents))
     for rows, part in zip(parts.rows, (parts.train, parts.development, parts.test), strict=True):
         assert list(bank[rows]) == list(part.gold)
-    with pytest.raises(ParameterError, match=messages.ONE_DOCUMENT_PER_SENTENCE):
+    with pytest.raises(ParameterError, match="document name"):
         parts_of_treebank(bank, documents=["a"])
 
 
@@ -433,7 +431,7 @@ def test_documents_stay_whole(found: CandidateParses) -> None:
     assert not (docs[0] & docs[1] | docs[0] & docs[2] | docs[1] & docs[2])
     assert len(parts.test) == 35 or len(parts.test) == 40
     assert parts.notes["documents"] == 24
-    with pytest.raises(ParameterError, match=messages.EMPTY_DEVELOPMENT_SET):
+    with pytest.raises(ParameterError, match="development set is empty"):
         parts_of_lists(replace(found, documents=["one"] * len(found)))
 
 
@@ -484,7 +482,7 @@ def test_bad_settings(learnt: CandidateParses) -> None:
     for wrong in (Setting(lam=0), Setting(max_depth=0), Setting(logp=-1), Setting(logp=math.nan)):
         with pytest.raises(ParameterError):
             wrong.kernel()
-    with pytest.raises(ParameterError, match=messages.NO_SETTING):
+    with pytest.raises(ParameterError, match="settings is empty"):
         Setting.grid(lam=[])
     with pytest.raises(ParameterError, match="fixed_logp"):
         Setting.grid(fixed_logp=[1.0, -1.0])

@@ -1,1 +1,0 @@
-"""Patterns of the messages that tests expect: one module per package, so that wording changes in one place."""
