@@ -25,7 +25,7 @@ from treelet.cuts import dependency_tree, dependency_trees, feature_sequences
 from treelet.drawing import dependency_svg
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletWarning
 from treelet.formats import read_document
-from treelet.formats.dependency_forms import _FORMS
+from treelet.formats.conllu import _FORMS
 from treelet.structures import Dependencies, DependencyBank, Link, read_conllu
 
 CAT = Dependencies.from_heads(

@@ -7,8 +7,7 @@ from typing import cast
 
 from treelet.checks import article
 from treelet.errors import InputTypeError, TreeError
-from treelet.formats.conllu import Heads
-from treelet.formats.dependency_forms import check_form, form_columns
+from treelet.formats.conllu import Heads, form_columns
 from treelet.structures.dependency import Dependencies, DependencyBank
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
@@ -82,7 +81,6 @@ def dependency_tree(
     """
     if not isinstance(parse, Dependencies):
         raise InputTypeError(f"dependency_tree needs Dependencies. Got {article(type(parse).__name__)} instead.")
-    check_form(form)
     options = {"lemmas": lemmas, "lowercase": lowercase, "letters": letters, "prefixes": prefixes}
     return cast(Tree, trees_of(form_columns([_heads(parse)], form, **options))[0])
 
@@ -118,7 +116,6 @@ def dependency_trees(
     array([[21., 15.],
            [15., 21.]])
     """
-    check_form(form)
     columns: list[Heads | None] = []
     for number, parse in enumerate(DependencyBank.of(parses)):
         try:

@@ -17,7 +17,7 @@ from treelet.cuts.relations import around
 from treelet.cuts.roles import as_instance
 from treelet.cuts.tree_index import CONJUNCTIONS, PUNCTUATION, AnyTree, SpanNode, TreeIndex, as_tree_index, category
 from treelet.errors import InputTypeError, TreeError
-from treelet.formats.conllu import reader_of
+from treelet.formats.adapters import library_of
 from treelet.structures import Forest
 from treelet.structures.bank import listed
 from treelet.structures.dependency import Dependencies, DependencyBank
@@ -130,7 +130,7 @@ def as_sequencebank(examples: object) -> SequenceBank:
     """
     if isinstance(examples, SequenceBank):
         return examples
-    single = (Dependencies, dict) if reader_of(examples) is None else (type(examples),)
+    single = (Dependencies, dict) if library_of(examples) is None else (type(examples),)
     items = listed(examples, "feature sequences", single, banks=(DependencyBank,))
     parses = [_as_parse(number, item) for number, item in enumerate(items)]
     return SequenceBank([feature_sequences(item) if isinstance(item, Dependencies) else item for item in parses])
@@ -140,12 +140,12 @@ def _as_parse(number: int, item: object) -> object:
     """Convert a parse of another library. Other examples are returned unchanged."""
     if isinstance(item, Dependencies):
         return item
-    if (reader := reader_of(item)) is None:
+    if (library := library_of(item)) is None:
         if hasattr(item, "sentences"):
             raise InputTypeError(f"Example {number} is {article(type(item).__name__)}. Pass each of its sentences.")
         return item
     try:
-        return Dependencies.from_heads(**reader(item, "upos")._asdict())
+        return getattr(Dependencies, f"from_{library}")(item)
     except TreeError as error:
         raise TreeError(f"example {number}: {error}") from None
 

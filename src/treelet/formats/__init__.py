@@ -1,6 +1,6 @@
 """File formats: a registry of formats of trees, and readers and writers for other files."""
 
-from treelet.formats import brackets, code, dependency_forms, markup, python_source, svmlight_tk, tabular
+from treelet.formats import brackets, code, conllu, markup, python_source, svmlight_tk, tabular
 from treelet.formats.adapters import Place, escape, unescape
 from treelet.formats.base import FORMATS, Columns, Document, Format, register
 from treelet.formats.detection import find_format, find_target
@@ -23,7 +23,7 @@ __all__ = [
     "SourcePlace",
     "brackets",
     "code",
-    "dependency_forms",
+    "conllu",
     "escape",
     "find_format",
     "find_target",

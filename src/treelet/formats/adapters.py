@@ -21,7 +21,6 @@ from treelet.checks import article, check_boolean, check_one_of, wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
-from treelet.formats.conllu import reader_of
 
 # --- adapters' view of the nodes of other libraries: labels, children, places -----------------------------------------
 
@@ -477,11 +476,22 @@ def adapter_for(item: object) -> Adapter | None:
     return None
 
 
+def library_of(item: Any) -> str | None:
+    """Return the library that made a dependency parse, as in `Dependencies.from_spacy`; None for any other object."""
+    if hasattr(getattr(item, "doc", item), "has_annotation"):
+        return "spacy"
+    if hasattr(item, "words") and hasattr(item, "tokens"):
+        return "stanza"
+    if isinstance(item, list) and item and all(isinstance(token, Mapping) and "form" in token for token in item):
+        return "conllu"
+    return None
+
+
 def _instead_of(item: object) -> str:
     """Return advice for an object that is not a tree."""
     if isinstance(item, os.PathLike):
         return "Read a file with treelet.read_trees."
-    if reader_of(item) is not None or (hasattr(item, "words") and hasattr(item, "heads")):
+    if library_of(item) is not None or (hasattr(item, "words") and hasattr(item, "heads")):
         return "Convert dependency parses with treelet.cuts.dependency_trees."
     return (
         "Pass a Tree, a bracketed string such as '(NP (D the))', an NLTK tree, a Python ast node or an XML element. "

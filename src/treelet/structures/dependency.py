@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import IO, Any, ClassVar, NamedTuple
+from typing import IO, Any, ClassVar, NamedTuple, cast
 
 from treelet.checks import article, check_one_of, plural, wrong
 from treelet.errors import InputTypeError, TreeError
+from treelet.formats.adapters import library_of
 from treelet.formats.base import FORMATS, Columns
-from treelet.formats.conllu import (
-    UNKNOWN,
-    check_tag,
-    conllu_heads,
-    heads_problem,
-    read_sentences,
-    reader_of,
-    sentence_heads,
-    sentence_lines,
-    spacy_heads,
-    stanza_heads,
-    warn_of_no_tags,
-)
+from treelet.formats.conllu import ON_CYCLE, TAGS, UNKNOWN, read_parses, word_on_cycle
 from treelet.formats.files import PathLike, Source, open_target
 from treelet.formats.paths import File
 from treelet.formats.reading import read_items
@@ -146,12 +135,16 @@ class Dependencies(Drawn):
         head_numbers = tuple(0 if head is None else head for head in _listed("heads", heads))
         if len(head_numbers) != number:
             raise _wrong_count("head", len(head_numbers), number)
-        if problem := heads_problem(head_numbers):
-            index, reason = problem
-            word = f"({shortened(texts[0][index])})"
-            if reason.startswith("this word "):
-                raise TreeError(f"Word {index + 1} {word} {reason.removeprefix('this word ')}")
-            raise TreeError(f"word {index + 1} {word}: {reason}")
+        for position, head in enumerate(head_numbers, 1):
+            place = f"word {position} ({shortened(texts[0][position - 1])})"
+            if isinstance(head, bool) or not isinstance(head, int):
+                raise TreeError(f"{place}: a head must be an int. Got {head!r} instead.")
+            if not 0 <= head <= number:
+                raise TreeError(f"{place}: the head {head} does not exist. Heads are 1 to {number}, or 0 for a root.")
+            if head == position:
+                raise TreeError(f"{place}: a word cannot be its own head. Give a root the head 0.")
+        if (cyclic := word_on_cycle(head_numbers)) is not None:
+            raise TreeError(f"Word {cyclic} ({shortened(texts[0][cyclic - 1])}) {ON_CYCLE}")
         if relations is None:
             relations = [UNKNOWN if head else "root" for head in head_numbers]
         types = _texts("relation", relations, number)
@@ -189,12 +182,48 @@ class Dependencies(Drawn):
         tag : {"upos", "xpos"}, default "upos"
             ``"upos"`` uses the attribute ``pos_`` of the tokens, ``"xpos"`` uses ``tag_``.
         """
-        return cls.from_heads(**spacy_heads(tokens, tag)._asdict())
+        check_one_of("tag", tag, TAGS)
+        try:
+            all_tokens = list(tokens)
+            # Before a parser has run, spaCy makes every word its own head, with an empty relation.
+            if all_tokens and all(token.head.i == token.i and not token.dep_ for token in all_tokens):
+                raise _not_parsed(
+                    "This Doc or Span", "Use a pipeline with a parser, such as spacy.load('en_core_web_sm')."
+                )
+            kept = [token for token in all_tokens if not getattr(token, "is_space", False)]
+            number_of = {token.i: number for number, token in enumerate(kept, 1)}
+            heads = []
+            for token in kept:
+                head = token.head
+                while getattr(head, "is_space", False) and head.head.i != head.i:
+                    head = head.head
+                heads.append(0 if head.i == token.i else number_of.get(head.i, 0))
+            words, relations = [token.text for token in kept], [token.dep_ or UNKNOWN for token in kept]
+            tags = [(token.pos_ if tag == "upos" else token.tag_) or UNKNOWN for token in kept]
+            lemmas = _known([token.lemma_ for token in kept])
+        except (AttributeError, TypeError) as error:
+            raise InputTypeError(
+                f"A parsed spaCy Doc or Span is needed, but got {article(type(tokens).__name__)} ({error})."
+            ) from None
+        return cls.from_heads(words, tags, heads, relations, lemmas=lemmas)
 
     @classmethod
     def from_stanza(cls, sentence: Any, *, tag: str = "upos") -> Dependencies:
         """Convert a stanza ``Sentence``: an item of ``document.sentences``. See `from_spacy` for `tag`."""
-        return cls.from_heads(**stanza_heads(sentence, tag)._asdict())
+        check_one_of("tag", tag, TAGS)
+        try:
+            words = list(sentence.words)
+            if words and all(word.head is None for word in words):
+                raise _not_parsed("This sentence", "Add the processor 'depparse' to the stanza Pipeline.")
+            texts, heads = [word.text for word in words], [int(word.head) for word in words]
+            tags = [(word.upos if tag == "upos" else word.xpos) or UNKNOWN for word in words]
+            relations, lemmas = [word.deprel or UNKNOWN for word in words], _known([word.lemma for word in words])
+        except (AttributeError, TypeError) as error:
+            raise InputTypeError(
+                f"A parsed stanza Sentence is needed, but got {article(type(sentence).__name__)} ({error}). Sentences are in "
+                "document.sentences."
+            ) from None
+        return cls.from_heads(texts, tags, heads, relations, lemmas=lemmas)
 
     @classmethod
     def from_conllu(cls, tokens: Iterable[Mapping[str, Any]], *, tag: str = "upos") -> Dependencies:
@@ -202,7 +231,21 @@ class Dependencies(Drawn):
 
         See `from_spacy` for `tag`.
         """
-        return cls.from_heads(**conllu_heads(tokens, tag)._asdict())
+        check_one_of("tag", tag, TAGS)
+        try:
+            words = [token for token in tokens if isinstance(token["id"], int)]
+            if words and all(token["head"] is None for token in words):
+                raise _not_parsed("This sentence", "Fill its column HEAD, for example with a parser.")
+            if headless := [token["id"] for token in words if token["head"] is None]:
+                raise TreeError(f"Word {headless[0]} has no head. Write 0 for a root.")
+            forms, tags = [token["form"] for token in words], [token[tag] or UNKNOWN for token in words]
+            heads, relations = [token["head"] for token in words], [token["deprel"] or UNKNOWN for token in words]
+            lemmas = _known([token["lemma"] for token in words])
+        except (KeyError, TypeError) as error:
+            raise InputTypeError(
+                f"A TokenList of conllu is needed, but got {article(type(tokens).__name__)} ({error!r})."
+            ) from None
+        return cls.from_heads(forms, tags, heads, relations, lemmas=lemmas)
 
     # --- content ------------------------------------------------------------------------------------------------
 
@@ -279,15 +322,19 @@ class Dependencies(Drawn):
         1 Go _ VERB _ _ 0 root _ _
         <BLANKLINE>
         """
-        check_tag(tag)
+        check_one_of("tag", tag, TAGS)
         if self.heads is None or self.relations is None:
             raise TreeError(
                 "CoNLL-U needs one head per word, but the links of this parse are undirected. Direct them with "
                 "Dependencies.rooted."
             )
-        lines = self._kept
+        lines = list(self._kept)
         if len(lines) == len(self.comments):
-            lines += tuple(sentence_lines(self.words, self.lemmas, self.tags, self.heads, self.relations, tag))
+            lemmas = self.lemmas or (UNKNOWN,) * len(self.words)
+            columns = zip(self.words, lemmas, self.tags, self.heads, self.relations, strict=True)
+            for number, (word, lemma, own, head, relation) in enumerate(columns, 1):
+                upos, xpos = (own, UNKNOWN) if tag == "upos" else (UNKNOWN, own)
+                lines.append(f"{number}\t{word}\t{lemma}\t{upos}\t{xpos}\t_\t{head}\t{relation}\t_\t_")
         return "\n".join((*lines, "", ""))
 
     # --- value semantics ----------------------------------------------------------------------------------------
@@ -357,6 +404,17 @@ def _restored(
         parse = Dependencies.from_heads(words, tags, heads, relations, lemmas=lemmas)
     object.__setattr__(parse, "_kept", kept)
     return parse
+
+
+def _not_parsed(subject: str, remedy: str) -> TreeError:
+    """Return the error for an object of another library that has words but no heads."""
+    return TreeError(f"{subject} has not been parsed: its words have no heads. {remedy}")
+
+
+def _known(lemmas: list[str | None]) -> list[str] | None:
+    """Replace missing lemmas by ``_``. Return None if all are missing."""
+    texts = [lemma or UNKNOWN for lemma in lemmas]
+    return None if all(lemma == UNKNOWN for lemma in texts) else texts
 
 
 def _listed(name: str, values: Any) -> list[Any]:
@@ -575,8 +633,6 @@ def main_types(parse: Dependencies) -> Dependencies:
 
 # --- collections of dependency parses, and CoNLL-U files --------------------------------------------------------------
 
-_KEEP = (None, "comments", "lines")
-
 
 class DependencyBank(TreeFormBank[Dependencies | Any]):
     """A collection of dependency parses, used like a `Treebank`.
@@ -609,7 +665,7 @@ class DependencyBank(TreeFormBank[Dependencies | Any]):
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Dependencies | None]]:
-        single = (Dependencies,) if reader_of(items) is None else (type(items),)
+        single = (Dependencies,) if library_of(items) is None else (type(items),)
         parses = listed(items, "parses", single, "structures.read_conllu")
         return None, [None if item is None else _taken(number, item) for number, item in enumerate(parses)]
 
@@ -668,7 +724,7 @@ class DependencyBank(TreeFormBank[Dependencies | Any]):
         tag : {"upos", "xpos"}, default "upos"
             Column for the tags.
         """
-        check_tag(tag)
+        check_one_of("tag", tag, TAGS)
         texts = []
         for number, parse in enumerate(self):
             if parse is None:
@@ -686,7 +742,7 @@ class DependencyBank(TreeFormBank[Dependencies | Any]):
 def _taken(number: int, item: object) -> Dependencies:
     if isinstance(item, Dependencies):
         return item
-    if (reader := reader_of(item)) is None:
+    if (library := library_of(item)) is None:
         hint = (
             "Pass each of its sentences."
             if hasattr(item, "sentences")
@@ -696,7 +752,7 @@ def _taken(number: int, item: object) -> Dependencies:
             f"Item {number} is {article(type(item).__name__)}, but a dependency parse is needed. {hint}"
         )
     try:
-        return Dependencies.from_heads(**reader(item, "upos")._asdict())
+        return cast(Dependencies, getattr(Dependencies, f"from_{library}")(item))
     except TreeError as error:
         raise TreeError(f"item {number}: {error}") from None
 
@@ -763,19 +819,16 @@ def read_conllu(
     >>> bank[0].tags, bank[0].lemmas, bank[0].heads
     (('NNS', 'VBP'), ('dog', 'bark'), (2, 0))
     """
-    check_tag(tag)
-    check_one_of("keep", keep, _KEEP, of="read_conllu")
+    check_one_of("tag", tag, TAGS)
+    check_one_of("keep", keep, (None, "comments", "lines"), of="read_conllu")
 
     def parses_in(source: Source) -> list[Dependencies]:
         parses = []
-        for sentence in read_sentences(source):
-            kept = () if keep is None else sentence.lines
-            if keep == "comments":
-                kept = tuple(line for line in kept if line.startswith("#"))
-            parse = Dependencies.from_heads(**sentence_heads(sentence, tag)._asdict())
-            object.__setattr__(parse, "_kept", kept)
+        for heads, lines in read_parses(source, tag):
+            parse = Dependencies.from_heads(**heads._asdict())
+            kept = [line for line in lines if keep == "lines" or (keep == "comments" and line.startswith("#"))]
+            object.__setattr__(parse, "_kept", tuple(kept))
             parses.append(parse)
-        warn_of_no_tags(source.name, (parse.tags for parse in parses), tag)
         return parses
 
     suffixes = FORMATS["conllu"].suffixes
