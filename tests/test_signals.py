@@ -19,7 +19,7 @@ from conftest import posix
 from treelet import work
 from treelet.cli import interrupted
 from treelet.formats import files
-from treelet.formats.files import open_target, own_name, remove_stale
+from treelet.formats.files import open_target, temporary_name
 
 WORKING = """
 import sys, threading, time
@@ -106,9 +106,9 @@ def test_only_temporary_files_of_the_same_target_are_removed(tmp_path: Path, mon
     for name in names[:-1]:
         (tmp_path / name).write_text("")
     (tmp_path / f".K.npy.{'1' * 16}.tmp").symlink_to(precious)
-    (own_name(target) / "c").mkdir(parents=True)  # a folder, such as an index
+    (temporary_name(target) / "c").mkdir(parents=True)  # a folder, such as an index
     monkeypatch.setattr(files, "_STALE", -1)
-    remove_stale(target)
+    temporary_name(target)
     assert sorted(os.listdir(tmp_path)) == sorted(names)
     assert (precious / "file").exists()
 

@@ -24,8 +24,8 @@ from treelet import _core
 from treelet.errors import FileError, FormatError, NotEnoughMemoryError, ParameterError, TreeletError, TreeletWarning
 from treelet.formats import SourcePlace, python_trees
 from treelet.formats.adapters import SyntaxAdapter, _nodes_of, _value_label, flatten
+from treelet.formats.code import _EACH
 from treelet.formats.languages import LANGUAGES
-from treelet.formats.python_source import _EACH
 from treelet.formats.reading import read_located
 
 tree_sitter = pytest.importorskip("tree_sitter")
@@ -334,10 +334,8 @@ def test_python_that_is_hard_to_read(source: str, options: dict[str, Any], tmp_p
 
 @given(st.text(max_size=20))
 def test_values_are_escaped_as_in_python(text: str) -> None:
-    from treelet.formats.adapters import native_rules
-
     constant = ast.Constant(text)
-    rules = native_rules(ast.AST, constants="values", docstrings=True, ctx=False)
+    rules = SyntaxAdapter().native_rules(ast.AST)
     store, roots, *_ = _core.read_ast([constant], "", True, False, *rules)
     leaf = tl.Treebank.from_columns(tl.formats.base.Columns(store, roots))[0]
     assert leaf is not None

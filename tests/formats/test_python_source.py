@@ -398,7 +398,7 @@ def test_a_lack_of_memory_is_not_called_nesting(
     path = tmp_path / "a.py"
     path.write_text("def f(): pass\n")
     monkeypatch.setattr(ast, "parse", parse)
-    monkeypatch.setattr("treelet.formats.python_source.available", lambda fresh: free)
+    monkeypatch.setattr("treelet.formats.code.available", lambda fresh: free)
     for read in (tl.read_code, tl.read_trees):
         with pytest.raises(error, match=message):
             read(path)

@@ -70,8 +70,8 @@ def _draw(
 
 
 def _read(file: str, reading: Reading) -> Bank[Any]:
-    from treelet.formats.detection import find_format
     from treelet.formats.files import unpacked_name
+    from treelet.formats.reading import find_format
     from treelet.structures import read_conllu, read_forests, read_trees
     from treelet.structures.forest_bank import SUFFIXES
 

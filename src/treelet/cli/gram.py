@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json as json_format
 import os
 import sys
@@ -14,7 +15,7 @@ import typer
 
 from treelet.cli.inputs import trees_in_brackets
 from treelet.cli.options import READ, WRITTEN, Reading, command, edit_measure, warn_if_empty
-from treelet.errors import FileError, ParameterError
+from treelet.errors import ParameterError
 from treelet.printable import readable_number
 
 if TYPE_CHECKING:
@@ -160,17 +161,11 @@ def _check_output(output: str | None) -> None:
         )
     folder = Path(output).parent
     if output != "-" and not os.access(folder, os.W_OK):  # checked first, because the computation may take hours
-        from treelet.formats.files import unwritable
+        from treelet.formats.files import naming
 
-        try:
-            if not folder.exists():
-                raise unwritable(output, FileNotFoundError(), Path(output))
-            reason = "permission denied"
-        except FileError:
-            raise
-        except OSError as error:  # the name is too long, for example
-            reason = str(error.strerror)
-        raise FileError(f"{output}: cannot be written ({reason}).")
+        with naming(output, Path(output), folder):
+            os.stat(folder)
+            raise PermissionError(errno.EACCES, "permission denied")
 
 
 def _print_aligned(matrix: Matrix) -> None:

@@ -276,8 +276,10 @@ def _settings(reading: Reading, code: bool) -> dict[str, Any]:
 
 def _read(files: Sequence[str], settings: Any, exclude: Sequence[str] = ()) -> tuple[Treebank, list[str], set[str]]:
     """Return the trees of files, their ids, and the names of all files that were read, with or without trees."""
-    from treelet.formats.code import code_files
-    from treelet.formats.reading import tree_files
+    from treelet.formats.base import FORMATS
+    from treelet.formats.languages import BY_SUFFIX
+    from treelet.formats.paths import find_files
+    from treelet.formats.reading import MAX_BYTES, find_format
     from treelet.structures import Treebank, read_code, read_trees
 
     def renamed(file: str) -> str:
@@ -296,11 +298,14 @@ def _read(files: Sequence[str], settings: Any, exclude: Sequence[str] = ()) -> t
             trees = trees.with_places(trees.places.with_file_names(renamed))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", TreeletWarning)  # read_code has warned already
-            read = {renamed(str(file)) for file in code_files(list(files), left_out, reading["encoding"])}
+            found = find_files(list(files), BY_SUFFIX, left_out, MAX_BYTES, reading["encoding"])
+            read = {renamed(str(file)) for file in found.files}
         return trees, _distinct(str(place) for place in trees.places or ()), read
     common = {name: reading[name] for name in ("format", "encoding", "on_error")} | _options(reading)
     banks, ids, read = [], [], set()
-    for file in tree_files(list(files), reading["format"], left_out, reading["encoding"]):
+    name, every = reading["format"], [suffix for known in FORMATS.values() for suffix in known.suffixes]
+    suffixes = every if name is None else find_format(name.partition(":")[0]).suffixes or every
+    for file in find_files(list(files), suffixes, left_out, encoding=reading["encoding"]).files:
         bank, name = read_trees(file, **common), renamed(str(file))
         banks.append(bank)
         read.add(name)

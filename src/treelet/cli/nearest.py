@@ -139,7 +139,7 @@ def _read_functions(bank: list[str], file: str, line: int, reading: Reading) -> 
     import inspect
 
     from treelet.formats.base import option_values
-    from treelet.formats.code import find_language
+    from treelet.formats.languages import find_language
     from treelet.structures import read_code
 
     known = inspect.signature(read_code).parameters

@@ -201,8 +201,8 @@ def _rerank(
 
 
 def _read(file: str, options: dict[str, Any]) -> Treebank:
+    from treelet.formats.base import opening_lines
     from treelet.formats.files import open_source
-    from treelet.formats.json_files import looks_like_nbest
     from treelet.structures import read_trees
 
     try:
@@ -210,7 +210,8 @@ def _read(file: str, options: dict[str, Any]) -> Treebank:
     except FormatError:
         if file != "-":  # standard input cannot be read twice
             with open_source(file) as source:
-                if looks_like_nbest(source.head()):
+                first = "".join(opening_lines(source.head())[:1]).lstrip()
+                if first.startswith("{") and '"nbest"' in first:
                     fact = "the file contains lists of parses, not trees"
                     raise FormatError(f"{fact}. Pass --nbest {file} instead.", file) from None
         raise

@@ -13,7 +13,7 @@ from treelet.checks import plural, wrong
 from treelet.cuts import TreeIndex
 from treelet.edits.distance import EditDistance, check_sizes, tree_sizes
 from treelet.errors import TreeError
-from treelet.formats.located import Located
+from treelet.formats.adapters import Located
 from treelet.formats.places import SourcePlace
 from treelet.printable import printable
 from treelet.shown import Drawn

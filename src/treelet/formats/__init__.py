@@ -1,15 +1,13 @@
 """File formats: a registry of formats of trees, and readers and writers for other files."""
 
-from treelet.formats import brackets, code, conllu, markup, python_source, svmlight_tk, tabular
-from treelet.formats.adapters import Place, escape, unescape
+from treelet.formats import brackets, code, conllu, markup, svmlight_tk, tabular
+from treelet.formats.adapters import Located, Place, escape, unescape
 from treelet.formats.base import FORMATS, Columns, Document, Format, register
-from treelet.formats.detection import find_format, find_target
+from treelet.formats.code import python_trees
 from treelet.formats.files import Source, open_source, open_target
-from treelet.formats.located import Located
 from treelet.formats.markup import html_trees, xml_trees
 from treelet.formats.places import Places, SourcePlace
-from treelet.formats.python_source import python_trees
-from treelet.formats.reading import label_text, read_blocks, read_document, write_document
+from treelet.formats.reading import find_format, find_target, label_text, read_blocks, read_document, write_document
 
 __all__ = [
     "FORMATS",
@@ -32,7 +30,6 @@ __all__ = [
     "markup",
     "open_source",
     "open_target",
-    "python_source",
     "python_trees",
     "read_blocks",
     "read_document",

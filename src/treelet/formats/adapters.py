@@ -1,7 +1,7 @@
-"""Adapters for trees of other libraries.
+"""Adapters for trees of other libraries, and trees whose nodes know their position in a source.
 
 Nothing is imported: objects are recognized by their attributes. An adapter returns the label and the
-children of a node; `walk` and `flatten` do the rest, without recursion.
+children of a node; `flatten` and `located` do the rest, without recursion.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from types import UnionType
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ from treelet.checks import article, check_boolean, check_one_of, wrong
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
+from treelet.formats.files import Source, open_source, text_source, unpacked_name
 
 # --- adapters' view of the nodes of other libraries: labels, children, places -----------------------------------------
 
@@ -116,7 +118,7 @@ class Place(NamedTuple):
     end_column: int | None = None
 
 
-class Adapter(ABC):
+class _Adapter(ABC):
     """Converts objects of another library to trees."""
 
     shares = False
@@ -164,7 +166,7 @@ _PLAIN, _CONSTANT, _DOCUMENTED, _NAMED = range(4)  # kinds of fields
 _Fields = tuple[tuple[str, int], ...]
 
 
-class SyntaxAdapter(Adapter):
+class SyntaxAdapter(_Adapter):
     """Converts nodes of ``ast``: the class of a node over its fields, and each field over its values.
 
     A constant is its type over its value, so ``1``, ``1.0`` and ``"1"`` differ. Empty fields are dropped.
@@ -232,6 +234,29 @@ class SyntaxAdapter(Adapter):
             return str(value)
         return type(value).__name__, (_value_label(_text(value)),) if self._values else ()
 
+    def native_rules(
+        self, units: type | UnionType
+    ) -> tuple[
+        Callable[[type], tuple[Any, ...]], Callable[[object], str] | None, Callable[[Any], str], Callable[[Any], bool]
+    ]:
+        """Return the functions by which `_core.read_ast` writes the same trees as this adapter.
+
+        The first one describes a class: its label, its fields (name, kind of field, whether it always binds names)
+        or None if it is not a class of nodes, and whether its nodes are units, begin a scope, or mark a name as
+        written. The others return the label of a constant (None if only types are written), the label of any other
+        value, and whether a body begins with a docstring.
+        """
+
+        def describe(kind: type) -> tuple[Any, ...]:
+            if not hasattr(kind, "_fields"):
+                return kind.__name__, None, False, False, False
+            label, fields = _fields(kind, self._ctx, self._docstrings)
+            described = tuple((name, holds, (label, name) in _BINDING) for name, holds in fields)
+            return label, described, issubclass(kind, units), label in _SCOPES, label in ("Store", "Del")
+
+        constant = (lambda value: _value_label(_text(value))) if self._values else None
+        return describe, constant, lambda value: _value_label(repr(value)), _is_docstring
+
     def place(self, node: Node) -> Place | None:
         if getattr(node, "lineno", None) is None:
             return None
@@ -278,30 +303,6 @@ def _text(value: object) -> str:
     return repr(value)
 
 
-def native_rules(
-    units: type | UnionType, *, constants: str, docstrings: bool, ctx: bool
-) -> tuple[
-    Callable[[type], tuple[Any, ...]], Callable[[object], str] | None, Callable[[Any], str], Callable[[Any], bool]
-]:
-    """Return the functions by which `_core.read_ast` writes the same trees as a `SyntaxAdapter`.
-
-    The first one describes a class: its label, its fields (name, kind of field, whether it always binds names)
-    or None if it is not a class of nodes, and whether its nodes are units, begin a scope, or mark a name as
-    written. The others return the label of a constant (None if only types are written), the label of any other
-    value, and whether a body begins with a docstring.
-    """
-
-    def describe(kind: type) -> tuple[Any, ...]:
-        if not hasattr(kind, "_fields"):
-            return kind.__name__, None, False, False, False
-        label, fields = _fields(kind, ctx, docstrings)
-        described = tuple((name, holds, (label, name) in _BINDING) for name, holds in fields)
-        return label, described, issubclass(kind, units), label in _SCOPES, label in ("Store", "Del")
-
-    constant = (lambda value: _value_label(_text(value))) if constants == "values" else None
-    return describe, constant, lambda value: _value_label(repr(value)), _is_docstring
-
-
 def _is_docstring(body: Any) -> bool:
     if not isinstance(body, list) or type(next(iter(body), None)).__name__ != "Expr":
         return False
@@ -317,10 +318,10 @@ def _nodes_of(root: Node) -> Iterator[Node]:
         if id(node) not in seen:
             seen.add(id(node))
             yield node
-            stack += reversed(nodes_below(node))
+            stack += reversed(_nodes_below(node))
 
 
-def nodes_below(node: Node) -> list[Node]:
+def _nodes_below(node: Node) -> list[Node]:
     """Return the nodes that are values of the fields of an ``ast`` node."""
     values = [getattr(node, name, None) for name in node._fields]
     below = [each for value in values for each in (value if isinstance(value, list) else [value])]
@@ -356,7 +357,7 @@ def _check_names(name: str, value: Any, wanted: str) -> None:
         raise wrong(name, wanted, value)
 
 
-class MarkupAdapter(Adapter):
+class MarkupAdapter(_Adapter):
     """Converts elements: a name over attributes, sorted by name, and contents.
 
     An attribute is ``@name`` over its value, and a run of text is ``#text`` over its words; elements cannot
@@ -430,7 +431,7 @@ class MarkupAdapter(Adapter):
 # --- adapters for trees of other libraries ----------------------------------------------------------------------------
 
 
-class _OwnAdapter(Adapter):
+class _OwnAdapter(_Adapter):
     """treelet's own trees."""
 
     shares = True
@@ -441,7 +442,7 @@ class _OwnAdapter(Adapter):
         return label, children if type(children) is tuple else tuple(children)
 
 
-class _NltkAdapter(Adapter):
+class _NltkAdapter(_Adapter):
     """NLTK trees. A leaf ``(word, tag)`` of a chunker becomes a word under its tag; other leaves are words."""
 
     def parts(self, node: Node) -> tuple[str, Sequence[Node]]:
@@ -461,7 +462,7 @@ def _nltk_child(node: Node) -> Node:
 _OWN, _NLTK, _SYNTAX, _MARKUP = _OwnAdapter(), _NltkAdapter(), SyntaxAdapter(), MarkupAdapter()
 
 
-def adapter_for(item: object) -> Adapter | None:
+def adapter_for(item: object) -> _Adapter | None:
     """Return the adapter for an object, or None if treelet does not know it as a tree."""
     if isinstance(getattr(item, "label", None), str) and isinstance(getattr(item, "children", None), tuple):
         return _OWN
@@ -499,7 +500,7 @@ def _instead_of(item: object) -> str:
     )
 
 
-def walk(root: Node, adapter: Adapter) -> Iterator[tuple[Node, str, int]]:
+def _walk(root: Node, adapter: _Adapter) -> Iterator[tuple[Node, str, int]]:
     """Yield the nodes of a tree, children before parents, with their labels and numbers of children."""
     on_path: set[int] = set()
     stack: list[tuple[Node, str, int]] = [(root, "", -1)]
@@ -509,25 +510,16 @@ def walk(root: Node, adapter: Adapter) -> Iterator[tuple[Node, str, int]]:
             on_path.discard(id(node))
             yield entry
             continue
-        label, below = _label_and_children(node, adapter)
+        if type(node) is str:
+            stack.append((node, node, 0))
+            continue
+        made = type(node) is tuple and not adapter.shares  # by the adapter
+        label, below = node if made else adapter.parts(node)
         if below and id(node) in on_path:
             raise TreeError(f"is not a tree: {article(type(node).__name__)} is its own descendant.")
         on_path.add(id(node))
         stack.append((node, label, len(below)))
         stack.extend([(each, "", -1) for each in reversed(below)])
-
-
-def _check_cycles(root: Node, adapter: Adapter) -> None:
-    """Raise an error if a node is its own descendant. `walk` does so, and it terminates."""
-    for _ in walk(root, adapter):
-        pass
-
-
-def _label_and_children(node: Node, adapter: Adapter) -> tuple[str, Sequence[Node]]:
-    """Return the label and the children of a node, whether it comes from the library or was made by the adapter."""
-    if type(node) is str:
-        return node, ()
-    return node if type(node) is tuple and not adapter.shares else adapter.parts(node)
 
 
 class _LabelNumbers(dict[str, int]):
@@ -553,14 +545,14 @@ class _Flat:
         self._first_at: dict[int, int] = {}  # by the id of a shared node
         self._alive: list[Node] = []  # so that no other object gets the id of a shared node
 
-    def add(self, root: Node, adapter: Adapter) -> None:
+    def add(self, root: Node, adapter: _Adapter) -> None:
         """Append one more tree."""
         if adapter.shares:
             self._add_shared(root, adapter)
         else:
             self._add_unshared(root, adapter)
 
-    def _add_shared(self, root: Node, adapter: Adapter) -> None:
+    def _add_shared(self, root: Node, adapter: _Adapter) -> None:
         """Append a tree whose nodes never change. A node that was met before, also in an earlier tree, becomes a reference."""
         numbers, label, arity, parts = self.numbers, self.label, self.arity, adapter.parts
         first_at, alive = self._first_at, self._alive
@@ -583,7 +575,7 @@ class _Flat:
             arity.append(len(below))
             stack += below[::-1]
 
-    def _add_unshared(self, root: Node, adapter: Adapter) -> None:
+    def _add_unshared(self, root: Node, adapter: _Adapter) -> None:
         """Append a tree of another library. A node that is met twice is written twice, unless it is its own descendant."""
         numbers, label, arity, parts = self.numbers, self.label, self.arity, adapter.parts
         met: dict[int, Node] = {}  # by id; the values keep the nodes alive, and so their ids their own
@@ -602,7 +594,8 @@ class _Flat:
                 name, below = parts(node)
                 if below and not checked:
                     if id(node) in met:
-                        _check_cycles(root, adapter)
+                        for _ in _walk(root, adapter):  # raises an error if a node is its own descendant
+                            pass
                         checked = True
                     met[id(node)] = node
             label.append(numbers[name])
@@ -613,7 +606,7 @@ class _Flat:
 def flatten(
     items: Iterable[object],
     numbers: Iterable[int] | None = None,
-    adapter_of: Callable[[Node], Adapter | None] = adapter_for,
+    adapter_of: Callable[[Node], _Adapter | None] = adapter_for,
 ) -> Columns:
     """Return columns of trees from objects that have an adapter. None becomes a missing tree.
 
@@ -648,3 +641,131 @@ def flatten(
     if missing:
         roots = np.insert(roots, np.array(missing) - np.arange(len(missing)), -1).astype(np.int32)
     return Columns(store, roots)
+
+
+# --- trees whose nodes know their position ------------------------------------------------------------------------------
+
+
+class Located:
+    r"""A tree whose nodes know their line and column. It is accepted wherever a tree is.
+
+    Its nodes are the nodes of the `Tree` that a `Treebank` makes of it, in the same order.
+
+    Attributes
+    ----------
+    label : str
+        Label of the node.
+    children : tuple of Located
+        Children of the node, from left to right.
+    place : Place or None
+        Line, column, end line and end column, counted from 1. A node without its own position, such as a
+        field, an attribute or a text, has the position of its parent.
+
+    Examples
+    --------
+    >>> from treelet import Tree
+    >>> from treelet.formats import python_trees
+    >>> module, = python_trees("x = 1\ny = x + 1\n")
+    >>> [node.place.line for node in module.find(Tree.parse("(Constant (int 1))"))]
+    [1, 2]
+    """
+
+    __slots__ = ("__weakref__", "children", "label", "place")
+
+    label: str
+    children: tuple[Located, ...]
+    place: Place | Any
+
+    def __init__(self, label: str, children: tuple[Located, ...] = (), place: Place | None = None) -> None:
+        self.label, self.children, self.place = label, children, place
+
+    def nodes(self) -> Iterator[Located]:
+        """Yield all nodes, parents before children, from left to right. This node is the first."""
+        stack = [self]
+        while stack:
+            node = stack.pop()
+            yield node
+            stack.extend(reversed(node.children))
+
+    def find(self, fragment: Any, *, gaps: bool = False) -> list[Located]:
+        """Return the nodes at which a fragment occurs, such as a fragment from `treelet.shared_fragments`.
+
+        Parameters
+        ----------
+        fragment : Tree
+            Fragment to find. A node without children matches any node with the same label. A node with
+            children matches a node with exactly these children.
+        gaps : bool, default False
+            Whether other nodes may stand between the children, as in the fragments of `PartialTree`.
+
+        Returns
+        -------
+        list of Located
+            The nodes that match the root of the fragment.
+        """
+        if not hasattr(fragment, "label") or not hasattr(fragment, "children"):
+            raise InputTypeError(
+                f"A fragment must be a Tree, such as Tree.parse('(NP (D the))'). Got {article(type(fragment).__name__)} instead."
+            )
+        pattern = list(Located.nodes(fragment))
+        nodes = list(self.nodes())
+        begins: dict[int, set[int]] = {}  # for each node of the fragment, the nodes that match it
+        for piece in reversed(pattern):
+            wanted = [begins[id(child)] for child in piece.children]
+            begins[id(piece)] = {
+                id(node) for node in nodes if node.label == piece.label and _holds(node.children, wanted, gaps)
+            }
+        return [node for node in nodes if id(node) in begins[id(fragment)]]
+
+    def __repr__(self) -> str:
+        if self.place is None:
+            return f"<Located: {self.label}>"
+        return f"<Located: {self.label} at {':'.join(str(number) for number in self.place[:2] if number is not None)}>"
+
+
+def _holds(children: tuple[Located, ...], wanted: list[set[int]], gaps: bool) -> bool:
+    if not wanted:
+        return True
+    if not gaps:
+        return len(children) == len(wanted) and all(id(c) in ids for c, ids in zip(children, wanted, strict=True))
+    left = iter(children)
+    return all(any(id(child) in ids for child in left) for ids in wanted)
+
+
+def located(item: Node, adapter: _Adapter, place: Place | None = None) -> Located:
+    """Convert an object that has an adapter. If its root has no position, the root gets `place`."""
+    built: list[Located] = []
+    try:
+        for node, label, children in _walk(adapter.root(item), adapter):
+            first = len(built) - children
+            tree = Located(label, tuple(built[first:]), None if type(node) in (str, tuple) else adapter.place(node))
+            built[first:] = [tree]
+    except TreeError as error:
+        raise TreeError(f"The source {error}") from None
+    root = built[0]
+    root.place = root.place or place
+    for above in root.nodes():
+        for below in above.children:
+            below.place = below.place or above.place
+    return root
+
+
+@contextmanager
+def opened(source: Any, encoding: str, suffixes: Collection[str]) -> Iterator[Source]:
+    """Open a string, bytes, a path or an open file that is converted to trees. Reject a string that is a file name."""
+    if isinstance(source, Source):
+        yield source
+    elif isinstance(source, (str, bytes)):
+        if isinstance(source, str) and "\n" not in source and unpacked_name(source).suffix.lower() in suffixes:
+            raise InputTypeError(
+                f"{source[:60]!r} looks like the name of a file, but a string must contain the source itself. Pass "
+                "pathlib.Path(...), or read the file with treelet.read_trees."
+            )
+        yield text_source(source, encoding=encoding)
+    elif isinstance(source, os.PathLike) or hasattr(source, "read"):
+        with open_source(source, encoding) as stream:
+            yield stream
+    else:
+        raise InputTypeError(
+            f"A string, bytes, a path or an open file is needed, but got {article(type(source).__name__)}."
+        )

@@ -273,3 +273,13 @@ def register(format: Format) -> Format:
     """Add a format to the registry, so every reader and command supports it."""
     FORMATS[format.name] = format
     return format
+
+
+def opening_lines(head: bytes, comment: str | None = None) -> list[str]:
+    r"""Return the lines of a file's first bytes without blank lines and comments. The last line may be cut short.
+
+    >>> opening_lines(b"# a file\n\n1 |BT| (S x) |ET|\r\n", comment="#")
+    ['1 |BT| (S x) |ET|']
+    """
+    lines = (line.rstrip("\r") for line in head.decode("utf-8", "replace").split("\n"))
+    return [line for line in lines if line.strip() and not (comment and line.lstrip().startswith(comment))]

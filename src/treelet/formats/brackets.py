@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from functools import wraps
 from typing import IO, Any
@@ -12,9 +13,8 @@ from numpy.typing import NDArray
 from treelet import _core
 from treelet.checks import article, check_boolean, in_words, wrong
 from treelet.errors import FormatError, TreeError
-from treelet.formats.base import Columns, Document, Format, register
-from treelet.formats.detection import end_of_tree, is_tree, opening_lines
-from treelet.formats.files import CHUNK, Source, not_text
+from treelet.formats.base import Columns, Document, Format, opening_lines, register
+from treelet.formats.files import CHUNK, HEAD, Source, not_text
 
 MOST_NODES = 50_000_000  # of a tree that is written or listed; a tree with shared subtrees may have many more
 _FORBIDDEN = frozenset("() \t\n\r\v\f\0")
@@ -287,9 +287,38 @@ def _line_blocks(source: Source, size: int | None, **options: Any) -> Iterator[D
         yield Document(trees={"tree": reader.result()})
 
 
+def _end_of_tree(text: str) -> int | None:
+    """Return the offset at which the brackets at the beginning of a text are closed.
+
+    The offset is 0 if the text does not begin with a bracket, and None if the bracket is never closed.
+
+    >>> _end_of_tree("(S (A a)) x"), _end_of_tree("x"), _end_of_tree("(S (A a)")
+    (9, 0, None)
+    """
+    if not text.startswith("("):
+        return 0
+    depth = 0
+    for bracket in re.finditer(r"[()]", text):
+        depth += 1 if bracket[0] == "(" else -1
+        if depth == 0:
+            return bracket.end()
+    return None
+
+
+def is_tree(text: str) -> bool:
+    """Return whether a text is exactly one bracketed tree, or the beginning of one that is cut off.
+
+    >>> is_tree(" (S (A a)) "), is_tree("(S (A"), is_tree("(A a) (B b)"), is_tree("")
+    (True, False, False, False)
+    """
+    stripped = text.strip()
+    end = _end_of_tree(stripped)
+    return stripped != "" and end == len(stripped) if end is not None else len(text) >= HEAD // 2
+
+
 def _looks_like_brackets(head: bytes) -> str | None:
     for line in opening_lines(head)[:1]:
-        end = end_of_tree(line.lstrip())
+        end = _end_of_tree(line.lstrip())
         if end is None or (end > 0 and line.lstrip()[end:].lstrip()[:1] in ("", "(")):
             return "it begins with '('"
     return None
@@ -298,7 +327,7 @@ def _looks_like_brackets(head: bytes) -> str | None:
 def _looks_like_lines(head: bytes) -> str | None:
     """Return a reason if the first line is a tree. If that tree is not closed, the next line must begin another tree."""
     first, *others = opening_lines(head) or [""]
-    open_first = end_of_tree(first.lstrip()) is None
+    open_first = _end_of_tree(first.lstrip()) is None
     if is_tree(first) or (open_first and (not others or others[0].startswith("("))):
         return "its first line is a tree"
     return None
@@ -307,11 +336,17 @@ def _looks_like_lines(head: bytes) -> str | None:
 # --- writing ----------------------------------------------------------------------------------------------------
 
 
-def bracketed(columns: Columns) -> Iterator[str]:
-    """Yield each tree in brackets on one line; an empty string for a missing tree.
+def bracketed(columns: Columns, complete: bool = False) -> Iterator[str]:
+    """Yield each tree in brackets on one line; an empty string for a missing tree, or an error if `complete` is True.
 
     The cost is one pass over the store plus the length of the text.
     """
+    missing = np.flatnonzero(columns.roots < 0)
+    if complete and len(missing):
+        raise FormatError(
+            f"row {missing[0]} has no tree, and this format cannot represent a missing tree. Use svmlight_tk or kelp.",
+            "<output>",
+        )
     store = columns.store
     labels, label = store.labels, store.label.tolist()
     start, child = store.child_start.tolist(), store.child.tolist()
@@ -350,20 +385,9 @@ def bracketed(columns: Columns) -> Iterator[str]:
 def _write_brackets(document: Document, stream: IO[str]) -> None:
     """Write the first column of trees, one tree per line."""
     for columns in document.trees.values():
-        refuse_missing(columns)
-        for line in bracketed(columns):
+        for line in bracketed(columns, complete=True):
             stream.write(line + "\n")
         return
-
-
-def refuse_missing(columns: Columns) -> None:
-    """Raise an error if a tree is missing, because brackets cannot represent a missing tree."""
-    missing = (columns.roots < 0).nonzero()[0]
-    if len(missing):
-        raise FormatError(
-            f"row {missing[0]} has no tree, and this format cannot represent a missing tree. Use svmlight_tk or kelp.",
-            "<output>",
-        )
 
 
 # A file may match both formats. Brackets are tried first, because they include lines.

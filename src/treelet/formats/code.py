@@ -1,38 +1,256 @@
-"""Source code as trees, parsed by tree-sitter."""
+"""Source code as trees: Python by the interpreter's own parser, other languages by tree-sitter."""
 
 from __future__ import annotations
 
+import ast
+import io
 import os
 import re
+import sys
 import time
-from collections.abc import Collection
+import tokenize
+import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import IO, Any, cast
+
+import numpy as np
 
 from treelet import _core
-from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
-from treelet.errors import FormatError, ParameterError, TreeletError
-from treelet.formats.adapters import CONSTANTS, IDENTIFIERS, Place
-from treelet.formats.base import Document, Format, TreeLimits, register
-from treelet.formats.files import ON_ERROR, SkipLog, Source, not_text, open_source, unpacked_name
-from treelet.formats.languages import BY_SUFFIX, LANGUAGES, Language
-from treelet.formats.located import Located
-from treelet.formats.paths import File, FoundFiles, find_files
-from treelet.formats.python_source import is_node_type, not_enough_memory, read_python, syntax_document
-from treelet.formats.reading import naming_memory, read_files, within_limits
-from treelet.memory import available
+from treelet.checks import check_one_of, in_words, plural, wrong
+from treelet.errors import FormatError, NotEnoughMemoryError, TreeletError
+from treelet.formats.adapters import CONSTANTS, IDENTIFIERS, Located, Place, SyntaxAdapter, located, opened
+from treelet.formats.base import Columns, Document, Format, register
+from treelet.formats.files import PathLike, Source, not_text, text_source
+from treelet.formats.languages import BY_SUFFIX, LANGUAGES, UNITS, find_language
+from treelet.formats.places import Places
+from treelet.memory import available, in_bytes
 
-MAX_BYTES = 1_000_000
-"""Default of the size above which `read_code_document` skips files in folders."""
+# --- Python ------------------------------------------------------------------------------------------------------------
+
+_EACH = {
+    "module": ast.AST,
+    "function": ast.FunctionDef | ast.AsyncFunctionDef,
+    "class": ast.ClassDef,
+    "statement": ast.stmt,
+}
+
+
+def python_trees(
+    source: str | bytes | PathLike | IO[Any] | ast.AST,
+    *,
+    each: str = "module",
+    constants: str = "values",
+    identifiers: str = "keep",
+    docstrings: bool = True,
+    ctx: bool = False,
+    encoding: str = "utf-8",
+) -> list[Located]:
+    r"""Convert Python source to trees whose nodes know their line and column.
+
+    A node is labeled with its class in the module ``ast``. Its children are its fields, and their children
+    the values. Comments and layout are not part of the tree. `treelet.read_trees` reads files with the same
+    options.
+
+    Parameters
+    ----------
+    source : str, bytes, path, open file or ast.AST
+        A string is the source itself. Pass a ``pathlib.Path`` to read a file.
+    each : {"module", "function", "class", "statement"} or str, default "module"
+        Unit that becomes a tree: the whole source, every function, every class, or every statement of the
+        outermost level. Nested functions and classes are included. A class of the module ``ast``, such as
+        ``"For"``, selects all its nodes.
+    constants : {"values", "types"}, default "values"
+        ``"values"`` writes a constant as its type over its value, ``(Constant (int 1))``. ``"types"`` writes
+        its type only.
+    identifiers : {"keep", "anonymous"}, default "keep"
+        ``"anonymous"`` replaces names that are bound in the tree (variables, parameters, functions and
+        classes) by ``$0``, ``$1``, ... in the order of first appearance. Built-in names, attributes,
+        keywords and imported names are kept.
+    docstrings : bool, default True
+        Whether to keep docstrings.
+    ctx : bool, default False
+        Whether to mark each name as read, written or deleted. Its position usually implies this.
+    encoding : str, default "utf-8"
+        Encoding of bytes and files. Needed only if it differs from the encoding that the source declares.
+
+    Returns
+    -------
+    list of Located
+        One tree per unit. They are accepted wherever trees are.
+
+    Raises
+    ------
+    FormatError
+        If the source is not valid for this version of Python, or is nested too deeply for its parser. The
+        error has the line and the column.
+
+    Examples
+    --------
+    >>> from treelet import Treebank
+    >>> from treelet.formats import python_trees
+    >>> trees = python_trees("def f(a):\n    return a\n\ndef g(b):\n    return b\n", each="function", identifiers="anonymous")
+    >>> [tree.place for tree in trees]
+    [Place(line=1, column=1, end_line=2, end_column=13), Place(line=4, column=1, end_line=5, end_column=13)]
+    >>> one, other = Treebank(trees).strings()
+    >>> one == other
+    True
+    """
+    options: dict[str, Any] = {"constants": constants, "identifiers": identifiers, "docstrings": docstrings, "ctx": ctx}
+    roots, lines = _given(source, each, options, encoding)
+    whole = Place(1, 1, len(lines), len(lines[-1]) + 1) if lines else None
+    return [located(root, SyntaxAdapter(**options, lines=lines, root=root), whole) for root in roots]
+
+
+def _read_python(
+    source: Source,
+    *,
+    each: str = "module",
+    constants: str = "values",
+    identifiers: str = "keep",
+    docstrings: bool = True,
+    ctx: bool = False,
+) -> Document:
+    """Read Python source. The options are those of `python_trees`."""
+    options: dict[str, Any] = {"constants": constants, "identifiers": identifiers, "docstrings": docstrings, "ctx": ctx}
+    rules = SyntaxAdapter(**options).native_rules(_unit_class(each))
+    text = _python_text(source)
+    module = _python_module(text, source)
+    roots = module.body if each == "statement" else [module]
+    whole = each in ("module", "statement")
+    return _syntax_document(source, each, _core.read_ast(roots, text, whole, identifiers == "anonymous", *rules))
+
+
+def _syntax_document(source: Source, each: str, columns: tuple[Any, ...]) -> Document:
+    """Return the trees that the native core read from a source file, with their places. Report skipped units."""
+    store, roots, line, end_line, names, node_line, begin, end, code_lines, skipped = columns
+    for at, why in skipped:
+        with source.item():
+            raise source.error(_WHY[why].format(each.replace("_", " ")), at)
+    node_line = node_line.astype(np.min_scalar_type(int(node_line.max(initial=0))))
+    places = Places([source.name], np.zeros(len(roots)), line, end_line, names, node_line, begin, end, code_lines)
+    return Document(trees={"tree": Columns(store, roots)}, places=places)
+
+
+_WHY = {
+    1: "this {} contains a syntax error.",
+    2: "a syntax error outside any {} may hide one.",
+    3: f"this {{}} contains {_core.MAX_NESTING} or more others inside each other.",
+}
+"""Why the native core has skipped a unit."""
+
+
+def _not_enough_memory(size: int, needed: int, free: int) -> NotEnoughMemoryError:
+    """Return the error for a source of this many bytes whose parser needs more memory than is free."""
+    return NotEnoughMemoryError(
+        f"Parsing {in_bytes(size)} of source code may need {in_bytes(needed)} of memory, but only {in_bytes(free)} are free. "
+        "Leave the file out, or free some memory."
+    )
+
+
+def _unit_class(each: str) -> type[ast.AST]:
+    """Return the class of the nodes that become trees."""
+    named = _EACH.get(each) or getattr(ast, str(each), None)
+    if each not in _EACH and not (isinstance(named, type) and issubclass(named, ast.AST)):
+        raise wrong("each", f"{in_words([*map(repr, _EACH), 'a class of the module ast'])}", each)
+    return cast("type[ast.AST]", named)
+
+
+def _given(source: Any, each: str, options: dict[str, Any], encoding: str = "utf-8") -> tuple[list[ast.AST], list[str]]:
+    """Return the nodes that become trees, and the lines of the source if it is available."""
+    units = _unit_class(each)
+    SyntaxAdapter(**options)  # checks the options before a file is opened
+    lines: list[str] = []
+    stream = text_source("")
+    if not isinstance(source, ast.AST):
+        with opened(source, encoding, (".py",)) as stream:
+            text = _python_text(stream)
+            source, lines = _python_module(text, stream), re.split("\r\n|\r|\n", text)
+    if each == "module":
+        return [source], lines
+    if each == "statement":
+        return [node for node in getattr(source, "body", []) if isinstance(node, units)], lines
+    return list(_units(source, units, each, stream)), lines
+
+
+def _units(root: ast.AST, kind: type[ast.AST], each: str, source: Source) -> Iterator[ast.AST]:
+    """Yield the units that do not contain too many others inside each other, as the native core does."""
+    found, levels = list[ast.AST](), dict[int, int]()
+    parents = list[int]()  # per unit, the index of the unit around it, or -1
+    seen, stack = set[int](), [(root, -1)]
+    while stack:
+        node, around = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, kind):
+            found.append(node)
+            parents.append(around)
+            around = len(found) - 1
+        stack += [(below, around) for below in reversed(list(ast.iter_child_nodes(node)))]
+    for index in reversed(range(len(found))):
+        levels[parents[index]] = max(levels.get(parents[index], 0), levels.get(index, 0) + 1)
+    for index, node in enumerate(found):
+        if levels.get(index, 0) < _core.MAX_NESTING:
+            yield node
+        else:
+            with source.item():
+                raise source.error(_WHY[3].format(each), getattr(node, "lineno", None))
+
+
+def _python_text(source: Source) -> str:
+    data = b"".join(source.chunks())
+    try:
+        encoding = "utf-8" if source.decoded else tokenize.detect_encoding(io.BytesIO(data).readline)[0]
+        return data.decode(encoding)
+    except SyntaxError as error:  # an unknown encoding
+        raise source.error(f"{error.msg}. Name the right encoding (encoding=).", 1) from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise source.error(
+            f"these bytes are not text in the encoding {error.encoding}. Name another encoding (encoding=).",
+            line,
+        ) from None
+
+
+def _python_module(text: str, source: Source) -> ast.Module:
+    version = f"Python {sys.version_info.major}.{sys.version_info.minor}"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as invalid escapes, which do not concern the reader
+            return ast.parse(text)
+    except SyntaxError as error:
+        raise source.error(f"this is not valid {version} ({error.msg}).", error.lineno, error.offset or None) from None
+    except (RecursionError, MemoryError) as error:
+        # The parser raises a MemoryError in both cases.
+        needed = 1000 * len(text)  # bytes per character, at most; 200 to 400 are usual
+        if isinstance(error, MemoryError) and needed > (free := available(fresh=True)):
+            raise _not_enough_memory(len(text), needed, free) from None
+        raise source.error(f"expressions or blocks are nested too deeply for the parser of {version}.") from None
+    except ValueError as error:  # a NUL character
+        raise source.error(f"this is not valid {version} ({error}).") from None
+
+
+register(
+    Format(
+        "python",
+        "Python source, one tree per file, function, class or statement",
+        _read_python,
+        None,
+        (".py",),
+        located=python_trees,
+    )
+)
+
+
+# --- other languages --------------------------------------------------------------------------------------------------
+
 _PARSE_SECONDS = 10.0
 """Limit of the CPU time to parse a file, per megabyte or part of it. Usual code takes less than a second."""
 _SECONDS = "TREELET_PARSE_SECONDS"
 _RESERVE = 64 << 20
-_NODES = ("named", "concrete")
-_UNITS = ("function", "class", "file")
-_ANONYMOUS = "<anonymous>"
 
 
 def _read_code_file(
@@ -47,16 +265,16 @@ def _read_code_file(
     """Read source code with tree-sitter. The options are those of `treelet.read_code`."""
     check_one_of("constants", constants, CONSTANTS)
     check_one_of("identifiers", identifiers, IDENTIFIERS)
-    check_one_of("nodes", nodes, _NODES)
+    check_one_of("nodes", nodes, ("named", "concrete"))
     rules = find_language(language, source.name)
-    text = _decoded(source)
+    text = _utf8_text(source)
     try:
         grammar = rules.grammar
     except TreeletError as error:
         raise FormatError(str(error), source.name) from None
-    if each not in _UNITS and not rules.has_kind(each):
-        raise wrong("each", f"{in_words(map(repr, _UNITS))}, or a node type of {rules.title}", each)
-    root = _parsed(text, grammar, source)
+    if each not in UNITS and not rules.has_kind(each):
+        raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of {rules.title}", each)
+    root = _root_node(text, grammar, source)
     anonymous = identifiers == "anonymous"
     columns = _core.read_nodes(
         root,
@@ -67,7 +285,7 @@ def _read_code_file(
         constants == "values",
         partial(_name_of, text),
     )
-    return syntax_document(source, each, columns)
+    return _syntax_document(source, each, columns)
 
 
 def _located_trees(source: Source, **options: Any) -> list[Located]:
@@ -92,91 +310,7 @@ def _located_trees(source: Source, **options: Any) -> list[Located]:
     return trees
 
 
-def read_code_document(
-    files: list[File],
-    *,
-    each: str = "function",
-    language: str | Collection[str] | None = None,
-    constants: str = "values",
-    identifiers: str = "keep",
-    docstrings: bool = False,
-    nodes: str = "named",
-    exclude: str | Collection[str] = (),
-    on_error: str = "skip",
-    encoding: str = "utf-8",
-    max_bytes: int | None = MAX_BYTES,
-    log: SkipLog | None = None,
-    progress: bool | None = None,
-    **limits: int | None,
-) -> Document:
-    """Read source files of any languages into one document. The parameters are those of `treelet.read_code`.
-
-    Skipped files and units are also recorded in `log`.
-    """
-    check_one_of("on_error", on_error, ON_ERROR)
-    check_integer("max_bytes", max_bytes, optional=True)
-    names = list(language) if isinstance(language, list | tuple | set) else [] if language is None else [language]
-    named = [find_language(str(name), "") for name in names]
-    only = named[0].name if len(named) == 1 else None
-    suffixes = {suffix for one in named for suffix in one.suffixes} or BY_SUFFIX
-    found = find_files(files, suffixes, exclude, max_bytes, encoding)
-    if each not in _UNITS:
-        found = _with_node_type(found, each, only)
-    size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
-    options: dict[str, Any] = {"constants": constants, "identifiers": identifiers}
-
-    def read(file: File, log: SkipLog) -> Document:
-        with open_source(file, encoding, on_error) as source, naming_memory(source):
-            source.log = log
-            rules = find_language(only, source.name)
-            if rules.name == "python":
-                units = "module" if each == "file" else each
-                document = read_python(source, each=units, docstrings=docstrings, **options)
-            else:
-                document = _read_code_file(source, each=each, language=rules.name, nodes=nodes, **options)
-            return within_limits(size_limits, document, source)
-
-    return read_files(found, read, on_error, log, progress)
-
-
-def code_files(files: list[File], exclude: str | Collection[str] = (), encoding: str = "utf-8") -> list[File]:
-    """Return the source files that `read_code_document` would read."""
-    return list(find_files(files, BY_SUFFIX, exclude, MAX_BYTES, encoding).files)
-
-
-def _with_node_type(found: FoundFiles, each: str, language: str | None) -> FoundFiles:
-    """Return the files in whose languages `each` is a type of nodes."""
-
-    def may_have(file: File) -> bool:
-        try:
-            rules = find_language(language, str(file) if isinstance(file, str | os.PathLike) else "")
-            return is_node_type(each) if rules.name == "python" else rules.has_kind(each)
-        except TreeletError:  # reported when the file is read
-            return True
-
-    files = [file for file in found.files if may_have(file)]
-    if not files:
-        raise wrong("each", f"{in_words(map(repr, _UNITS))}, or a node type of a language that is read", each)
-    return found._replace(files=files)
-
-
-def find_language(name: str | None, file: str) -> Language:
-    """Return the language called `name`, or the language that a file name suggests."""
-    if name is not None:
-        known = LANGUAGES.get(str(name).lower())
-        if known is None:
-            raise ParameterError(
-                f"{wrong('language', in_words(map(repr, LANGUAGES)), name)}{suggestion(str(name), LANGUAGES)}"
-            )
-        return known
-    suffix = unpacked_name(file).suffix.lower()
-    if suffix not in BY_SUFFIX:
-        fact = f"the suffix {suffix} does not belong to a known language" if suffix else "the name has no suffix"
-        raise FormatError(f"{fact}. Name the language (language='java').", file)
-    return BY_SUFFIX[suffix]
-
-
-def _decoded(source: Source) -> bytes:
+def _utf8_text(source: Source) -> bytes:
     """Return the text in UTF-8."""
     data = b"".join(source.chunks())
     if b"\0" in data:
@@ -191,7 +325,7 @@ def _decoded(source: Source) -> bytes:
     return data
 
 
-def _parsed(text: bytes, grammar: Any, source: Source) -> Any:
+def _root_node(text: bytes, grammar: Any, source: Source) -> Any:
     """Return the root of a source. Give up if it takes too much time or memory: a broken file can take hours or gigabytes."""
     limit = os.environ.get(_SECONDS, "")
     seconds = float(limit) if re.fullmatch(r"\d+(\.\d*)?", limit, re.ASCII) else _PARSE_SECONDS
@@ -211,7 +345,7 @@ def _parsed(text: bytes, grammar: Any, source: Source) -> Any:
             free = available(fresh=True) if calls else free_before
             needed = _RESERVE + 32 * (len(text) - offset) + 3 * max(0, free_before - free) // 2
             if needed > free:
-                raise not_enough_memory(len(text), needed + free_before - free, free_before)
+                raise _not_enough_memory(len(text), needed + free_before - free, free_before)
         calls += 1
 
     chunks, tree = _core.Chunks(text, check), None
@@ -236,7 +370,7 @@ def _name_of(source: bytes, node: Any, parent: Any) -> str:
     text = (
         "" if named is None else " ".join(source[named.start_byte : named.end_byte].decode("utf-8", "replace").split())
     )
-    return text or _ANONYMOUS
+    return text or "<anonymous>"
 
 
 register(

@@ -23,8 +23,7 @@ from treelet import _core
 from treelet.checks import check_boolean, check_one_of, plural
 from treelet.errors import TreeletWarning
 from treelet.formats.adapters import safe_label
-from treelet.formats.base import Columns, Document, Format, register
-from treelet.formats.detection import opening_lines
+from treelet.formats.base import Columns, Document, Format, opening_lines, register
 from treelet.formats.files import Source
 
 UNKNOWN = "_"

@@ -35,17 +35,15 @@ from treelet.printable import shortened
 
 # --- incomplete files: temporary names, locks and error messages ------------------------------------------------------
 
-_LONGEST = 200  # maximum number of bytes of the target's name within a temporary name
+
 _STALE = 86_400  # seconds after which an unchanged temporary file belongs to a killed run
 
 
-def own_name(target: Path, folder: Path | None = None) -> Path:
-    """Return a unique name beside the target, ``.K.npy.RANDOM.tmp``. No file is created."""
-    return (folder or target.parent) / f"{_stem(target)}{secrets.token_hex(8)}.tmp"
+def temporary_name(target: Path, folder: Path | None = None) -> Path:
+    """Return a unique name beside the target, ``.K.npy.RANDOM.tmp``. No file is created.
 
-
-def remove_stale(target: Path, folder: Path | None = None) -> None:
-    """Remove temporary files of the same target that have not changed for a day: killed runs left them behind."""
+    Temporary files of the same target that have not changed for a day are removed: killed runs left them behind.
+    """
     stem = _stem(target)
     with suppress(OSError):
         for name in os.listdir(folder or target.parent):
@@ -60,17 +58,7 @@ def remove_stale(target: Path, folder: Path | None = None) -> None:
                     shutil.rmtree(path, ignore_errors=True)
                 else:
                     path.unlink()
-
-
-def unwritable(file: object, error: OSError, *places: Path) -> FileError:
-    """Return the error for a file that cannot be written. `places` are the file and its temporary names."""
-    if isinstance(error, FileNotFoundError):
-        for place in places:
-            if not os.path.exists(place.parent):
-                return FileError(
-                    f"{file}: cannot be written, because the folder {place.parent} does not exist. Create the folder first."
-                )
-    return FileError(f"{file}: cannot be written ({error.strerror or error}).")
+    return (folder or target.parent) / f"{stem}{secrets.token_hex(8)}.tmp"
 
 
 def sync_folder(folder: Path) -> None:
@@ -96,7 +84,12 @@ def naming(file: str | os.PathLike[str], *places: Path) -> Iterator[None]:
         known = isinstance(error, FileError) or error.errno is None  # not raised by the system
         if known or not str(error.filename).startswith(("None", *map(str, places))):
             raise  # the error is about another file
-        raise unwritable(file, error, *places) from error
+        folder = next((place.parent for place in places if not os.path.exists(place.parent)), None)
+        if folder is not None and isinstance(error, FileNotFoundError):
+            raise FileError(
+                f"{file}: cannot be written, because the folder {folder} does not exist. Create the folder first."
+            ) from error
+        raise FileError(f"{file}: cannot be written ({error.strerror or error}).") from error
     except RuntimeError as error:  # raised by pathlib for a link that leads to itself
         if not str(error).startswith("Symlink loop"):
             raise
@@ -165,7 +158,7 @@ def _lock(path: Path, name: str | os.PathLike[str]) -> int | None:
 
 def _stem(target: Path) -> str:
     name = os.fsencode(target.name)
-    return f".{target.name}." if len(name) <= _LONGEST else f".{hashlib.sha256(name).hexdigest()[:16]}."
+    return f".{target.name}." if len(name) <= 200 else f".{hashlib.sha256(name).hexdigest()[:16]}."
 
 
 # --- files: opened, unpacked, packed and written ----------------------------------------------------------------------
@@ -547,8 +540,7 @@ def whole_file(file: PathLike) -> Iterator[Path]:
         if target.is_dir():
             raise FileError(f"{target}: is a folder. Give the name of a file.")
     folder = Path(tempfile.gettempdir()) if special else target.parent
-    remove_stale(target, folder)
-    temporary = own_name(target, folder)
+    temporary = temporary_name(target, folder)
     with naming(file, target, temporary):
         try:  # the name is known before the file exists, so the file is removed in any case
             os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))

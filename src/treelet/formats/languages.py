@@ -22,7 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.errors import TreeletError
+from treelet.checks import in_words, suggestion, wrong
+from treelet.errors import FormatError, ParameterError, TreeletError
+from treelet.formats.files import unpacked_name
+
+UNITS = ("function", "class", "file")
+"""Units of source code that every language has."""
 
 # Treatments of the kinds of nodes, in the order of `Treatment` in native/bindings_syntax.cpp, and flags.
 DROPPED, DELIMITER, TOKEN, KEPT_TOKEN, INNER, IDENTIFIER, LITERAL, CONTENT = range(8)
@@ -72,7 +77,7 @@ _C = """
 
 
 @dataclass(frozen=True)
-class Language:
+class _Language:
     """A language: its package, suffixes, kinds of units, and rules for names.
 
     Attributes
@@ -194,13 +199,13 @@ def _paths(patterns: str) -> list[list[tuple[str, str, int]]]:
 
 
 @lru_cache(256)
-def _node_rules(language: Language, each: str, concrete: bool, anonymous: bool) -> _core.NodeRules:
+def _node_rules(language: _Language, each: str, concrete: bool, anonymous: bool) -> _core.NodeRules:
     bindings = language.binding_paths if anonymous else []
     treatments = _treatments(language, each, concrete)
     return _core.NodeRules(treatments, language.labels, bindings, language.never_bound)
 
 
-def _treatments(language: Language, each: str, concrete: bool) -> NDArray[np.uint8]:
+def _treatments(language: _Language, each: str, concrete: bool) -> NDArray[np.uint8]:
     identifiers, units = frozenset(language.identifiers.split()), frozenset(language.kinds_of(each))
     scopes = frozenset(f"{language.functions} {language.classes} {language.scopes}".split())
     types = "type_identifier) @bound" in language.bindings
@@ -225,7 +230,7 @@ def _treatments(language: Language, each: str, concrete: bool) -> NDArray[np.uin
 
 
 _LANGUAGES = (
-    Language(
+    _Language(
         "python",
         "Python",
         (".py",),
@@ -238,7 +243,7 @@ _LANGUAGES = (
 (for_in_clause left: (identifier) @bound) (as_pattern_target (identifier) @bound) (named_expression name: (identifier) @bound)
 (function_definition name: (identifier) @bound) (class_definition name: (identifier) @bound)""",
     ),
-    Language(
+    _Language(
         "javascript",
         "JavaScript",
         (".js", ".jsx", ".mjs", ".cjs"),
@@ -247,7 +252,7 @@ _LANGUAGES = (
         "class_declaration class",
         _JAVASCRIPT + "(formal_parameters (identifier) @bound) (class_declaration name: (identifier) @bound)",
     ),
-    Language(
+    _Language(
         "typescript",
         "TypeScript",
         (".ts", ".mts", ".cts"),
@@ -257,7 +262,7 @@ _LANGUAGES = (
         _TYPESCRIPT,
         function="language_typescript",
     ),
-    Language(
+    _Language(
         "tsx",
         "TSX",
         (".tsx",),
@@ -268,7 +273,7 @@ _LANGUAGES = (
         package="tree-sitter-typescript",
         function="language_tsx",
     ),
-    Language(
+    _Language(
         "java",
         "Java",
         (".java",),
@@ -281,7 +286,7 @@ _LANGUAGES = (
 (method_declaration name: (identifier) @bound) (constructor_declaration name: (identifier) @bound)
 (class_declaration name: (identifier) @bound)""",
     ),
-    Language(
+    _Language(
         "c",
         "C",
         (".c", ".h"),
@@ -289,7 +294,7 @@ _LANGUAGES = (
         "struct_specifier union_specifier enum_specifier",
         _C,
     ),
-    Language(
+    _Language(
         "cpp",
         "C++",
         (".cpp", ".cc", ".cxx", ".c++", ".hpp", ".hh", ".hxx", ".h++"),
@@ -301,7 +306,7 @@ _LANGUAGES = (
 (variadic_declarator (identifier) @bound) (function_declarator declarator: (field_identifier) @bound)""",
         scopes="namespace_definition",
     ),
-    Language(
+    _Language(
         "go",
         "Go",
         (".go",),
@@ -313,7 +318,7 @@ _LANGUAGES = (
 (function_declaration name: (identifier) @bound) (method_declaration name: (field_identifier) @bound)
 (receive_statement left: (expression_list (identifier) @bound))""",
     ),
-    Language(
+    _Language(
         "rust",
         "Rust",
         (".rs",),
@@ -326,7 +331,7 @@ _LANGUAGES = (
 (tuple_struct_pattern type: (_) (identifier) @bound) (function_item name: (identifier) @bound)""",
         scopes="mod_item",
     ),
-    Language(
+    _Language(
         "c-sharp",
         "C#",
         (".cs",),
@@ -341,7 +346,7 @@ _LANGUAGES = (
         scopes="namespace_declaration file_scoped_namespace_declaration",
         identifiers="implicit_parameter",
     ),
-    Language(
+    _Language(
         "php",
         "PHP",
         (".php",),
@@ -353,7 +358,7 @@ _LANGUAGES = (
         never_bound="$this",
         function="language_php",
     ),
-    Language(
+    _Language(
         "ruby",
         "Ruby",
         (".rb",),
@@ -367,7 +372,7 @@ _LANGUAGES = (
 (for pattern: (identifier) @bound) (exception_variable (identifier) @bound) (method name: (identifier) @bound)""",
         identifiers="constant instance_variable class_variable global_variable",
     ),
-    Language(
+    _Language(
         "kotlin",
         "Kotlin",
         (".kt", ".kts"),
@@ -376,7 +381,7 @@ _LANGUAGES = (
         """(parameter . (identifier) @bound) (class_parameter (identifier) @bound) (variable_declaration . (identifier) @bound)
 (function_declaration name: (identifier) @bound) (class_declaration name: (identifier) @bound)""",
     ),
-    Language(
+    _Language(
         "swift",
         "Swift",
         (".swift",),
@@ -385,7 +390,7 @@ _LANGUAGES = (
         """(parameter name: (simple_identifier) @bound) (lambda_parameter name: (simple_identifier) @bound)
 (pattern bound_identifier: (simple_identifier) @bound) (function_declaration name: (simple_identifier) @bound)""",
     ),
-    Language(
+    _Language(
         "bash",
         "Bash",
         (".sh", ".bash"),
@@ -395,7 +400,7 @@ _LANGUAGES = (
 (declaration_command (variable_name) @bound)""",
         identifiers="variable_name",
     ),
-    Language(
+    _Language(
         "scala",
         "Scala",
         (".scala", ".sc"),
@@ -406,7 +411,7 @@ _LANGUAGES = (
 (lambda_expression parameters: (identifier) @bound) (enumerator . (identifier) @bound)
 (function_definition name: (identifier) @bound) (class_definition name: (identifier) @bound)""",
     ),
-    Language(
+    _Language(
         "lua",
         "Lua",
         (".lua",),
@@ -423,3 +428,19 @@ LANGUAGES = {language.name: language for language in _LANGUAGES}
 """All languages by name."""
 BY_SUFFIX = {suffix: language for language in _LANGUAGES for suffix in language.suffixes}
 """All languages by the suffixes of their files."""
+
+
+def find_language(name: str | None, file: str) -> _Language:
+    """Return the language called `name`, or the language that a file name suggests."""
+    if name is not None:
+        known = LANGUAGES.get(str(name).lower())
+        if known is None:
+            raise ParameterError(
+                f"{wrong('language', in_words(map(repr, LANGUAGES)), name)}{suggestion(str(name), LANGUAGES)}"
+            )
+        return known
+    suffix = unpacked_name(file).suffix.lower()
+    if suffix not in BY_SUFFIX:
+        fact = f"the suffix {suffix} does not belong to a known language" if suffix else "the name has no suffix"
+        raise FormatError(f"{fact}. Name the language (language='java').", file)
+    return BY_SUFFIX[suffix]

@@ -10,11 +10,9 @@ from typing import IO, Any
 
 from treelet.checks import suggestion, wrong
 from treelet.errors import FormatError, TreeletError
-from treelet.formats.adapters import MarkupAdapter, Place, adapter_for, flatten
-from treelet.formats.base import Document, Format, register
-from treelet.formats.detection import opening_lines
+from treelet.formats.adapters import Located, MarkupAdapter, Place, adapter_for, flatten, located, opened
+from treelet.formats.base import Document, Format, opening_lines, register
 from treelet.formats.files import PathLike, Source
-from treelet.formats.located import Located, located, opened
 from treelet.formats.places import Places
 
 XML, HTML = (".xml",), (".html", ".htm")

@@ -1,14 +1,19 @@
-"""Reading of files and folders in any registered format."""
+"""Reading and writing of files and folders in any registered format, and the choice of the format of a file."""
 
 from __future__ import annotations
 
+import ast
+import glob
+import os
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any, TypeVar
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any, NamedTuple, TypeVar
 
-from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion
+from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
 from treelet.errors import (
     FileError,
     FormatError,
@@ -19,10 +24,145 @@ from treelet.errors import (
     TreeSizeError,
 )
 from treelet.formats.base import FORMATS, PARTS, Document, Format, OptionText, TreeLimits, option_values, split_options
-from treelet.formats.detection import choose_format, find_format, find_target
-from treelet.formats.files import ON_ERROR, PathLike, SkipLog, Source, open_source, open_target
+from treelet.formats.files import NOT_TEXT, ON_ERROR, PathLike, SkipLog, Source, open_source, open_target, unpacked_name
+from treelet.formats.languages import BY_SUFFIX, UNITS, find_language
 from treelet.formats.paths import File, FoundFiles, find_files, listed_files
+from treelet.printable import shortened
 from treelet.progress import progress_bar
+
+# --- choice of the format of a file: by name, by suffix or by content -------------------------------------------------
+
+
+def find_format(name: str | None, file: object = None) -> Format:
+    """Return the format called `name`, or the format that a file name suggests. Default: brackets."""
+    if name is not None:
+        known = FORMATS.get(name) or FORMATS.get(str(name).lower())
+        if known is None:
+            error = wrong("format", in_words(map(repr, sorted(FORMATS))), name)
+            by_suffix = next(
+                (candidate.name for candidate in FORMATS.values() if f".{name}".lower() in candidate.suffixes), None
+            )
+            hint = f" Files with this suffix have the format {by_suffix!r}." if by_suffix else ""
+            aliases = {
+                **dict.fromkeys(("penn", "penn treebank", "bracket", "bracketed"), "brackets"),
+                **dict.fromkeys(("conll", "conll-u"), "conllu"),
+                **dict.fromkeys(("svmlight", "svm-light"), "svmlight_tk"),
+            }
+            meant = aliases.get(str(name).lower())
+            hint = hint or (f" Did you mean {meant!r}?" if meant else suggestion(str(name), FORMATS))
+            raise ParameterError(f"{error}{hint}") if hint else error
+        return known
+    return _by_suffix(file) or FORMATS["brackets"]
+
+
+def _file_name(file: object) -> str:
+    return os.fspath(file) if isinstance(file, (str, os.PathLike)) else str(getattr(file, "name", ""))
+
+
+def _by_suffix(file: object) -> Format | None:
+    suffix = unpacked_name(_file_name(file)).suffix.lower()
+    return next((known for known in FORMATS.values() if suffix in known.suffixes), None)
+
+
+def _by_content(head: bytes, options: Collection[str] = (), but: Format | None = None) -> tuple[Format, str] | None:
+    """Return the format that the first bytes look like, and why. Formats registered last are tried first."""
+    for known in reversed(FORMATS.values()):
+        if known is not but and known.looks is not None and known.takes(options) and (why := known.looks(head)):
+            return known, why
+    return None
+
+
+class _FormatChoice(NamedTuple):
+    """A format, the reason for choosing it (None if the choice is certain), and the options after its name."""
+
+    format: Format
+    why: str | None = None
+    given: Mapping[str, Any] = MappingProxyType({})
+    by_name: bool = False
+
+    def explained(self, error: FormatError, head: bytes) -> FormatError:
+        """Return the error, extended by the detected format and by formats that would fit better."""
+        if self.why is None or isinstance(error, TreeSizeError):
+            return error
+        if NOT_TEXT in error.message:  # a new error, because the whole file is wrong and not one of its items
+            return FormatError(error.message, error.source, error.line, error.column)
+        other = _by_content(head, but=self.format)
+        problem = error.message if error.message.endswith((".", "?", "!")) else f"{error.message}."
+        if other:
+            hint = f"format={other[0].name!r} may fit better, because {other[1]}."
+        elif self.by_name:
+            hint = "For another format, use format=."
+            problem = _plain_text_problem(error, head) or problem
+        else:
+            hint = f"To choose another format, use format= with one of {', '.join(FORMATS)}."
+            problem = _plain_text_problem(error, head) or problem
+        message = f"{problem} The file was read as {self.format.name!r}, because {self.why}. {hint}"
+        return FormatError(message, error.source, error.line, error.column)
+
+
+def plain_text(shown: str) -> str:
+    """Return the message for a text that is not a tree."""
+    return (
+        f"{shown} is plain text, but a tree such as '(NP (D the) (N cat))' is needed. Parse the text first, for example "
+        "with treelet.PCFG or an NLTK parser. For spaCy and stanza, use treelet.cuts.dependency_trees."
+    )
+
+
+def _plain_text_problem(error: FormatError, head: bytes) -> str:
+    """Return the message for a line of plain text in a file, or an empty string if the line is something else."""
+    lines = head.split(b"\n")
+    if "text outside brackets" not in error.message or not error.line or error.line > len(lines):
+        return ""
+    text = lines[error.line - 1].decode("utf-8", "replace").strip()
+    return "" if set(text) & set("()<>{}\t") else plain_text(shortened(text))
+
+
+def _choose_format(name: str | None, source: Source, options: Collection[str] = ()) -> _FormatChoice:
+    """Return the format to read a source with.
+
+    An explicit `name` wins. Otherwise the suffix of the file decides, unless the content clearly has
+    another format. Without a known suffix, the content decides, and the last resort is brackets. A
+    detected format must support all `options`.
+    """
+    if name is not None:
+        name, texts = split_options(name)
+        chosen = find_format(name)
+        return _FormatChoice(chosen, given=option_values(texts, chosen.options()))
+    head = source.head()
+    named, seen = _by_suffix(source), _by_content(head, options)
+    if named is not None:
+        sure = named.looks is None or named.looks(head) is not None or not head.strip()
+        if seen is None or (sure and named.takes(options)):
+            why = None if sure else f"its name ends in {unpacked_name(source.name).suffix}"
+            return _FormatChoice(named, why, by_name=True)
+    if seen is not None:
+        return _FormatChoice(*seen)
+    return _FormatChoice(FORMATS["brackets"], "it does not look like any other format" if head.strip() else None)
+
+
+def find_target(name: str | None, file: object = None) -> Format:
+    """Return the format called `name`, or the format that the name of an output file suggests.
+
+    Raises
+    ------
+    ParameterError
+        If the format cannot be written, or if no format is named and the suffix is unknown.
+    """
+    writable = sorted(known.name for known in FORMATS.values() if known.write)
+    suffix = unpacked_name(_file_name(file)).suffix
+    if name is None and suffix and _by_suffix(file) is None and not hasattr(file, "write"):
+        suffixes = in_words(suffix for name_of_format in writable for suffix in FORMATS[name_of_format].suffixes)
+        raise ParameterError(
+            f"{_file_name(file)}: the suffix {suffix} does not belong to a format that can be written. Use {suffixes}, "
+            f"or name the format: {in_words(map(repr, writable))}."
+        )
+    chosen = find_format(name, file)
+    if chosen.write is None:
+        raise ParameterError(
+            f"The format {chosen.name!r} can be read but not written. Choose {in_words(map(repr, writable))}."
+        )
+    return chosen
+
 
 # --- writing of files in any registered format that has a writer ------------------------------------------------------
 
@@ -90,17 +230,17 @@ def _beside(document: Document, known: Collection[str]) -> dict[str, str]:
 
 Item = TypeVar("Item")
 Content = TypeVar("Content")
+MAX_BYTES = 1_000_000
+"""Default of the size above which `read_code_document` skips files in folders."""
 _NUMBER = re.compile(r"([+-])?(0|[1-9][0-9]*)(\.[0-9]*)?")
 
 
-def tree_files(
-    file: File | Collection[File],
-    format: str | None = None,
-    exclude: str | Collection[str] = (),
-    encoding: str = "utf-8",
-) -> list[File]:
-    """Return the files that `read_document` would read."""
-    return list(find_files(file, _suffixes(format, {}), exclude, encoding=encoding).files)
+def is_format(name: object) -> bool:
+    """Return whether a string is the name of a format, possibly with options, and not of a file."""
+    if not isinstance(name, str) or not name.strip() or os.path.lexists(name) or glob.has_magic(name):
+        return False
+    known, _, options = name.partition(":")
+    return known.lower() in FORMATS or "=" in options or not (os.sep in name or Path(name).suffix or name == "-")
 
 
 def read_document(
@@ -167,20 +307,20 @@ def read_document(
 
     def read(one: File, log: SkipLog) -> Document:
         with _opened(one, format, encoding, on_error, labels, options, log) as (source, chosen, reader_options):
-            document = within_limits(limits, chosen.read(source, **reader_options), source)
+            document = _within_limits(limits, chosen.read(source, **reader_options), source)
             if expect_labels and _wants_labels(labels, reader_options) and _is_unlabeled(document):
                 unlabeled.append((source.name, chosen, document))
         return _named(document, chosen)
 
     unlabeled: list[tuple[str, Format, Document]] = []
     found = find_files(file, _suffixes(format, options), exclude, encoding=encoding)
-    document = read_files(found, read, on_error)
+    document = _read_files(found, read, on_error)
     if unlabeled:
         _warn_unlabeled(*unlabeled[0])
     return document
 
 
-def read_files(
+def _read_files(
     found: FoundFiles,
     read: Callable[[File, SkipLog], Document],
     on_error: str,
@@ -198,6 +338,67 @@ def read_files(
     what = "examples" if document.labels is not None else "trees"
     log.warn(len(document), what, len(documents))
     return document
+
+
+def read_code_document(
+    files: list[File],
+    *,
+    each: str = "function",
+    language: str | Collection[str] | None = None,
+    constants: str = "values",
+    identifiers: str = "keep",
+    docstrings: bool = False,
+    nodes: str = "named",
+    exclude: str | Collection[str] = (),
+    on_error: str = "skip",
+    encoding: str = "utf-8",
+    max_bytes: int | None = MAX_BYTES,
+    log: SkipLog | None = None,
+    progress: bool | None = None,
+    **limits: int | None,
+) -> Document:
+    """Read source files of any languages into one document. The parameters are those of `treelet.read_code`.
+
+    Skipped files and units are also recorded in `log`.
+    """
+    check_one_of("on_error", on_error, ON_ERROR)
+    check_integer("max_bytes", max_bytes, optional=True)
+    names = list(language) if isinstance(language, list | tuple | set) else [] if language is None else [language]
+    named = [find_language(str(name), "") for name in names]
+    only = named[0].name if len(named) == 1 else None
+    suffixes = {suffix for one in named for suffix in one.suffixes} or BY_SUFFIX
+    found = find_files(files, suffixes, exclude, max_bytes, encoding)
+    if each not in UNITS:  # only the files in whose languages `each` is a type of nodes
+        files = [file for file in found.files if _may_have(file, each, only)]
+        if not files:
+            raise wrong("each", f"{in_words(map(repr, UNITS))}, or a node type of a language that is read", each)
+        found = found._replace(files=files)
+    size_limits = TreeLimits.of(limits.get("max_nodes"), limits.get("max_depth"))
+    options: dict[str, Any] = {"constants": constants, "identifiers": identifiers}
+
+    def read(file: File, log: SkipLog) -> Document:
+        with open_source(file, encoding, on_error) as source, _naming_memory(source):
+            source.log = log
+            rules = find_language(only, source.name)
+            if rules.name == "python":
+                units = "module" if each == "file" else each
+                document = FORMATS["python"].read(source, each=units, docstrings=docstrings, **options)
+            else:
+                document = FORMATS["code"].read(source, each=each, language=rules.name, nodes=nodes, **options)
+            return _within_limits(size_limits, document, source)
+
+    return _read_files(found, read, on_error, log, progress)
+
+
+def _may_have(file: File, each: str, language: str | None) -> bool:
+    """Return whether the language of a file has nodes of the type `each`."""
+    try:
+        rules = find_language(language, str(file) if isinstance(file, str | os.PathLike) else "")
+        if rules.name != "python":
+            return rules.has_kind(each)
+    except TreeletError:  # reported when the file is read
+        return True
+    return isinstance(named := getattr(ast, str(each), None), type) and issubclass(named, ast.AST)
 
 
 def read_items(
@@ -330,7 +531,7 @@ def _blocks(
             )
         expect_labels = expect_labels and _wants_labels(labels, reader_options)
         for whole in chosen.blocks(source, block, **reader_options):
-            document = within_limits(limits, whole, source, begin)
+            document = _within_limits(limits, whole, source, begin)
             begin += len(whole)
             if expect_labels and document.labels is None:  # at once, because the caller may need the labels now
                 _warn_unlabeled(source.name, chosen, document)
@@ -373,9 +574,9 @@ def _opened(
     log: SkipLog,
 ) -> Iterator[tuple[Source, Format, dict[str, Any]]]:
     """Yield an open file, its format and the reader's options. Errors report how the format was chosen."""
-    with open_source(file, encoding, on_error) as source, naming_memory(source):
+    with open_source(file, encoding, on_error) as source, _naming_memory(source):
         source.log = log
-        choice = choose_format(format, source, options)
+        choice = _choose_format(format, source, options)
         written = {name: value for name, value in options.items() if isinstance(value, OptionText)}
         options = {**choice.given, **options, **option_values(written, choice.format.options())}
         _check_options(choice.format, options)
@@ -389,7 +590,7 @@ def _opened(
 
 
 @contextmanager
-def naming_memory(source: Source) -> Iterator[None]:
+def _naming_memory(source: Source) -> Iterator[None]:
     """Name the file in the error for a lack of memory."""
     try:
         yield
@@ -398,7 +599,7 @@ def naming_memory(source: Source) -> Iterator[None]:
         raise NotEnoughMemoryError(f"{source.name}: {message[0].lower()}{message[1:]}") from None
 
 
-def within_limits(limits: TreeLimits | None, document: Document, source: Source, begin: int = 0) -> Document:
+def _within_limits(limits: TreeLimits | None, document: Document, source: Source, begin: int = 0) -> Document:
     """Return the document without examples whose trees exceed the limits. `begin` examples came before."""
     if limits is None:
         return document

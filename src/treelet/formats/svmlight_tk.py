@@ -17,9 +17,8 @@ import numpy as np
 
 from treelet.checks import plural
 from treelet.errors import FormatError
-from treelet.formats.base import Columns, Document, Format, register
-from treelet.formats.brackets import Reader, bracketed
-from treelet.formats.detection import is_tree, opening_lines
+from treelet.formats.base import Columns, Document, Format, opening_lines, register
+from treelet.formats.brackets import Reader, bracketed, is_tree
 from treelet.formats.files import Source
 
 # --- SVM-Light-TK files -----------------------------------------------------------------------------------------------

@@ -11,9 +11,8 @@ from typing import IO, Any, NamedTuple
 
 from treelet.checks import is_integer, plural, suggestion, wrong
 from treelet.errors import FormatError, ParameterError
-from treelet.formats.base import Document, Format, register
-from treelet.formats.brackets import Reader, bracketed, refuse_missing
-from treelet.formats.detection import is_tree, opening_lines
+from treelet.formats.base import Document, Format, opening_lines, register
+from treelet.formats.brackets import Reader, bracketed, is_tree
 from treelet.formats.files import Source
 
 _SHOWN = 3  # number of rows inspected to find the columns, and of values that an error shows per column
@@ -351,8 +350,7 @@ def _write_tsv(document: Document, stream: IO[str]) -> None:
                 f"the label {label!r} of row {row} contains a tab or a line end. Replace these characters.", "<output>"
             )
     for columns in document.trees.values():
-        refuse_missing(columns)
-        for label, line in zip(labels, bracketed(columns), strict=True):
+        for label, line in zip(labels, bracketed(columns, complete=True), strict=True):
             shown = label if _unquoted(label) == label else '"{}"'.format(label.replace('"', '""'))
             stream.write(f"{shown}\t{line}\n")
         return
@@ -363,8 +361,7 @@ def _write_csv(document: Document, stream: IO[str]) -> None:
     labels = document.labels or [""] * len(document)
     writer = csv.writer(stream, lineterminator="\n")
     for columns in document.trees.values():
-        refuse_missing(columns)
-        writer.writerows(zip(labels, bracketed(columns), strict=True))
+        writer.writerows(zip(labels, bracketed(columns, complete=True), strict=True))
         return
 
 

@@ -12,7 +12,7 @@ from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Vector
 from treelet.kernels.values import check_inner
-from treelet.structures.table import Name, Names, RowTypeError, Table
+from treelet.structures.table import Name, Names, Table
 
 
 def is_column(value: Any) -> bool:
@@ -93,11 +93,13 @@ class On(Kernel):
         """Return the examples as a table that has the columns of this kernel. Errors name a remedy."""
         try:
             table = Table.from_any(X)
-        except RowTypeError as error:
-            raise InputTypeError(
-                f"{error.fact}, but On needs a dict from column names to values, such as {{{self.names[0]!r}: tree}}. "
-                "For plain trees, use the kernel without On."
-            ) from None
+        except InputTypeError as error:
+            if not str(error).startswith("Row "):
+                raise
+            remedy = (
+                f"Pass dicts such as {{{self.names[0]!r}: tree}} to On. For plain trees, use the kernel without On."
+            )
+            raise InputTypeError(f"{error} {remedy}") from None
         for name in self.names:
             if name not in table and table.names:
                 try:

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from treelet import __version__, _core
 from treelet.checks import in_words, wrong
 from treelet.errors import FileError, TreeletError
-from treelet.formats.files import PathLike, checked_path, locked, naming, own_name, remove_stale, sync_folder
+from treelet.formats.files import PathLike, checked_path, locked, naming, sync_folder, temporary_name
 from treelet.formats.places import Places
 from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.prepared import can_be_prepared, prepared_arrays, restored_bank
@@ -133,8 +133,7 @@ def write_index(search: Nearest, path: PathLike) -> None:
         if exists:
             _clean(folder, _write_collection(folder, search, unnamed, kernel))
             return
-        remove_stale(folder)
-        temporary = own_name(folder)
+        temporary = temporary_name(folder)
         with naming(path, folder, temporary):
             try:
                 temporary.mkdir()

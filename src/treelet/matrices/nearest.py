@@ -19,7 +19,8 @@ from treelet.matrices.executors import TileSearch, executor_for
 from treelet.matrices.executors.base import pieces
 from treelet.matrices.tiles import Job, Tile, check_pairwise
 from treelet.resources import Resources
-from treelet.structures.table import ordered_examples, stacked
+from treelet.structures.bank import Bank
+from treelet.structures.table import Table, stacked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -597,7 +598,7 @@ class Index:
             self.parts[number].data[run - self.start[number]]
             for run, number in zip(runs, part[np.r_[0, change]], strict=True)
         ]
-        return ordered_examples(reduce(stacked, some))
+        return _ordered_examples(reduce(stacked, some))
 
     def _computed_again(self, Q: Any | None, start: Numbers, numbers: Numbers) -> NDArray[np.float64]:
         """Return the values of each query with the examples at its places: row i has ``numbers[start[i]:start[i + 1]]``."""
@@ -608,7 +609,7 @@ class Index:
             cells = slice(start[begin], start[end])
             places, column = np.unique(numbers[cells], return_inverse=True)
             if len(places):
-                rows = self._taken(asked[begin:end]) if Q is None else ordered_examples(Q[begin:end])
+                rows = self._taken(asked[begin:end]) if Q is None else _ordered_examples(Q[begin:end])
                 out = np.empty((end - begin, len(places)))
                 self.kernel.evaluator(rows, self._taken(places)).fill(0, end - begin, out, False)
                 values[cells] = out[np.repeat(np.arange(end - begin), np.diff(start[begin : end + 1])), column]
@@ -699,3 +700,13 @@ def _each_piece(
             searched[:, _functions_of(searched).asarray(removed[first:last] - columns.begin)] = -np.inf
         results.append(function(rows.slice, columns.slice, searched))
     return results
+
+
+def _ordered_examples(data: Any) -> Any:
+    """Return a copy of examples whose banks contain nothing else, with parts numbered in the order of first occurrence."""
+    if isinstance(data, Bank):
+        ordered = data.ordered()
+        return data.compact() if ordered is data else ordered
+    if isinstance(data, Table):
+        return Table({name: _ordered_examples(data.column(name)) for name in data.names})
+    return type(data)(_ordered_examples(data.members), data.start) if hasattr(data, "members") else data

@@ -28,7 +28,7 @@ from treelet.parsing.unknown import Lexicon, UnknownWords
 from treelet.progress import progress_bar
 from treelet.resources import Resources
 from treelet.structures.bank import Stats
-from treelet.structures.forest import Forest, check_count
+from treelet.structures.forest import Forest
 from treelet.structures.forest_bank import ForestBank
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
@@ -534,7 +534,8 @@ class PCFG:
         (S (A a) (S a)) -2.303
         (S (S a) (S a)) -2.59
         """
-        columns, logps = self.compiled().kbest(tokens, check_count(k), _pruning(beam, coarse, margin))
+        check_integer("k", k, 1, most=2**62)
+        columns, logps = self.compiled().kbest(tokens, int(k), _pruning(beam, coarse, margin))
         return list(zip(cast("list[Tree]", trees_of(columns)), logps.tolist(), strict=True))
 
     def forest(
@@ -618,7 +619,7 @@ class PCFG:
         (3, [0, 1, 1])
         """
         compiled, items, pruning = self.compiled(), list(sentences), _pruning(beam, coarse, margin)
-        check_count(k)
+        check_integer("k", k, 1, most=2**62)
         results = _each(
             items, lambda tokens: compiled.kbest(tokens, k, pruning), Resources.of(n_jobs, progress=progress)
         )

@@ -18,9 +18,9 @@ from treelet import _core
 from treelet.checks import article, plural, some_of
 from treelet.errors import FormatError, InlineFormatError, InputTypeError, TreeError
 from treelet.formats.base import FORMATS, Columns
-from treelet.formats.detection import plain_text
 from treelet.formats.files import unpacked_name
 from treelet.formats.places import Places
+from treelet.formats.reading import plain_text
 from treelet.printable import shortened
 from treelet.shown import Tabled
 

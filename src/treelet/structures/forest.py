@@ -639,7 +639,7 @@ class Forest(Drawn):
 
     def kbest(self, k: int) -> list[tuple[Tree, float]]:
         """Return the `k` most probable trees, best first, with their probabilities."""
-        return self._some(check_count(k)) if self.root is not None else []
+        return self._some(_check_count(k)) if self.root is not None else []
 
     def _some(self, k: int) -> list[tuple[Tree, float]]:
         if self.root is None:
@@ -651,7 +651,7 @@ class Forest(Drawn):
 
     def trees(self, limit: int = _MAX_LISTED) -> list[tuple[Tree, float]]:
         """Return all trees, best first, with their probabilities. More than `limit` trees raise TreeError."""
-        check_count(limit, "limit")
+        _check_count(limit, "limit")
         count = self.count_trees()
         if count > limit:
             raise TreeError(
@@ -700,7 +700,7 @@ class Forest(Drawn):
         """
         if self.root is None:
             raise TreeError(_EMPTY)
-        store, roots = self._native.sample(1 if n is None else check_count(n, "n"), seed_of(random_state))
+        store, roots = self._native.sample(1 if n is None else _check_count(n, "n"), seed_of(random_state))
         drawn = cast("list[Tree]", trees_of(Columns(store, roots)))
         return drawn[0] if n is None else drawn
 
@@ -733,7 +733,7 @@ def _power(logarithm: float) -> float:
     return math.exp(logarithm) if logarithm < 709.78 else math.inf
 
 
-def check_count(value: int, name: str = "k", least: int = 1) -> int:
+def _check_count(value: int, name: str = "k", least: int = 1) -> int:
     """Return an int of at least `least` that fits the native code, or raise ParameterError."""
     check_integer(name, value, least, most=2**62)
     return int(value)

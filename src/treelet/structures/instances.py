@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
 from typing import IO, Any, Literal, NamedTuple, TypeVar, cast, overload
 
-from treelet.checks import article, is_number, plural, wrong
+from treelet.checks import article, is_number, plural, suggestion, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeletError
-from treelet.formats.files import PathLike, open_source, open_target
-from treelet.formats.json_files import FIELDS, read_records
+from treelet.formats.files import PathLike, Source, open_source, open_target
 from treelet.printable import shortened
 from treelet.structures.spans import Span, as_span
 from treelet.structures.tree import Tree
@@ -249,6 +248,13 @@ def _check_texts(instance: Instance, name: str) -> None:
 # --- files ------------------------------------------------------------------------------------------------------
 
 
+_FIELDS = {
+    "roles": ("words", "predicate", "arguments", "tree", "nbest", "roleset", "doc", "sent"),
+    "relations": ("words", "e1", "e2", "label", "types", "tree", "nbest", "doc", "sent"),
+}
+_NEEDED = {"roles": ("predicate",), "relations": ("e1", "e2")}
+
+
 @overload
 def read_instances(
     file: PathLike | IO[bytes] | IO[str], kind: Literal["roles"], *, on_error: str = ...
@@ -300,11 +306,11 @@ def read_instances(
     >>> read_instances(io.StringIO(line), "roles")[0].arguments
     (Argument(label='ARG0', start=0, end=1),)
     """
-    if kind is not None and kind not in FIELDS:
+    if kind is not None and kind not in _FIELDS:
         raise wrong("kind", "'roles', 'relations' or None", kind)
     instances: list[Any] = []
     with open_source(file, on_error=on_error) as source:
-        for number, which, fields in read_records(source, kind):
+        for number, which, fields in _read_records(source, kind):
             if isinstance(nbest := fields.get("nbest"), list):
                 fields["nbest"] = [parse[::-1] if isinstance(parse, list) else parse for parse in nbest]
             with source.item():
@@ -314,6 +320,49 @@ def read_instances(
                     raise source.error(str(error), number) from None
         source.told(len(instances), "lines")
     return cast(Instances, instances)
+
+
+def _read_records(source: Source, kind: str | None) -> Iterator[tuple[int, str, dict[str, Any]]]:
+    """Yield the number, the kind and the fields of each nonempty line. By default all lines have the kind of the first."""
+    for number, line in source.text_lines():
+        if line.strip():
+            with source.item():
+                fields = _json_object(source, number, line)
+                kind = kind or ("roles" if "predicate" in fields else "relations")
+                _check_fields(source, number, kind, fields)
+                yield number, kind, fields
+
+
+def _check_fields(source: Source, number: int, kind: str, fields: dict[str, Any]) -> None:
+    missing = [name for name in _NEEDED[kind] if name not in fields]
+    if missing:
+        names, needed = (" and ".join(map(repr, some)) for some in (missing, _NEEDED[kind]))
+        verb = "field {} is" if len(missing) == 1 else "fields {} are"
+        raise source.error(f"the {verb.format(names)} missing. Each line of {kind} needs {needed}.", number)
+    unknown = [name for name in fields if name not in _FIELDS[kind]]
+    if unknown:
+        raise source.error(
+            f"unknown field {unknown[0]!r}.{suggestion(unknown[0], _FIELDS[kind])} The fields of {kind} are "
+            f"{', '.join(_FIELDS[kind])}.",
+            number,
+        )
+
+
+def _json_object(source: Source, number: int, line: str) -> dict[str, Any]:
+    """Return the JSON object in a line. Raise an error with the place if the line is not one."""
+    try:
+        fields = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise source.error(f"this is not valid JSON ({error.msg}).", number, error.colno) from None
+    except (RecursionError, ValueError):  # nested too deeply, or a number with too many digits
+        raise source.error(
+            "this JSON cannot be read: it is nested too deeply, or a number is too long.", number
+        ) from None
+    if not isinstance(fields, dict):
+        raise source.error(
+            f"each line must be a JSON object, but this line is {article(type(fields).__name__)}.", number
+        )
+    return fields
 
 
 def write_instances(instances: Iterable[Instance], file: PathLike | IO[str]) -> None:
@@ -354,7 +403,7 @@ def write_instances(instances: Iterable[Instance], file: PathLike | IO[str]) -> 
 def _fields(instance: Instance) -> dict[str, Any]:
     """Return the fields of an instance as they are written to a file."""
     fields: dict[str, Any] = {}
-    for name in FIELDS["roles" if isinstance(instance, RoleInstance) else "relations"]:
+    for name in _FIELDS["roles" if isinstance(instance, RoleInstance) else "relations"]:
         value = getattr(instance, name)
         if value is None or (name == "nbest" and not value):
             continue

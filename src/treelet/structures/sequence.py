@@ -12,15 +12,14 @@ import numpy as np
 
 from treelet.checks import article, check_one_of, plural, wrong
 from treelet.errors import FormatError, InlineFormatError, InputTypeError, TreeError
-from treelet.formats.base import FORMATS, Columns
-from treelet.formats.detection import opening_lines
+from treelet.formats.base import FORMATS, Columns, opening_lines
 from treelet.formats.files import PathLike, Source, open_target
 from treelet.formats.paths import File
-from treelet.formats.reading import read_items
+from treelet.formats.reading import is_format, read_items
 from treelet.printable import shortened
 from treelet.shown import Tabled
 from treelet.structures.bank import PostOrder, Stats, listed
-from treelet.structures.treebank import TreeFormBank, is_format
+from treelet.structures.treebank import TreeFormBank
 
 # --- a tagged sequence: words, each with its tag ----------------------------------------------------------------------
 

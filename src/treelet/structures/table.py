@@ -18,7 +18,7 @@ from treelet.formats.reading import read_blocks, read_document
 from treelet.shown import Tabled
 from treelet.structures.bank import Bank, is_missing, row_index
 from treelet.structures.treebank import Treebank
-from treelet.structures.vectors import Vectors, side_by_side, together
+from treelet.structures.vectors import Vectors, as_vectors
 
 Name = str | int
 Names = Name | tuple[Name, ...]
@@ -34,14 +34,6 @@ class _Absent(Enum):
 
 
 _ABSENT = _Absent.ABSENT
-
-
-class RowTypeError(InputTypeError):
-    """A row of a table is not a dict. `fact` is the first part of the message."""
-
-    def __init__(self, number: int, record: object) -> None:
-        self.fact = f"Row {number} is {article(type(record).__name__)}"
-        super().__init__(f"{self.fact}, but a dict from column names to values is needed.")
 
 
 class Table(Tabled):
@@ -150,7 +142,9 @@ class Table(Tabled):
         columns: dict[Name, list[Any]] = {}
         for number, record in enumerate(map(_record, records)):
             if not isinstance(record, Mapping):
-                raise RowTypeError(number, record)
+                raise InputTypeError(
+                    f"Row {number} is {article(type(record).__name__)}, but a dict from column names to values is needed."
+                )
             for name, value in record.items():
                 if name not in columns:
                     columns[_name(name)] = [_ABSENT] * len(records)
@@ -202,7 +196,7 @@ class Table(Tabled):
     def column(self, name: Names) -> Any:
         """Return a column by its name, which may also be an int. A tuple of names returns a matrix of these columns."""
         if isinstance(name, tuple):
-            return side_by_side({column_name: self.column(column_name) for column_name in name})
+            return _side_by_side({column_name: self.column(column_name) for column_name in name})
         column = self._columns.get(name, _ABSENT)
         if column is _ABSENT:
             prefixed = any(str(known_name).endswith(f"__{name}") for known_name in self.names)
@@ -331,6 +325,42 @@ def _taken(column: Any, rows: slice | NDArray[np.int64]) -> Any:
     return column[rows]
 
 
+def _side_by_side(columns: Mapping[Any, Any]) -> Any:
+    """Join columns of numbers or vectors into one matrix, which is sparse if one of the columns is.
+
+    >>> _side_by_side({"a": [1, 2], "b": np.array([[3, 4], [5, 6]])})
+    array([[1., 3., 4.],
+           [2., 5., 6.]])
+    """
+    parts = []
+    for name, column in columns.items():
+        try:
+            vectors = as_vectors(_as_rows(column))
+        except (InputTypeError, ParameterError) as error:
+            raise type(error)(f"column {name!r}: {error}") from None
+        if vectors.names is not None and vectors.is_sparse:
+            raise InputTypeError(
+                f"The column {name!r} contains dicts, but only columns of numbers can be joined into a matrix."
+            )
+        parts.append(vectors)
+    if any(block.is_sparse for block in parts):
+        from scipy.sparse import hstack
+
+        return hstack([block.values for block in parts]).tocsr()
+    return np.hstack([block.values for block in parts])
+
+
+def _as_rows(column: Any) -> Any:
+    """Convert a column of plain numbers to vectors of length 1."""
+    if isinstance(column, np.ndarray) and column.ndim == 1:
+        return column[:, None] if column.dtype.kind in "biuf" else _as_rows(column.tolist())
+    if isinstance(column, list) and not all(
+        isinstance(value, (list, tuple, np.ndarray, Mapping)) or hasattr(value, "tocsr") for value in column
+    ):
+        return [[value] for value in column]
+    return column
+
+
 def stacked(first: Any, second: Any) -> Any:
     """Concatenate two collections of the same kind. Other collections raise InputTypeError."""
     if type(first) is type(second) and hasattr(first, "concat"):  # banks, and bags of their items
@@ -340,29 +370,23 @@ def stacked(first: Any, second: Any) -> Any:
     if isinstance(first, Vectors) and isinstance(second, Vectors) and first.names == second.names:
         return Vectors._of(stacked(first.values, second.values), first.names)
     if all(isinstance(block, Vectors) and block.names is not None and block.is_sparse for block in (first, second)):
-        return together(first, second)
+        from scipy.sparse import vstack
+
+        # Features that only one of the two has are 0 in the other.
+        names = tuple(dict.fromkeys((*first.names, *second.names)))
+        return Vectors._of(vstack([first.renumbered(names), second.renumbered(names)], format="csr"), names)
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray) and first.shape[1:] == second.shape[1:]:
         return np.concatenate([first, second])
     if hasattr(first, "tocsr") and hasattr(second, "tocsr") and first.shape[1] == second.shape[1]:
-        from scipy import sparse
+        from scipy.sparse import vstack
 
-        return sparse.vstack([first, second], format="csr")
+        return vstack([first, second], format="csr")
     if isinstance(first, list) and isinstance(second, list):
         return first + second
     raise InputTypeError(
         "Collections can be concatenated if they are of one kind and have the same columns or features. "
         f"Got {first!r:.80} and {second!r:.80} instead."
     )
-
-
-def ordered_examples(data: Any) -> Any:
-    """Return a copy of examples whose banks contain nothing else, with parts numbered in the order of first occurrence."""
-    if isinstance(data, Bank):
-        ordered = data.ordered()
-        return data.compact() if ordered is data else ordered
-    if isinstance(data, Table):
-        return Table({name: ordered_examples(data.column(name)) for name in data.names})
-    return type(data)(ordered_examples(data.members), data.start) if hasattr(data, "members") else data
 
 
 def read_examples(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import IO, Any, Self, TypeVar, cast
 
 import numpy as np
@@ -13,12 +10,18 @@ import numpy as np
 from treelet.checks import some_of, suggestion
 from treelet.errors import FormatError, TreeError
 from treelet.formats.adapters import adapter_for, flatten
-from treelet.formats.base import FORMATS, Columns, Document
+from treelet.formats.base import Columns, Document
 from treelet.formats.brackets import Reader, bracketed
-from treelet.formats.code import MAX_BYTES, read_code_document
 from treelet.formats.files import PathLike
 from treelet.formats.paths import File, listed_files
-from treelet.formats.reading import read_blocks, read_document, write_document
+from treelet.formats.reading import (
+    MAX_BYTES,
+    is_format,
+    read_blocks,
+    read_code_document,
+    read_document,
+    write_document,
+)
 from treelet.structures.bank import Bank, Stats, inline_error, listed
 from treelet.structures.tree import Tree, trees_of
 
@@ -194,15 +197,7 @@ def read_trees(
     document = read_document(
         listed_files(given), named, labels=False, exclude=exclude, max_nodes=max_nodes, max_depth=max_depth, **options
     )
-    return bank_of(document, column)
-
-
-def is_format(name: object) -> bool:
-    """Return whether a string is the name of a format, possibly with options, and not of a file."""
-    if not isinstance(name, str) or not name.strip() or os.path.lexists(name) or glob.has_magic(name):
-        return False
-    known, _, options = name.partition(":")
-    return known.lower() in FORMATS or "=" in options or not (os.sep in name or Path(name).suffix or name == "-")
+    return _bank_of(document, column)
 
 
 def read_code(
@@ -295,7 +290,7 @@ def read_code(
         max_depth=max_depth,
         progress=progress,
     )
-    return bank_of(document)
+    return _bank_of(document)
 
 
 def iter_trees(
@@ -336,10 +331,10 @@ def iter_trees(
     [2, 1]
     """
     for document in read_blocks(file, format, block=block, labels=False, **options):
-        yield bank_of(document, column)
+        yield _bank_of(document, column)
 
 
-def bank_of(document: Document, column: str | None = None) -> Treebank:
+def _bank_of(document: Document, column: str | None = None) -> Treebank:
     """Return the trees of a document: the only tree column, or the column with the given name."""
     names = list(document.trees)
     if column is None and len(names) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -90,7 +90,21 @@ class Vectors:
         if self.names is None or not self.is_sparse:
             return self
         used = sorted({self.names[column] for column in self.values.indices[self.values.data != 0].tolist()}, key=repr)
-        return Vectors._of(_renumbered(self, _with_names(tuple(used))), tuple(used))
+        return Vectors._of(self.renumbered(used), tuple(used))
+
+    def renumbered(self, names: Sequence[str | int]) -> Any:
+        """Return a sparse matrix with these features as columns. Other features are dropped."""
+        from scipy.sparse import csr_array
+
+        values = csr_array(self.values)
+        places = {name: index for index, name in enumerate(names)}
+        # The new column of each stored value (-1: dropped), and where each row begins among the values that are kept.
+        column = np.array([places.get(name, -1) for name in self.names or ()], np.int64)[values.indices]
+        kept = column >= 0
+        start = np.concatenate([[0], np.cumsum(kept)])[values.indptr]
+        matrix = csr_array((values.data[kept], column[kept], start), shape=(len(self), len(names)))
+        matrix.sort_indices()
+        return matrix
 
     def matched(self, other: Vectors) -> tuple[Any, Any]:
         """Return the two matrices with the same features as columns. Features that only `other` has are dropped."""
@@ -98,7 +112,8 @@ class Vectors:
         if len(self) and len(other):
             if self.names is not None and other.names is not None:
                 if self.names is not other.names and self.names != other.names:
-                    theirs = (_renumbered if self.is_sparse or other.is_sparse else _reordered)(other, self)
+                    sparse = self.is_sparse or other.is_sparse
+                    theirs = other.renumbered(self.names) if sparse else _reordered(other, self)
             elif any(vectors.names is not None and vectors.is_sparse for vectors in (self, other)):
                 raise ParameterError(
                     "Vectors with named features (dicts) cannot be compared with vectors without names (an array). "
@@ -118,35 +133,6 @@ class Vectors:
         return mine, theirs
 
 
-def _renumbered(vectors: Vectors, by: Vectors) -> Any:
-    from scipy.sparse import csr_array
-
-    values = csr_array(vectors.values)
-    places = {name: index for index, name in enumerate(by.names or ())}
-    column = np.array([places.get(name, -1) for name in vectors.names or ()], np.int64)[values.indices]
-    kept = column >= 0
-    start = np.concatenate([[0], np.cumsum(kept)])[values.indptr]
-    matrix = csr_array((values.data[kept], column[kept], start), shape=(len(vectors), by.shape[1]))
-    matrix.sort_indices()
-    return matrix
-
-
-def _with_names(names: tuple[str | int, ...]) -> Vectors:
-    """Return an empty collection of vectors with these features."""
-    from scipy.sparse import csr_array
-
-    return Vectors._of(csr_array((0, len(names))), names)
-
-
-def together(first: Vectors, second: Vectors) -> Vectors:
-    """Concatenate two collections with named features. Features that only one of them has are 0 in the other."""
-    from scipy.sparse import vstack
-
-    names = tuple(dict.fromkeys((*(first.names or ()), *(second.names or ()))))
-    by = _with_names(names)
-    return Vectors._of(vstack([_renumbered(first, by), _renumbered(second, by)], format="csr"), names)
-
-
 def _reordered(vectors: Vectors, by: Vectors) -> Any:
     """Return the matrix of one DataFrame with its columns in the order of another DataFrame."""
     places = {name: index for index, name in enumerate(vectors.names or ())}
@@ -161,42 +147,6 @@ def _reordered(vectors: Vectors, by: Vectors) -> Any:
 def as_vectors(rows: Any) -> Vectors:
     """Convert an array, a DataFrame, a sparse matrix or a list to `Vectors`. Vectors are returned unchanged."""
     return rows if isinstance(rows, Vectors) else Vectors(rows)
-
-
-def side_by_side(columns: Mapping[Any, Any]) -> Any:
-    """Join columns of numbers or vectors into one matrix, which is sparse if one of the columns is.
-
-    >>> side_by_side({"a": [1, 2], "b": np.array([[3, 4], [5, 6]])})
-    array([[1., 3., 4.],
-           [2., 5., 6.]])
-    """
-    parts = []
-    for name, column in columns.items():
-        try:
-            vectors = as_vectors(_as_rows(column))
-        except (InputTypeError, ParameterError) as error:
-            raise type(error)(f"column {name!r}: {error}") from None
-        if vectors.names is not None and vectors.is_sparse:
-            raise InputTypeError(
-                f"The column {name!r} contains dicts, but only columns of numbers can be joined into a matrix."
-            )
-        parts.append(vectors)
-    if any(block.is_sparse for block in parts):
-        from scipy.sparse import hstack
-
-        return hstack([block.values for block in parts]).tocsr()
-    return np.hstack([block.values for block in parts])
-
-
-def _as_rows(column: Any) -> Any:
-    """Convert a column of plain numbers to vectors of length 1."""
-    if isinstance(column, np.ndarray) and column.ndim == 1:
-        return column[:, None] if column.dtype.kind in "biuf" else _as_rows(column.tolist())
-    if isinstance(column, list) and not all(
-        isinstance(value, (list, tuple, np.ndarray, Mapping)) or hasattr(value, "tocsr") for value in column
-    ):
-        return [[value] for value in column]
-    return column
 
 
 def bag_of_words(texts: Iterable[str | Iterable[str]]) -> list[dict[str, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.checks import article, plural, some_of
-from treelet.errors import InputTypeError, ParameterError
-from treelet.formats.arrays import read_vectors_npy, read_vectors_text
-from treelet.formats.files import PathLike, open_source
+from treelet.errors import FileError, InputTypeError, ParameterError
+from treelet.formats.arrays import read_header
+from treelet.formats.files import PathLike, Source, open_source, unreadable
 
 
 class WordVectors:
@@ -59,6 +60,23 @@ class WordVectors:
         self.unit.flags.writeable = False  # copies share it
 
     @classmethod
+    def of(cls, vectors: object) -> WordVectors:
+        """Convert a mapping from words to vectors, a gensim KeyedVectors or the path of a file to word vectors."""
+        if isinstance(vectors, WordVectors):
+            return vectors
+        if isinstance(vectors, (str, os.PathLike)):
+            return cls.read(vectors)
+        if isinstance(vectors, Mapping):
+            return cls(list(vectors), [np.asarray(value) for value in vectors.values()])
+        words = getattr(vectors, "index_to_key", None)  # gensim's KeyedVectors
+        if words is not None and hasattr(vectors, "vectors"):
+            return cls(list(words), vectors.vectors)
+        raise InputTypeError(
+            "Word vectors must be WordVectors, a dict from words to vectors, a gensim KeyedVectors or a path. "
+            f"Got {article(type(vectors).__name__)} instead."
+        )
+
+    @classmethod
     def read(cls, path: PathLike) -> WordVectors:
         """Read word vectors from a file.
 
@@ -71,10 +89,10 @@ class WordVectors:
             the same name that contains one word per line.
         """
         if str(path).endswith(".npy"):
-            vectors = cls(*read_vectors_npy(Path(path)))
+            vectors = cls(*_read_npy(Path(path)))
         else:
             with open_source(path) as source:
-                vectors = cls(*read_vectors_text(source))
+                vectors = cls(*_read_text(source))
         vectors.path = os.fspath(path)
         return vectors
 
@@ -137,6 +155,51 @@ class WordVectors:
         return start, np.concatenate(neighbors).astype(np.int32), np.concatenate(sigma)
 
 
+def _read_text(source: Source) -> tuple[list[str], NDArray[np.float64]]:
+    """Read lines of the form ``word 0.1 0.2 ...``, with or without the line of counts that word2vec and gensim put first."""
+    words: list[str] = []
+    rows: list[NDArray[np.float64]] = []
+    for number, line in source.text_lines():
+        parts = line.rstrip().split(" ")
+        if number == 1 and len(parts) == 2 and all(text.isdigit() for text in parts):
+            continue
+        if not line.strip():
+            continue
+        try:
+            row = np.array(parts[1:], dtype=np.float64)
+        except ValueError:
+            raise source.error("each line must contain a word and its numbers, separated by spaces.", number) from None
+        if not len(row) or (rows and len(row) != len(rows[0])):
+            expected = f"{plural(len(rows[0]), 'number')}, as on the lines before" if rows else "numbers after the word"
+            raise source.error(f"this line has {plural(len(row), 'number')}, but it must have {expected}.", number)
+        words.append(parts[0])
+        rows.append(row)
+    return words, np.array(rows) if rows else np.zeros((0, 1))
+
+
+def _read_npy(path: Path) -> tuple[list[str], NDArray[Any]]:
+    """Read a ``.npy`` file, and its words, one per line, from a ``.txt`` or ``.vocab`` file of the same name."""
+    try:
+        with path.open("rb") as stream:
+            shape, by_columns, dtype, _ = read_header(stream)
+            values = np.fromfile(stream, dtype, math.prod(shape))
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise unreadable(path, error) from error
+        reason = getattr(error, "strerror", None) or error
+        raise FileError(f"{path}: cannot be read as a NumPy array ({reason}).") from error
+    matrix = values.reshape(shape, order="F" if by_columns else "C")
+    for suffix in (".txt", ".vocab"):
+        words = path.with_suffix(suffix)
+        if words.exists():
+            with open_source(words) as source:
+                return [line.strip() for _, line in source.text_lines() if line.strip()], matrix
+    raise FileError(
+        f"{path}: the file of words is missing. Write the words, one per line, to {path.with_suffix('.txt').name} in the "
+        "same folder."
+    )
+
+
 def _unit_rows(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Divide rows by their lengths. Rows of zeros stay.
 
@@ -169,7 +232,7 @@ class ReadsVectors:
     def _word_vectors(self) -> WordVectors:
         given, read = self._given_vectors(), self._read
         if read is None or read[0] is not given:
-            self._read = read = (given, as_word_vectors(given))
+            self._read = read = (given, WordVectors.of(given))
         return read[1]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -180,23 +243,6 @@ class ReadsVectors:
         if self._given_vectors() is not None:
             self._word_vectors()
         return self.__dict__
-
-
-def as_word_vectors(vectors: object) -> WordVectors:
-    """Convert a mapping from words to vectors, a gensim KeyedVectors or the path of a file to word vectors."""
-    if isinstance(vectors, WordVectors):
-        return vectors
-    if isinstance(vectors, (str, os.PathLike)):
-        return WordVectors.read(vectors)
-    if isinstance(vectors, Mapping):
-        return WordVectors(list(vectors), [np.asarray(value) for value in vectors.values()])
-    words = getattr(vectors, "index_to_key", None)  # gensim's KeyedVectors
-    if words is not None and hasattr(vectors, "vectors"):
-        return WordVectors(list(words), vectors.vectors)
-    raise InputTypeError(
-        "Word vectors must be WordVectors, a dict from words to vectors, a gensim KeyedVectors or a path. "
-        f"Got {article(type(vectors).__name__)} instead."
-    )
 
 
 def _vectors_problem(words: Sequence[str], matrix: Any, error: Exception) -> str:

@@ -27,16 +27,16 @@ from treelet.edits import EditDistance, EditOperation, edit_script
 from treelet.edits.distance import check_sizes, tree_sizes
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
 from treelet.formats.adapters import IDENTIFIERS
-from treelet.formats.code import read_code_document
 from treelet.formats.files import PathLike, SkipLog, unpacked_name, unreadable
 from treelet.formats.languages import BY_SUFFIX
 from treelet.formats.paths import File
 from treelet.formats.places import Places
+from treelet.formats.reading import read_code_document
 from treelet.kernels.pairwise import Vector
 from treelet.matrices.nearest import ROUNDING
 from treelet.printable import printable
 from treelet.resources import DEFAULT_MEMORY, Resources
-from treelet.structures.treebank import Treebank, bank_of
+from treelet.structures.treebank import Treebank
 
 # --- the result of `find_clones` --------------------------------------------------------------------------------------
 
@@ -539,7 +539,7 @@ def find_clones(
         "encoding": encoding,
         "progress": progress,
     }
-    sides = [bank_of(read_code_document(_listed(paths), **reading, log=logs[0]))]
+    sides = [_functions(_listed(paths), reading, logs[0])]
     if against is not None:
         other = _known_functions(_listed([against]), reading, logs[1])
         real = cache(os.path.realpath)  # many functions are in the same file
@@ -589,6 +589,11 @@ def _listed(paths: Sequence[Any]) -> list[File]:
     return [file for path in paths for file in (path if isinstance(path, list | tuple) else [path])]
 
 
+def _functions(files: list[File], reading: dict[str, Any], log: SkipLog) -> Treebank:
+    document = read_code_document(files, **reading, log=log)
+    return Treebank.from_columns(document.trees["tree"], document.places)
+
+
 def _known_functions(files: list[File], reading: dict[str, Any], log: SkipLog) -> Treebank:
     """Return the functions of files and of indexes of source code."""
     from treelet.learn.index_files import MANIFEST  # scikit-learn is needed only for indexes
@@ -596,7 +601,7 @@ def _known_functions(files: list[File], reading: dict[str, Any], log: SkipLog) -
 
     indexes = [file for file in files if isinstance(file, str | os.PathLike) and (Path(file) / MANIFEST).is_file()]
     others = [file for file in files if file not in indexes]
-    banks = [bank_of(read_code_document(others, **reading, log=log))] if others else []
+    banks = [_functions(others, reading, log)] if others else []
     for file in indexes:
         search = load(cast("str", file), mode="r")
         if not (search._settings or {}).get("code"):

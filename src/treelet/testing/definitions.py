@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from treelet import kernels
 from treelet.edits import EditDistance, EditSimilarity
 from treelet.errors import InputTypeError
-from treelet.structures import Forest, Tagged, Tree
-from treelet.structures.word_vectors import as_word_vectors
+from treelet.structures import Forest, Tagged, Tree, WordVectors
 
 Slow = Callable[[Any, Any], float]
 
@@ -325,7 +324,7 @@ def _edit_distance_of(
 
 
 def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -> float:
-    known = as_word_vectors(vectors)
+    known = WordVectors.of(vectors)
 
     def similarity(v: str, w: str) -> float:
         value = known.similarity(v, w)
