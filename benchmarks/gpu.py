@@ -31,7 +31,7 @@ from experiments.data import corpus
 from tests.cases import KERNELS, examples
 from treelet.device.launching import device_named
 from treelet.matrices import operator
-from treelet.matrices.executors.device import DeviceExecutor
+from treelet.matrices.executors import executor_for
 from treelet.matrices.nearest import Index
 from treelet.matrices.tiles import Job, fill_tile
 from treelet.resources import Resources
@@ -101,7 +101,7 @@ def matrix_times(bench: Bench, kernel: Any, bank: Any, dtype: str, times: int = 
     prepare = bench.best(lambda: kernel.evaluator(fresh_weights(bank)).on(device), min(times, 3))
     evaluator = kernel.evaluator(bank).on(device)
     out = device.xp.empty((n, n), dtype)
-    plan = DeviceExecutor(Resources(memory_limit=1 << 50, device=bench.name)).plan(Job(kernel, bank, None, out.dtype))
+    plan = executor_for(Resources(memory_limit=1 << 50, device=bench.name)).plan(Job(kernel, bank, None, out.dtype))
 
     def fill() -> None:
 

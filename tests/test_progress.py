@@ -17,12 +17,12 @@ import pytest
 import treelet as tl
 from conftest import run_python
 from treelet import progress
-from treelet.matrices.executors import base
+from treelet.matrices import executors as base
 
 WORK = """
 import time
 from treelet import progress
-from treelet.matrices.executors import base
+from treelet.matrices import executors as base
 progress._PATIENCE = 0.0
 with progress.progress_bar(True, "work", 5) as advance:
     for _ in range(5):

@@ -169,12 +169,12 @@ def test_the_core_writes_rows_apart(out: Any, said: str) -> None:
 
 
 def test_rows_on_a_device_lie_apart() -> None:
-    from treelet.matrices.executors.device import DeviceExecutor
+    from treelet.matrices.executors import executor_for
     from treelet.matrices.tiles import Job
     from treelet.resources import Resources
 
     bank = tl.Treebank(["(A (B x))", "(A (B y))", "(C z)"])
-    executor, job = DeviceExecutor(Resources(device="emulated")), Job(tl.SubsetTree(), bank)
+    executor, job = executor_for(Resources(device="emulated")), Job(tl.SubsetTree(), bank)
     assert np.allclose(executor.fill(job, np.zeros((3, 3))), tl.SubsetTree()(bank))
     for strides in ((0, 8), (8, 8), (8, 24)):
         with pytest.raises(tl.errors.ParameterError, match="contiguous, non-overlapping rows"):

@@ -26,7 +26,8 @@ from treelet.datasets import flights
 from treelet.device.launching import _Cuda, device_named
 from treelet.errors import DeviceMemoryError, KernelOverflowError, ParameterError, TreeletError, TreeletWarning
 from treelet.kernels.store import StoreKernel
-from treelet.learn import RLS, Nearest, RankRLS, RankSVM, growing
+from treelet.learn import RLS, Nearest, RankRLS, RankSVM
+from treelet.learn import perceptron as growing
 from treelet.learn.model import CompressedModel
 from treelet.learn.selection import select
 from treelet.matrices import operator, reduce

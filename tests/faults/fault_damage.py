@@ -22,7 +22,7 @@ from fault_places import Snapshot, Trial, snapshot
 
 import treelet as tl
 from treelet.errors import TreeletError
-from treelet.matrices.npy_file import NpyFile
+from treelet.matrices.stored import NpyFile
 
 FAST = Path("/dev/shm")
 """Where syncing costs nothing, if it is there."""

@@ -283,7 +283,7 @@ def matrices(output: str, number: int, resume: bool, seed: int = 0) -> Iterator[
 
 
 def _read(path: Path) -> Any:
-    from treelet.matrices.npy_file import NpyFile
+    from treelet.matrices.stored import NpyFile
 
     return np.array(NpyFile.opened(path))
 

@@ -29,8 +29,7 @@ from fault_places import PLACES, lay_old, lay_other, smaller_files, trial, undis
 import treelet as tl
 from treelet import work
 from treelet.errors import FileError, NotEnoughMemoryError, TreeletWarning
-from treelet.matrices.npy_file import NotOpenedError
-from treelet.matrices.stored import _Manifest
+from treelet.matrices.stored import NotOpenedError, _Manifest
 
 FEW = (
     "--resume",

@@ -22,11 +22,10 @@ import treelet as tl
 from cases import EXAMPLES, KERNELS, random_tree
 from conftest import binary, posix
 from treelet import _core
+from treelet.matrices import cluster as dask_executor
+from treelet.matrices import cluster as dask_module
+from treelet.matrices.cluster import DaskExecutor, Shipment
 from treelet.matrices.executors import ThreadExecutor
-from treelet.matrices.executors import dask as dask_executor
-from treelet.matrices.executors import dask as dask_module
-from treelet.matrices.executors.base import FunctionSink
-from treelet.matrices.executors.dask import DaskExecutor, Shipment
 from treelet.matrices.tiles import Block, Job
 from treelet.resources import Resources
 
@@ -325,7 +324,7 @@ def test_a_worker_that_does_not_answer_costs_nothing(
     def answer() -> Any:
         if os.getpid() == dying:
             raise OSError("in <TCP (closed)>")
-        from treelet.matrices.executors.dask import _version  # a worker's own
+        from treelet.matrices.cluster import _version  # a worker's own
 
         return _version()
 
@@ -349,7 +348,7 @@ def test_all_workers_lost_at_once(client: Client, bank: tl.Treebank) -> None:
         seen.append(tile)
         K[tile.rows.slice, tile.columns.slice] = values
 
-    executor.compute(job, plan.blocks, FunctionSink(take), lambda cells: None)
+    executor.each_tile(job, plan, take)
     assert sorted(tile.rows.begin for tile in seen) == sorted(tile.rows.begin for tile in plan.tiles)
     np.testing.assert_array_equal(np.tril(K), np.tril(kernel(bank)))
 
@@ -362,7 +361,7 @@ def test_a_client_that_is_closed_midway(client: Client, bank: tl.Treebank) -> No
 
     executor, job = DaskExecutor(Resources(client=other)), Job(tl.SubsetTree(), bank)
     with pytest.raises(tl.errors.ClusterError, match=r"[Cc]lient is closed|after closing"):
-        executor.compute(job, executor.plan(job).blocks, FunctionSink(take), lambda cells: None)
+        executor.each_tile(job, executor.plan(job), take)
     settled(client)
 
 
@@ -437,7 +436,7 @@ def test_a_client_that_is_closed_while_it_is_asked(said: Exception) -> None:
 
 def test_without_dask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    monkeypatch.delitem(sys.modules, "treelet.matrices.executors.dask", raising=False)
+    monkeypatch.delitem(sys.modules, "treelet.matrices.cluster", raising=False)
     with pytest.raises(tl.TreeletError, match=r"pip install 'treelet\[dask\]'"):
         tl.gram(tl.SubsetTree(), ["(A x)"], client=object())
     monkeypatch.setitem(sys.modules, "dask.array", None)

@@ -24,8 +24,8 @@ from treelet.datasets import flights
 from treelet.errors import FileError, KernelOverflowError, ParameterError, TreeletWarning
 from treelet.formats.files import locked
 from treelet.matrices import stored
-from treelet.matrices.npy_file import NpyFile, RowsInFile
-from treelet.matrices.stored import _checksum, _examples_fingerprint, _Journal, fingerprint
+from treelet.matrices.npy_file import RowsInFile
+from treelet.matrices.stored import NpyFile, _checksum, _examples_fingerprint, _Journal, fingerprint
 from treelet.matrices.tiles import Plan, Span, Tile, _planned
 
 KERNEL = tl.SubsetTree(lam=0.4)

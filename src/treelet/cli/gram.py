@@ -87,9 +87,8 @@ def _gram(
 
     from treelet.formats.files import whole_file
     from treelet.matrices import gram
-    from treelet.matrices.executors import executor_for
-    from treelet.matrices.executors.base import checked_dtype
-    from treelet.matrices.npy_file import NotOpenedError
+    from treelet.matrices.executors import checked_dtype, executor_for
+    from treelet.matrices.stored import NotOpenedError
     from treelet.matrices.tiles import Job
     from treelet.resources import Resources
     from treelet.structures import read_trees

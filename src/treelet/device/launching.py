@@ -94,6 +94,18 @@ class Device(ABC):
         kernel = "mirror" if matrix.dtype == np.float64 else "mirror_single"
         self.launch(kernel, blocks, 256, matrix, step, begin, end)
 
+    def out_of_memory(self, error: BaseException) -> DeviceMemoryError | None:
+        """Return the error to raise if `error` means that the memory of the device is full, else None."""
+        if isinstance(error, DeviceMemoryError):
+            return error
+        if type(error).__name__ != "OutOfMemoryError" and not isinstance(error, MemoryError):
+            return None
+        reason = str(error).rstrip(".")
+        return DeviceMemoryError(
+            f"The memory of device={self.name!r} is full: {reason}. Increase device_memory= if it is set, "
+            f"or use device='cpu'."
+        )
+
     def array(self, values: Any, dtype: Any = None) -> Array:
         """Return the values as a contiguous array on the device."""
         return self.xp.asarray(np.ascontiguousarray(values, dtype))
@@ -305,16 +317,3 @@ def _kernels_in(source: Path) -> list[str]:
 def device_named(name: str) -> Device:
     """Return the device with this name, with its code compiled."""
     return _Cuda() if name == "cuda" else _Emulated()
-
-
-def out_of_memory(device: Device, error: BaseException) -> DeviceMemoryError | None:
-    """Return the error to raise if `error` means that the memory of the device is full, else None."""
-    if isinstance(error, DeviceMemoryError):
-        return error
-    if type(error).__name__ != "OutOfMemoryError" and not isinstance(error, MemoryError):
-        return None
-    reason = str(error).rstrip(".")
-    return DeviceMemoryError(
-        f"The memory of device={device.name!r} is full: {reason}. Increase device_memory= if it is set, "
-        f"or use device='cpu'."
-    )

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet.device.launching import Array, Device, out_of_memory
+from treelet.device.launching import Array, Device
 
 THREADS = 128
 COLUMNS_PER_THREAD = 4  # must equal `columns_a_thread` of the device code
@@ -192,7 +192,7 @@ class DeviceColumns(ABC):
             try:
                 self.fill(bound, at, stop, block, None if limit is None else int(limit[stop - 1]))
             except Exception as error:
-                full = out_of_memory(self.device, error)
+                full = self.device.out_of_memory(error)
                 if full is None:
                     raise
                 if stop - at == 1:

@@ -11,14 +11,14 @@ from treelet import _core
 from treelet.checks import wrong
 from treelet.errors import TreeletError
 from treelet.kernels.pairwise import Pairwise
-from treelet.matrices.executors.base import checked_dtype
-from treelet.matrices.tiles import Job, Span, Tile, Values, check_pairwise, fill_tile
+from treelet.matrices.executors import checked_dtype
+from treelet.matrices.tiles import Job, Span, Tile, Values, check_pairwise
 from treelet.resources import Resources
 
 if TYPE_CHECKING:
     import dask.array
 
-    from treelet.matrices.executors.dask import Shipment
+    from treelet.matrices.cluster import Shipment
 
 
 def lazy_gram(
@@ -73,7 +73,7 @@ def lazy_gram(
         from dask.array.core import normalize_chunks
         from dask.highlevelgraph import HighLevelGraph
 
-        from treelet.matrices.executors.dask import Shipment
+        from treelet.matrices.cluster import Shipment
     except ImportError as error:
         raise TreeletError(
             f"lazy_gram needs Dask, which cannot be imported ({error}). Install it with pip install 'treelet[dask]'."
@@ -111,9 +111,7 @@ def _spans(sizes: tuple[int, ...]) -> list[Span]:
 
 
 def _chunk(shipment: Shipment, tile: Tile, symmetric: bool, dtype: str) -> Values:
-    out = np.zeros(tile.shape, dtype)
-    if out.size:
-        fill_tile(shipment.kernel, shipment.evaluator(tile.columns), tile, out)
+    out = shipment.values(tile, tile.columns, dtype)
     if symmetric and tile.rows == tile.columns:  # both sides of the diagonal must be equal, bit for bit
         _core.mirror(out, 0, len(out), 0, len(out))
     return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,7 @@ from treelet import _core
 from treelet.checks import check_boolean, wrong
 from treelet.formats.files import checked_path
 from treelet.kernels.pairwise import Matrix, Pairwise
-from treelet.matrices.executors import executor_for
-from treelet.matrices.executors.base import checked_dtype, is_file
+from treelet.matrices.executors import checked_dtype, executor_for
 from treelet.matrices.stored import into_file, resumed
 from treelet.matrices.tiles import FLOAT, Job, check_pairwise
 from treelet.printable import shortened
@@ -136,8 +136,8 @@ def gram(
     executor = executor_for(resources)
     if resume:
         job = replace(job, X=ordered(job.X), Y=ordered(job.Y))
-    if is_file(out):
-        matrix: Matrix = (resumed if resume else into_file)(job, executor, out)  # type: ignore[arg-type]
+    if isinstance(out, str | os.PathLike) and Path(out).suffix.lower() == ".npy":
+        matrix: Matrix = (resumed if resume else into_file)(job, executor, out)
         return matrix
     if resume:
         wanted = "a path ending in .npy if resume=True is passed"

@@ -15,8 +15,7 @@ from treelet.checks import check_boolean, check_integer, is_number, wrong
 from treelet.errors import ParameterError
 from treelet.kernels.algebra import without_excess
 from treelet.kernels.pairwise import Matrix, Needs, Pairwise
-from treelet.matrices.executors import TileSearch, executor_for
-from treelet.matrices.executors.base import pieces
+from treelet.matrices.executors import TileSearch, executor_for, pieces
 from treelet.matrices.tiles import Job, Tile, check_pairwise
 from treelet.resources import Resources
 from treelet.structures.bank import Bank

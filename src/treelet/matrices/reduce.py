@@ -7,8 +7,7 @@ from typing import Any
 
 from treelet.errors import InputTypeError
 from treelet.kernels.pairwise import Pairwise
-from treelet.matrices.executors import executor_for
-from treelet.matrices.executors.base import FunctionSink, Take, pieces
+from treelet.matrices.executors import Take, executor_for, pieces
 from treelet.matrices.tiles import Job, Tile, Values, check_pairwise
 from treelet.printable import shortened
 from treelet.resources import Resources
@@ -91,4 +90,4 @@ def reduce(
             with lock:
                 function(rows.slice, columns.slice, shown)
 
-    executor.compute_all(job, plan, FunctionSink(take))
+    executor.each_tile(job, plan, take)

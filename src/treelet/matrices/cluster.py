@@ -27,7 +27,7 @@ from treelet.checks import plural
 from treelet.errors import ClusterError, InputTypeError, TreeletError
 from treelet.formats.base import Columns
 from treelet.kernels.pairwise import Evaluator, Needs, Pairwise
-from treelet.matrices.executors.base import Executor, TileSearch
+from treelet.matrices.executors import Executor, TileSearch
 from treelet.matrices.tiles import Block, Job, Plan, Sink, Span, Tile, Values, bind, fill_tile, plan_matrix
 from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
@@ -87,11 +87,6 @@ class Shipment:
     def __sizeof__(self) -> int:  # Dask estimates the cost of transfer and storage from this
         return object.__sizeof__(self) + len(self.packed())
 
-    @property
-    def kernel(self) -> Pairwise:
-        with self._lock:
-            return self._unpacked()[0]
-
     def evaluator(self, columns: Span) -> Evaluator:
         """Return the kernel bound to all rows and some columns. The index of the columns is built once."""
         self.used = time.monotonic()
@@ -105,6 +100,15 @@ class Shipment:
                 self._evaluators[columns] = evaluator, needed
             self._evaluators[columns] = self._evaluators.pop(columns)  # the most recently used evaluator comes last
             return self._evaluators[columns][0]
+
+    def values(self, tile: Tile, columns: Span, dtype: str) -> Values:
+        """Compute a tile with the index of some columns."""
+        out = np.zeros(tile.shape, dtype)
+        if out.size:
+            with self._lock:
+                kernel, *_ = self._unpacked()
+            fill_tile(kernel, self.evaluator(columns), tile, out)
+        return out
 
     def _unpacked(self) -> Content:
         if self._stopped:
@@ -308,88 +312,57 @@ class DaskExecutor(Executor):
             shipment.packed()
         except (PicklingError, TypeError, AttributeError) as error:
             raise InputTypeError(f"The kernel and the examples must be picklable for Dask workers: {error}.") from error
-        blocks = [block for block in blocks if block.tiles]
-        if not blocks:
-            return
-        with closing(_Team(self, shipment)) as team:
-            for block in blocks:
-                work = partial(_computed, columns=block.columns, dtype=job.dtype.str, choose=choose)
-                yield from team.results(work, block.tiles)
-
-
-class _Team:
-    """The workers of a cluster, which all hold the same examples."""
-
-    def __init__(self, executor: DaskExecutor, shipment: Shipment) -> None:
-        self.executor, self.client, self.shipment = executor, executor.client, shipment
-        self.waiting: deque[Any] = deque()
-        self.requested: dict[distributed.Future, tuple[Any, distributed.Future]] = {}
-        self.losses = self.request_count = 0
-        with _cluster_errors():
-            self._send()
-
-    def results(self, work: Callable[[Shipment, Any], Any], items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
-        """Yield each item with its result, in order of completion. Other workers redo the items of a lost worker."""
-        self.waiting.extend(items)
-        done = distributed.as_completed(loop=self.client.loop, raise_errors=False)
-        with _cluster_errors():
-            self._request(work, done)
-            while self.requested:
-                yield from self._receive(done.next_batch(block=True))
-                self._request(work, done)
-
-    def close(self) -> None:
-        """Release the examples. Cancel requested tiles, which remain after an error or an interrupt."""
-        with suppress(Exception):
-            if self.requested:
-                self.client.cancel(list(self.requested), force=True)
-        with suppress(Exception):
-            self.client.run(_release, self.shipment.token)
-        for future in (*self.requested, self.held):
-            future.release()  # the traceback of an error may also hold a reference
-
-    def _send(self) -> None:
-        self.held = self.client.scatter(self.shipment, broadcast=True, hash=False, timeout=_PATIENCE)
-
-    def _request(self, work: Callable[[Shipment, Any], Any], done: distributed.as_completed) -> None:
-        """Request items up to the maximal number of simultaneous requests."""
-        if time.monotonic() - self.executor.counted > _RECOUNT:
-            self.executor.count()
-        while self.waiting and len(self.requested) < _AHEAD * self.executor.threads:
-            item = self.waiting.popleft()
-            key = f"kernel-values-{self.shipment.token}-{self.request_count}"
-            self.request_count += 1
-            future = self.client.submit(work, self.held, item, key=key, pure=False)
-            self.requested[future] = item, self.held
-            done.add(future)
-
-    def _receive(self, batch: list[distributed.Future]) -> Iterator[tuple[Any, Any]]:
-        """Yield finished items and put lost items back into the queue."""
-        finished, results = [future for future in batch if future.status == "finished"], []
-        for future in batch:
-            if future.status == "error":
-                raise future.exception()
-        with suppress(*_LOST):
-            results = self.client.gather(finished, direct=self.executor.is_local or None)
-        for future, result in zip(finished, results, strict=False):
-            item, _ = self.requested.pop(future)
-            future.release()
-            yield item, result
-        for future in batch:
-            if future in self.requested:
-                self._repeat(*self.requested.pop(future))
-                future.release()
-
-    def _repeat(self, item: Any, held: distributed.Future) -> None:
-        """Put back an item that was lost together with all workers that held the examples."""
-        self.waiting.appendleft(item)
-        if held is not self.held:
-            return
-        self.losses += 1
-        if self.losses > _MAX_LOSSES:
-            raise ClusterError(f"All Dask workers with the examples were lost {plural(self.losses, 'time')}. {_WHY}")
-        held.release()
-        self._send()
+        requested: dict[distributed.Future, tuple[Tile, distributed.Future]] = {}  # the tile, and the examples it uses
+        held: distributed.Future | None = None  # the examples, of which every worker has a copy
+        losses = 0
+        try:
+            with _cluster_errors():
+                for block in blocks:  # one after the other, because the index of a block may take all memory
+                    work = partial(_computed, columns=block.columns, dtype=job.dtype.str, choose=choose)
+                    waiting = deque(block.tiles)
+                    done = distributed.as_completed(loop=self.client.loop, raise_errors=False)
+                    while waiting or requested:
+                        if held is None:
+                            held = self.client.scatter(shipment, broadcast=True, hash=False, timeout=_PATIENCE)
+                        if time.monotonic() - self.counted > _RECOUNT:
+                            self.count()
+                        while waiting and len(requested) < _AHEAD * self.threads:
+                            tile, key = waiting.popleft(), f"kernel-values-{uuid.uuid4().hex}"
+                            future = self.client.submit(work, held, tile, key=key, pure=False)
+                            requested[future] = tile, held
+                            done.add(future)
+                        batch = done.next_batch(block=True)
+                        for future in batch:
+                            if future.status == "error":
+                                raise future.exception()
+                        finished, results = [future for future in batch if future.status == "finished"], []
+                        with suppress(*_LOST):
+                            results = self.client.gather(finished, direct=self.is_local or None)
+                        for future, result in zip(finished, results, strict=False):
+                            tile, _ = requested.pop(future)
+                            future.release()
+                            yield tile, result
+                        for future in batch:
+                            if future not in requested:
+                                continue
+                            tile, used = requested.pop(future)  # lost together with all workers that held the examples
+                            future.release()
+                            waiting.appendleft(tile)
+                            if used is held:
+                                losses += 1
+                                if losses > _MAX_LOSSES:
+                                    lost = plural(losses, "time")
+                                    raise ClusterError(f"All Dask workers with the examples were lost {lost}. {_WHY}")
+                                held.release()
+                                held = None
+        finally:  # release the examples, and cancel requested tiles, which remain after an error or an interrupt
+            with suppress(Exception):
+                if requested:
+                    self.client.cancel(list(requested), force=True)
+            with suppress(Exception):
+                self.client.run(_release, shipment.token)
+            for future in (*requested, *([] if held is None else [held])):
+                future.release()  # the traceback of an error may also hold a reference
 
 
 @contextmanager
@@ -425,7 +398,6 @@ def _version() -> str:
 
 
 def _computed(shipment: Shipment, tile: Tile, *, columns: Span, dtype: str, choose: Choose | None) -> Any:
-    out = np.zeros(tile.shape, dtype)
     with shipment.stoppable():
-        fill_tile(shipment.kernel, shipment.evaluator(columns), tile, out)
+        out = shipment.values(tile, columns, dtype)
     return out if choose is None else choose(tile, out)

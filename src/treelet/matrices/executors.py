@@ -1,10 +1,11 @@
-"""The base class of executors, with the methods that all executors share."""
+"""Executors compute the tiles of a matrix: threads, a device, or the workers of a Dask cluster (`matrices/cluster.py`)."""
 
 from __future__ import annotations
 
 import copy
 import mmap
 import os
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -17,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from treelet import _core
 from treelet.checks import article, in_words, plural, wrong
-from treelet.errors import NotEnoughMemoryError, ParameterError
+from treelet.errors import DeviceMemoryError, NotEnoughMemoryError, ParameterError, TreeletWarning
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise
 from treelet.matrices.npy_file import DTYPES, RowsInFile
 from treelet.matrices.tiles import (
@@ -29,14 +30,14 @@ from treelet.matrices.tiles import (
     Tile,
     Values,
     bind,
-    column_blocks,
     fill_tile,
     mirrored,
     plan_matrix,
     steps,
 )
+from treelet.printable import shortened
 from treelet.progress import Advance, progress_bar
-from treelet.resources import Resources
+from treelet.resources import PLAIN, Resources
 from treelet.work import run
 
 if TYPE_CHECKING:
@@ -62,82 +63,39 @@ def checked_dtype(dtype: DTypeLike, out: Any = None, *, of: str = "gram") -> np.
     return out.dtype if isinstance(out, np.ndarray) and out.dtype in DTYPES else wanted
 
 
-def is_file(out: Any) -> bool:
-    """Return whether `out` is the name of a matrix file."""
-    return isinstance(out, str | os.PathLike) and Path(out).suffix.lower() == ".npy"
-
-
 def _allocated(shape: Shape, dtype: np.dtype[Any], limit: int | None) -> Values:
     """Return a new array, or raise an error if its size exceeds the limit."""
     needed = dtype.itemsize * shape[0] * shape[1]
+    fact = f"The result of {shape[0]:,} x {shape[1]:,} values takes {needed:,} bytes, more than"
+    half = "treelet.gram(..., dtype='float32') for half the size"
     if limit is not None and needed > limit:
-        larger = "a larger memory="
         if dtype == DTYPES[0] and needed // 2 <= limit:
-            remedy = f"{_half_size()}, {larger}, or out='K.npy' for a file"
+            remedy = f"{half}, a larger memory=, or out='K.npy' for a file"
         else:
-            remedy = f"{larger}, or write the result to a file with out='K.npy'"
-        limit_text = f"the memory limit of {plural(limit, 'byte')} (memory=)"
-        raise ParameterError(_too_large(shape, needed, limit_text, remedy))
+            remedy = "a larger memory=, or write the result to a file with out='K.npy'"
+        raise ParameterError(f"{fact} the memory limit of {plural(limit, 'byte')} (memory=). Use {remedy}.")
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):  # ValueError: more than any machine can address
-        half = [_half_size()] if dtype == DTYPES[0] else []
-        remedy = in_words(["fewer examples", *half, "out='K.npy' for a file"])
-        raise NotEnoughMemoryError(_too_large(shape, needed, "the available memory", remedy)) from None
+        halves = [half] if dtype == DTYPES[0] else []
+        remedy = in_words(["fewer examples", *halves, "out='K.npy' for a file"])
+        raise NotEnoughMemoryError(f"{fact} the available memory. Use {remedy}.") from None
 
 
-def _half_size() -> str:
-    return "treelet.gram(..., dtype='float32') for half the size"
-
-
-def _too_large(shape: Shape, needed: int, limit: str, remedy: str) -> str:
-    """Return the message about a result of more bytes than the limit."""
-    return f"The result of {shape[0]:,} x {shape[1]:,} values takes {needed:,} bytes, more than {limit}. Use {remedy}."
-
-
-def _checked_out(out: Any, shape: Shape, examples: Iterable[Any]) -> Values:
-    """Return `out` if it can hold the matrix, or raise `ParameterError`.
-
-    The cells of `out` must not overlap each other or the memory of the examples.
-    """
-    problem = _problem(out, shape)
-    if problem is None and any(isinstance(data, np.ndarray) and np.may_share_memory(out, data) for data in examples):
-        problem = "an array that shares memory with the examples"
-    if problem is not None:
-        wanted = "an array or a path ending in .npy"
-        if isinstance(out, np.ndarray):
-            wanted = f"a writable float64 or float32 array of shape {shape} with contiguous, non-overlapping rows"
-        raise wrong("out", wanted, out, of="gram", got=problem)
-    checked: Values = out
-    return checked
-
-
-def _problem(out: Any, shape: Shape) -> str | None:
-    if not isinstance(out, np.ndarray):
-        return repr(str(out)) if isinstance(out, str | Path) else article(type(out).__name__)
-    described = described_array(out)
+def _array_problem(out: Any, shape: Shape) -> str | None:
+    """Return why a NumPy or CuPy array cannot hold a matrix, as a noun phrase, or None if it can."""
+    described = f"{article(str(out.dtype))} array of shape {out.shape}"
     if out.dtype not in DTYPES or not out.dtype.isnative or out.shape != shape:
         return described
-    if not out.flags.writeable:
+    rows, columns = shape
+    if isinstance(out, np.ndarray) and not out.flags.writeable:
         return f"{described} that is read-only"
-    if not out.flags.aligned:
+    if isinstance(out, np.ndarray) and not out.flags.aligned:
         return f"{described} that is not aligned"
-    layout = layout_problem(out)
-    return layout and f"{described} {layout}"
-
-
-def described_array(out: Any) -> str:
-    """Return the type and shape of an array of NumPy or CuPy, for messages."""
-    return f"{article(str(out.dtype))} array of shape {out.shape}"
-
-
-def layout_problem(out: Any) -> str | None:
-    """Return the problem with the memory layout of a NumPy or CuPy array, or None if it is valid."""
-    rows, columns = out.shape
     if columns > 1 and out.strides[1] != out.itemsize:
-        return "whose rows are not contiguous"
+        return f"{described} whose rows are not contiguous"
     if rows > 1 and abs(out.strides[0]) < columns * out.itemsize:
-        return "whose rows overlap"
+        return f"{described} whose rows overlap"
     return None
 
 
@@ -197,7 +155,7 @@ class _ArraySink:
             _core.mirror(self._out, tile.rows.begin, tile.rows.end, tile.columns.begin, tile.columns.end)
 
 
-class FunctionSink:
+class _FunctionSink:
     """Passes every tile to a function, which several threads call at once."""
 
     def __init__(self, take: Callable[[Tile, Values], object]) -> None:
@@ -226,7 +184,7 @@ class _ProductSink:
     def tile(self, tile: Tile) -> Iterator[Matrix]:
         values = np.empty(tile.shape)
         yield values
-        summands = list(tile_products(tile, values, self._symmetric, self._vectors, self._transposed))
+        summands = list(_tile_products(tile, values, self._symmetric, self._vectors, self._transposed))
         with self._lock:
             self._ready[self._order[tile]] = summands
             while self._next in self._ready:
@@ -235,7 +193,7 @@ class _ProductSink:
                 self._next += 1
 
 
-def tile_products(
+def _tile_products(
     tile: Tile, values: Any, symmetric: bool, vectors: Any, transposed: bool
 ) -> Iterator[tuple[Span, Any]]:
     """Yield the rows of a product to which a tile contributes, and the summands."""
@@ -356,7 +314,18 @@ class Executor(ABC):
 
         `examples` are the uncoerced examples, with which `out` must not share memory.
         """
-        return _checked_out(out, job.shape, examples)
+        if not isinstance(out, np.ndarray):
+            got = repr(str(out)) if isinstance(out, str | Path) else article(type(out).__name__)
+            raise wrong("out", "an array or a path ending in .npy", out, of="gram", got=got)
+        problem = _array_problem(out, job.shape)
+        if problem is None and any(
+            isinstance(data, np.ndarray) and np.may_share_memory(out, data) for data in examples
+        ):
+            problem = "an array that shares memory with the examples"
+        if problem is not None:
+            wanted = f"a writable float64 or float32 array of shape {job.shape} with contiguous, non-overlapping rows"
+            raise wrong("out", wanted, out, of="gram", got=problem)
+        return out
 
     def fill(self, job: Job, out: Values) -> Values:
         """Compute a matrix into an array of its shape and dtype."""
@@ -374,6 +343,10 @@ class Executor(ABC):
         what, total = "rows" if job.kernel.searches else "values", sum(steps(job.kernel, tile) for tile in plan.tiles)
         with progress_bar(self.resources.progress, what, total) as advance:
             self.compute(job, plan.blocks, sink, advance)
+
+    def each_tile(self, job: Job, plan: Plan, take: Callable[[Tile, Values], object]) -> None:
+        """Pass every tile of a plan to a function, which several threads may call at once."""
+        self.compute_all(job, plan, _FunctionSink(take))
 
     def plan_products(self, job: Job) -> Plan:
         """Divide a matrix into tiles for `multiply`."""
@@ -409,8 +382,195 @@ class ThreadExecutor(Executor):
 
     def search(self, job: Job, search: TileSearch, needs: Needs | None = None) -> None:
         plan = self.plan(job, buffers=1, needs=needs)
-        self.compute_all(job, plan, FunctionSink(search.take))
+        self.each_tile(job, plan, search.take)
 
     def prepare(self, kernel: Pairwise, columns: Any, needs: Needs) -> None:
-        if len(column_blocks(len(columns), needs.index + needs.thread, self.resources.memory)) <= 1:
+        if len(self.plan(Job(kernel, columns[:0], columns), needs=needs).blocks) <= 1:
             kernel.evaluator(columns[:0], columns).ready()
+
+
+# --- tiles computed by a GPU and copied where they are needed ---------------------------------------------------------
+
+
+class _DeviceExecutor(Executor):
+    """Computes tiles on a device. The result of `new_matrix` stays on the device."""
+
+    device: Device
+
+    def __init__(self, resources: Resources) -> None:
+        super().__init__(resources)
+        from treelet.device.launching import device_named  # only here: most processes use no device
+
+        self.device = device_named(resources.device)
+        self._keeps = False
+        self._resident: Any = None
+
+    @property
+    def budget(self) -> int:
+        """Memory limit of the device in bytes."""
+        free, limit = self.device.free_bytes(), self.resources.device_memory
+        return max(1, free if limit is None else min(limit, free))
+
+    def plan(self, job: Job, *, needs: Needs | None = None, at_once: int = 1, **options: Any) -> Plan:
+        return self._plan(job, min(self.resources.memory, self.budget), **options)
+
+    def _plan(self, job: Job, memory: int, **options: Any) -> Plan:
+        """Divide a matrix into tiles: a quarter of the memory for one tile, half of it for the index."""
+        return plan_matrix(job, threads=1, memory=memory, at_once=2, strips=1, **options)
+
+    @contextmanager
+    def limited(self) -> Iterator[None]:
+        """Enforce the memory limit of the device, and raise `DeviceMemoryError` if it is exceeded."""
+        try:
+            with self.device.limited(self.resources.device_memory):
+                yield
+        except Exception as error:
+            full = self.device.out_of_memory(error)
+            if full is None or full is error:
+                raise
+            raise full from None
+
+    def warn_of_copies(self, kernels: Iterable[Any]) -> None:
+        names = list(dict.fromkeys(type(kernel).__name__ for kernel in kernels))
+        if names:
+            warnings.warn(
+                f"{', '.join(names)} cannot be computed with device={self.device.name!r}. "
+                "One CPU thread computes the values and copies them to the device.",
+                TreeletWarning,
+                stacklevel=2,
+            )
+
+    def prepare(self, kernel: Pairwise, columns: Any, needs: Needs) -> None:
+        with self.limited():
+            if len(self._plan(Job(kernel, columns[:1], columns), self.budget).blocks) == 1:
+                kernel.evaluator(columns[:1], columns).on(self.device)
+
+    def _holds(self, job: Job) -> bool:
+        """Return whether a matrix fits into half of the device's memory."""
+        return job.shape[0] * job.shape[1] * job.dtype.itemsize <= self.budget // 2
+
+    # --- matrices on the device -----------------------------------------------------------------------------------
+
+    def new_matrix(self, job: Job) -> Any:
+        with self.limited():
+            return self._fill_on_device(job, self._allocated(job))
+
+    def checked_out(self, job: Job, out: Any, examples: Iterable[Any]) -> Any:
+        if isinstance(out, np.ndarray):
+            return super().checked_out(job, out, examples)
+        if not isinstance(out, self.device.xp.ndarray):
+            wanted = "a NumPy or CuPy array, or a path ending in .npy"
+            raise wrong("out", wanted, out, of="gram", got=shortened(out))
+        if problem := _array_problem(out, job.shape):
+            wanted = (
+                f"a NumPy or CuPy array of shape {job.shape}, float64 or float32, with contiguous, non-overlapping rows"
+            )
+            raise wrong("out", wanted, out, of="gram", got=problem)
+        return out
+
+    def fill(self, job: Job, out: Any) -> Any:
+        if not isinstance(out, np.ndarray):
+            with self.limited():
+                return self._fill_on_device(job, out)
+        if self._holds(job):
+            with self.limited():
+                self.device.copy(self._fill_on_device(job, self._allocated(job)), out)
+            return out
+        return super().fill(job, out)
+
+    def _fill_on_device(self, job: Job, out: Any) -> Any:
+        """Compute a matrix into an array on the device."""
+        plan = self._plan(job, self.budget)
+        with progress_bar(self.resources.progress, "values", plan.cells) as advance:
+            for _ in self._tiles(job, plan.blocks, advance, out):
+                pass
+        if plan.symmetric and len(out):
+            self.device.mirror(out, 0, len(out))
+        return out
+
+    def _allocated(self, job: Job) -> Any:
+        try:
+            return self.device.xp.empty(job.shape, job.dtype)
+        except Exception as error:
+            full = self.device.out_of_memory(error)
+            if full is None:
+                raise
+            needed = job.dtype.itemsize * job.shape[0] * job.shape[1]
+            raise DeviceMemoryError(
+                f"The result of {job.shape[0]:,} x {job.shape[1]:,} values takes {needed:,} bytes, more than the free memory of "
+                f"device={self.device.name!r}. Pass a NumPy array or a file name as out= to copy the "
+                "result tile by tile."
+            ) from None
+
+    # --- tiles ----------------------------------------------------------------------------------------------------
+
+    def compute(self, job: Job, blocks: Iterable[Block], sink: Sink, advance: Advance) -> None:
+        for tile, values in self._tiles(job, blocks, advance):
+            with sink.tile(tile) as out:
+                self.device.copy(values, out)
+
+    def search(self, job: Job, search: TileSearch, needs: Needs | None = None) -> None:
+        plan = self._plan(job, self.budget, buffers=1)
+        with progress_bar(self.resources.progress, "values", plan.cells) as advance:
+            for tile, values in self._tiles(job, plan.blocks, advance):
+                for candidate in search.choose(tile, values):
+                    search.add(candidate)
+
+    def plan_products(self, job: Job) -> Plan:
+        self._keeps = self._holds(job)
+        return self._plan(job, self.budget, buffers=1)
+
+    def multiply(self, job: Job, plan: Plan, vectors: Matrix, transposed: bool) -> Matrix:
+        """Multiply on the device. A matrix that fits into its memory is computed only by the first product."""
+        with self.limited():
+            factors = self.device.array(vectors)
+            if self._keeps:
+                if self._resident is None:
+                    self._resident = self._fill_on_device(job, self._allocated(job))
+                K = self._resident
+                return self.device.to_host((K.T if transposed else K) @ factors)
+            product = self.device.xp.zeros((plan.shape[1] if transposed else plan.shape[0], vectors.shape[1]))
+            with progress_bar(self.resources.progress, "values", plan.cells) as advance:
+                for tile, values in self._tiles(job, plan.blocks, advance):
+                    for rows, summand in _tile_products(tile, values, plan.symmetric, factors, transposed):
+                        product[rows.slice] += summand
+            return self.device.to_host(product)
+
+    def _tiles(
+        self, job: Job, blocks: Iterable[Block], advance: Advance, matrix: Any = None
+    ) -> Iterator[tuple[Tile, Any]]:
+        """Yield each tile with its values on the device: in `matrix`, or in a new array."""
+        with self.limited():
+            copied: list[Any] = []
+            for block in blocks:
+                evaluator = bind(job, block).on(self.device)
+                if not copied:
+                    copied = evaluator.copied_kernels()
+                    self.warn_of_copies(copied)
+                for tile in block.tiles:
+                    if matrix is None:
+                        values = self.device.xp.zeros(tile.shape, job.dtype)
+                    else:
+                        values = matrix[tile.rows.slice, tile.columns.slice]
+                    fill_tile(job.kernel, evaluator, tile, values)
+                    yield tile, values
+                    advance(tile.cells)
+
+
+# --- the choice of an executor ----------------------------------------------------------------------------------------
+
+
+def executor_for(resources: Resources) -> Executor:
+    """Return the executor for the given resources."""
+    if resources.device != "cpu":
+        return _DeviceExecutor(resources)
+    if resources.client is not None:
+        from treelet.matrices.cluster import DaskExecutor  # only here: Dask is optional
+
+        return DaskExecutor(resources)
+    return ThreadExecutor(resources)
+
+
+def host_matrix(kernel: Pairwise, X: Any, Y: Any | None = None, resources: Resources = PLAIN) -> Matrix:
+    """Return the float64 matrix of coerced examples as a NumPy array, for any executor."""
+    return executor_for(resources).host_matrix(Job(kernel, X, Y))
