@@ -387,7 +387,9 @@ MOVED = {
     "experiments/moschitti_choice.py": "experiments/moschitti.py",
     "experiments/moschitti_data.py": "experiments/moschitti.py",
     "experiments/plain.py": "experiments/baselines.py",
+    "experiments/questions_systems.py": "experiments/questions.py",
     "experiments/recursions.py": "experiments/pair_kernels.py",
+    "experiments/vectors.py": "experiments/questions.py",
     "experiments/documents.py": "experiments/evaluation.py",
 }
 """Files that were renamed since a page was created: their successors are checked instead. Remove an entry when no page has it."""

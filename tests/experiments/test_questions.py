@@ -15,15 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import ROOT, first_lines
-from experiments import (
-    evaluation,
-    parsing,
-    questions,
-    questions_page,
-    questions_systems,
-    vectors,
-    writing,
-)
+from experiments import evaluation, parsing, questions, writing
 from experiments.__main__ import run
 from experiments.writing import VERDICTS
 from treelet.structures import WordVectors
@@ -44,9 +36,7 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.M
     assert curve["SST"][0]["mean"] < accuracy["SST"]
     assert f"| SST | {accuracy['SST']:.1f} |" in page
     assert (
-        (tmp_path / "questions.md").read_text()
-        == page
-        == questions_page.page(writing.read_results("questions", tmp_path))
+        (tmp_path / "questions.md").read_text() == page == questions.page(writing.read_results("questions", tmp_path))
     )
     assert (tmp_path / "questions.png").read_bytes().startswith(b"\x89PNG")
     items = writing.read_items("questions", tmp_path)
@@ -54,7 +44,7 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.M
         f"{classes}{part}" for classes in ("", "fine ") for part in ("test", *(f"fold {k}" for k in range(10)))
     ]
     for one in items:
-        assert set(one["systems"]) == (set(questions.FINE) if one["part"].startswith("fine") else set(accuracy))
+        assert set(one["systems"]) == (set(questions.FINE_SYSTEMS) if one["part"].startswith("fine") else set(accuracy))
         assert not {one_id for one_id in one["ids"] if one_id.startswith("test")} or one["part"].endswith("test")
     folds = [one for one in items if one["part"].startswith("fold")]
     tested = [one_id for one in folds for one_id in one["ids"]]
@@ -62,15 +52,15 @@ def test_questions_quickly(data_dir: Path, tmp_path: Path, monkeypatch: pytest.M
     assert evaluation.compare(folds, "SST", "n-grams") == next(
         test for test in results["tests"]["folds"] if (test["a"], test["b"]) == ("SST", "n-grams")
     )
-    assert {claim.verdict for claim in questions_page.claims(results)} <= set(VERDICTS)
+    assert {claim.verdict for claim in questions.claims(results)} <= set(VERDICTS)
 
 
 def test_equal_questions_are_in_one_fold_and_none_is_tested_on(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
-    data = questions_systems.Questions(quick=False, seed=0)
-    train, test = (questions_systems.letters(data.trees[part]) for part in ("train", "test"))
+    data = questions.QuestionData(quick=False, seed=0)
+    train, test = (questions.letters(data.trees[part]) for part in ("train", "test"))
     assert not set(train) & set(test)
-    assert (len(train), data.twins) == (5441, 11)
+    assert (len(train), data.removed) == (5441, 11)
     folds: dict[str, set[int]] = {}
     for key, fold in zip(train, data.fold.tolist(), strict=True):
         folds.setdefault(key, set()).add(fold)
@@ -80,8 +70,8 @@ def test_equal_questions_are_in_one_fold_and_none_is_tested_on(data_dir: Path, m
 
 def test_settings_are_chosen_on_the_half_that_is_not_tested() -> None:
     fold = np.arange(40) % 10
-    work = questions.Work(types.SimpleNamespace(coarse={"train": fold, "test": fold}, fold=fold), print)  # type: ignore[arg-type]
-    whole, *halves = work.choices()
+    protocol = questions.Protocol(types.SimpleNamespace(coarse={"train": fold, "test": fold}, fold=fold), print)  # type: ignore[arg-type]
+    whole, *halves = protocol.tuning_sets()
     assert sorted(np.concatenate(whole[1]).tolist()) == list(range(40))
     for half, (rows, folds) in enumerate(halves):
         assert set((fold[rows] // 5).tolist()) == {half}
@@ -89,11 +79,11 @@ def test_settings_are_chosen_on_the_half_that_is_not_tested() -> None:
         assert all(len(set(fold[rows[some]].tolist())) == 1 for some in folds)
 
 
-def test_a_setting_is_told_by_what_the_system_has() -> None:
+def test_a_setting_shows_the_parameters_of_its_system() -> None:
     at = {"words": 2, "characters": 5, "leaves": False, "lam": 0.2, "mu": 0.4, "C": 3.0}
-    assert questions_page.setting("PT", at) == "no leaves, λ 0.2, μ 0.4, C 3"
-    assert questions_page.setting("bag of words", at) == "C 3"
-    assert questions_page.setting("n-grams", at) == "words 1–2, characters 2–5, C=3"
+    assert questions.describe_setting("PT", at) == "no leaves, λ 0.2, μ 0.4, C 3"
+    assert questions.describe_setting("bag of words", at) == "C 3"
+    assert questions.describe_setting("n-grams", at) == "words 1–2, characters 2–5, C=3"
 
 
 # --- word vectors -------------------------------------------------------------------------------------------------
@@ -103,7 +93,7 @@ def test_a_setting_is_told_by_what_the_system_has() -> None:
 def test_similarities_with_a_share_are_those_of_vectors(seed: int, threshold: float, exponent: int) -> None:
     rng = np.random.default_rng(seed)
     words = [f"w{k}" for k in range(12)]
-    alike = vectors.Alike(WordVectors(words, rng.normal(size=(12, 3))), threshold, exponent)
+    alike = questions.SimilarWords(WordVectors(words, rng.normal(size=(12, 3))), threshold, exponent)
     start, label, sigma = alike.similar(words, threshold)
     S = np.eye(12)
     S[np.repeat(np.arange(12), np.diff(start)), label] = sigma
@@ -115,17 +105,17 @@ def test_similarities_with_a_share_are_those_of_vectors(seed: int, threshold: fl
 def test_vectors_never_see_what_is_hidden() -> None:
     texts = [("the", "secret", "dog")]
     texts += [("the", "open", f"x{k}") for k in range(6)] + [("the", "secret", f"y{k}") for k in range(6)]
-    seen, made = vectors.trained(texts, dimensions=2)
-    hidden, fewer = vectors.trained(texts, [("The", "secret", f"y{k}") for k in range(6)], dimensions=2)
+    seen, made = questions.train_word_vectors(texts, dimensions=2)
+    hidden, fewer = questions.train_word_vectors(texts, [("The", "secret", f"y{k}") for k in range(6)], dimensions=2)
     assert ("secret" in seen, "secret" in hidden) == (True, False)
     assert made["sentences"] - fewer["sentences"] == 6
 
 
 def test_words_of_all_kinds_of_files(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TREELET_DATA", str(data_dir))
-    assert next(vectors.sentences(["qc_trees"]))[:3] == ("how", "did", "serfdom")
-    assert next(vectors.sentences(["conll2000"]))[:3] == ("confidence", "in", "the")
-    assert next(vectors.sentences(["ud_ewt"]))[:3] == ("al", "-", "zaman")
+    assert next(questions.read_sentences(["qc_trees"]))[:3] == ("how", "did", "serfdom")
+    assert next(questions.read_sentences(["conll2000"]))[:3] == ("confidence", "in", "the")
+    assert next(questions.read_sentences(["ud_ewt"]))[:3] == ("al", "-", "zaman")
 
 
 # --- parsing --------------------------------------------------------------------------------------------------------
