@@ -194,6 +194,15 @@ def test_figures_of_the_papers_are_those_of_the_pages() -> None:
         assert ours.strip() in known, f"{ours} is not on {page}"
 
 
+def test_figures_of_the_forest_kernel_are_those_of_the_pages() -> None:
+    text = " ".join((ROOT / "docs" / "kernels" / "forest.md").read_text(encoding="utf-8").split())
+    gains = re.findall(r"(\+\d\.\d\d)(?: to (\+\d\.\d\d))?[^+]*?\]\((\.\./results/[\w-]+\.md)\)", text)
+    assert len(gains) == 4
+    for *figures, page in gains:
+        known = (ROOT / "docs" / "kernels" / page).read_text(encoding="utf-8")
+        assert all(figure in known for figure in figures), (figures, page)
+
+
 SECONDS = {
     "docs/index.md": {"sst": r"takes ([\d.]+) s of CPU time of one thread"},
     "docs/kernels.md": {
