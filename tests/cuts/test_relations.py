@@ -17,7 +17,7 @@ import treelet as tl
 from experiments.data import bioinfer, conll04, semeval2010, tokens
 from treelet.cuts import TreeIndex, entity_features, indicators, minimal_complete_tree, path_enclosed_tree
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError
-from treelet.metrics.relations import Score, semeval_scores
+from treelet.metrics import Score, semeval_scores
 from treelet.structures.instances import Parse, RelationInstance, read_instances, write_instances
 from treelet.testing import trees
 

@@ -30,9 +30,10 @@ from treelet.cuts import (
     role_features,
     voice,
 )
-from treelet.cuts.tree_index import category, siblings
+from treelet.cuts.relations import _siblings
+from treelet.cuts.tree_index import category
 from treelet.errors import FileError, FormatError, InputTypeError, ParameterError, TreeError, TreeletError
-from treelet.metrics.relations import Score, role_scores
+from treelet.metrics import Score, role_scores
 from treelet.structures.instances import (
     Argument,
     Parse,
@@ -162,8 +163,8 @@ def test_rebuilt_keeps_and_renames(tree: tl.Tree, data: st.DataObject) -> None:
 def test_children_get_a_node_above_them() -> None:
     index = TreeIndex("(A (B x) (C y) (D z))")
     assert str(index.rebuilt(wrap={0: [(0, 2, "E"), (2, 3, "F")]})) == "(A (E (B x) (C y)) (F (D z)))"
-    assert siblings(index, [1, 3, 5]) == [[1, 3, 5]]
-    assert siblings(index, [1, 5]) == [[1], [5]]
+    assert _siblings(index, [1, 3, 5]) == [[1, 3, 5]]
+    assert _siblings(index, [1, 5]) == [[1], [5]]
     with pytest.raises(TreeError, match=r"[Ll]abel"):
         index.rebuilt(rename={0: "no label"})
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from treelet import PCFG
-from treelet.datasets.flights import _MODIFIERS, _NOUNS, _VERBS, flights, flights_split
+from treelet.datasets.travel import _MODIFIERS, _NOUNS, _VERBS, flights, flights_split
 from treelet.errors import ParameterError
 from treelet.metrics import candidate_scores, oracle, parse_score
 

@@ -487,7 +487,7 @@ def _search(
     from sklearn.metrics import f1_score
 
     from treelet.learn.selection import select
-    from treelet.metrics.predictions import pearson
+    from treelet.metrics.predictions import value_figures
 
     begin = time.perf_counter()
     decays = {name: tried for name, tried in values.items() if name != "C"}
@@ -501,7 +501,7 @@ def _search(
         "balanced-accuracy": "balanced_accuracy",
         "macro-f1": lambda model, X, y: f1_score(y, model.predict(X), average="macro", zero_division=0),
         "rmse": "neg_root_mean_squared_error",
-        "correlation": lambda model, X, y: pearson(y, model.predict(X)),
+        "correlation": lambda model, X, y: value_figures(y, model.predict(X))["correlation"],
         "r2": "r2",
         "tau": None,  # the score of the estimator itself
     }[metric]

@@ -13,8 +13,6 @@ import numpy as np
 
 from treelet.checks import article, check_one_of, is_number, wrong
 from treelet.cuts.forest_index import ForestIndex, as_forest_index
-from treelet.cuts.relations import around
-from treelet.cuts.roles import as_instance
 from treelet.cuts.tree_index import CONJUNCTIONS, PUNCTUATION, AnyTree, SpanNode, TreeIndex, as_tree_index, category
 from treelet.errors import InputTypeError, TreeError
 from treelet.formats.adapters import library_of
@@ -391,10 +389,11 @@ def role_features(tree: AnyTree, predicate: int, span: Span, *, lemma: str | Non
     >>> features["path"], features["phrase"], features["governor"], features["position"], features["voice"]
     ('VBD↑VP↑S↓NP', 'NP', 'S', 'before', 'active')
     """
-    index, word, argument = as_instance(tree, predicate, span)
+    index = as_tree_index(tree)
+    index.check_word(predicate, "predicate")
+    tag, argument = index.tag(predicate), index.node_of(span)
     start, end = index.start[argument], index.end[argument]
     words = [each.lower() for each in index.words]
-    tag = index.parent[word]
     above = index.parent[tag]
     features = {"predicate": words[predicate], "tag": index.label(tag), "voice": voice(index, predicate)}
     if lemma is not None:
@@ -528,7 +527,8 @@ def entity_features(
     ('man', 'NNP', 'PER LOC', 1.0, ('in',))
     """
     index = as_tree_index(tree)
-    _, _, root = around(index, first, second)
+    (a, b), (c, d) = index.check_span(first), index.check_span(second)
+    root = index.covering((min(a, c), max(b, d)))
     words = [word.lower() for word in index.words]
     features: dict[str, str | float | tuple[str, ...]] = {}
     heads = []
@@ -547,7 +547,7 @@ def entity_features(
         if isinstance(types, str) or len(types) != 2:
             raise wrong("types", "two words, one per entity", types)
         features["type 1"], features["type 2"], features["types"] = types[0], types[1], " ".join(types)
-    (left, middle), (right, last) = sorted([index.check_span(first), index.check_span(second)])
+    (left, middle), (right, last) = sorted([(a, b), (c, d)])
     features["order"] = "overlap" if right < middle else "1 2" if (left, middle) == tuple(first) else "2 1"
     features["distance"] = float(max(0, right - middle))
     if left:

@@ -61,7 +61,7 @@ def argument_tree(tree: AnyTree, predicate: int, span: Span, *, pruned: bool = T
     >>> print(argument_tree(tree, 1, (2, 4), pruned=False, mark=False))
     (VP (V brought) (NP (D a) (N cat)) (PP (P to) (NP (N school))))
     """
-    index, word, argument = as_instance(tree, predicate, span)
+    index, word, argument = _as_instance(tree, predicate, span)
     up, down = index.path(word, argument)
     top = up[-1]
     keep = {*up, *down, *range(argument, index.after[argument])} if pruned else None
@@ -89,7 +89,7 @@ def path_tree(tree: AnyTree, predicate: int, span: Span, *, mark: bool = True) -
     >>> print(path_tree("(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat))))", 1, (0, 1)))
     (S NP-ARG (VP (V-P brought)))
     """
-    index, word, argument = as_instance(tree, predicate, span)
+    index, word, argument = _as_instance(tree, predicate, span)
     up, down = index.path(word, argument)
     return index.rebuilt(up[-1], keep={*up, *down}, rename=_marks(index, word, argument, up[-1]) if mark else None)
 
@@ -113,7 +113,7 @@ def constituent_tree(tree: AnyTree, predicate: int, span: Span) -> Tree:
     >>> print(constituent_tree("(S (NP (N Mary)) (VP (V brought) (NP (D a) (N cat))))", 1, (2, 4)))
     (NP (D a) (N cat))
     """
-    index, _, argument = as_instance(tree, predicate, span)
+    index, _, argument = _as_instance(tree, predicate, span)
     return index.nodes[argument]
 
 
@@ -125,7 +125,7 @@ def _marks(index: TreeIndex, word: int, argument: int, top: int) -> dict[int, st
     return marks
 
 
-def as_instance(tree: AnyTree, predicate: int, span: Span) -> tuple[TreeIndex, int, int]:
+def _as_instance(tree: AnyTree, predicate: int, span: Span) -> tuple[TreeIndex, int, int]:
     """Return the index of a tree, the node of the predicate's word, and the node of the argument."""
     index = as_tree_index(tree)
     index.check_word(predicate, "predicate")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from operator import index as as_int
 from typing import NamedTuple
 
@@ -429,14 +428,3 @@ def covering_span(tree: AnyTree, span: Span) -> Span:
     """
     index = as_tree_index(tree)
     return index[index.covering(span)].span
-
-
-def siblings(index: TreeIndex, nodes: Sequence[int]) -> list[list[int]]:
-    """Group ordered nodes into runs of neighbors with the same parent."""
-    runs = [[node] for node in nodes[:1]]
-    for left, right in pairwise(nodes):
-        if index.parent[left] == index.parent[right] and index.after[left] == right:
-            runs[-1].append(right)
-        else:
-            runs.append([right])
-    return runs

@@ -56,22 +56,17 @@ def _figures(right: int, guessed: int, true: int) -> dict[str, float]:
     return {field: getattr(score, field) / 100 for field in _FIELDS}
 
 
-def pearson(first: Any, second: Any) -> float:
-    """Return the correlation of two lists of numbers, or 0 if one of them is constant."""
-    a, b = np.asarray(first, float) - np.mean(first), np.asarray(second, float) - np.mean(second)
-    size = float(np.sqrt((a @ a) * (b @ b)))
-    return float(a @ b) / size if size > 0 else 0.0
-
-
 def value_figures(truth: Sequence[float], guessed: Sequence[float]) -> dict[str, Any]:
-    """Return measures of the errors of predicted values."""
+    """Return measures of the errors of predicted values. The correlation is 0 if the values of one side are constant."""
+    a, b = np.asarray(truth, float) - np.mean(truth), np.asarray(guessed, float) - np.mean(guessed)
+    size = float(np.sqrt((a @ a) * (b @ b)))
     wrong = np.asarray(guessed) - np.asarray(truth)
     spread = float(np.var(truth))
     return {
         "examples": len(truth),
         "rmse": float(np.sqrt(np.mean(wrong**2))),
         "mean_absolute_error": float(np.mean(np.abs(wrong))),
-        "correlation": pearson(truth, guessed),
+        "correlation": float(a @ b) / size if size > 0 else 0.0,
         "r2": 1 - float(np.mean(wrong**2)) / spread if spread > 0 else None,
     }
 

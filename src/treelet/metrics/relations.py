@@ -28,7 +28,7 @@ class Score:
 
     Examples
     --------
-    >>> from treelet.metrics.relations import Score
+    >>> from treelet.metrics import Score
     >>> score = Score(correct=3, predicted=4, gold=6)
     >>> score.precision, score.recall, score.f1
     (75.0, 50.0, 60.0)
@@ -139,7 +139,7 @@ def semeval_scores(
 
     Examples
     --------
-    >>> from treelet.metrics.relations import semeval_scores
+    >>> from treelet.metrics import semeval_scores
     >>> gold = ["Cause(e1,e2)", "Cause(e2,e1)", "Part(e1,e2)", "Other"]
     >>> scores = semeval_scores(gold, ["Cause(e1,e2)", "Cause(e1,e2)", "Part(e1,e2)", "Part(e2,e1)"])
     >>> scores.relations["Cause"].f1, round(scores.relations["Part"].f1, 2), round(scores.f1, 2)
@@ -241,7 +241,7 @@ def role_scores(gold: Iterable[Iterable[Labeled]], predicted: Iterable[Iterable[
 
     Examples
     --------
-    >>> from treelet.metrics.relations import role_scores
+    >>> from treelet.metrics import role_scores
     >>> scores = role_scores([[("ARG0", 0, 1), ("ARG1", 2, 4)]], [[("ARG0", 0, 1), ("ARG2", 2, 4), ("ARG1", 5, 6)]])
     >>> round(scores.f1, 1), round(scores.unlabelled.f1, 1), scores.labels["ARG0"].f1
     (40.0, 80.0, 100.0)

@@ -1,34 +1,21 @@
-"""Parsing and tagging: probabilistic context-free grammars, hidden Markov models and Link Grammar."""
+"""Parsing and tagging: probabilistic context-free grammars, hidden Markov models and Link Grammar.
 
-from treelet.formats.grammars import Rule, Word
-from treelet.parsing.chart import Candidates, CompiledGrammar
-from treelet.parsing.grammar import PCFG, GrammarWarning
-from treelet.parsing.hmm import HMM
-from treelet.parsing.link_parser import (
-    Linkage,
-    LinkageCost,
-    Linkages,
-    LinkGrammarError,
-    LinkParser,
-    LinkResults,
-    link_grammar_version,
-)
-from treelet.parsing.unknown import UnknownWords
+Names are listed in ``__init__.pyi`` and imported when they are first used.
+"""
 
-__all__ = [
-    "HMM",
-    "PCFG",
-    "Candidates",
-    "CompiledGrammar",
-    "GrammarWarning",
-    "LinkGrammarError",
-    "LinkParser",
-    "LinkResults",
-    "Linkage",
-    "LinkageCost",
-    "Linkages",
-    "Rule",
-    "UnknownWords",
-    "Word",
-    "link_grammar_version",
-]
+from typing import Any
+
+from treelet.lazy import loader, names_in_stub
+
+_HOMES = names_in_stub(__file__)
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+_load = loader(__name__, _HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    value = globals()[name] = _load(name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

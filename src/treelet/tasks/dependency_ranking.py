@@ -16,8 +16,7 @@ from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels import Kernel, Locality, On
 from treelet.learn import RLS, RankRLS
 from treelet.learn.selection import Trial, select
-from treelet.metrics import kendall_tau_by_group
-from treelet.metrics.links import link_f1
+from treelet.metrics import kendall_tau_by_group, link_f1
 from treelet.parsing import LinkParser, LinkResults
 from treelet.resources import config_context
 from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types

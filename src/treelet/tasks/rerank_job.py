@@ -22,7 +22,6 @@ from treelet.errors import ParameterError, TreeError
 from treelet.kernels import Kernel, SubsetTree
 from treelet.learn import VotedPerceptron
 from treelet.metrics import (
-    PARSEVAL,
     BootstrapResult,
     best_of_group,
     bracket_counts,
@@ -31,6 +30,7 @@ from treelet.metrics import (
     paired_bootstrap,
     relative_improvement,
 )
+from treelet.metrics.parse import PARSEVAL
 from treelet.parsing import PCFG
 from treelet.report.gold_comparison import marked, marked_svg, wrong_constituents
 from treelet.report.page import page, paragraphs, table

@@ -307,7 +307,7 @@ def flights(n: int = 1336, random_state: Any = 0) -> Treebank:
 
     Examples
     --------
-    >>> from treelet.datasets.flights import flights
+    >>> from treelet.datasets import flights
     >>> for tree in flights(3):
     ...     print(" ".join(tree.words()))
     which round trip fares do you have to honolulu on sunday morning
@@ -336,7 +336,7 @@ def flights_split(random_state: Any = 0) -> FlightsSplit:
 
     Examples
     --------
-    >>> from treelet.datasets.flights import flights_split
+    >>> from treelet.datasets import flights_split
     >>> [len(part) for part in flights_split()]
     [800, 200, 336]
     """

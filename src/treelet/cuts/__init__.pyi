@@ -1,0 +1,32 @@
+"""Cuts: the part of a tree or forest that is relevant for a task, and conversions of dependency parses."""
+
+from treelet.cuts.copying import containing_forest as containing_forest
+from treelet.cuts.copying import span_forest as span_forest
+from treelet.cuts.copying import sub_forest as sub_forest
+from treelet.cuts.dependency_forms import dependency_tree as dependency_tree
+from treelet.cuts.dependency_forms import dependency_trees as dependency_trees
+from treelet.cuts.features import Candidate as Candidate
+from treelet.cuts.features import all_candidates as all_candidates
+from treelet.cuts.features import as_sequencebank as as_sequencebank
+from treelet.cuts.features import candidates as candidates
+from treelet.cuts.features import entity_features as entity_features
+from treelet.cuts.features import feature_sequences as feature_sequences
+from treelet.cuts.features import forest_candidates as forest_candidates
+from treelet.cuts.features import indicators as indicators
+from treelet.cuts.features import role_features as role_features
+from treelet.cuts.features import voice as voice
+from treelet.cuts.forest_index import ForestIndex as ForestIndex
+from treelet.cuts.relations import enclosed_forest as enclosed_forest
+from treelet.cuts.relations import mark_tree as mark_tree
+from treelet.cuts.relations import marked_forest as marked_forest
+from treelet.cuts.relations import minimal_complete_tree as minimal_complete_tree
+from treelet.cuts.relations import path_enclosed_tree as path_enclosed_tree
+from treelet.cuts.roles import argument_forest as argument_forest
+from treelet.cuts.roles import argument_tree as argument_tree
+from treelet.cuts.roles import constituent_forest as constituent_forest
+from treelet.cuts.roles import constituent_tree as constituent_tree
+from treelet.cuts.roles import path_forest as path_forest
+from treelet.cuts.roles import path_tree as path_tree
+from treelet.cuts.tree_index import SpanNode as SpanNode
+from treelet.cuts.tree_index import TreeIndex as TreeIndex
+from treelet.cuts.tree_index import covering_span as covering_span

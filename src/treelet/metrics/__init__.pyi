@@ -1,0 +1,34 @@
+"""Measures of parses, rankings, roles, relations and tables, and tests of significance."""
+
+from treelet.metrics.counts import BracketCounts as BracketCounts
+from treelet.metrics.links import align_words as align_words
+from treelet.metrics.links import link_f1 as link_f1
+from treelet.metrics.parse import PARSEVAL as PARSEVAL
+from treelet.metrics.parse import PLAIN as PLAIN
+from treelet.metrics.parse import Convention as Convention
+from treelet.metrics.parse import ParsevalResult as ParsevalResult
+from treelet.metrics.parse import bracket_counts as bracket_counts
+from treelet.metrics.parse import candidate_scores as candidate_scores
+from treelet.metrics.parse import constituents as constituents
+from treelet.metrics.parse import labelled_f1 as labelled_f1
+from treelet.metrics.parse import oracle as oracle
+from treelet.metrics.parse import parse_score as parse_score
+from treelet.metrics.parse import parseval as parseval
+from treelet.metrics.parse import relative_improvement as relative_improvement
+from treelet.metrics.parse import tree_scores as tree_scores
+from treelet.metrics.ranking import best_of_group as best_of_group
+from treelet.metrics.ranking import kendall_tau_b as kendall_tau_b
+from treelet.metrics.ranking import kendall_tau_by_group as kendall_tau_by_group
+from treelet.metrics.ranking import mean_kendall_tau as mean_kendall_tau
+from treelet.metrics.relations import RelationScores as RelationScores
+from treelet.metrics.relations import RoleScores as RoleScores
+from treelet.metrics.relations import Score as Score
+from treelet.metrics.relations import role_scores as role_scores
+from treelet.metrics.relations import semeval_scores as semeval_scores
+from treelet.metrics.significance import BootstrapResult as BootstrapResult
+from treelet.metrics.significance import McNemarResult as McNemarResult
+from treelet.metrics.significance import TTestResult as TTestResult
+from treelet.metrics.significance import mcnemar as mcnemar
+from treelet.metrics.significance import paired_bootstrap as paired_bootstrap
+from treelet.metrics.significance import paired_t_test as paired_t_test
+from treelet.metrics.tables import teds as teds
