@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 
 from experiments import Log, writing
-from experiments.data import wsj_sample
+from experiments.data import grammar_treebanks, wsj_sample
 from experiments.evaluation import compare, count_rows, holm, mean_std, rows_of_documents, score_items, split_items
-from experiments.forest_treebanks import treebanks
 from experiments.writing import Claim
 from treelet.metrics import PARSEVAL, candidate_scores, oracle, parse_score, parseval
 from treelet.parsing import PCFG
@@ -74,7 +73,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambd
         train = [row for row in range(len(docs)) if docs[row] not in set(test_docs) and words[row] not in test_words]
         gold = [tree for tree in bank[test] if tree is not None]
         measured = {name: _measure(GRAMMARS[name], bank[train], gold, n_jobs) for name in names}
-        trees, _ = treebanks({words[row] for row in rows}, limit=400 if quick else None)
+        trees, _ = grammar_treebanks({words[row] for row in rows}, limit=400 if quick else None)
         measured[MORE_TREEBANKS] = _measure(GRAMMARS[BEST_OF_SAMPLE], Treebank(trees), gold, n_jobs)
         treebank_sizes.append(len(trees))
         ids = [f"{docs[row]}/{row}" for row in test]

@@ -12,15 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from conftest import first_lines, run_experiment
-from experiments import forest_relations, forest_relations_page, forest_roles, forest_roles_page, report
-from experiments.claims import VERDICTS
-from experiments.differences import figure, summary
-from experiments.forest_coverage import coverage, coverages, covered
-from experiments.forest_examples import Decoded, Setting, examples
-from experiments.forest_parsers import of_lists, split
-from experiments.forest_relations_data import cut, of_grammar
-from experiments.forest_treebanks import GRAMMAR, anywhere
-from experiments.report import plus_minus
+from experiments import forest_relations, forest_roles
+from experiments.evaluation import mean_score, score_items
+from experiments.forest_relations import GRAMMAR, cut, parse_with_grammar, phrase_grammar
+from experiments.forest_roles import (
+    Decoding,
+    Setting,
+    count_candidates,
+    coverage,
+    make_examples,
+    nbest_parser,
+    split_documents,
+)
+from experiments.writing import VERDICTS, plus_minus, read_items
 from treelet.cuts import path_enclosed_tree
 from treelet.errors import ParameterError
 from treelet.metrics import paired_bootstrap, semeval_scores
@@ -61,7 +65,7 @@ def quick(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
             assert json.loads((out / f"{name}.json").read_text()) == found[name]
             assert (out / f"{name}.png").read_bytes().startswith(b"\x89PNG")
             found[f"{name}.md"] = (out / f"{name}.md").read_text()
-            found[f"{name}.items"] = report.items(name, out)
+            found[f"{name}.items"] = read_items(name, out)
     return found
 
 
@@ -82,7 +86,7 @@ def test_a_quick_run_of_relations(quick: dict[str, Any]) -> None:
             [official["labels"][k] for k in which] for which in (official["gold"], official["predicted"][row["name"]])
         ]
         assert semeval_scores(*sides).f1 == pytest.approx(row["f1"]), "any measure can be had from what is kept"
-        assert figure(official["systems"][row["name"]]) == pytest.approx(row["accuracy"])
+        assert score_items(official["systems"][row["name"]]) == pytest.approx(row["accuracy"])
     splits = [set(one["ids"]) for one in items if one["part"].startswith("split")]
     assert len(set.union(*splits)) == sum(map(len, splits)), "no sentence is tested on twice"
     folds = [one for one in items if one["part"].startswith("fold")]
@@ -102,7 +106,7 @@ def test_a_quick_run_of_relations(quick: dict[str, Any]) -> None:
         assert test["difference"] == pytest.approx(scores[0].f1 - scores[1].f1), "the items of all folds together"
         assert test["precision"]["difference"] == pytest.approx(scores[0].precision - scores[1].precision)
         assert (test["over"], test["splits"]["of"]) == ("items", len(folds))
-    assert {claim.verdict for claim in forest_relations_page.claims(found)} <= set(VERDICTS)
+    assert {claim.verdict for claim in forest_relations.claims(found)} <= set(VERDICTS)
 
 
 def test_a_quick_run_of_roles(quick: dict[str, Any]) -> None:
@@ -112,9 +116,9 @@ def test_a_quick_run_of_roles(quick: dict[str, Any]) -> None:
     assert len(set.union(*documents)) == sum(map(len, documents)), "no document is in two parts"
     assert "Quick run" in page
     for size in ("train", "all"):
-        splits = forest_roles.items_of(items, size)
+        splits = [one for one in items if one["part"].endswith("all predicates") == (size == "all")]
         for row in found["rows"][size]:
-            assert row["f1"] == summary(splits, row["name"], "f1")
+            assert row["f1"] == mean_score(splits, row["name"], "f1")
             assert f"| {row['name'].partition(': ')[2]} | {plus_minus(row['precision'])} |" in page
     for one in items:
         for same, row in (("tree, same margin", "tree"), ("forest, same margin", "forest")):
@@ -127,14 +131,14 @@ def test_a_quick_run_of_roles(quick: dict[str, Any]) -> None:
         assert missed["forest, every node"] <= missed["best tree, every constituent"]
         assert missed["forest, pruned"] < missed["best tree, pruned"]
         assert rows["forest, pruned"]["ratio"]["value"] > 1
-    claims = forest_roles_page.claims(found)
+    claims = forest_roles.claims(found)
     assert {claim.verdict for claim in claims} <= set(VERDICTS)
     assert not [claim.says for claim in claims if claim.lacks]
 
 
 def test_unmatched_arguments_by_hand() -> None:
     part = [instance(arguments=(("ARG0", 0, 1), ("ARG1", 2, 4), ("ARGM-LOC", 4, 6), ("ARG2", 3, 5)))]
-    found = {way: table.tolist() for way, table in coverages(part, of_lists(part), (0.0, 0.5)).items()}
+    found = {way: table.tolist() for way, table in count_candidates(part, nbest_parser(part), (0.0, 0.5)).items()}
     # of the best tree (0,1), (2,6), (2,4), (4,6), (4,5), (5,6) and four words; pruned (0,1) and (2,6) are left
     assert found["best tree, every constituent"] == [[1, 4, 8]]
     assert found["best tree, pruned"] == [[3, 4, 2]]
@@ -142,14 +146,13 @@ def test_unmatched_arguments_by_hand() -> None:
     assert found["forest, pruned"] == [[1, 4, 6]]
     assert found["forest, pruned, probability at least 0.5"] == [[3, 4, 2]]
     assert found["forest, every node"][0][:2] == [1, 4]
-    assert coverage([], []).shape == (0, 3)
 
 
 def test_unmatched_arguments_over_folds_and_over_predicates() -> None:
     arguments = ("ARG0", 0, 1), ("ARG1", 2, 4), ("ARG2", 3, 5)  # the last one is no candidate
     folds = [[instance(f"{fold}{k}", arguments[k % 3 : 3]) for k in range(6)] for fold in "ab"]
     part = [one for fold in folds for one in fold]
-    rows = {row["what"]: row for row in covered(folds, of_lists(part), (0.0,))}
+    rows = {row["what"]: row for row in coverage(folds, nbest_parser(part), (0.0,))}
     tree, forest = rows["best tree, pruned"], rows["forest, pruned"]
     assert tree["unmatched"]["folds"] == [100 * 10 / 12] * 2  # 4 + 4 + 2 of 6 + 4 + 2 arguments
     assert tree["unmatched"]["items"]["value"] == pytest.approx(100 * 10 / 12)
@@ -165,60 +168,60 @@ def test_unmatched_arguments_over_folds_and_over_predicates() -> None:
 
 def test_examples_of_trees_and_forests() -> None:
     part = [instance(arguments=(("ARG0", 0, 1), ("ARG1", 2, 4)))]
-    parser = of_lists(part)
-    tree = examples(part, parser, Setting())
-    assert dict(zip(tree.spans, tree.labels.tolist(), strict=True)) == {(0, 1): "ARG0", (2, 6): "none"}
+    parser = nbest_parser(part)
+    tree = make_examples(part, parser, Setting())
+    assert dict(zip(tree.spans, tree.roles.tolist(), strict=True)) == {(0, 1): "ARG0", (2, 6): "none"}
     setting = Setting(forest=True, threshold=0.0)
-    forest = examples(part, parser, setting)
-    roles = dict(zip(forest.spans, forest.labels.tolist(), strict=True))
+    forest = make_examples(part, parser, setting)
+    roles = dict(zip(forest.spans, forest.roles.tolist(), strict=True))
     assert {span for span, role in roles.items() if role != "none"} == {(0, 1), (2, 4)}
     assert len(forest) == 6
     assert sorted(forest.above(0.5).spans) == [(0, 1), (2, 6)]
-    assert [forest.spans[k] for k in forest.only(tree.by_predicate(1))] == forest.above(0.5).spans
-    assert sorted(forest.thinned(0).labels.tolist()) == ["ARG0", "ARG1", "none", "none"]
+    assert [forest.spans[k] for k in forest.rows_within(tree.spans_by_predicate(1))] == forest.above(0.5).spans
+    assert sorted(forest.balanced(0).roles.tolist()) == ["ARG0", "ARG1", "none", "none"]
     assert isinstance(forest.table["path"][0], Forest)
     assert setting.kernel()(forest.table).shape == (6, 6)
 
 
 def test_examples_of_some_predicates() -> None:
     part = [instance(arguments=((f"ARG{k}", 0, 1),)) for k in range(4)]
-    made = examples(part, of_lists(part), Setting())
-    some = made.of([1, 3])
-    assert some.owners.tolist() == [0, 0, 1, 1]
-    assert [label for label in some.labels if label != "none"] == ["ARG1", "ARG3"]
-    assert sorted(some.thinned(0, keep=0.0).labels) == ["ARG1", "ARG3"]
+    made = make_examples(part, nbest_parser(part), Setting())
+    some = made.of_predicates([1, 3])
+    assert some.predicates.tolist() == [0, 0, 1, 1]
+    assert [label for label in some.roles if label != "none"] == ["ARG1", "ARG3"]
+    assert sorted(some.balanced(0, ratio=0.0).roles) == ["ARG1", "ARG3"]
 
 
 def test_the_surest_come_first_and_nothing_overlaps() -> None:
     part = [instance(arguments=(("A", 0, 1), ("A", 4, 6)))]
-    Y = examples(part, of_lists(part), Setting(forest=True, threshold=0.0))
+    Y = make_examples(part, nbest_parser(part), Setting(forest=True, threshold=0.0))
     classes = np.array(["A", "B", "none"])
     values = np.array([[-1.0, -1.0, 1.0]] * len(Y))
     values[Y.spans.index((2, 6))] = 0.5, 0.4, -1
     values[Y.spans.index((4, 6))] = 0.1, 0.6, -1
     values[Y.spans.index((0, 1))] = 0.2, 0.1, 0
-    found = Decoded.of(part, Y, classes, values, 0.0)
+    found = Decoding.of(part, Y, classes, values, 0.0)
     assert found.arguments == [("B", 4, 6), ("A", 0, 1)]
     assert found.counts(0.0).tolist() == [[1, 2, 2]]
     assert found.hits(0.0) == {(0, "A", 0, 1)}
     assert found.f1(0.0) == 50
     assert found.f1(0.0, labeled=False) == 100
     # What is found at a larger margin is what would be found with that as the lowest.
-    assert found.counts(0.5).tolist() == Decoded.of(part, Y, classes, values, 0.5).counts(0.5).tolist() == [[0, 2, 1]]
+    assert found.counts(0.5).tolist() == Decoding.of(part, Y, classes, values, 0.5).counts(0.5).tolist() == [[0, 2, 1]]
 
 
 @given(st.integers(0, 2**32 - 1), st.floats(-2, 2))
 def test_a_larger_margin_takes_the_first_of_what_a_smaller_one_takes(seed: int, margin: float) -> None:
     part = [instance(arguments=(("A", 0, 1), ("B", 2, 6)))] * 3
-    Y = examples(part, of_lists(part), Setting(forest=True, threshold=0.0))
+    Y = make_examples(part, nbest_parser(part), Setting(forest=True, threshold=0.0))
     values = np.random.default_rng(seed).normal(size=(len(Y), 3))
-    low, high = (Decoded.of(part, Y, np.array(["A", "B", "none"]), values, least) for least in (-9.0, margin))
+    low, high = (Decoding.of(part, Y, np.array(["A", "B", "none"]), values, least) for least in (-9.0, margin))
     assert low.counts(margin).tolist() == high.counts(margin).tolist()
     assert low.hits(margin) == high.hits(margin)
 
 
 def test_documents_are_split_whole() -> None:
-    parts = split([instance(f"d{k % 24}") for k in range(72)], folds=5, seed=1)
+    parts = split_documents([instance(f"d{k % 24}") for k in range(72)], folds=5, seed=1)
     names = [{one.doc for one in part} for part in (parts.fit, parts.dev, *parts.folds)]
     assert [len(each) for each in names] == [3, 2, 4, 4, 4, 4, 3]
     assert len(set.union(*names)) == 24
@@ -226,17 +229,17 @@ def test_documents_are_split_whole() -> None:
 
 
 def test_no_sentence_is_learned_from_and_tested_on() -> None:
-    parts = split([instance(f"d{k % 24}") for k in range(72)], folds=5, seed=1)
+    parts = split_documents([instance(f"d{k % 24}") for k in range(72)], folds=5, seed=1)
     only = forest_roles.Split(parts, 0, 10, seed=0)
     assert only.train["all"] == [], "all sentences have the same words"
-    assert [parts.all[k] for k in only.tests] == parts.folds[0]
+    assert [parts.all[k] for k in only.test_rows] == parts.folds[0]
 
 
 def test_a_grammar_of_phrases() -> None:
     trees = [Tree.parse(NEAR), Tree.parse(FAR)]
     grammar = PCFG.from_treebank(trees, **GRAMMAR)
     assert set(grammar.start) == {"S"}
-    phrases = anywhere(grammar, trees)
+    phrases = phrase_grammar(grammar, trees)
     assert sum(phrases.start.values()) == pytest.approx(1)
     assert phrases.start["NP^VP"] == phrases.start["S"] == pytest.approx(2 / 13)
     found = phrases.forests([["a", "man"]])[0]
@@ -246,9 +249,9 @@ def test_a_grammar_of_phrases() -> None:
 
 def test_parses_of_spans_have_their_entities_in_place() -> None:
     trees = [Tree.parse(NEAR), Tree.parse(FAR)]
-    phrases = anywhere(PCFG.from_treebank(trees, **GRAMMAR), trees)
+    phrases = phrase_grammar(PCFG.from_treebank(trees, **GRAMMAR), trees)
     one = RelationInstance(words=tuple(trees[0].words()), e1=(5, 6), e2=(3, 4), label="Other")
-    parsed = of_grammar([one], phrases, span=True, n_jobs=1)[0]
+    parsed = parse_with_grammar([one], phrases, span=True, n_jobs=1)[0]
     assert (parsed.e1, parsed.e2) == ((2, 3), (0, 1))
     assert parsed.best.words() == ["man", "in", "town"]
     assert cut([parsed], "tree", "tags", 1.0)[0] == path_enclosed_tree(parsed.best, (2, 3), (0, 1), mark="tags")
@@ -258,7 +261,7 @@ def test_parses_of_spans_have_their_entities_in_place() -> None:
 def test_tests_of_differences() -> None:
     gold = np.array(["A(e1,e2)", "A(e2,e1)", "B(e1,e2)", "Other", "B(e1,e2)"])
     found = np.array(["A(e1,e2)", "A(e1,e2)", "B(e1,e2)", "B(e2,e1)", "Other"])
-    sums = forest_relations.counts(gold, found, ["A", "B"]).sum(axis=0)
+    sums = forest_relations.relation_counts(gold, found, ["A", "B"]).sum(axis=0)
     assert forest_relations.macro_f1(sums) == pytest.approx(semeval_scores(gold.tolist(), found.tolist()).f1)
     a, b = np.random.default_rng(0).integers(2, size=(2, 200)).astype(float)
     mine = paired_bootstrap(a[:, None], b[:, None], lambda sums: sums[..., 0] / 200, n=4000)
@@ -266,5 +269,5 @@ def test_tests_of_differences() -> None:
     scores = semeval_scores(gold.tolist(), found.tolist())
     assert forest_relations.macro_precision(sums) == pytest.approx(scores.precision)
     assert forest_relations.macro_recall(sums) == pytest.approx(scores.recall)
-    with pytest.raises(ParameterError, match="must have the same shape"):
+    with pytest.raises(ParameterError, match="same shape"):
         paired_bootstrap(a, b, lambda sums: sums[..., 0])
