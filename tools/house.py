@@ -23,8 +23,6 @@ EXCEPTIONS = {
     r"cli\.main\.(Command|start)": "the command line of experiments",
     r"errors\.\w+": "errors that users catch",
     r"device\.\w+\.\w+Columns": "kernels name these classes as strings, so that devices are imported late",
-    r"explorer\.app\.(listen|server_of)": "used by tools/screenshots.py",
-    r"cli\.explore\.workspace_of": "used by tools/screenshots.py",
     r"report\.widget\.TreeView": "a documented class of notebooks",
     r"learn\.selection\.Selection": "the result of `select`, which users read",
     r"learn\.model\.ModelStats": "figures of a model, which users read",

@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import treelet as tl
 from treelet.drawing import Drawing, draw, heat_svg
-from treelet.drawing.layout import width_of
-from treelet.drawing.svg import escaped
+from treelet.drawing.svg import escaped, width_of
 from treelet.edits import EditScript
 from treelet.fragments import shared_fragments
 from treelet.kernels import Kernel

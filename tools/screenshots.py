@@ -11,20 +11,16 @@ import asyncio
 import io
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-import threading
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
-
-from treelet.cli.explore import workspace_of
-from treelet.cli.options import Reading
-from treelet.explorer import app
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
 COLORS = 128
@@ -49,12 +45,12 @@ def main() -> None:
     given.add_argument("data", nargs="?")
     given.add_argument("-o", "--output", type=Path, default=IMAGES)
     asked = given.parse_args()
-    listening = app.listen(0)
-    port = listening.getsockname()[1]
-    workspace = workspace_of(asked.model, asked.data, None, None, Reading(None, "utf-8", "raise", {}))
-    server = app.server_of(workspace, listening)
-    thread = threading.Thread(target=server.run, args=([listening],))
-    thread.start()
+    files = [] if asked.model is None else [asked.model]
+    files += [] if asked.data is None else ["--data", asked.data]
+    command = [sys.executable, "-m", "treelet", "explore", *files, "--no-browser", "--port", "0"]
+    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert server.stderr is not None
+    address = server.stderr.readline().split()[2]
     try:
         with sync_playwright() as playwright:
             found = os.environ.get("TREELET_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
@@ -64,12 +60,11 @@ def main() -> None:
                 for scheme in ("light", "dark"):
                     for name, size in (("", DESKTOP), ("-phone", PHONE)):
                         file = asked.output / f"explorer-{view}{'-dark' if scheme == 'dark' else ''}{name}.png"
-                        shoot(browser, f"http://127.0.0.1:{port}/", view, scheme, size, file)
+                        shoot(browser, address, view, scheme, size, file)
             browser.close()
     finally:
-        server.should_exit = True
-        thread.join()
-        listening.close()
+        server.send_signal(signal.SIGINT)
+        server.wait()
 
 
 def shoot(browser: Any, address: str, view: str, scheme: str, size: tuple[int, int], file: Path) -> None:

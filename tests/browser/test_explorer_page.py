@@ -41,8 +41,8 @@ pytestmark = pytest.mark.filterwarnings(
 @contextmanager
 def served(workspace: Workspace) -> Iterator[str]:
     """The address of an explorer."""
-    with app.listen(0) as listening:
-        server = app.server_of(workspace, listening)
+    with app._listen(0) as listening:
+        server = app._server(workspace, listening)
         thread = threading.Thread(target=server.run, args=([listening],))
         thread.start()
         try:

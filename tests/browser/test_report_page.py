@@ -46,7 +46,7 @@ def test_static_pictures_are_dark_on_dark_pages(page: Any, serve: Callable[[dict
     colors = "all => all.map(one => getComputedStyle(one).fill)"
     assert set(page.eval_on_selector_all(".fragments svg > path", colors)) == {"rgb(22, 25, 29)"}
     assert set(page.eval_on_selector_all(".fragments svg text", colors)) == {"rgb(233, 236, 239)"}
-    filters = page.eval_on_selector_all(".confusion rect", "all => all.map(one => getComputedStyle(one).filter)")
+    filters = page.eval_on_selector_all(".confusion svg", "all => all.map(one => getComputedStyle(one).filter)")
     assert set(filters) == {"invert(1) hue-rotate(180deg)"}
     page.emulate_media(media="print", color_scheme="dark")
     assert set(page.eval_on_selector_all(".fragments svg > path", colors)) == {"rgb(255, 255, 255)"}

@@ -14,7 +14,7 @@ import treelet as tl
 from treelet.datasets import flights
 from treelet.drawing import web
 from treelet.drawing.arcs import _ArcLayout
-from treelet.drawing.layout import MARGIN, ForestGraph, ForestLayout
+from treelet.drawing.svg import MARGIN, ForestGraph, _ForestLayout
 from treelet.drawing.web.pictures import edited, picture
 
 HOSTILE = "<img src=x onerror=alert`1`></script><script>window.hurt=1</script>\"'&"
@@ -203,7 +203,7 @@ def test_forests_are_laid_out_as_in_python(page: Any, draw: Draw) -> None:
     grammar = tl.PCFG.from_treebank(bank)
     forests = [random_forest(rng) for _ in range(300)]
     forests += [grammar.forest(sentence.words()).prune(prune) for sentence in bank for prune in (1.0, 3.0)]
-    layouts = [ForestLayout(ForestGraph(forest)) for forest in forests]
+    layouts = [_ForestLayout(ForestGraph(forest)) for forest in forests]
     cases = [
         {**picture(forest), "dotted": [layout.graph.marked(edge) for edge in layout.graph.edges]}
         for forest, layout in zip(forests, layouts, strict=True)
@@ -226,7 +226,7 @@ def test_forests_have_the_probabilities_and_dots_of_python(page: Any, draw: Draw
     alternatives = 0
     for forest, scene in zip(forests, page.evaluate(SCENES, [picture(forest) for forest in forests]), strict=True):
         graph = ForestGraph(forest)
-        layout = ForestLayout(graph)
+        layout = _ForestLayout(graph)
         assert [box["number"] for box in scene["boxes"]] == list(range(len(graph.nodes)))
         assert [box["x"] for box in scene["boxes"]] == pytest.approx(
             [layout.at[k, graph.layer[k]].x for k in range(len(graph.nodes))]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import run_python, trials
 from treelet.drawing import dependency_svg, draw, forest_svg, latex, tree_svg
-from treelet.drawing.layout import ForestGraph, ForestLayout
+from treelet.drawing.svg import ForestGraph, _ForestLayout
 from treelet.drawing.tex import _SPECIAL
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG
@@ -68,7 +68,7 @@ def assert_apart(forest: tl.Forest) -> None:
         for other_x, other_y, other_width, other_height in found[:number]:
             beside = x + width <= other_x or other_x + other_width <= x
             assert beside or y + height <= other_y or other_y + other_height <= y
-    layout = ForestLayout(ForestGraph(forest))
+    layout = _ForestLayout(ForestGraph(forest))
     for layer in layout.layers:
         ordered = sorted(layer, key=lambda item: item.x)
         for a, b in itertools.pairwise(ordered):
@@ -93,7 +93,7 @@ def test_everything_is_in_the_picture() -> None:
 
 
 def test_the_words_are_in_order_and_their_tags_above_them() -> None:
-    layout = ForestLayout(ForestGraph(GRAMMAR.forest(WORDS)))
+    layout = _ForestLayout(ForestGraph(GRAMMAR.forest(WORDS)))
     words = [item for item in layout.layers[0] if not item.passing]
     assert [layout.graph.nodes[item.node].label for item in sorted(words, key=lambda item: item.x)] == WORDS
     for item in layout.layers[1]:

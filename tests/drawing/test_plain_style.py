@@ -15,7 +15,7 @@ from hypothesis import given, settings
 import treelet as tl
 from conftest import trials
 from treelet.drawing import latex, tree_svg
-from treelet.drawing.layout import ForestGraph, ForestLayout, collapsed
+from treelet.drawing.svg import ForestGraph, _ForestLayout, collapsed
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.testing import trees
 
@@ -47,7 +47,7 @@ def test_no_boxes_no_curves_no_colors() -> None:
 @given(trees(labels=("S", "NP", "A"), words=("x", "y", "longer-words"), max_nodes=30))
 def test_each_node_is_below_its_parent_and_lines_do_not_cross(tree: tl.Tree) -> None:
     graph = ForestGraph(tl.Forest.from_tree(tree), hanging=True)
-    layout = ForestLayout(graph)
+    layout = _ForestLayout(graph)
     assert len(graph.nodes) == sum(1 for _ in tree.nodes())
     for edge in graph.edges:
         for tail in edge.tails:

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import binary, fail
 from treelet import _core
-from treelet.cli.explore import _embedded, workspace_of
+from treelet.cli.explore import _embedded, _workspace
 from treelet.cli.options import Reading
 from treelet.drawing.web.pictures import picture
 from treelet.learn import CompressedModel
@@ -38,7 +38,9 @@ with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # which client it would rather have
     from starlette.testclient import TestClient
 
-from treelet.explorer import Parsing, Workspace, app, application, handlers, limits
+from starlette.exceptions import HTTPException
+
+from treelet.explorer import Parsing, Workspace, app, application, handlers
 from treelet.explorer.handlers import HANDLERS
 from treelet.explorer.requests import Request, RequestError
 from treelet.explorer.workspace import ModelView
@@ -472,13 +474,11 @@ def test_the_desk_is_laid_from_files(tmp_path: Path, models: list[Any]) -> None:
     tl.save(models[0], tmp_path / "m.treelet")
     (tmp_path / "train.tsv").write_text("".join(f"{y}\t{x}\n" for x, y in zip(TREES, LABELS, strict=True)))
     tl.PCFG.from_treebank(TREES).save(tmp_path / "g.json")
-    laid = workspace_of(
-        str(tmp_path / "m.treelet"), str(tmp_path / "train.tsv"), str(tmp_path / "g.json"), None, reading
-    )
+    laid = _workspace(str(tmp_path / "m.treelet"), str(tmp_path / "train.tsv"), str(tmp_path / "g.json"), None, reading)
     assert answer("judge", laid, tree=TREES[0])["near"]["trees"][0]["label"] == "s"
     assert laid.ranker() is None
     assert answer("sentence", laid, sentence="a b")["grammar"] == "g.json"
-    of_trees = workspace_of(None, None, None, str(tmp_path / "train.tsv"), reading)
+    of_trees = _workspace(None, None, None, str(tmp_path / "train.tsv"), reading)
     assert answer("sentence", of_trees, sentence="a b")["grammar"] == "train.tsv"
     assert of_trees.parsing.grammar() == laid.parsing.grammar()
 
@@ -597,70 +597,64 @@ def in_its_own_loop(work: Any) -> Any:
         return thread.submit(asyncio.run, work).result()
 
 
-async def stays() -> bool:
-    return False
+async def stays() -> None:
+    """The client is connected."""
 
 
-async def left() -> bool:
-    return True
+async def left() -> None:
+    raise HTTPException(499, "The client has disconnected.")
 
 
 def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_GLANCE", 0.02)
-    monkeypatch.setattr(limits, "_SHORT_SECONDS", 0.1)
+    monkeypatch.setattr(app, "_GLANCE", 0.02)
+    monkeypatch.setattr(app, "_SHORT_SECONDS", 0.1)
 
     async def scenario() -> None:
         # A pause of this process that is shorter than `seconds` does no harm.
-        workers = limits.WorkerPool(at_once=1, waiting=1, seconds=3)
+        workers = app._Workers(at_once=1, most=3, seconds=3)
         hold, done, has_left = threading.Event(), list[str](), threading.Event()
 
-        async def leaves() -> bool:
-            return has_left.is_set()
+        async def leaves() -> None:
+            if has_left.is_set():
+                await left()
 
         first = asyncio.create_task(workers.do(lambda: hold.wait(60), stays))
-        while workers._long.free:  # from now on, the first request counts as a long one
+        while not workers._long.locked():  # from now on, the first request counts as a long one
             await asyncio.sleep(0.01)
         second = asyncio.create_task(workers.do(lambda: hold.wait(60), stays))
-        while workers._short.free:
+        while not workers._short.locked():
             await asyncio.sleep(0.01)
         dropped = asyncio.create_task(workers.do(lambda: done.append("dropped"), leaves))
         while workers._room:
             await asyncio.sleep(0.01)
-        with pytest.raises(limits.RefusedError, match="Too many requests are waiting") as caught:
+        with pytest.raises(HTTPException, match="Too many requests") as caught:
             await workers.do(lambda: done.append("crowd"), stays)
-        assert caught.value.status == 503
+        assert caught.value.status_code == 503
         has_left.set()
-        with pytest.raises(limits.RefusedError, match="The client has disconnected"):
+        with pytest.raises(HTTPException, match="disconnected"):
             await dropped
         assert not first.done()  # its place was free before its turn came
-        waiting = asyncio.create_task(workers.do(lambda: done.append("late"), stays))
-        with pytest.raises(limits.RefusedError, match="request took more than 3 seconds"):
-            await first
-        with pytest.raises(limits.RefusedError, match="The server is busy with earlier requests"):
-            await waiting
-        with pytest.raises(limits.RefusedError, match="request took more than 3 seconds"):
-            await second
+        for task in (first, second):
+            with pytest.raises(HTTPException, match="took more than 3 seconds"):
+                await task
         hold.set()
         assert await workers.do(lambda: 7, stays) == 7  # the thread is free again
         with pytest.raises(ZeroDivisionError):
             await workers.do(lambda: 1 // 0, stays)
-        with pytest.raises(limits.RefusedError, match="The client has disconnected"):
+        with pytest.raises(HTTPException, match="disconnected"):
             await workers.do(lambda: done.append("dropped"), left)
         assert done == []
-        workers.close()
-        with pytest.raises(limits.RefusedError, match="The server is stopping"):
-            await workers.do(lambda: 7, stays)
 
     in_its_own_loop(scenario())
 
 
 def test_long_requests_give_way_to_short_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The smallest waiting request is next. A long one moves to its own slots; if none is free, it starts again later."""
-    monkeypatch.setattr(limits, "_GLANCE", 0.02)
-    monkeypatch.setattr(limits, "_SHORT_SECONDS", 0.1)
+    """A long request moves to its own slots; if none is free, it starts again later."""
+    monkeypatch.setattr(app, "_GLANCE", 0.02)
+    monkeypatch.setattr(app, "_SHORT_SECONDS", 0.1)
 
     async def scenario() -> None:
-        workers = limits.WorkerPool(at_once=1, waiting=9, seconds=50)
+        workers = app._Workers(at_once=1, most=9, seconds=50)
         done, begun, hold = list[str](), list[str](), threading.Event()
 
         def long(name: str) -> None:
@@ -669,20 +663,20 @@ def test_long_requests_give_way_to_short_ones(monkeypatch: pytest.MonkeyPatch) -
                 _core.check()
             done.append(name)
 
-        waiting = [asyncio.create_task(workers.do(lambda name=name: long(name), stays, 3)) for name in "ab"]  # type: ignore[misc]
+        waiting = [asyncio.create_task(workers.do(lambda name=name: long(name), stays)) for name in "ab"]  # type: ignore[misc]
         await asyncio.sleep(0.01)
         waiting += [
-            asyncio.create_task(workers.do(lambda size=size: done.append(str(size)), stays, size))  # type: ignore[misc]
-            for size in (2, 1)
+            asyncio.create_task(workers.do(lambda name=name: done.append(name), stays))  # type: ignore[misc]
+            for name in "12"
         ]
-        assert await workers.do(lambda: 7, stays) == 7
-        while begun != ["a", "b"] or done != ["1", "2"]:
-            await asyncio.sleep(0.01)
-        assert await workers.do(lambda: 7, stays, 100) == 7  # behind the second long request, which is stopped
+        await asyncio.sleep(0.01)
+        assert await workers.do(lambda: 7, stays) == 7  # behind the second long request, which is stopped
+        assert begun == ["a", "b"]
+        assert done == ["1", "2"]
         hold.set()
         await asyncio.gather(*waiting)
         assert begun == ["a", "b", "b"]
-        assert done == ["1", "2", "a", "b"]
+        assert sorted(done) == ["1", "2", "a", "b"]
 
     in_its_own_loop(asyncio.wait_for(scenario(), 60))
 
@@ -690,33 +684,33 @@ def test_long_requests_give_way_to_short_ones(monkeypatch: pytest.MonkeyPatch) -
 def test_a_body_that_dawdles_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
     from starlette.requests import Request
 
-    monkeypatch.setattr(limits, "_BODY_SECONDS", 0.05)
+    monkeypatch.setattr(app, "_BODY_SECONDS", 0.05)
 
     async def never() -> Any:
         await asyncio.sleep(60)
 
     scope = {"type": "http", "method": "POST", "headers": [(b"content-type", b"application/json")]}
-    with pytest.raises(limits.RefusedError, match="The request did not arrive within") as caught:
-        in_its_own_loop(limits.body_of(Request(scope, never)))
-    assert caught.value.status == 408
+    with pytest.raises(HTTPException, match="did not arrive") as caught:
+        in_its_own_loop(app._body_of(Request(scope, never)))
+    assert caught.value.status_code == 408
 
 
 # --- the command ----------------------------------------------------------------------------------------------------
 
 
 def test_ports(monkeypatch: pytest.MonkeyPatch) -> None:
-    with app.listen(0) as taken:
+    with app._listen(0) as taken:
         assert taken.proto == socket.IPPROTO_TCP  # as asyncio wants it, to send small answers at once
         port = taken.getsockname()[1]
         assert taken.getsockname()[0] == "127.0.0.1"
         with pytest.raises(tl.TreeletError, match=f"port {port}: it is in use"):
-            app.listen(port)
+            app._listen(port)
         monkeypatch.setattr(app, "_PORT", port)
-        with app.listen() as other:
+        with app._listen() as other:
             assert port < other.getsockname()[1] < port + app._TRIED
         monkeypatch.setattr(app, "_TRIED", 1)
         with pytest.raises(tl.TreeletError, match="Choose another one with port="):
-            app.listen()
+            app._listen()
 
 
 def test_wrong_usage(tmp_path: Path) -> None:

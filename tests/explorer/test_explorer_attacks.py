@@ -20,13 +20,13 @@ import pytest
 
 import treelet as tl
 from treelet import _core
-from treelet.cli.explore import workspace_of
+from treelet.cli.explore import _workspace
 from treelet.cli.options import Reading
 
 pytest.importorskip("starlette", reason="needs treelet[web]")
 pytest.importorskip("uvicorn", reason="needs treelet[web]")
 
-from treelet.explorer import Parsing, Workspace, app, handlers, limits
+from treelet.explorer import Parsing, Workspace, app, handlers
 from treelet.explorer.app import _Connection
 from treelet.explorer.handlers import HANDLERS
 from treelet.explorer.requests import Request, RequestError
@@ -42,9 +42,9 @@ class Server:
     """An explorer in a thread, and what is sent to it."""
 
     def __init__(self, workspace: Workspace) -> None:
-        self.listening = app.listen(0)
+        self.listening = app._listen(0)
         self.port = self.listening.getsockname()[1]
-        self.server = app.server_of(workspace, self.listening)
+        self.server = app._server(workspace, self.listening)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listening]})
         self.thread.start()
 
@@ -327,7 +327,7 @@ def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: py
     # The requests of `is_well` have the same time limit. It must be longer than a pause of this process.
     monkeypatch.setattr(_Connection, "seconds", 1.0)
     monkeypatch.setattr(_Connection, "most", 20)
-    monkeypatch.setattr(limits, "_BODY_SECONDS", 0.3)
+    monkeypatch.setattr(app, "_BODY_SECONDS", 0.3)
     first, more = (text.format(server.port).encode() for text in DAWDLING[kind])
     with ExitStack() as open_ones:
         slow = [open_ones.enter_context(server.connect()) for _ in range(40)]
@@ -375,7 +375,7 @@ def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.
         return {}
 
     monkeypatch.setitem(HANDLERS, "long", long)
-    monkeypatch.setattr(limits, "_SHORT_SECONDS", 600.0)  # otherwise the other two begin if this process is slow
+    monkeypatch.setattr(app, "_SHORT_SECONDS", 600.0)  # otherwise the other two begin if this process is slow
     pipes = [server.connect("POST /ask/long HTTP/1.1", JSON, "Content-Length: 2", body=b"{}") for _ in range(4)]
     assert begun.acquire(timeout=60)
     assert begun.acquire(timeout=60)
@@ -534,7 +534,7 @@ def test_files_may_go_or_change_while_it_runs(tmp_path: Path) -> None:
     model, data = tmp_path / "m.treelet", tmp_path / "train.tsv"
     tl.save(tl.KernelSVC(tl.SubsetTree().normalized()).fit(TREES, LABELS), model)
     data.write_text("".join(f"{y}\t{x}\n" for x, y in zip(TREES, LABELS, strict=True)))
-    workspace = workspace_of(str(model), str(data), None, str(data), Reading(None, "utf-8", "raise", {}))
+    workspace = _workspace(str(model), str(data), None, str(data), Reading(None, "utf-8", "raise", {}))
     with model.open("r+b") as file:
         file.truncate(100)
     data.unlink()

@@ -128,13 +128,13 @@ def test_scripts_use_nothing_that_reads_markup_or_leaves() -> None:
 
 
 def test_measures_are_those_of_the_other_pictures() -> None:
-    """tree-view.js and layout.py draw alike."""
+    """tree-view.js and svg.py draw alike."""
     import re
 
-    from treelet.drawing import arcs, layout
+    from treelet.drawing import arcs, svg
 
     there = dict(re.findall(r"\b([A-Z]+) = ([\d.]+)", web.text("layouts.js")))
     for name in ("FONT", "HEIGHT", "PAD", "GAP", "DROP", "CHANNEL", "CLOSE", "STEP", "TRUNK", "MARGIN", "LONGEST"):
-        assert float(there[name]) == getattr(layout, name, getattr(layout, f"_{name}", None))
+        assert float(there[name]) == getattr(svg, name, getattr(svg, f"_{name}", None))
     ours = (arcs.WORD, arcs.SMALL, arcs.LEVEL, arcs.STEP, arcs.CORNER, arcs.GAP)
     assert tuple(float(there[name]) for name in ("WORD", "TAG", "LEVEL", "END", "CORNER", "APART")) == ours

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WIDTH = 100  # maximum number of characters to show of a sentence
 
 
-@command(exclusive=[("output", "class_name")])
+@command(exclusive=[("class_name", "output")])
 def _explain(
     model: Annotated[str, "MODEL", READ],
     data: Annotated[str, "TREES", READ],

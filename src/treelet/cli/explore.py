@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import webbrowser
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -64,11 +65,11 @@ def _explore(
         raise TreeletError(
             f"treelet explore needs the package {error.name}, which is not installed. Run pip install 'treelet[web]'."
         ) from None
-    serve(workspace_of(model, data, grammar, treebank, reading), port, lambda link: _ready(link, browser))
+    serve(_workspace(model, data, grammar, treebank, reading), port, lambda link: _ready(link, browser))
     print("stopped", file=sys.stderr)
 
 
-def workspace_of(
+def _workspace(
     model: str | None, data: str | None, grammar: str | None, treebank: str | None, reading: Reading
 ) -> Workspace:
     """Return the workspace. Files are read at once, to report errors early. The built-in grammar is built on first use."""
@@ -109,14 +110,16 @@ def _parsing(grammar: str | None, treebank: str | None, reading: Reading) -> Par
 
 def _embedded() -> Parsing:
     """Return the built-in grammar of generated sentences, with a perceptron that ranks the parses."""
-    from treelet.explorer.workspace import LazyValue, ModelView, Parsing
+    from treelet.explorer.workspace import ModelView, Parsing
 
+    @cache
     def learned() -> PCFG:
         from treelet.datasets import flights_split
         from treelet.parsing import PCFG
 
         return PCFG.from_treebank(flights_split().train)
 
+    @cache
     def trained() -> ModelView:
         from treelet.datasets import flights_split
         from treelet.tasks import CandidateParses, Reranker
@@ -126,7 +129,7 @@ def _embedded() -> Parsing:
             Reranker().fit(parses).ranker, f"a perceptron trained on {_TRAINING_SENTENCES} generated travel questions"
         )
 
-    return Parsing("generated travel questions", LazyValue(learned), LazyValue(trained))
+    return Parsing("generated travel questions", learned, trained)
 
 
 def _ready(link: str, browser: bool) -> None:

@@ -3,8 +3,7 @@
 from treelet.drawing.arcs import dependency_svg
 from treelet.drawing.drawing import Drawing, draw
 from treelet.drawing.edits import edit_svg
-from treelet.drawing.shaded import heat_svg
-from treelet.drawing.svg import forest_svg, tree_svg
+from treelet.drawing.svg import forest_svg, heat_svg, tree_svg
 from treelet.drawing.tex import latex
 
 __all__ = [

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 from treelet.checks import article, check_integer, plural
 from treelet.drawing.drawing import Drawing, check_style
-from treelet.drawing.layout import shown, width_of
-from treelet.drawing.svg import Caption, escaped, svg_document
+from treelet.drawing.svg import Caption, escaped, shown, svg_document, width_of
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies
 

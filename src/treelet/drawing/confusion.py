@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treelet.drawing.drawing import Drawing
-from treelet.drawing.layout import MARGIN, width_of
 from treelet.drawing.leaves import shortened
-from treelet.drawing.svg import escaped, svg_document
+from treelet.drawing.svg import MARGIN, escaped, svg_document, width_of
 
 _CELL = 60.0
 _FONT = 13.0
 _LONGEST = 24  # characters of a class name
 _STEPS = 20  # of the color bar
-_COLORS = ((247, 251, 255), (107, 174, 214), (8, 48, 107))
+_BLUES = ("f7fbff", "deebf7", "c6dbef", "9ecae1", "6baed6", "4292c6", "2171b5", "08519c", "08306b")
 _DARK = 0.55  # share above which the count is white
 INK, MUTED, LINE = "#1a1a1a", "#444444", "#dde6f0"
 
@@ -55,9 +54,10 @@ def confusion_svg(
         y = top + i * cell
         for j, count in enumerate(row):
             share = count / max(totals[i], 1)
+            about = f"{labels[i]}, predicted as {labels[j]}: {count:,} of {totals[i]:,} ({100 * share:.1f} %)"
             lines.append(
-                f'<rect x="{left + j * cell:.1f}" y="{y:.1f}" width="{cell:.1f}" height="{cell:.1f}" '
-                f'fill="{_color(share)}" stroke="{LINE}"/>'
+                f'<g><title>{escaped(shortened(about))}</title><rect x="{left + j * cell:.1f}" y="{y:.1f}" '
+                f'width="{cell:.1f}" height="{cell:.1f}" fill="{_color(share)}" stroke="{LINE}"/></g>'
             )
             if count:
                 weight = ' font-weight="bold"' if i == j else ""
@@ -87,6 +87,7 @@ def confusion_svg(
 
 def _color(share: float) -> str:
     """Return a color from nearly white (0) to dark blue (1)."""
-    low, high = _COLORS[:2] if share < 0.5 else _COLORS[1:]
-    at = 2 * share - (share >= 0.5)
-    return "#" + "".join(f"{round(a + (b - a) * at):02x}" for a, b in zip(low, high, strict=True))
+    position = share * (len(_BLUES) - 1)
+    index = min(int(position), len(_BLUES) - 2)
+    low, high = (bytes.fromhex(color) for color in _BLUES[index : index + 2])
+    return "#" + "".join(f"{round(a + (b - a) * (position - index)):02x}" for a, b in zip(low, high, strict=True))

@@ -366,8 +366,7 @@ def draw(
     1
     """
     from treelet.drawing.arcs import dependency_svg
-    from treelet.drawing.layout import checked_triangles
-    from treelet.drawing.svg import forest_svg, tree_svg
+    from treelet.drawing.svg import checked_triangles, forest_svg, tree_svg
     from treelet.edits import EditScript
 
     check_style(style)

@@ -13,10 +13,21 @@ from typing import NamedTuple
 from treelet.checks import article, check_integer, plural
 from treelet.cuts import TreeIndex
 from treelet.drawing.drawing import Drawing
-from treelet.drawing.layout import FONT, HEIGHT, MARGIN, shown, width_of
 from treelet.drawing.leaves import LEAVES, LEVELS, MORE, shortened
-from treelet.drawing.shaded import Shade, ShadedPicture
-from treelet.drawing.svg import LIMIT, PAGE, Caption, escaped, svg_document
+from treelet.drawing.svg import (
+    FONT,
+    HEIGHT,
+    LIMIT,
+    MARGIN,
+    PAGE,
+    Caption,
+    Shade,
+    ShadedPicture,
+    escaped,
+    shown,
+    svg_document,
+    width_of,
+)
 from treelet.edits import EditOperation, EditScript
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Tree

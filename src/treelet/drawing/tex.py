@@ -10,8 +10,8 @@ from typing import NamedTuple
 from treelet.checks import article
 from treelet.drawing.drawing import check_style
 from treelet.drawing.edits import edited_trees
-from treelet.drawing.layout import collapsed, is_collapsed
 from treelet.drawing.leaves import is_open, open_nodes
+from treelet.drawing.svg import collapsed, is_collapsed
 from treelet.edits import EditScript
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies, Forest, Tree

@@ -1,4 +1,10 @@
-"""The explorer as a web application: a page, its files, and one handler per address under ``/ask``."""
+"""The explorer as a web application: a page, its files, and one handler per address under ``/ask``.
+
+The server listens on this machine only, but every page in a browser on this machine can send requests to the server. Therefore
+the host name of a request is checked, because a foreign page may map its own name to our address. The origin is checked too.
+Requests are limited in size, number and time. They are handled in threads. Each handler first estimates its cost and refuses
+requests that are too expensive. Long loops end when the client has disconnected.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +14,45 @@ import logging
 import socket
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.resources import files
 from typing import Any
 
 import uvicorn
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect
 from starlette.requests import Request as HttpRequest
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from treelet import _core
 from treelet.checks import wrong
 from treelet.errors import TreeletError, TreeletWarning
 from treelet.explorer.handlers import HANDLERS
-from treelet.explorer.limits import Guard, RefusedError, WorkerPool, body_of, refusal
 from treelet.explorer.requests import Request, RequestError
 from treelet.explorer.workspace import Workspace
 
-# --- the explorer as a web application --------------------------------------------------------------------------------
-
-_KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
-_FOLDERS = ("treelet.explorer", "static"), ("treelet.drawing", "web")
-_PAGE = "index.html"
 _LOG = logging.getLogger("uvicorn.error")
+_BODY = 256 * 1024  # bytes of a request
+_BODY_SECONDS = 5.0  # time limit for the arrival of a request
+_SHORT_SECONDS = 0.25  # work after which a request is a long one
+_GLANCE = 0.05  # seconds between two checks that the client is still connected
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
 
 
 def application(workspace: Workspace, port: int) -> Starlette:
@@ -46,31 +65,45 @@ def application(workspace: Workspace, port: int) -> Starlette:
     port : int
         Port on 127.0.0.1. Requests to any other address are refused.
     """
-    known, workers = _page_files(), WorkerPool()
+    kinds = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+    known: dict[str, tuple[bytes, str]] = {}  # the served files by name; no other path is ever opened
+    for package, folder in (("treelet.explorer", "static"), ("treelet.drawing", "web")):
+        for item in files(package).joinpath(folder).iterdir():
+            if kind := kinds.get(f".{item.name.rpartition('.')[2]}"):
+                known[item.name] = item.read_bytes(), kind
+    workers = _Workers()
 
     async def file(http: HttpRequest) -> Response:
-        name = http.path_params.get("name", _PAGE)
+        name = http.path_params.get("name", "index.html")
         if name not in known:
-            return refusal(404, "This server has no such file.")
+            return _refusal(404, "This server has no such file.")
         content, kind = known[name]
         return Response(content, media_type=kind)
 
     async def ask(http: HttpRequest) -> Response:
+        async def check() -> None:
+            if http.app.state.stopping():
+                raise HTTPException(503, "The server is stopping.")
+            if await http.is_disconnected():
+                raise HTTPException(499, "The client has disconnected.")
+
         handle = HANDLERS.get(http.path_params["what"])
         if handle is None:
-            return refusal(404, "This server has no such address under /ask.")
+            return _refusal(404, "This server has no such address under /ask.")
         try:
-            body = await body_of(http)
-            request = Request.parse(body)
-            return await workers.do(lambda: JSONResponse(handle(workspace, request)), http.is_disconnected, len(body))
-        except RefusedError as error:
-            return refusal(error.status, str(error))
+            request = Request.parse(await _body_of(http))
+            return await workers.do(lambda: JSONResponse(handle(workspace, request)), check)
+        except HTTPException as error:
+            return _refusal(error.status_code, error.detail)
         except TreeletError as error:
             # This is a normal response: brackets are rarely complete while they are being typed.
-            return JSONResponse({"error": _error_fields(error)})
+            fields: dict[str, Any] = {"message": " ".join(str(error).split())}
+            if isinstance(error, RequestError):
+                fields |= {"field": error.field, "line": error.line, "column": error.column}
+            return JSONResponse({"error": fields})
         except Exception as error:
             _LOG.exception("A request failed.")
-            return refusal(500, f"Internal error: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
+            return _refusal(500, f"Internal error: {type(error).__name__}: {' '.join(str(error).split())[:200]}")
 
     app = Starlette(
         routes=[
@@ -78,29 +111,148 @@ def application(workspace: Workspace, port: int) -> Starlette:
             Route("/static/{name}", file, methods=["GET"]),
             Route("/ask/{what}", ask, methods=["POST"]),
         ],
-        middleware=[Middleware(Guard, port=port)],
+        middleware=[Middleware(_Guard, port=port)],
     )
-    app.state.workers = workers
+    app.state.stopping = lambda: False
     return app
 
 
-def _error_fields(error: TreeletError) -> dict[str, Any]:
-    """Return the message of an error on one line and, where known, the field and the position of the error."""
-    fields: dict[str, Any] = {"message": " ".join(str(error).split())}
-    if isinstance(error, RequestError):
-        fields |= {"field": error.field, "line": error.line, "column": error.column}
-    return fields
+def _refusal(status: int, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"message": message}}, status)
 
 
-def _page_files() -> dict[str, tuple[bytes, str]]:
-    """Return the content and media type of each served file, by name. No other path is ever opened."""
-    served = {}
-    for package, folder in _FOLDERS:
-        for item in files(package).joinpath(folder).iterdir():
-            kind = _KINDS.get(f".{item.name.rpartition('.')[2]}")
-            if kind is not None:
-                served[item.name] = item.read_bytes(), kind
-    return served
+class _Guard:
+    """Accepts requests of the explorer's own page only, and adds security headers to every response."""
+
+    def __init__(self, app: ASGIApp, port: int) -> None:
+        self.app = app
+        self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self.origins = {f"http://{host}" for host in self.hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self.app(scope, receive, send)
+            return  # web sockets are not supported
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_HEADERS)
+            await send(message)
+
+        problem = self._problem(Headers(scope=scope), scope["method"])
+        if problem is None:
+            await self.app(scope, receive, with_headers)
+        else:
+            await _refusal(403, problem)(scope, receive, with_headers)
+
+    def _problem(self, headers: Headers, method: str) -> str | None:
+        if not headers.getlist("host") or not self.hosts.issuperset(headers.getlist("host")):
+            return "This server accepts requests to 127.0.0.1 and localhost only."
+        if not self.origins.issuperset(headers.getlist("origin")):
+            return "This server accepts requests from its own page only."
+        if method == "POST" and not {"same-origin", "none"}.issuperset(headers.getlist("sec-fetch-site")):
+            return "This server accepts requests from its own page only."
+        return None
+
+
+async def _body_of(request: HttpRequest) -> bytes:
+    """Return the body of a request. Raise an error if it is too large or arrives too slowly."""
+    kinds = {kind.partition(";")[0].strip().lower() for kind in request.headers.getlist("content-type")}
+    if kinds != {"application/json"}:
+        raise HTTPException(415, "The content type of a request must be application/json.")
+    length = request.headers.get("content-length", "0")
+    too_large = f"The request is larger than {_BODY // 1024} KiB. Enter smaller trees, or use the command line."
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_BODY_SECONDS):
+            if not length.isdecimal() or int(length) > _BODY:
+                raise HTTPException(413, too_large)
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > _BODY:
+                    raise HTTPException(413, too_large)
+    except TimeoutError:
+        raise HTTPException(408, f"The request did not arrive within {_BODY_SECONDS:g} seconds.") from None
+    except ClientDisconnect:
+        raise HTTPException(499, "The client has disconnected.") from None
+    return bytes(body)
+
+
+class _Workers:
+    """A few threads that handle requests, each within a time limit. Requests that take long give way to others.
+
+    Every request starts as a short one. After _SHORT_SECONDS, it becomes a long one. If there are as many long ones already,
+    its work is stopped, and starts again when there is room.
+    """
+
+    def __init__(self, at_once: int = 2, most: int = 64, seconds: float = 20.0) -> None:
+        self._threads = ThreadPoolExecutor(2 * at_once, "treelet-explorer")
+        self._short, self._long = asyncio.Semaphore(at_once), asyncio.Semaphore(at_once)
+        self._room, self._seconds = most, seconds
+
+    async def do(self, work: Callable[[], Response], check: Callable[[], Awaitable[None]]) -> Response:
+        """Return the result of `work`, which may be started twice. The work is abandoned when `check` raises an error."""
+        if self._room <= 0:
+            raise HTTPException(503, "Too many requests are waiting. Try again in a moment.")
+        self._room -= 1
+        task = asyncio.ensure_future(self._take_turn(work, check))
+        try:
+            async with asyncio.timeout(self._seconds):
+                await check()
+                while not (await asyncio.wait({task}, timeout=_GLANCE))[0]:
+                    await check()
+        except TimeoutError:
+            fact = f"The request took more than {self._seconds:g} seconds"
+            raise HTTPException(503, f"{fact}. Enter smaller trees, or use the command line.") from None
+        finally:
+            task.cancel()
+            self._room += 1
+        return task.result()
+
+    async def _take_turn(self, work: Callable[[], Response], check: Callable[[], Awaitable[None]]) -> Response:
+        slot: asyncio.Semaphore | None = None
+        stop = _core.Stop()
+        try:
+            await self._short.acquire()
+            slot = self._short
+            await check()  # the client may have disconnected meanwhile; then the work is not even begun
+            running = self._start(work, stop)
+            if (await asyncio.wait({running}, timeout=_SHORT_SECONDS))[0]:
+                return running.result()
+            if self._long.locked():
+                stop.set()
+                await asyncio.wait({running})
+                if running.exception() is None:
+                    return running.result()
+                slot.release()
+                slot = None
+                await self._long.acquire()
+                stop = _core.Stop()
+                running = self._start(work, stop)
+            else:
+                await self._long.acquire()
+                slot.release()
+            slot = self._long
+            await asyncio.wait({running})
+            return running.result()
+        finally:
+            stop.set()
+            if slot is not None:
+                slot.release()
+
+    def _start(self, work: Callable[[], Response], stop: _core.Stop) -> asyncio.Future[Response]:
+        """Start the work in a thread. Its native loops end when `stop` is set."""
+
+        def watched() -> Response:
+            _core.watch(stop)
+            return work()
+
+        running = asyncio.get_running_loop().run_in_executor(self._threads, watched)
+        running.add_done_callback(
+            lambda done: done.cancelled() or done.exception()
+        )  # errors of abandoned work are lost
+        return running
 
 
 # --- the server of the explorer: finding a free port, serving, and stopping on Ctrl-C ---------------------------------
@@ -168,14 +320,6 @@ class _Connection(H11Protocol):
             self._timer = None
 
 
-class _Server(uvicorn.Server):
-    """A server that abandons the requests in progress when it stops."""
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        self.config.app.state.workers.close()  # type: ignore[union-attr]
-        await super().shutdown(sockets)
-
-
 def serve(workspace: Workspace, port: int | None = None, ready: Callable[[str], None] = lambda link: None) -> None:
     """Serve the explorer on 127.0.0.1 until it is interrupted.
 
@@ -188,18 +332,19 @@ def serve(workspace: Workspace, port: int | None = None, ready: Callable[[str], 
     ready : callable
         Called with the link as soon as the server accepts connections.
     """
-    with listen(port) as listening:
-        server = server_of(workspace, listening)
+    with _listen(port) as listening:
+        server = _server(workspace, listening)
         warnings.filterwarnings("ignore", category=TreeletWarning)  # the page shows the same information
         ready(f"http://{_HOST}:{listening.getsockname()[1]}/")
         with suppress(KeyboardInterrupt):  # uvicorn raises the signal again after it has stopped
             server.run(sockets=[listening])
 
 
-def server_of(workspace: Workspace, listening: socket.socket) -> _Server:
+def _server(workspace: Workspace, listening: socket.socket) -> uvicorn.Server:
     """Return a server for a listening socket. The server is not running yet."""
+    app = application(workspace, listening.getsockname()[1])
     config = uvicorn.Config(
-        application(workspace, listening.getsockname()[1]),
+        app,
         http=_Connection,
         log_level="error",  # a foreign page could fill the terminal with lines about bad requests
         access_log=False,
@@ -209,10 +354,12 @@ def server_of(workspace: Workspace, listening: socket.socket) -> _Server:
         timeout_keep_alive=int(_SECONDS),
         timeout_graceful_shutdown=2,
     )
-    return _Server(config)
+    server = uvicorn.Server(config)
+    app.state.stopping = lambda: server.should_exit  # requests in progress are then abandoned
+    return server
 
 
-def listen(port: int | None = None) -> socket.socket:
+def _listen(port: int | None = None) -> socket.socket:
     """Return a socket that listens on a port, by default on the first free one."""
     if port is not None and not 0 <= port <= 65535:
         raise wrong("port", "an int from 0 to 65535", port)

@@ -71,11 +71,11 @@ class _Parses(NamedTuple):
 def _sentence(workspace: Workspace, request: Request) -> dict[str, Any]:
     """Return the best parses of a sentence in the order of the ranker, and the forest of parses near the best one."""
     parses = _parsed(workspace, request)
-    forest = workspace.parsing.grammar().forest(parses.words, request.number("prune", 0, 20, _PRUNE))
+    forest = workspace.grammar().forest(parses.words, request.number("prune", 0, 20, _PRUNE))
     small = len(forest.nodes) <= _DRAWN
     return {
         "words": parses.words,
-        "note": _note(workspace.parsing.grammar(), parses),
+        "note": _note(workspace.grammar(), parses),
         "grammar": workspace.parsing.name,
         "ranker": None if parses.ranker is None else parses.ranker.name,
         "parses": [
@@ -121,7 +121,7 @@ def _why(workspace: Workspace, request: Request) -> dict[str, Any]:
 
 
 def _parsed(workspace: Workspace, request: Request) -> _Parses:
-    text, grammar = request.text("sentence"), workspace.parsing.grammar()
+    text, grammar = request.text("sentence"), workspace.grammar()
     if _is_tree(text):
         raise RequestError(
             "sentence", "This is a tree in brackets. Open Compare trees to compare it, or enter a sentence."
@@ -287,21 +287,21 @@ def _nearest(workspace: Workspace, view: ModelView, linear: LinearOutput, bank: 
     if not linear.listed:
         return None
     term = linear.listed[0]
-    candidates = workspace.nearest_trees(term)
-    cosines, indices = candidates.search.kneighbors(bank, min(_NEAREST, len(candidates.trees)))
-    labels: Sequence[str | None] | None = candidates.labels
+    candidates, search = workspace.nearest_trees(term)
+    cosines, indices = search.kneighbors(bank, min(_NEAREST, len(candidates)))
+    labels: Sequence[str | None] | None = workspace.labels
     weights = None
-    if candidates.trees is term.graph:
+    if candidates is term.graph:
         labels, weights = _support(view, term, linear.mix)
     nearest = []
     for cosine, index in zip(cosines[0].tolist(), indices[0].tolist(), strict=True):
-        tree = candidates.trees[index]
+        tree = candidates[index]
         if tree is not None and cosine > 0:
             row = {"tree": str(tree), "words": " ".join(tree.words()), "value": cosine}
             row["label"] = None if labels is None else labels[index]
             row["weight"] = None if weights is None else float(weights[index])
             nearest.append(row)
-    return {"from": "data" if weights is None else "support", "of": len(candidates.trees), "trees": nearest}
+    return {"from": "data" if weights is None else "support", "of": len(candidates), "trees": nearest}
 
 
 def _support(view: ModelView, term: GraphTerm, mix: Vector) -> tuple[list[str | None] | None, Vector]:

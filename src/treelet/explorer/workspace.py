@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,22 +21,7 @@ from treelet.learn.persist import fitted_kernel
 from treelet.parsing import PCFG
 from treelet.structures import Table, Tree, Treebank
 
-Value = TypeVar("Value")
 TREE, LOGP = "tree", "logp"  # the columns of a list of parses
-
-
-class LazyValue(Generic[Value]):
-    """A value that is computed once, by the first thread that needs it."""
-
-    def __init__(self, compute: Callable[[], Value]) -> None:
-        self._compute, self._lock = compute, threading.Lock()
-        self._values: list[Value] = []
-
-    def __call__(self) -> Value:
-        with self._lock:
-            if not self._values:
-                self._values.append(self._compute())
-        return self._values[0]
 
 
 @dataclass(frozen=True)
@@ -112,19 +97,6 @@ class ModelView:
 
 
 @dataclass(frozen=True)
-class _NearestTrees:
-    """Trees to search for the nearest ones, with their labels where known."""
-
-    trees: Treebank
-    kernel: TreeKernel
-    labels: list[str] | None = None
-
-    @cached_property
-    def search(self) -> Nearest:
-        return Nearest(self.kernel.normalized()).fit(self.trees)
-
-
-@dataclass(frozen=True)
 class Parsing:
     """A grammar and, optionally, a ranker of its parses.
 
@@ -162,31 +134,34 @@ class Workspace:
     model_view: ModelView | None = None
     trees: Treebank | None = None
     labels: list[str] | None = None
-    _cache: dict[str, LazyValue[_NearestTrees]] = field(default_factory=dict, repr=False)
+    _searches: list[tuple[Treebank, Nearest]] = field(default_factory=list, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def grammar(self) -> PCFG:
+        """Return the grammar."""
+        with self._lock:  # requests are handled in threads; the first one creates the value
+            return self.parsing.grammar()
 
     def model(self) -> ModelView | None:
         """Return the model of the model view."""
-        if self.model_view is not None or self.parsing.ranker is None:
-            return self.model_view
-        return self.parsing.ranker()
+        return self.model_view if self.model_view is not None else self._parse_ranker()
 
     def ranker(self) -> ModelView | None:
         """Return the model that ranks parses: the model of the workspace, if it is a ranker."""
         if self.model_view is not None and self.model_view.task == "rank":
             return self.model_view
-        return None if self.parsing.ranker is None else self.parsing.ranker()
+        return self._parse_ranker()
 
-    def nearest_trees(self, term: GraphTerm) -> _NearestTrees:
-        """Return the training trees or, without these, the support trees of the model."""
+    def _parse_ranker(self) -> ModelView | None:
         with self._lock:
-            nearest = self._cache.setdefault("nearest", LazyValue(lambda: self._nearest_trees(term)))
-        return nearest()
+            return None if self.parsing.ranker is None else self.parsing.ranker()
 
-    def _nearest_trees(self, term: GraphTerm) -> _NearestTrees:
-        kernel = term.kernel_term.inner.kernel
-        assert isinstance(kernel, TreeKernel)
-        if self.trees is not None:
-            return _NearestTrees(self.trees, kernel, self.labels)
-        assert isinstance(term.graph, Treebank)
-        return _NearestTrees(term.graph, kernel)
+    def nearest_trees(self, term: GraphTerm) -> tuple[Treebank, Nearest]:
+        """Return the training trees or, without these, the support trees of the model, and a search for the nearest ones."""
+        with self._lock:
+            if not self._searches:
+                kernel, trees = term.kernel_term.inner.kernel, self.trees if self.trees is not None else term.graph
+                assert isinstance(kernel, TreeKernel)
+                assert isinstance(trees, Treebank)
+                self._searches.append((trees, Nearest(kernel.normalized()).fit(trees)))
+        return self._searches[0]

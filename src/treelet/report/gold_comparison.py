@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from treelet.checks import article
 from treelet.drawing.drawing import Drawing
-from treelet.drawing.shaded import Shade, ShadedPicture
+from treelet.drawing.svg import Shade, ShadedPicture
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Tree
 

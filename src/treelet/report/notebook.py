@@ -19,10 +19,8 @@ from treelet.checks import plural
 from treelet.drawing.arcs import dependency_svg
 from treelet.drawing.drawing import Drawing
 from treelet.drawing.edits import edit_svg, edited_trees
-from treelet.drawing.layout import MARGIN
 from treelet.drawing.leaves import MORE, NOTE, WORDS, excerpt, first_words, nodes_text, open_nodes, shortened, text_html
-from treelet.drawing.shaded import aligned
-from treelet.drawing.svg import captioned_svg, forest_svg
+from treelet.drawing.svg import MARGIN, aligned, captioned_svg, forest_svg
 from treelet.edits import EditScript
 from treelet.kernels import Kernel
 from treelet.structures import Dependencies, Forest, Table, Tagged, Tree

@@ -12,10 +12,9 @@ import scipy.sparse as sp
 from treelet.checks import check_integer, plural
 from treelet.cuts import TreeIndex
 from treelet.drawing import web
-from treelet.drawing.layout import width_of
+from treelet.drawing.confusion import confusion_svg
 from treelet.drawing.leaves import LETTERS, NOTE, excerpt, text_html
-from treelet.drawing.shaded import aligned, heat_svg, signed, tint
-from treelet.drawing.svg import captioned_svg
+from treelet.drawing.svg import aligned, captioned_svg, heat_svg, signed, tint
 from treelet.drawing.web.pictures import AttributedStructure, attributed_structures, explained, largest_share
 from treelet.errors import ParameterError
 from treelet.formats import label_text
@@ -368,15 +367,12 @@ _CONFUSIONS = 20  # listed confusions, if there are more classes
 _SMALL = 0.64  # scale of a fragment's picture
 _WORDS = 14  # words of context around a fragment
 _LONGEST = 200  # characters of a heading
-_BLUES = ("#f7fbff", "#deebf7", "#c6dbef", "#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")
-"""Colors of shares from 0 to 1, as in the picture that ``treelet evaluate --picture`` draws."""
 _INTERNALS = frozenset(
     ("basis", "cache_size", "max_iter", "probability", "random_state", "shrinking", "solver", "tol", "verbose")
 )
 """Parameters of solvers, which a reader of a report does not need."""
 _STYLE = """
-.confusion { display: block; max-width: 100%; height: auto; margin: 1rem 0; }
-.confusion text { fill: var(--ink); } .confusion .on-light { fill: #1a1a1a; } .confusion .on-dark { fill: #ffffff; } .confusion rect { stroke: #b8c6d6; stroke-width: .8; print-color-adjust: exact; }
+.confusion svg { display: block; max-width: 100%; height: auto; margin: 1rem 0; print-color-adjust: exact; }
 .fragments td, .fragments th { vertical-align: middle; text-align: left; padding-top: .15rem; padding-bottom: .15rem; } .fragments td:first-child { text-align: right; white-space: nowrap; }
 .fragments svg { display: block; border-radius: 6px; } .fragments ul { margin: 0; padding-left: 1.1rem; font-size: .92rem; }
 .fragments code { font-size: .84rem; margin-right: .8rem; } .fragments .aside { font-size: .84rem; white-space: nowrap; }
@@ -390,7 +386,7 @@ nav { color: var(--faint); overflow-wrap: anywhere; } nav a { color: var(--accen
 @media screen and (prefers-color-scheme: dark) {
   .fragments svg [fill="#ffffff"] { fill: #16191d; } .fragments svg [fill="#c9ddf2"] { fill: #2b4763; } .fragments svg [stroke="#1b1b1b"] { stroke: #c4ccd4; }
   .fragments svg text { fill: #e9ecef; }
-  .confusion rect, .confusion path { filter: invert(1) hue-rotate(180deg); } .confusion .on-light { fill: #ffffff; } .confusion .on-dark { fill: #1a1a1a; } }
+  .confusion svg { filter: invert(1) hue-rotate(180deg); } }
 @media screen and (max-width: 36rem) { .fragments svg, .picture-note { display: none; } table { font-size: .88rem; } th, td { padding-left: .25rem; padding-right: .25rem; } .fragments .aside { white-space: normal; }
   .fragments ul { padding-left: .8rem; } .card { font-size: .85rem; } }
 """
@@ -532,65 +528,8 @@ def _confusion(labels: list[str], matrix: list[list[int]]) -> Html:
         rows = [(f"{count:,}", labels[i], labels[j]) for count, i, j in most]
         note = f"There are too many classes ({len(labels):,}) for a matrix. The most frequent confusions are listed."
         return Html(paragraphs(note) + table(("Count", "True class", "Predicted class"), rows))
-    n, totals = len(labels), [sum(row) for row in matrix]
-    names = [label if len(label) <= 18 else f"{label[:17]}…" for label in labels]
-    row_names = [f"{name} ({total:,})" for name, total in zip(names, totals, strict=True)]
-    cell = max(34, min(56, 600 // n))
-    longest = max(width_of(name, 13) for name in names)
-    tilted = longest > cell - 6
-    left, top = round(max(width_of(name, 13) for name in row_names)) + 34, 8
-    right, bottom = left + cell * n, top + cell * n
-    width = right + 120
-    height = bottom + (round(0.8 * longest) + 20 if tilted else 26) + 24
-    out = [
-        f'<svg class="confusion" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" font-size="13" '
-        'aria-label="Confusion matrix" font-family="Helvetica, Arial, sans-serif">'
-    ]
-    for i, row in enumerate(matrix):
-        y = top + cell * i
-        out.append(f'<text x="{left - 8}" y="{y + cell / 2 + 4:.0f}" text-anchor="end">{said(row_names[i])}</text>')
-        for j, count in enumerate(row):
-            share = count / totals[i] if totals[i] else 0.0
-            tip = f"{labels[i]}, predicted as {labels[j]}: {count:,} of {totals[i]:,} ({100 * share:.1f} %)"
-            out.append(
-                f'<g><title>{said(tip)}</title><rect x="{left + cell * j}" y="{y}" width="{cell}" height="{cell}" '
-                f'fill="{_blue(share)}"/>'
-            )
-            if count:
-                kind, weight = "on-dark" if share > 0.55 else "on-light", ' font-weight="bold"' if i == j else ""
-                at = f'x="{left + cell * (j + 0.5):.0f}" y="{y + cell / 2 + 5:.0f}"'
-                out.append(f'<text {at} text-anchor="middle" class="{kind}"{weight}>{count:,}</text>')
-            out.append("</g>")
-    for j, name in enumerate(names):
-        x, y = left + cell * (j + 0.5), bottom + 18
-        turned = f' transform="rotate(-50 {x:.0f} {y})"' if tilted else ""
-        out.append(
-            f'<text x="{x:.0f}" y="{y}" text-anchor="{"end" if tilted else "middle"}"{turned}>{said(name)}</text>'
-        )
-    out.append(f'<text x="{(left + right) / 2:.0f}" y="{height - 6}" text-anchor="middle">Predicted class</text>')
-    side = f'x="14" y="{(top + bottom) / 2:.0f}" transform="rotate(-90 14 {(top + bottom) / 2:.0f})"'
-    out.append(f'<text {side} text-anchor="middle">True class (support)</text>')
-    out += _color_bar(right + 24, top, min(cell * n, 200))
-    return Html("\n".join([*out, "</svg>"]) + paragraphs("The color of a cell shows its share of the true class."))
-
-
-def _color_bar(x: int, y: int, height: int) -> Iterator[str]:
-    """Yield the scale of the colors, with the largest share at the top."""
-    steps = 20
-    for step in range(steps):
-        top, next_top = (round(height * edge / steps) for edge in (step, step + 1))
-        share = 1 - (step + 0.5) / steps
-        yield f'<path d="M{x} {y + top}h14v{next_top - top}h-14z" fill="{_blue(share)}"/>'
-    for share in (0, 0.5, 1):
-        yield f'<text x="{x + 20}" y="{y + height * (1 - share) + (4 if 0 < share < 1 else 10 * share):.0f}" font-size="11">{100 * share:.0f} %</text>'
-
-
-def _blue(share: float) -> str:
-    """Return the color of a share between 0 and 1."""
-    position = share * (len(_BLUES) - 1)
-    index = min(int(position), len(_BLUES) - 2)
-    low, high = (bytes.fromhex(color[1:]) for color in _BLUES[index : index + 2])
-    return "#" + "".join(f"{round(a + (b - a) * (position - index)):02x}" for a, b in zip(low, high, strict=True))
+    picture = f'<div class="confusion">{confusion_svg(labels, matrix)}</div>'
+    return Html(picture + paragraphs("The color of a cell shows its share of the true class."))
 
 
 # --- fragments --------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Layouts: positions of the parts of a picture, computed without a page. The measures are the same as in layout.py and arcs.py.
+// Layouts: positions of the parts of a picture, computed without a page. The measures are the same as in svg.py and arcs.py.
 
 export const FONT = 13, SMALL = 9.5;
 export const HEIGHT = 30, PAD = 9, GAP = 14; // height of a node, space inside it and beside it

@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 from treelet.checks import article, plural
 from treelet.cuts import TreeIndex
 from treelet.drawing.edits import other_label
-from treelet.drawing.layout import ForestGraph
 from treelet.drawing.leaves import LETTERS, open_nodes, shortened, text_parts
-from treelet.drawing.shaded import signed
+from treelet.drawing.svg import ForestGraph, signed
 from treelet.edits import EditScript
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.fragments.explanation import Explanation, NodeShare
