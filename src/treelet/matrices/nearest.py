@@ -366,6 +366,9 @@ def nearest(
 class Part:
     """Examples of an index, with the data that kernels cache for them.
 
+    A *row* is the index of an example in `data`. The examples that are still searched also have *numbers*: 0, 1, ...
+    in the order of their rows.
+
     Parameters
     ----------
     data : collection of examples
@@ -390,8 +393,12 @@ class Part:
         return self._rows
 
     def rows_of(self, numbers: Numbers) -> Numbers:
-        """Return the rows of some of the examples that are searched."""
+        """Return the rows of examples by their numbers."""
         return self.rows[numbers] if len(self.removed) else numbers
+
+    def numbers_of(self, rows: Numbers) -> Numbers:
+        """Return the numbers of examples by their rows."""
+        return rows - np.searchsorted(self.removed, rows) if len(self.removed) else rows
 
     def kept(self, kernel: Pairwise) -> Any:
         """Return the examples that are searched, without the others. They cache their own index."""
@@ -408,7 +415,8 @@ class Index:
     Data that the kernel computes from the collection (self-values, a native index) are cached if
     they fit the memory limit. Otherwise they are computed for each query, in blocks.
 
-    The examples are numbered from 0 in the order of the parts, without those that were removed.
+    The results are numbers of examples: those of the parts, in the order of the parts, counted on from one part to the
+    next. Only `_search` and `_taken` know the rows of a part.
 
     Parameters
     ----------
@@ -438,17 +446,17 @@ class Index:
         for part in self.parts:  # All indexes of a part share the data that are cached for it.
             part.data = kernel.with_cached_index(part.data)
         searching = kernel.for_search(None, 1)
+        self.filtered = searching is not kernel
+        """Whether searches leave out pairs that cannot be found. Such a search must not see removed examples."""
         self.needs = [searching.needs(part.data, resources.memory // 2) for part in self.parts]
         if always_cached:
             self.needs = [needs._replace(index=0, thread=0) for needs in self.needs]
-        self.start = np.concatenate([[0], np.cumsum([len(part.data) for part in self.parts])]).astype(np.int64)
-        """The place of the first example of each part, if all examples are counted."""
-        places = [start + part.removed for start, part in zip(self.start.tolist(), self.parts, strict=False)]
-        self.removed = np.concatenate([np.zeros(0, np.int64), *places])
+        self.start = np.concatenate([[0], np.cumsum([len(part) for part in self.parts])]).astype(np.int64)
+        """The number of the first example of each part, then the total."""
         self.sign, self.close = (-1.0, _ROUNDING_OF_DISTANCES) if kernel.is_distance else (1.0, ROUNDING)
 
     def __len__(self) -> int:
-        return sum(map(len, self.parts))
+        return int(self.start[-1])
 
     def prepare(self) -> None:
         """Compute the cached data now."""
@@ -472,24 +480,24 @@ class Index:
             values[rows, columns] = self.sign * self._computed_again(Q, start, numbers[rows, columns])
             best.values, best.numbers = _ranked(values, numbers, self.close)
         values, numbers = best.result(None if threshold is None else self.sign * threshold)
-        return self._shown(values), self._without_removed(numbers)
+        return self._shown(values), numbers
 
     def _best(self, Q: Any | None, k: int, threshold: float | None) -> _Best:
         """Return the best values of all parts, for queries or for the examples themselves."""
-        wanted = k + (Q is None)
+        wanted = k + (Q is None)  # each example is also found itself
         found = []
         for asked in [Q] if Q is not None else self._asked():
             best = _Best(len(asked), wanted, self.close)
             for start, part, needs in self._each_part():
                 some = _Best(len(asked), wanted, self.close)
                 self._search(part, needs, asked, some, threshold, wanted)
-                values, numbers = some.result(None)
-                best.add((np.arange(len(asked)), self._place(part, start, numbers), values))
+                values, rows = some.result(None)
+                best.add((np.arange(len(asked)), self._numbers(part, start, rows), values))
             found.append(best)
         best.values = np.concatenate([some.values for some in found])
         best.numbers = np.concatenate([some.numbers for some in found])
         if Q is None:  # Remove each example from its own neighbors, or else the last neighbor.
-            drop = best.numbers == self._places()[:, None]
+            drop = best.numbers == np.arange(len(self))[:, None]
             drop[~drop.any(axis=1), -1] = True
             shape = len(drop), k
             best.values, best.numbers = best.values[~drop].reshape(shape), best.numbers[~drop].reshape(shape)
@@ -511,8 +519,8 @@ class Index:
                 for first, part, needs in self._each_part():
                     some = _Above(self.sign * threshold, self.close)
                     self._search(part, needs, asked, some, threshold)
-                    rows, numbers, values = some.result()
-                    matches.add((rows + before, self._place(part, first, numbers), values))
+                    queries, rows, values = some.result()
+                    matches.add((queries + before, self._numbers(part, first, rows), values))
                 before += len(asked)
         rows, numbers, values = matches.result()
         if self.reproducible:
@@ -522,7 +530,7 @@ class Index:
             again.add((rows, numbers, values))
             rows, numbers, values = again.result()
         start = np.searchsorted(rows, np.arange(before + 1))
-        return self._shown(values), self._without_removed(numbers), start.astype(np.int64)
+        return self._shown(values), numbers, start.astype(np.int64)
 
     def graph(self, Q: Any | None, k: int | None, threshold: float | None = None) -> csr_matrix:
         """Return values as a sparse matrix, as `treelet.nearest` does."""
@@ -558,7 +566,7 @@ class Index:
 
     def _is_single(self) -> bool:
         """Return whether the collection is one part from which nothing was removed."""
-        return len(self.parts) == 1 and not len(self.removed)
+        return len(self.parts) == 1 and not len(self.parts[0].removed)
 
     def _each_part(self) -> Iterator[tuple[int, Part, Needs]]:
         for start, part, needs in zip(self.start.tolist(), self.parts, self.needs, strict=False):
@@ -571,52 +579,34 @@ class Index:
             if len(part):
                 yield part.kept(self.kernel)
 
-    def _places(self) -> Numbers:
-        """Return the places of the examples that are searched."""
-        rows = [start + part.rows for start, part in zip(self.start.tolist(), self.parts, strict=False)]
-        return np.concatenate([np.zeros(0, np.int64), *rows])
+    def _numbers(self, part: Part, start: int, rows: Numbers) -> Numbers:
+        """Return the numbers of examples that a search has found in a part."""
+        numbers = rows if self.filtered else part.numbers_of(rows)  # a filtered search sees only `part.kept`
+        return np.where(rows == _ABSENT, _ABSENT, numbers + start)
 
-    def _place(self, part: Part, start: int, numbers: Numbers) -> Numbers:
-        """Return the places of examples that were found in a part."""
-        if len(part.removed) and self._is_filtered():
-            numbers = np.where(numbers == _ABSENT, _ABSENT, part.rows_of(numbers))
-        return np.where(numbers == _ABSENT, _ABSENT, numbers + start)
-
-    def _without_removed(self, places: Numbers) -> Numbers:
-        """Return the numbers of examples at some places."""
-        if not len(self.removed):
-            return places
-        return np.where(places == _ABSENT, _ABSENT, places - np.searchsorted(self.removed, places))
-
-    def _taken(self, places: Numbers) -> Any:
-        """Return the examples at some places, over a store that contains nothing else and does not depend on the parts."""
-        part = np.searchsorted(self.start, places, side="right") - 1
-        change = np.flatnonzero(np.diff(part)) + 1
-        runs = np.split(places, change)
+    def _taken(self, numbers: Numbers) -> Any:
+        """Return examples by number, over a store that contains nothing else and does not depend on the parts."""
+        part = np.searchsorted(self.start, numbers, side="right") - 1
+        change = np.flatnonzero(np.diff(part)) + 1  # runs of examples of the same part
         some = [
-            self.parts[number].data[run - self.start[number]]
-            for run, number in zip(runs, part[np.r_[0, change]], strict=True)
+            self.parts[which].data[self.parts[which].rows_of(run - self.start[which])]
+            for run, which in zip(np.split(numbers, change), part[np.r_[0, change]], strict=True)
         ]
         return _ordered_examples(reduce(stacked, some))
 
     def _computed_again(self, Q: Any | None, start: Numbers, numbers: Numbers) -> NDArray[np.float64]:
-        """Return the values of each query with the examples at its places: row i has ``numbers[start[i]:start[i + 1]]``."""
+        """Return the values of each query with some examples: row i has ``numbers[start[i]:start[i + 1]]``."""
         values = np.empty(len(numbers))
-        asked = self._places() if Q is None else np.zeros(0, np.int64)
         for begin in range(0, len(start) - 1, _TOGETHER):
             end = min(begin + _TOGETHER, len(start) - 1)
             cells = slice(start[begin], start[end])
-            places, column = np.unique(numbers[cells], return_inverse=True)
-            if len(places):
-                rows = self._taken(asked[begin:end]) if Q is None else _ordered_examples(Q[begin:end])
-                out = np.empty((end - begin, len(places)))
-                self.kernel.evaluator(rows, self._taken(places)).fill(0, end - begin, out, False)
+            examples, column = np.unique(numbers[cells], return_inverse=True)
+            if len(examples):
+                rows = self._taken(np.arange(begin, end)) if Q is None else _ordered_examples(Q[begin:end])
+                out = np.empty((end - begin, len(examples)))
+                self.kernel.evaluator(rows, self._taken(examples)).fill(0, end - begin, out, False)
                 values[cells] = out[np.repeat(np.arange(end - begin), np.diff(start[begin : end + 1])), column]
         return values
-
-    def _is_filtered(self, threshold: float | None = None, best: int | None = 1) -> bool:
-        """Return whether searches leave out pairs that cannot be found. Such a search must not see removed examples."""
-        return self.kernel.for_search(threshold, best) is not self.kernel
 
     def _search(
         self,
@@ -634,12 +624,11 @@ class Index:
         else:
             choose = partial(_the_best, k=best or 0, close=self.close)
         kernel = self.kernel.for_search(threshold, best if itself or best is None else best + 1)
-        filtered = kernel is not self.kernel
-        data = part.kept(self.kernel) if filtered else part.data
-        if filtered and best is not None and Q is None:
+        data = part.kept(self.kernel) if self.filtered else part.data
+        if self.filtered and best is not None and Q is None:
             Q = data  # the best values of a row are not the best values of a column
         job = Job(kernel, data) if Q is None else Job(kernel, Q, data)
-        removed = np.zeros(0, np.int64) if filtered else part.removed
+        removed = np.zeros(0, np.int64) if self.filtered else part.removed
         give = partial(_each_piece, symmetric=job.Y is None, sign=self.sign, itself=itself, removed=removed)
         search = TileSearch(partial(give, matches.take), partial(give, choose), matches.add)
         self.executor.search(job, search, needs)
