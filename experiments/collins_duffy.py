@@ -32,8 +32,7 @@ from experiments.evaluation import compare, count_rows, holm, mean_std, score_it
 from experiments.writing import Checkpoint, Claim
 from treelet.datasets import flights
 from treelet.errors import ParameterError
-from treelet.formats.files import open_source
-from treelet.formats.reading import read_document
+from treelet.formats import open_source, read_document
 from treelet.kernels import Kernel, Linear, On, SubsetTree
 from treelet.learn import RankSVM, VotedPerceptron, save
 from treelet.learn.model import CompressedModel
@@ -44,8 +43,8 @@ from treelet.metrics import best_of_group, relative_improvement
 from treelet.parsing import PCFG
 from treelet.structures import Table, Treebank, read_trees
 from treelet.tasks import CandidateParses, CandidateSplit, parts_of_lists, parts_of_treebank, reranking_kernel
-from treelet.tasks.reranking import Rows
 
+Rows = NDArray[np.int64]  # candidates, one per sentence
 Floats = NDArray[np.float64]
 MEASURE = "parse_score"
 FIRST, ORACLE = "first choice", "best candidate"  # the parser's first choice, and the best possible choice

@@ -27,7 +27,7 @@ from experiments.baselines import describe_ngrams, ngram_features, predict_ngram
 from experiments.data import corpus, questions
 from experiments.evaluation import compare, compare_mcnemar, coordinate_search, holm, mean_score, mean_std, split_items
 from experiments.writing import Claim
-from treelet.formats.files import open_source
+from treelet.formats import open_source
 from treelet.formats.json_files import read_nbest
 from treelet.kernels import ForestKernel, Kernel, Linear, PartialTree, Smoothed, SubsetTree
 from treelet.learn import KernelSVC
