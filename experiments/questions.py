@@ -100,7 +100,7 @@ class QuestionData:
         if kind[0] == "n-grams":
             return ngram_features(kind[1], kind[2], self.texts("train"), self.texts("test"))[part == "test"]
         with open_source(corpus("qc_trees", f"{part}.nbest20.jsonl")) as source:
-            lists = [record.parses for record in read_nbest(source)]
+            lists = [parses for _, parses, _ in read_nbest(source)]
         lists = [lists[k] for k in self.kept] if part == "train" else lists
         return ForestBank([Forest.from_nbest(parses, temperature=kind[1]) for parses in lists])
 
