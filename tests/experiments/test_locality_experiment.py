@@ -12,27 +12,35 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import first_lines
-from experiments import locality, locality_page, report
-from experiments.claims import VERDICTS
+from experiments import locality
+from experiments.__main__ import run
 from experiments.data import link_parses
-from experiments.differences import across
-from experiments.locality_curves import square
-from experiments.locality_data import Corpus, distinct, tabled
-from experiments.locality_goodness import MEASURES, Linked, converted_pairs, f_score, measured, right_pairs
-from experiments.locality_grid import (
+from experiments.evaluation import compare
+from experiments.locality_data import (
+    MEASURES,
+    Corpus,
+    Linked,
+    converted_pairs,
+    distinct_sentences,
+    f_score,
+    gold_pairs,
+    measure_goodness,
+    to_table,
+)
+from experiments.locality_kernels import (
     ALPHAS,
     COUNTS,
     GRAMS,
     Block,
-    Chooser,
     Inner,
+    Selector,
     Setting,
     Trial,
     coefficients,
     edges,
-    wraps,
+    variants_of,
 )
-from experiments.running import run
+from experiments.writing import VERDICTS, read_items
 from treelet.metrics import link_f1, paired_t_test
 from treelet.tasks import ParsedSentence, ParseLists
 
@@ -89,7 +97,7 @@ def test_converted_heads(right: tl.Dependencies, expected: set[tuple[str, str]])
 
 def test_measures(data_dir: Path, tmp_path: Path) -> None:
     sentences = link_parses(few(data_dir, tmp_path, 40))
-    found = measured(sentences, range(20))
+    found = measure_goodness(sentences, range(20))
     lists = ParseLists(sentences)
     assert found.values.shape == (len(lists.parses), len(MEASURES))
     np.testing.assert_array_equal(found.values[:, 0], lists.goodness)
@@ -102,12 +110,12 @@ def test_measures(data_dir: Path, tmp_path: Path) -> None:
     for sentence in sentences[:5]:
         assert sentence.gold is not None
         linked = Linked.of(sentence.parses[0], sentence.gold)
-        ours = linked.score(right_pairs(sentence.gold))
+        ours = linked.score(gold_pairs(sentence.gold))
         assert ours == pytest.approx(link_f1(sentence.parses[0], sentence.gold))
         assert linked.pairs() >= linked.pairs(without=["S"])
     assert f_score(set(), set()) == 0
     with pytest.raises(ValueError, match="The sentence has no gold parse"):
-        measured([ParsedSentence("x", None, (), (), ())], [])
+        measure_goodness([ParsedSentence("x", None, (), (), ())], [])
 
 
 # --- settings -------------------------------------------------------------------------------------------------------
@@ -120,20 +128,20 @@ def corpus(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 
 @pytest.mark.parametrize("inner", [COUNTS, Inner(GRAMS), Inner("position", 3, 1.0), Inner("exact", 3)])
 def test_matrices_are_those_of_the_kernels(corpus: Corpus, inner: Inner) -> None:
-    table = tabled(corpus.lists(corpus.parses(corpus.development, 2)))
+    table = to_table(corpus.lists(corpus.parses(corpus.development, 2)))
     full, main = (Block.of(kernel, table) for kernel in inner.columns())
     seen = set()
     columns = np.array([1, 4, 7])
     some = [Block.of(kernel, table, columns) for kernel in inner.columns()]
-    for setting, block in wraps(inner, full, main, quick=True):
-        seen.add(setting.wrap())
+    for setting, block in variants_of(inner, full, main, quick=True):
+        seen.add(setting.wrap)
         np.testing.assert_allclose(block.values, setting.kernel()(table), atol=1e-10)
         np.testing.assert_allclose(block.rows, np.diag(block.values), atol=1e-10)
         np.testing.assert_allclose(setting.block(*some).values, block.values[:, columns], atol=1e-12)
         assert setting.described()["kernel"] == repr(setting.kernel())
     assert len(seen) == 18
-    np.testing.assert_allclose(square(setting, table, 1, rows=7), block.values, atol=1e-12)
-    assert [s.wrap() for s, _ in wraps(inner, full, main, False, [("main", True, 4.0)])] == [("main", True, 4.0)]
+    np.testing.assert_allclose(locality.square_matrix(setting, table, 1, rows=7), block.values, atol=1e-12)
+    assert [s.wrap for s, _ in variants_of(inner, full, main, False, [("main", True, 4.0)])] == [("main", True, 4.0)]
 
 
 def test_coefficients_are_those_of_the_learners(corpus: Corpus) -> None:
@@ -153,16 +161,15 @@ def test_coefficients_are_those_of_the_learners(corpus: Corpus) -> None:
 def test_choosing(corpus: Corpus) -> None:
     parses = corpus.parses(corpus.development, 4)
     lists = [corpus.lists(parses, k) for k in range(2)]
-    chooser = Chooser(lists, 3, seed=0)
-    table = tabled(lists[0])
-    tried = chooser.search([Inner("exact", 3), Inner("exact", 5)], table, quick=True, keep=2)
+    selector = Selector(lists, to_table(lists[0]), 3, seed=0, quick=True)
+    tried = selector.search([Inner("exact", 3), Inner("exact", 5)], keep=2)
     assert len([t for t in tried if t.setting and t.setting.inner.window == 3]) == 18
     assert 2 <= len(tried) - 18 <= 3
     one = tried[0]
     assert one.by_sentence.shape == (len(ALPHAS), 2, len(lists[0]))
     assert one.best() == np.nanmean(one.sentences())
     assert one.alpha() == one.share() * one.scale
-    ranks = chooser.trial(None, Block.of(COUNTS.columns()[0], table), ranks=True)
+    ranks = selector.trial(None, selector.block(COUNTS.columns()[0]), ranks=True)
     assert ranks.taus.shape == (len(ALPHAS), 1)
 
 
@@ -223,7 +230,7 @@ def test_parses_are_drawn_in_turn(corpus: Corpus) -> None:
     assert lists.sentences[4].text == corpus.sentences[number].text
     assert len(set(corpus.ids)) == len(corpus.sentences)
     again = [corpus.sentences[0], *corpus.sentences]
-    assert distinct(again) == list(corpus.sentences)
+    assert distinct_sentences(again) == list(corpus.sentences)
 
 
 def test_the_test_of_the_paper_has_one_pair_per_sentence() -> None:
@@ -231,7 +238,7 @@ def test_the_test_of_the_paper_has_one_pair_per_sentence() -> None:
         {"part": "a", "train": 9, "ids": ["x", "y"], "systems": {"new": [0.5, 0.3], "old": [0.1, 0.2]}},
         {"part": "b", "train": 9, "ids": ["x", "z", "w"], "systems": {"new": [0.7, 0.4, None], "old": [0.1, 0.5, 1.0]}},
     ]
-    found = locality.with_sentences(items, "new", "old")["sentences"]
+    found = locality.compare_by_sentence(items, "new", "old")["sentences"]
     expected = paired_t_test([0.6, 0.3, 0.4], [0.1, 0.2, 0.5])
     assert (found["of"], found["p"]) == (3, pytest.approx(expected.p_value))
 
@@ -242,27 +249,27 @@ def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monke
     said: list[str] = []
     results, page = run("locality", quick=True, log=said.append, out=tmp_path / "out")
     rows = {row["name"]: row for row in results["rows"]}
-    assert list(rows)[:2] == [locality.OWN, locality.COUNTS]
-    assert {*locality.LC.values(), locality.PAPER_LC, locality.PAPER_COUNTS, locality.GRAM_ROW} < rows.keys()
+    assert list(rows)[:2] == [locality.OWN_ORDER, locality.FEATURE_COUNTS]
+    assert {*locality.LC.values(), locality.PAPER_LC, locality.PAPER_COUNTS, locality.LINK_GRAMS} < rows.keys()
     for name, row in rows.items():
         assert -1 <= row["tau"]["mean"] <= 1
-        assert (name == locality.COUNTS) == ("against_counts" not in row)
-    items = [one for one in report.items("locality", tmp_path / "out") if one["part"].startswith("split")]
-    again = across(items, locality.LC["position"], locality.COUNTS, "mean")
+        assert (name == locality.FEATURE_COUNTS) == ("against_counts" not in row)
+    items = [one for one in read_items("locality", tmp_path / "out") if one["part"].startswith("split")]
+    again = compare(items, locality.LC["position"], locality.FEATURE_COUNTS, "mean")
     assert again["p"] == pytest.approx(rows[locality.LC["position"]]["against_counts"]["p"])
-    folds = [one for one in report.items("locality", tmp_path / "out") if one["part"].startswith("fold")]
+    folds = [one for one in read_items("locality", tmp_path / "out") if one["part"].startswith("fold")]
     first, second = results["larger"]["tests"]
-    assert (first["a"], first["b"]) == (locality.LC["position"], locality.COUNTS)
-    assert first["difference"] == pytest.approx(across(folds, first["a"], first["b"], "mean")["difference"])
+    assert (first["a"], first["b"]) == (locality.LC["position"], locality.FEATURE_COUNTS)
+    assert first["difference"] == pytest.approx(compare(folds, first["a"], first["b"], "mean")["difference"])
     ranked = {number for one in folds for number in one["ids"]}
     assert len(ranked) == sum(len(one["ids"]) for one in folds) == results["sentences"]["others"]
     assert all(0 <= test["sentences"]["p"] <= 1 for test in (first, second))
     assert [s["measure"] for s in results["scheme"]] == list(MEASURES)
     assert all(row["plain"] > -1e-12 for row in results["semidefinite"] if row["certain"])
-    assert locality_page.claims(results)[-1].verdict == "contradicted"
-    assert f"**{rows[locality.COUNTS]['tau']['mean']:.3f}**" in page
+    assert locality.claims(results)[-1].verdict == "contradicted"
+    assert f"**{rows[locality.FEATURE_COUNTS]['tau']['mean']:.3f}**" in page
     assert "**Quick run.**" in " ".join(page.split())
     assert "than feature counts: τ_b" in " ".join(page.split("\n\n")[2].split())
-    assert {claim.verdict for claim in locality_page.claims(results)} <= set(VERDICTS)
+    assert {claim.verdict for claim in locality.claims(results)} <= set(VERDICTS)
     assert (tmp_path / "out" / "locality.png").read_bytes().startswith(b"\x89PNG")
     assert said[0].startswith("settings chosen on")
