@@ -58,9 +58,11 @@ demo: $(VENV)/.stamp-installed
 	@echo "Compare trees and parse sentences in the browser: $(BIN)/treelet explore build/demo/ranker.treelet"
 	@echo "Rerank your own treebank: $(BIN)/treelet rerank FILE. The papers behind it: docs/papers.md."
 
-# There is one test worker per core, so each worker must use a single thread.
+# There is one test worker per core, so each worker must use a single thread. Tests that depend on time, signals or peak
+# memory follow, one at a time.
 test: setup link-grammar
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -m "not slow and not serial"
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 0 -m "serial and not slow"
 
 # Link Grammar and Chromium are system packages. They are installed if we are root and apt-get exists; otherwise their tests
 # are skipped. make test installs Link Grammar; Chromium is large, so only .ci/run asks for it.

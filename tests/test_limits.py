@@ -190,6 +190,7 @@ def test_only_estimators_have_limits(tmp_path: Path) -> None:
     assert tl.load(tmp_path / "bank.treelet") == tl.Treebank(SMALL)
 
 
+@pytest.mark.serial
 def test_a_hostile_chain_is_refused_at_once() -> None:
     model = tl.KernelSVC().fit(SMALL, Y).set_limits(max_depth=500)
     begin = time.process_time()

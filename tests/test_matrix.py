@@ -140,8 +140,16 @@ def test_the_order_of_a_pair(case: Case) -> None:
         np.testing.assert_allclose(case.kernel([a], [b]), case.kernel([b], [a]), rtol=1e-12)
 
 
-@each_case
-def test_threads_and_tiles_do_not_matter(case: Case) -> None:
+SEVERAL_PARTS = (
+    "named sum", "normalized sum of normalized", "product of a sum", "gaussian of a sum", "normalized polynomial",
+    "smoothed and more", "gaussian of forests", "locality and subsequence", "bag of a sum", "on all, normalized",
+)  # fmt: skip
+"""Composed kernels whose parts are computed in different ways. Others differ only in their numbers."""
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *SEVERAL_PARTS])
+def test_threads_and_tiles_do_not_matter(name: str) -> None:
+    case = KERNELS[name]
     X = case.kernel.coerce(examples(case.kind, 50, seed=1))
     K = case.kernel(X)
     few, of_few = X[:24], K[:24, :24]  # at the least memory a tile is one value

@@ -48,6 +48,7 @@ def test_lines_with_the_time_left(capsys: pytest.CaptureFixture[str], monkeypatc
     assert last == "work: 5 of 5, 5 s"
 
 
+@pytest.mark.serial
 @pytest.mark.usefixtures("impatient")
 def test_a_long_step_speaks_too(capsys: pytest.CaptureFixture[str]) -> None:
     with progress.progress_bar(True, "work", 5):

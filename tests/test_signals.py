@@ -21,6 +21,8 @@ from treelet.cli import interrupted
 from treelet.formats import files
 from treelet.formats.files import open_target, temporary_name
 
+pytestmark = pytest.mark.serial
+
 WORKING = """
 import sys, threading, time
 import treelet as tl

@@ -54,6 +54,7 @@ def test_what_fits_is_computed() -> None:
     assert tl.Subsequence(length=30)([["a", "b"] * 300]).shape == (1, 1)
 
 
+@pytest.mark.serial
 @on_linux
 def test_what_is_free() -> None:
     free = memory.available()
@@ -67,6 +68,7 @@ def test_what_is_free() -> None:
     assert limited == "True\n"
 
 
+@pytest.mark.serial
 @on_linux
 def test_no_memory_is_our_error() -> None:
     """With memory overcommitment, the check passes; a later failure must still raise an error of treelet."""
@@ -95,6 +97,7 @@ print(peak() - begin)
 """
 
 
+@pytest.mark.serial
 @on_linux
 @pytest.mark.parametrize(
     ("before", "work"),

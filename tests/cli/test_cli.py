@@ -539,6 +539,7 @@ HEARING = (
 )
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX pipes and signals")
 @pytest.mark.parametrize(
     ("name", "code", "message"),
@@ -558,6 +559,7 @@ def test_stopped_half_way(tmp_path: Path, name: str, code: int, message: str) ->
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_nohup_keeps_ignoring_the_end_of_its_terminal(tmp_path: Path) -> None:
     ignoring = HEARING.replace("SIG_DFL", "SIG_IGN")

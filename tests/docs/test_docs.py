@@ -89,7 +89,13 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+LONG = {ROOT / "docs" / name for name in ("tutorial-reranking.md", "ten-million-trees.md")}
+"""Pages whose blocks take seconds. make lint checks their types at every change."""
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=pytest.mark.slow if page in LONG else ()) for page in PAGES], ids=name_of
+)
 def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path if page in WRITING else ROOT)
     fences = [match[2] for match in FENCE.finditer(page.read_text(encoding="utf-8"))]

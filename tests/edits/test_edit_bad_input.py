@@ -103,6 +103,7 @@ def test_large_trees_that_need_no_table(make: Callable[[str], tl.Treebank]) -> N
     assert same.mapping[-1] == (n - 1, n - 1)
 
 
+@pytest.mark.serial
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize("make", [chain, star])
 def test_large_trees_are_refused_before_the_work(make: Callable[[str], tl.Treebank]) -> None:
@@ -193,6 +194,7 @@ LONG: dict[str, Callable[[tl.Treebank], Any]] = {
 }
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer's signal")
 @pytest.mark.parametrize("name", LONG)
 @pytest.mark.usefixtures("alarm")

@@ -146,6 +146,7 @@ def test_what_is_wrong_has_its_place() -> None:
     assert refused("compare", a=A, b=B, normalized="yes").field == "normalized"
 
 
+@pytest.mark.serial
 def test_large_trees_are_answered_or_refused_quickly() -> None:
     deep = "(A " * 2000 + "x" + ")" * 2000
     wide = f"(A {' '.join(['x'] * 4900)})"
@@ -192,6 +193,7 @@ def test_edits_of_two_trees() -> None:
     assert refused("edits", a=A, b=3).field == "b"
 
 
+@pytest.mark.serial
 def test_edits_of_large_trees_are_answered_or_refused_quickly() -> None:
     deep, wide = "(A " * 1500 + "x" + ")" * 1500, f"(A {' '.join(['x'] * 1500)})"
     begin = time.process_time()
@@ -214,6 +216,7 @@ def zigzag(levels: int) -> str:
     return tree
 
 
+@pytest.mark.serial
 def test_an_edit_distance_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the client no longer waits."""
     monkeypatch.setattr(handlers, "_EDIT_STEPS", 1e15)

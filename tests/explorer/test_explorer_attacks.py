@@ -322,6 +322,7 @@ DAWDLING: dict[str, tuple[str, str]] = {  # what is sent at once, and then again
 }
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("kind", DAWDLING)
 def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # The requests of `is_well` have the same time limit. It must be longer than a pause of this process.
@@ -348,6 +349,7 @@ def test_who_dawdles_locks_nobody_out(server: Server, kind: str, monkeypatch: py
     assert server.is_well()
 
 
+@pytest.mark.serial
 def test_an_answer_that_nobody_takes_is_not_kept(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_Connection, "seconds", 1.0)
     asked = threading.Event()
@@ -361,6 +363,7 @@ def test_an_answer_that_nobody_takes_is_not_kept(server: Server, monkeypatch: py
         assert len(received(pipe)) < 20_000_000
 
 
+@pytest.mark.serial
 def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     begun, ended = threading.Semaphore(0), list[str]()
 
@@ -389,6 +392,7 @@ def test_work_ends_when_nobody_waits_for_it(server: Server, monkeypatch: pytest.
     assert not begun.acquire(blocking=False)  # the other two were not begun
 
 
+@pytest.mark.serial
 def test_short_requests_do_not_wait_for_long_ones(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = threading.Semaphore(0)
 
@@ -416,6 +420,7 @@ def wide(seed: int, words: str = "") -> str:
     return f"(S {' '.join(f'(L{draw.randrange(800)}{words})' for _ in range(2400))})"
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(not hasattr(time, "pthread_getcpuclockid"), reason="needs the CPU time of another thread")
 @pytest.mark.parametrize("words", ["", " x"])
 def test_wide_trees_are_within_the_limits_and_stop_at_once(words: str) -> None:
@@ -453,6 +458,7 @@ def test_wide_trees_are_within_the_limits_and_stop_at_once(words: str) -> None:
     assert sorted(late)[2] < used[0] / 3  # usually below 0.02 s; half of the work if nothing stops it
 
 
+@pytest.mark.serial
 def test_it_serves_until_ctrl_c() -> None:
     """Which ends long work, too. What was sent is not told on the terminal: a page elsewhere could fill it."""
     code = (
@@ -496,6 +502,7 @@ def traps() -> dict[str, str]:
     }  # fmt: skip
 
 
+@pytest.mark.serial
 @pytest.mark.filterwarnings("ignore::treelet.errors.TreeletWarning")
 @pytest.mark.parametrize("name", traps())
 def test_traps_are_answered_or_refused_quickly(server: Server, name: str) -> None:

@@ -295,6 +295,7 @@ def test_an_interrupted_first_fit_is_not_a_fit(name: str) -> None:
     assert not fitted
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
 def test_an_interrupt_by_a_signal_leaves_the_earlier_fit() -> None:
     old_trees, new_trees = tl.datasets.flights(60)[:30], tl.datasets.flights(60)[30:]

@@ -359,12 +359,13 @@ def test_types_that_do_not_hold_what_is_there(name: str, message: str) -> None:
         Decoder(header, memoryview(b"\xff"), {}).value({"array": 0})
 
 
-def test_a_thousand_damaged_copies(fitted: tl.KernelSVC, content: bytes, tmp_path: Path) -> None:
+@pytest.mark.serial
+def test_many_damaged_copies(fitted: tl.KernelSVC, content: bytes, tmp_path: Path) -> None:
     """Random flips and cuts: equal predictions or the documented error, nothing else."""
     rng = np.random.default_rng(0)
     path, expected = tmp_path / "m", fitted.decision_function(NEW)
-    started, refusals = time.process_time(), 0
-    for k in range(1000):
+    started, refusals, copies = time.process_time(), 0, 1000 if trials(1000) == 1000 else 200
+    for k in range(copies):
         damaged = bytearray(content)
         if k % 4 == 3:
             del damaged[int(rng.integers(len(damaged))) :]
@@ -376,7 +377,7 @@ def test_a_thousand_damaged_copies(fitted: tl.KernelSVC, content: bytes, tmp_pat
             np.testing.assert_array_equal(tl.load(path).decision_function(NEW), expected)
         except tl.learn.ModelFileError:
             refusals += 1
-    assert refusals >= 990, "a damaged file was taken for whole"
+    assert refusals >= 0.99 * copies, "a damaged file was taken for whole"
     assert time.process_time() - started < 30
 
 
@@ -463,6 +464,7 @@ def test_headers_that_are_no_json(content: bytes, tmp_path: Path) -> None:
     assert "header" in refused(signed(bytes(too_long)), tmp_path / "m")
 
 
+@pytest.mark.serial
 def test_a_small_file_does_not_take_much_memory(tmp_path: Path) -> None:
     """Every node of a long chain a tree of its own: written out, the square of the file."""
     n = 6_000

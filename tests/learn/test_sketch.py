@@ -337,6 +337,7 @@ for kernel in (tl.SubsetTree(0.4).normalized(), tl.PartialTree(0.4, 0.4).normali
 """
 
 
+@pytest.mark.serial
 @on_linux
 def test_deep_and_wide_trees_take_few_vectors() -> None:
     grown = run_python(inspect.getsource(chain) + inspect.getsource(right) + DEEP).split()

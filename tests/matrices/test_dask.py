@@ -199,6 +199,7 @@ class Noted(tl.SubsetTree):
         return found
 
 
+@pytest.mark.serial
 def test_an_index_is_made_once_a_worker(client: Client, bank: tl.Treebank, tmp_path: Path) -> None:
     settled(client)
     tl.gram(Noted(str(tmp_path)), bank, client=client)
@@ -303,6 +304,7 @@ def test_chunks_that_make_no_sense(bank: tl.Treebank, chunks: Any) -> None:
 # --- what goes wrong ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.serial
 @posix
 def test_a_killed_worker_costs_its_tiles_only(client: Client, bank: tl.Treebank, tmp_path: Path) -> None:
     settled(client)
@@ -314,6 +316,7 @@ def test_a_killed_worker_costs_its_tiles_only(client: Client, bank: tl.Treebank,
     assert (tmp_path / "death 0").exists()
 
 
+@pytest.mark.serial
 def test_a_worker_that_does_not_answer_costs_nothing(
     client: Client, bank: tl.Treebank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -332,6 +335,7 @@ def test_a_worker_that_does_not_answer_costs_nothing(
     np.testing.assert_array_equal(tl.gram(tl.SubsetTree(), bank, client=client), tl.SubsetTree()(bank))
 
 
+@pytest.mark.serial
 @posix
 def test_all_workers_lost_at_once(client: Client, bank: tl.Treebank) -> None:
     """The examples were lost with the workers, and are sent again."""
@@ -353,6 +357,7 @@ def test_all_workers_lost_at_once(client: Client, bank: tl.Treebank) -> None:
     np.testing.assert_array_equal(np.tril(K), np.tril(kernel(bank)))
 
 
+@pytest.mark.serial
 def test_a_client_that_is_closed_midway(client: Client, bank: tl.Treebank) -> None:
     other = Client(client.scheduler.address, set_as_default=False)
 
@@ -365,6 +370,7 @@ def test_a_client_that_is_closed_midway(client: Client, bank: tl.Treebank) -> No
     settled(client)
 
 
+@pytest.mark.serial
 @posix
 def test_a_tile_that_kills_every_worker_is_given_up(
     client: Client, bank: tl.Treebank, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -384,6 +390,7 @@ def test_errors_of_workers_reach_the_caller(client: Client) -> None:
     settled(client)
 
 
+@pytest.mark.serial
 @pytest.mark.usefixtures("alarm")
 def test_an_interrupt_ends_the_work_of_workers(client: Client) -> None:
     """Minutes of work in every tile; and workers do other work at once."""
@@ -399,6 +406,7 @@ def test_an_interrupt_ends_the_work_of_workers(client: Client) -> None:
     settled(client)
 
 
+@pytest.mark.serial
 def test_what_cannot_be_sent(client: Client, tmp_path: Path) -> None:
     kernel = Noted(str(tmp_path))
     kernel.deaths = threading.Lock()  # type: ignore[assignment]

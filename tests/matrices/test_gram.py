@@ -262,6 +262,7 @@ def test_errors_in_threads_reach_the_caller() -> None:
         tl.SubsetTree(lam=1)([tree] * 50, n_jobs=2)
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_long_work_can_be_interrupted(n_jobs: int) -> None:
     """A value that takes minutes stops within a second or two of Ctrl-C."""

@@ -9,6 +9,8 @@ import pytest
 
 from conftest import run_python
 
+pytestmark = pytest.mark.serial
+
 MIB = 1 << 20
 CONSTANT = 24 * MIB  # what the documentation of gram states
 MEASURE = """

@@ -19,6 +19,8 @@ from treelet.edits import EditDistance
 from treelet.kernels.base import Kernel
 from treelet.structures import SequenceBank, TaggedBank
 
+pytestmark = pytest.mark.serial
+
 PATIENCE = 0.15  # seconds that a loop runs before it is interrupted
 LATE = 1.0 if not _core.sanitized else 5.0
 

@@ -133,6 +133,7 @@ def test_threads_wait_until_their_tables_fit_the_memory() -> None:
     np.testing.assert_array_equal(tl.gram(distance, trees, n_jobs=4, memory=50_000), distance(trees))
 
 
+@pytest.mark.serial
 def test_an_interrupt_while_threads_are_started_ends_their_work(monkeypatch: pytest.MonkeyPatch) -> None:
     bank, tasks, submit = tl.Treebank([chain(12_000 + n)[0] for n in range(12)]), [], work._Pool.submit
 
@@ -149,6 +150,7 @@ def test_an_interrupt_while_threads_are_started_ends_their_work(monkeypatch: pyt
     assert time.process_time() - begin < 1.5 * (5 if _core.sanitized else 1)  # the two tasks take four seconds
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer's signal")
 @pytest.mark.usefixtures("alarm", "impatient")
 def test_an_interrupt_ends_all_threads_at_work() -> None:

@@ -216,6 +216,7 @@ def test_labels_that_look_like_ours_stay_apart() -> None:
             assert score(grammar.compiled(), grammar.lexical, tree) == pytest.approx(expected)
 
 
+@pytest.mark.serial
 @pytest.mark.parametrize("options", OPTIONS)
 def test_deep_and_wide_trees(options: dict[str, Any], tmp_path: Path) -> None:
     size = 100_000 if options["markov"] in {None, 1} else 1_000
@@ -687,6 +688,7 @@ def test_the_atis_grammar(data_dir: Path) -> None:
         assert parses(grammar.compiled(), sentence.split()) == int(count)
 
 
+@pytest.mark.serial
 def test_the_journal(wsj: tl.Treebank) -> None:
     begin = time.process_time()
     grammar = PCFG.from_treebank(wsj[:3500])
