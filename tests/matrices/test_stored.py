@@ -25,8 +25,8 @@ from treelet.errors import FileError, KernelOverflowError, ParameterError, Treel
 from treelet.formats.files import locked
 from treelet.matrices import stored
 from treelet.matrices.npy_file import RowsInFile
-from treelet.matrices.stored import NpyFile, _checksum, _examples_fingerprint, _Journal, fingerprint
-from treelet.matrices.tiles import Plan, Span, Tile, _planned
+from treelet.matrices.stored import NpyFile, _checksum, _identity, _Journal, fingerprint
+from treelet.matrices.tiles import Job, Plan, Span, Tile, _planned
 
 KERNEL = tl.SubsetTree(lam=0.4)
 
@@ -294,7 +294,7 @@ def test_a_call_returns_the_matrix_that_it_wrote(
     """Another program replaces the file as soon as it has its name."""
     wanted, other = KERNEL(bank), path.with_name("other.npy")
     np.save(other, -wanted)
-    monkeypatch.setattr(stored, "_remove_manifest", other.replace)
+    monkeypatch.setattr(stored._Manifest, "read", lambda target: other.replace(target) and None)
     np.testing.assert_array_equal(tl.gram(KERNEL, bank, out=path), wanted)
     np.testing.assert_array_equal(np.load(path), -wanted)
 
@@ -498,8 +498,8 @@ class OnAllColumns(tl.kernels.Kernel):
 def test_unknown_kernels_may_read_any_column() -> None:
     own = OnAllColumns(tl.On("tree", KERNEL))
     few, more = table_of("tree"), table_of("tree", "number")
-    assert _examples_fingerprint(own, few) != _examples_fingerprint(own, more)
-    assert _examples_fingerprint(own.kernel, few) == _examples_fingerprint(own.kernel, more)
+    assert _identity(Job(own, few))["rows"] != _identity(Job(own, more))["rows"]
+    assert _identity(Job(own.kernel, few))["rows"] == _identity(Job(own.kernel, more))["rows"]
 
 
 def test_checksums_see_every_value() -> None:
@@ -547,13 +547,14 @@ def test_errors_name_the_file_as_it_was_given(
 
 def test_killed_between_two_renames(bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patched:
-        rename = stored._ResumableMatrix._rename
+        write = stored._Manifest.write
 
-        def killed(self: Any, manifest: Any) -> None:
-            patched.setattr(type(manifest), "write", lambda *_: (_ for _ in ()).throw(Killed))
-            rename(self, manifest)
+        def killed(self: Any, target: Path) -> None:
+            if target.name == path.name:  # the matrix has its name already
+                raise Killed
+            write(self, target)
 
-        patched.setattr(stored._ResumableMatrix, "_rename", killed)
+        patched.setattr(stored._Manifest, "write", killed)
         with pytest.raises(Killed):
             tl.gram(KERNEL, bank[:30], out=path, resume=True)
     again = np.asarray(tl.gram(KERNEL, bank[:30], out=path, resume=True))

@@ -18,7 +18,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from treelet import _core
 from treelet.checks import article, in_words, plural, wrong
-from treelet.errors import DeviceMemoryError, NotEnoughMemoryError, ParameterError, TreeletWarning
+from treelet.errors import DeviceMemoryError, NotEnoughMemoryError, ParameterError, TreeletWarning, user_level
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise
 from treelet.matrices.npy_file import DTYPES, RowsInFile
 from treelet.matrices.tiles import (
@@ -437,7 +437,7 @@ class _DeviceExecutor(Executor):
                 f"{', '.join(names)} cannot be computed with device={self.device.name!r}. "
                 "One CPU thread computes the values and copies them to the device.",
                 TreeletWarning,
-                stacklevel=2,
+                stacklevel=user_level(),
             )
 
     def prepare(self, kernel: Pairwise, columns: Any, needs: Needs) -> None:

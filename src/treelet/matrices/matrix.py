@@ -15,7 +15,7 @@ from treelet.checks import check_boolean, wrong
 from treelet.formats.files import checked_path
 from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.matrices.executors import checked_dtype, executor_for
-from treelet.matrices.stored import into_file, resumed
+from treelet.matrices.stored import into_file
 from treelet.matrices.tiles import FLOAT, Job, check_pairwise
 from treelet.printable import shortened
 from treelet.resources import PLAIN, Resources
@@ -137,7 +137,7 @@ def gram(
     if resume:
         job = replace(job, X=ordered(job.X), Y=ordered(job.Y))
     if isinstance(out, str | os.PathLike) and Path(out).suffix.lower() == ".npy":
-        matrix: Matrix = (resumed if resume else into_file)(job, executor, out)
+        matrix: Matrix = into_file(job, executor, out, resume)
         return matrix
     if resume:
         wanted = "a path ending in .npy if resume=True is passed"

@@ -15,9 +15,8 @@ import threading
 import warnings
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
-from enum import Enum, auto
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,7 +25,7 @@ import numpy as np
 import treelet
 from treelet.checks import article, plural
 from treelet.edits.distance import EditMeasure
-from treelet.errors import FileError, InputTypeError, KernelOverflowError, TreeletWarning
+from treelet.errors import FileError, InputTypeError, KernelOverflowError, TreeletWarning, user_level
 from treelet.formats.arrays import read_header
 from treelet.formats.files import BINARY, PathLike, locked, naming, sync_folder, whole_file
 from treelet.formats.json_files import checksum
@@ -55,30 +54,6 @@ def fingerprint(value: Any) -> str:
     digest = hashlib.blake2b(digest_size=16)
     _feed(digest, value)
     return digest.hexdigest()
-
-
-def _kernel_fingerprint(kernel: Any, X: Any, Y: Any | None = None) -> str:
-    """Return the fingerprint of a kernel or distance for the examples of a matrix.
-
-    A function that gives the costs of renaming counts by its costs for the labels of the examples. Its
-    name stays the same when its code changes.
-    """
-    if isinstance(kernel, EditMeasure) and callable(kernel.edit_distance.rename):
-        distance = kernel.edit_distance
-        costs = distance._costs().table(X, X if Y is None else Y)
-        return fingerprint([type(kernel).__name__, _as_float(distance.insert), _as_float(distance.delete), costs])
-    return fingerprint(kernel)
-
-
-def _examples_fingerprint(kernel: Any, X: Any) -> str:
-    """Return the fingerprint of the examples as far as a kernel or distance reads them.
-
-    Of a table, only the columns that the kernel reads count, in any order.
-    """
-    if isinstance(X, Table):
-        columns = _columns_read(kernel)
-        X = {name: X.column(name) for name in (X.names if columns is None else columns)}
-    return fingerprint(X)
 
 
 def _columns_read(kernel: Any) -> set[Any] | None:
@@ -158,64 +133,66 @@ _FORMAT = 4  # formats 1 to 3 were never released
 _BEGIN = b'{"format": %d, "identity": '  # of every manifest; %d is the number of the format
 
 
-@dataclass(frozen=True)
-class _Identity:
-    """_Identity of a matrix. Matrices with equal identities are equal, bit for bit."""
+_IDENTITY = ("kernel", "parameters", "shape", "dtype", "rows", "columns", "version")
 
-    kernel: str
-    parameters: str
-    shape: list[int]
-    dtype: str
-    rows: str
-    columns: str | None
-    version: str
 
-    @staticmethod
-    def of(job: Job) -> _Identity:
-        kernel, X, Y = job.kernel, job.X, job.Y
-        return _Identity(
-            repr(kernel),
-            _kernel_fingerprint(kernel, X, Y),
-            list(job.shape),
-            job.dtype.name,
-            _examples_fingerprint(kernel, X),
-            None if Y is None else _examples_fingerprint(kernel, Y),
-            treelet.__version__,
-        )
+def _identity(job: Job) -> dict[str, Any]:
+    """Return what identifies a matrix. Matrices with equal identities are equal, bit for bit."""
+    kernel = job.kernel
+    if isinstance(kernel, EditMeasure) and callable(kernel.edit_distance.rename):
+        # A function that gives the costs of renaming counts by its costs for the labels of the examples. Its name
+        # stays the same when its code changes.
+        distance = kernel.edit_distance
+        costs = distance._costs().table(job.X, job.columns)
+        parameters = fingerprint([type(kernel).__name__, _as_float(distance.insert), _as_float(distance.delete), costs])
+    else:
+        parameters = fingerprint(kernel)
 
-    @classmethod
-    def from_json(cls, data: Any) -> _Identity:
-        """Return the identity in a manifest. Raise ValueError or TypeError if the data are invalid."""
-        identity = cls(**data)
-        texts = {name: value for name, value in data.items() if name != "shape"}
-        if not all(isinstance(value, str) or (value is None and name == "columns") for name, value in texts.items()):
-            raise ValueError("the identity of the matrix is invalid")
-        if not isinstance(identity.shape, list) or not all(type(size) is int for size in identity.shape):
-            raise ValueError("the shape of the matrix is invalid")
-        return identity
+    def examples(X: Any) -> str:
+        if isinstance(X, Table):  # only the columns that the kernel reads count, in any order
+            columns = _columns_read(kernel)
+            X = {name: X.column(name) for name in (X.names if columns is None else columns)}
+        return fingerprint(X)
 
-    def other_than(self, stored: _Identity) -> str | None:
-        """Return how the stored matrix differs, as the predicate of a sentence, or None if it does not."""
-        if stored.parameters != self.parameters:
-            if stored.kernel == self.kernel:
-                return f"was computed with {self.kernel}, too, but a file, function or object among its parameters has changed"
-            return f"was computed with another kernel, {stored.kernel}, instead of {self.kernel}"
-        if stored.shape != self.shape:
-            return f"has {' x '.join(map(str, stored.shape))} values instead of {' x '.join(map(str, self.shape))}"
-        if (stored.rows, stored.columns) != (self.rows, self.columns):
-            return "was computed from other examples"
-        if stored.dtype != self.dtype:
-            return f"has {stored.dtype} values instead of {self.dtype}"
-        if stored.version != self.version:
-            return f"was computed by treelet {stored.version} instead of {self.version}"
-        return None
+    rows, columns = examples(job.X), None if job.Y is None else examples(job.Y)
+    known = repr(kernel), parameters, list(job.shape), job.dtype.name, rows, columns, treelet.__version__
+    return dict(zip(_IDENTITY, known, strict=True))
+
+
+def _checked_identity(data: Any) -> dict[str, Any]:
+    """Return the identity in a manifest. Raise ValueError or TypeError if the data are invalid."""
+    if sorted(data) != sorted(_IDENTITY):
+        raise TypeError("the identity of the matrix has other entries")
+    texts = {name: value for name, value in data.items() if name != "shape"}
+    if not all(isinstance(value, str) or (value is None and name == "columns") for name, value in texts.items()):
+        raise ValueError("the identity of the matrix is invalid")
+    if not isinstance(data["shape"], list) or not all(type(size) is int for size in data["shape"]):
+        raise ValueError("the shape of the matrix is invalid")
+    return dict(data)
+
+
+def _difference(own: dict[str, Any], stored: dict[str, Any]) -> str | None:
+    """Return how the stored matrix differs, as the predicate of a sentence, or None if it does not."""
+    if stored["parameters"] != own["parameters"]:
+        if stored["kernel"] == own["kernel"]:
+            return f"was computed with {own['kernel']}, too, but a file, function or object among its parameters has changed"
+        return f"was computed with another kernel, {stored['kernel']}, instead of {own['kernel']}"
+    if stored["shape"] != own["shape"]:
+        return f"has {' x '.join(map(str, stored['shape']))} values instead of {' x '.join(map(str, own['shape']))}"
+    if (stored["rows"], stored["columns"]) != (own["rows"], own["columns"]):
+        return "was computed from other examples"
+    if stored["dtype"] != own["dtype"]:
+        return f"has {stored['dtype']} values instead of {own['dtype']}"
+    if stored["version"] != own["version"]:
+        return f"was computed by treelet {stored['version']} instead of {own['version']}"
+    return None
 
 
 @dataclass
 class _Manifest:
     """The state of a matrix in a file."""
 
-    identity: _Identity
+    identity: dict[str, Any]
     plan: Plan
     memory: int
     threads: int
@@ -261,7 +238,7 @@ class _Manifest:
             if any(not 0 <= number < len(plan.tiles) for number in done):
                 raise ValueError("the list of tiles is invalid")
             complete = None if data["complete"] is None else str(data["complete"])
-            identity = _Identity.from_json(data["identity"])
+            identity = _checked_identity(data["identity"])
             memory, threads = int(data["memory"]), int(data["threads"])
             return cls(identity, plan, memory, threads, done, mirrored, complete)
         except (LookupError, TypeError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -271,7 +248,7 @@ class _Manifest:
         """Replace the manifest of a matrix, and wait until the file is on disk."""
         data = {
             "format": _FORMAT,
-            "identity": asdict(self.identity),
+            "identity": self.identity,
             "plan": self.plan.as_json(),
             "memory": self.memory,
             "threads": self.threads,
@@ -534,8 +511,6 @@ class _Journal:
 
 # --- matrices on disk -------------------------------------------------------------------------------------------------
 
-_MOST_THREADS = 8  # maximal number of threads of a resumed call if the first call had fewer
-
 
 class _FileSink:
     """Computes tiles in a buffer per thread and writes them to a file."""
@@ -578,23 +553,24 @@ def _write(job: Job, executor: Executor, plan: Plan, matrix: NpyFile, journal: _
     run(mirror, missing, resources.threads, lambda done: None)
 
 
-@contextmanager
-def _closing(matrix: NpyFile) -> Iterator[NpyFile]:
-    try:
-        yield matrix
-    finally:
-        matrix.close()
-
-
 # --- without resume -------------------------------------------------------------------------------------------------
 
 
-def into_file(job: Job, executor: Executor, file: PathLike) -> Any:
+def into_file(job: Job, executor: Executor, file: PathLike, resume: bool) -> Any:
     """Compute a matrix into a file that appears only when it is complete. Return the matrix, read-only.
 
-    A second writer of the same file gets an error. The file is mapped before it is renamed, so the
-    returned matrix is always the matrix of this call.
+    A second writer of the same file gets an error. With `resume`, the tiles that an earlier call completed are not
+    computed again. Otherwise the file is mapped before it is renamed, so the returned matrix is always the matrix of
+    this call.
     """
+    if resume:
+        with naming(file, Path(file), Path(file).absolute()):
+            target = Path(file).resolve()
+            if target.exists() and not target.is_file():
+                raise FileError(f"{file}: not a file. Choose another name.")
+        with locked(target, file), naming(file, target):
+            _ResumableMatrix(job, executor, file, target).complete()
+            return NpyFile.opened(target)
     target = Path(file)
     with naming(file, target):
         is_pipe = target.exists() and not target.is_file() and not target.is_dir()
@@ -605,7 +581,10 @@ def into_file(job: Job, executor: Executor, file: PathLike) -> Any:
         target = target.resolve()
     with locked(target, file):
         matrix = _new_matrix(job, executor, file, target)
-        _remove_manifest(target)
+        with suppress(ValueError, FileError):  # the file is not a manifest
+            replaced = _Manifest.read(target)
+            if replaced is not None and replaced.complete is not None:
+                _Manifest.remove(target)
         if isinstance(matrix, NotOpenedError):
             raise matrix
         return NpyFile.opened(target) if matrix is None else matrix
@@ -616,7 +595,7 @@ def _new_matrix(job: Job, executor: Executor, file: PathLike, target: Path) -> A
     threads = executor.resources.threads
     with (
         whole_file(file) as temporary,
-        _closing(NpyFile.create(temporary, job.shape, job.dtype, str(file))) as matrix,
+        closing(NpyFile.create(temporary, job.shape, job.dtype, str(file))) as matrix,
     ):
         plan = executor.plan(job, at_once=threads)
         _write(job, executor, plan, matrix, None, threads)
@@ -626,45 +605,7 @@ def _new_matrix(job: Job, executor: Executor, file: PathLike, target: Path) -> A
             return error
 
 
-def _remove_manifest(target: Path) -> None:
-    """Remove the manifest of a matrix that was replaced."""
-    try:
-        manifest = _Manifest.read(target)
-    except (ValueError, FileError):  # the file is not a manifest
-        return
-    if manifest is not None and manifest.complete is not None:
-        _Manifest.remove(target)
-
-
 # --- resume ---------------------------------------------------------------------------------------------------------
-
-
-class _State(Enum):
-    """State in which earlier calls left a matrix."""
-
-    ABSENT = auto()
-    """There is nothing to resume."""
-    BEGUN = auto()
-    """``K.npy.part`` contains some of the tiles."""
-    UNNAMED = auto()
-    """All tiles are on disk, but the file is not renamed yet."""
-    COMPLETE = auto()
-    """``K.npy`` is complete and matches its manifest."""
-
-
-def resumed(job: Job, executor: Executor, file: PathLike) -> Any:
-    """Compute a matrix into a file like `into_file`, without the tiles that an earlier call completed."""
-    with naming(file, Path(file), Path(file).absolute()):
-        target = Path(file).resolve()
-        if target.exists() and not target.is_file():
-            raise FileError(f"{file}: not a file. Choose another name.")
-    with locked(target, file), naming(file, target):
-        _ResumableMatrix(job, executor, file, target).complete()
-        return NpyFile.opened(target)
-
-
-def _part_of(target: Path) -> Path:
-    return target.with_name(f"{target.name}.part")
 
 
 class _ResumableMatrix:
@@ -672,38 +613,34 @@ class _ResumableMatrix:
 
     def __init__(self, job: Job, executor: Executor, file: PathLike, target: Path) -> None:
         self.job, self.executor, self.file, self.target = job, executor, file, target
-        self.part = _part_of(target)
-        self.identity = _Identity.of(job)
+        self.part = target.with_name(f"{target.name}.part")
+        self.identity = _identity(job)
+        self._start_over = f"remove {self.part.name} and {_Manifest.path(self.part).name} to start over"
 
     def complete(self) -> None:
-        """Complete the matrix from any state."""
-        state, manifest, matrix = self._state()
-        if state is _State.COMPLETE:
+        """Complete the matrix from any state in which earlier calls left it."""
+        if self._is_complete():
             if not self.part.exists():
                 _Manifest.remove(self.part)  # left by a call that was killed just before its last step
             return
-        if state is _State.ABSENT:
-            matrix, manifest = self._begin()
-        assert manifest is not None
-        if matrix is not None:
-            with _closing(matrix):
-                self._continue(matrix, manifest)
-        self._rename(manifest)
-
-    def _state(self) -> tuple[_State, _Manifest | None, NpyFile | None]:
-        """Return the state, the manifest if there is one, and the matrix if it was begun."""
-        if self._is_complete():
-            return _State.COMPLETE, None, None
-        manifest = self._manifest(self.part)
+        manifest, matrix = self._manifest(self.part), None
+        if manifest is not None:
+            self._check(manifest, self._start_over)
+            written = self.part if self.part.exists() else self.target
+            if manifest.complete is None or not self._is_intact(written, manifest):
+                manifest.complete = None
+                matrix = self._begun(manifest)
+                manifest = None if matrix is None else manifest
         if manifest is None:
-            return _State.ABSENT, None, None
-        self._check(manifest, self._start_over)
-        if manifest.complete is not None:
-            if self._is_intact(self.part if self.part.exists() else self.target, manifest):
-                return _State.UNNAMED, manifest, None
-            manifest.complete = None
-        matrix = self._begun(manifest)
-        return (_State.ABSENT, None, None) if matrix is None else (_State.BEGUN, manifest, matrix)
+            matrix, manifest = self._begin()
+        if matrix is not None:  # otherwise all tiles are on disk, and the file only needs its name
+            with closing(matrix):
+                self._continue(matrix, manifest)
+        if self.part.exists():
+            self.part.replace(self.target)
+            sync_folder(self.target.parent)
+        manifest.write(self.target)
+        _Manifest.remove(self.part)
 
     def _is_complete(self) -> bool:
         """Return whether the target is this matrix. Another matrix is an error."""
@@ -735,7 +672,7 @@ class _ResumableMatrix:
             return None
         if changed := _forget_changes(matrix, manifest):
             message = f"{part}: the file has changed since it was written. Computing again: {changed}."
-            warnings.warn(message, TreeletWarning, stacklevel=6)
+            warnings.warn(message, TreeletWarning, stacklevel=user_level())
         return matrix
 
     def _begin(self) -> tuple[NpyFile, _Manifest]:
@@ -743,7 +680,7 @@ class _ResumableMatrix:
         if self.part.exists() and not _Manifest.path(self.part).exists():
             raise _not_ours(self.part)
         job, executor = self.job, self.executor
-        at_once = max(executor.resources.threads, _MOST_THREADS)
+        at_once = max(executor.resources.threads, 8)  # a resumed call may have more threads than the first one
         plan = executor.plan(job, at_once=at_once)
         manifest = _Manifest(self.identity, plan, executor.resources.memory, at_once)
         try:
@@ -778,18 +715,6 @@ class _ResumableMatrix:
         manifest.complete = matrix.sample()
         manifest.write(self.part)
 
-    def _rename(self, manifest: _Manifest) -> None:
-        """Rename a complete matrix and its manifest."""
-        if self.part.exists():
-            self.part.replace(self.target)
-            sync_folder(self.target.parent)
-        manifest.write(self.target)
-        _Manifest.remove(self.part)
-
-    @property
-    def _start_over(self) -> str:
-        return f"remove {self.part.name} and {_Manifest.path(self.part).name} to start over"
-
     def _manifest(self, path: Path) -> _Manifest | None:
         if _Manifest.is_foreign(path):
             raise _not_ours(_Manifest.path(path))
@@ -802,13 +727,13 @@ class _ResumableMatrix:
     def _is_intact(self, path: Path, manifest: _Manifest) -> bool:
         """Return whether a file contains the complete, unchanged matrix of a manifest."""
         try:
-            with _closing(NpyFile(path)) as matrix:
+            with closing(NpyFile(path)) as matrix:
                 return matrix.sample() == manifest.complete and _is_unchanged(matrix, manifest)
         except OSError:
             return False
 
     def _check(self, manifest: _Manifest, remedy: str) -> None:
-        if (difference := self.identity.other_than(manifest.identity)) is not None:
+        if (difference := _difference(self.identity, manifest.identity)) is not None:
             raise FileError(f"{self.file}: the existing matrix {difference}. Choose another name, or {remedy}.")
 
 
@@ -820,4 +745,4 @@ def _not_ours(path: Path) -> FileError:
 
 
 def _warn_of_restart(why: str) -> None:
-    warnings.warn(f"{why.rstrip('.')}. The whole matrix is computed again.", TreeletWarning, stacklevel=7)
+    warnings.warn(f"{why.rstrip('.')}. The whole matrix is computed again.", TreeletWarning, stacklevel=user_level())
