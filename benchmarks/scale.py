@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import gettempdir
-from typing import Any
+from typing import Any, NamedTuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -37,14 +37,14 @@ SIZES = (1_000, 10_000, 100_000, 1_000_000)
 BLOCK, QUERIES, LANDMARKS, COMPONENTS = 10_000, 1_000, 500, 4096
 TRAIN = 0.9
 KERNEL = tl.SubsetTree(lam=0.4).normalized()
-Found = dict[str, Any]
+Results = dict[str, Any]
 
 
 # --- the trees ----------------------------------------------------------------------------------------------------
 
 
 def generated() -> Path:
-    """A file of a million labeled trees, made once: every other one is drawn from a grammar with parents in its symbols."""
+    """Return a file of a million labeled trees. Every other tree is drawn from a grammar with parent annotation."""
     path = Path(os.environ.get("TREELET_SCALE", gettempdir())) / "treelet-scale-1.tsv"
     if not path.exists():
         bank = tl.datasets.flights(2000)
@@ -58,7 +58,7 @@ def generated() -> Path:
 
 
 def blocks(n: int, size: int = BLOCK) -> Iterator[tuple[Any, Any]]:
-    """The first n trees and their labels, a part at a time."""
+    """Yield the first n trees and their labels, block by block."""
     size = min(size, n)
     for number, (X, y) in enumerate(tl.iter_examples(generated(), "tsv", block=size)):
         if number * size >= n:
@@ -67,14 +67,14 @@ def blocks(n: int, size: int = BLOCK) -> Iterator[tuple[Any, Any]]:
 
 
 def first(n: int) -> tl.Treebank:
-    """The first n trees."""
+    """Return the first n trees."""
     return next(blocks(n, n))[0]
 
 
-# --- what is measured: each gives what it found; time and memory are taken around it ------------------------------
+# --- Tasks: each returns its own results; time and memory are measured around it ------------------------------------
 
 
-def read(n: int, clock: Clock) -> Found:
+def read(n: int, clock: Clock) -> Results:
     before = status("VmRSS")
     with clock:
         bank = first(n)
@@ -82,14 +82,14 @@ def read(n: int, clock: Clock) -> Found:
     return {"bytes_a_tree": held * 2**20 / n, "distinct": len(bank.columns.store)}
 
 
-def matrix(n: int, clock: Clock, dtype: str) -> Found:
+def matrix(n: int, clock: Clock, dtype: str) -> Results:
     bank = first(n)
     with clock:
         tl.gram(KERNEL, bank, dtype=dtype)
     return {}
 
 
-def disk(n: int, clock: Clock) -> Found:
+def disk(n: int, clock: Clock) -> Results:
     bank = first(n)
     path = generated().with_name(f"treelet-scale-{os.getpid()}.npy")
     try:
@@ -100,7 +100,7 @@ def disk(n: int, clock: Clock) -> Found:
         path.unlink(missing_ok=True)
 
 
-def nearest(n: int, clock: Clock) -> Found:
+def nearest(n: int, clock: Clock) -> Results:
     bank, queries = first(n), tl.PCFG.from_treebank(tl.datasets.flights(2000)).sample(QUERIES, 12345)
     index = tl.Nearest(KERNEL, n_neighbors=10, n_jobs=2)
     begin = time.process_time()
@@ -111,7 +111,7 @@ def nearest(n: int, clock: Clock) -> Found:
     return {"fit_s": fit, "peak_with_index_mb": status("VmHWM")}
 
 
-def nystroem(n: int, clock: Clock) -> Found:
+def nystroem(n: int, clock: Clock) -> Results:
     model = tl.Nystroem(KERNEL, LANDMARKS, random_state=0)
     with clock:
         for number, (X, _) in enumerate(blocks(n)):
@@ -121,13 +121,13 @@ def nystroem(n: int, clock: Clock) -> Found:
     return {}
 
 
-def sketch(n: int, clock: Clock) -> Found:
-    """Read, sketch, train on nine tenths, say how many of the last tenth are told right; all in one pass over the file."""
+def sketch(n: int, clock: Clock) -> Results:
+    """Read, sketch, train on nine tenths, and test on the last tenth, in one pass over the file."""
     from sklearn.linear_model import SGDClassifier
 
     model = tl.TreeSketch(KERNEL, COMPONENTS, random_state=0, n_jobs=2)
     machine = SGDClassifier(alpha=1e-6, random_state=0)
-    right = tested = seen = 0
+    correct = tested = seen = 0
     spent = {"sketch_s": 0.0, "learn_s": 0.0}
     with clock:
         for X, y in blocks(n, min(BLOCK, n // 10)):
@@ -139,14 +139,14 @@ def sketch(n: int, clock: Clock) -> Found:
             if seen < TRAIN * n:
                 machine.partial_fit(vectors, y, classes=["with", "without"])
             else:
-                right, tested = right + int((machine.predict(vectors) == y).sum()), tested + len(y)
+                correct, tested = correct + int((machine.predict(vectors) == y).sum()), tested + len(y)
             seen += len(y)
             spent["sketch_s"] += middle - begin
             spent["learn_s"] += time.process_time() - middle
-    return {"accuracy": right / tested, "tested": tested, **spent}
+    return {"accuracy": correct / tested, "tested": tested, **spent}
 
 
-def product(n: int, clock: Clock) -> Found:
+def product(n: int, clock: Clock) -> Results:
     from treelet.matrices import operator
 
     bank, v = first(n), np.random.default_rng(0).normal(size=n)
@@ -155,13 +155,15 @@ def product(n: int, clock: Clock) -> Found:
     return {}
 
 
-class Step:
-    """One row of the table: what it does, how far it is measured, and how time and memory grow beyond."""
+class Step(NamedTuple):
+    """A row of the table: its task, the largest measured size, and the powers of n by which time and memory grow beyond it."""
 
-    def __init__(
-        self, says: str, work: Callable[[int, Clock], Found], most: int, time: int, memory: int, bound: str = ""
-    ) -> None:
-        self.says, self.work, self.most, self.time, self.memory, self.bound = says, work, most, time, memory, bound
+    title: str
+    work: Callable[[int, Clock], Results]
+    largest: int
+    time: int
+    memory: int
+    bound: str = ""
 
 
 STEPS = {
@@ -179,13 +181,13 @@ STEPS = {
 # --- measuring ----------------------------------------------------------------------------------------------------
 
 
-def status(what: str) -> float:
-    """MB, from the system's account of this process."""
-    return int(re.search(rf"{what}:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024  # type: ignore[index]
+def status(field: str) -> float:
+    """Return a value of /proc/self/status, in MB."""
+    return int(re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024  # type: ignore[index]
 
 
 class Clock:
-    """The time that is spent inside."""
+    """Measure the time that is spent inside."""
 
     def __enter__(self) -> None:
         self._begin = time.perf_counter(), time.process_time()
@@ -194,17 +196,17 @@ class Clock:
         self.wall, self.cpu = time.perf_counter() - self._begin[0], time.process_time() - self._begin[1]
 
 
-def one(name: str, n: int) -> Found:
+def one(name: str, n: int) -> Results:
     clock = Clock()
     found = STEPS[name].work(n, clock)
     return {"step": name, "n": n, "wall_s": clock.wall, "cpu_s": clock.cpu, "peak_mb": status("VmHWM"), **found}
 
 
-def measured(name: str) -> list[Found]:
-    """A step at all sizes that it is measured at, each in a process of its own."""
+def measured(name: str) -> list[Results]:
+    """Measure a step at all its sizes, each in a separate process."""
     rows = []
     for n in SIZES:
-        if n <= STEPS[name].most:
+        if n <= STEPS[name].largest:
             command = [sys.executable, "-m", "benchmarks.scale", "--one", name, str(n)]
             run = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
             rows.append(json.loads(run.stdout.splitlines()[-1]))
@@ -212,19 +214,98 @@ def measured(name: str) -> list[Found]:
     return rows
 
 
+# --- Page -----------------------------------------------------------------------------------------------------------
+
+
+def page(results: Results) -> str:
+    """Return the results as a Markdown page."""
+    measured = {(row["step"], row["n"]): row for row in results["rows"]}
+    whole = next((fit for fit in results["heaps"] if fit["corpus"] == "all"), None)
+    billion = sorted(whole["distinct"] * (1e9 / whole["trees"]) ** whole[b] for b in ("b", "b_late")) if whole else []
+    return writing.render(
+        "scale",
+        results,
+        created=writing.created(results["made_by"]),
+        sizes=SIZES,
+        table_rows=[table_row(name, measured) for name in STEPS],
+        million={name: measured.get((name, SIZES[-1])) for name in ("read", "sketch", "nearest")},
+        components=COMPONENTS,
+        queries=QUERIES,
+        memory=format_memory,
+        billion=billion,
+        largest_id=2**31 - 1,
+    )
+
+
+def table_row(name: str, measured: dict[tuple[str, int], Results]) -> list[str]:
+    """Return the time and memory of a step by size. Sizes that were not measured are extrapolated, in parentheses."""
+    step, cells = STEPS[name], []
+    largest = max((n for known, n in measured if known == name), default=None)
+    for n in SIZES:
+        if largest is None:
+            cells.append("")
+        elif n <= largest:
+            cells.append(f"{format_time(measured[name, n]['cpu_s'])}, {format_memory(measured[name, n]['peak_mb'])}")
+        else:
+            row, factor = measured[name, largest], n / largest
+            memory = step.bound or format_memory(row["peak_mb"] * factor**step.memory)
+            cells.append(f"({format_time(row['cpu_s'] * factor**step.time)}, {memory})")
+    return [step.title, *cells]
+
+
+def format_time(seconds: float) -> str:
+    """Format a duration in a suitable unit.
+
+    >>> format_time(0.0312), format_time(31.2), format_time(312), format_time(31200), format_time(3.12e6)
+    ('31 ms', '31 s', '5.2 min', '8.7 h', '36 d')
+    """
+    for limit, unit, name in ((1, 1e-3, "ms"), (120, 1, "s"), (7200, 60, "min"), (172_800, 3600, "h")):
+        if seconds < limit:
+            return f"{_short(seconds / unit)} {name}"
+    return f"{_short(seconds / 86400)} d"
+
+
+def format_memory(megabytes: float) -> str:
+    for limit, unit, name in ((1000, 1, "MB"), (1e6, 1000, "GB")):
+        if megabytes < limit:
+            return f"{_short(megabytes / unit)} {name}"
+    return f"{_short(megabytes / 1e6)} TB"
+
+
+def _short(value: float) -> str:
+    return f"{value:.0f}" if value >= 10 else f"{value:.1f}"
+
+
+def picture(results: Results, path: Path) -> None:
+    if not results["heaps"]:
+        return
+    with writing.saved_figure(path, 2, figsize=(11, 4.5)) as (_, (curves, rest)):
+        for fit in results["heaps"]:
+            (line,) = curves.loglog(fit["sizes"], fit["found"], ".", markersize=4)
+            law = [fit["a"] * n ** fit["b"] for n in fit["sizes"]]
+            curves.loglog(
+                fit["sizes"], law, color=line.get_color(), linewidth=1, label=f"{fit['corpus']}: N^{fit['b']:.2f}"
+            )
+            rest.semilogx(fit["sizes"], [100 * off for off in fit["residuals"]], color=line.get_color(), linewidth=1)
+        curves.set(xlabel="trees", ylabel="distinct subtrees", title="Heaps' law of subtrees")
+        curves.legend(fontsize=7)
+        rest.set(xlabel="trees", ylabel="found beside the law, %", title="Residuals")
+        rest.axhline(0, color="gray", linewidth=0.5)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", nargs="*", help="all, if none is named; also: heaps")
     parser.add_argument("--one", nargs=2, metavar=("STEP", "N"), help="measure here and now, and print JSON")
-    parser.add_argument("--page", action="store_true", help="word the page again, measure nothing")
+    parser.add_argument("--page", action="store_true", help="write the page again, from stored results")
     given = parser.parse_args()
     if given.one:
         print(json.dumps(one(given.one[0], int(given.one[1]))))
         return
-    from benchmarks import heaps, scale_page
+    from benchmarks import heaps
 
     path = RESULTS / "scale.json"
-    results: Found = json.loads(path.read_text()) if path.exists() else {"rows": [], "heaps": []}
+    results: Results = json.loads(path.read_text()) if path.exists() else {"rows": [], "heaps": []}
     if not given.page:
         generated()
         for name in given.steps or [*STEPS, "heaps"]:
@@ -236,8 +317,8 @@ def main() -> None:
         from treelet import gram, kernels, learn, parsing  # noqa: F401  # what the measured processes import
 
         results["made_by"] = writing.provenance("python -m benchmarks.scale")
-    writing.write_results(RESULTS, "scale", results, scale_page.page(results))
-    scale_page.picture(results, RESULTS / "scale.png")
+    writing.write_results(RESULTS, "scale", results, page(results))
+    picture(results, RESULTS / "scale.png")
 
 
 if __name__ == "__main__":

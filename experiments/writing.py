@@ -224,7 +224,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], right: Sequen
 
 
 def render(template: str, results: Mapping[str, Any], **values: Any) -> str:
-    """Fill in the template ``pages/TEMPLATE.md`` (Jinja2), and wrap its paragraphs.
+    """Fill in the template ``TEMPLATE.md`` (Jinja2) of ``experiments/pages`` or ``benchmarks/pages``, and wrap its paragraphs.
 
     The template can use all keys of the results, the given values, and these filters and functions: ``fmt`` (a format
     such as ".1f"), ``pm`` (mean ± standard deviation), ``interval``, ``difference``, ``p_value`` and ``table``.
@@ -234,7 +234,7 @@ def render(template: str, results: Mapping[str, Any], **values: Any) -> str:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
-        loader=FileSystemLoader(TEMPLATES, encoding="utf-8"),
+        loader=FileSystemLoader([TEMPLATES, ROOT / "benchmarks" / "pages"], encoding="utf-8"),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
