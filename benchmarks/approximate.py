@@ -44,7 +44,7 @@ INDEXES = {
 ENGINE_TREES, DASK_TREES = 100_000, 100_000
 REAL_SAMPLE, REAL_QUERIES, REAL_LISTS = 20_000, 200, 256
 ROUNDING = 1e-9
-Found = dict[str, Any]
+Results = dict[str, Any]
 
 
 class Timed:
@@ -72,7 +72,7 @@ def drawn_queries() -> tl.Treebank:
 # --- vectors for cosine -------------------------------------------------------------------------------------------
 
 
-def cosine() -> list[Found]:
+def cosine() -> list[Results]:
     from benchmarks.sketch import KERNELS, sample
 
     bank, rows = sample(), []
@@ -114,7 +114,7 @@ def gram_matrices(kernel: Any, bank: tl.Treebank, size: int) -> Iterator[tuple[s
 # --- a million trees ----------------------------------------------------------------------------------------------
 
 
-def exact() -> Found:
+def exact() -> Results:
     bank, queries = first(TREES), drawn_queries()
     search = tl.Nearest(KERNEL, n_neighbors=K, n_jobs=THREADS)
     with Timed() as fit:
@@ -129,7 +129,7 @@ def exact() -> Found:
     }  # fmt: skip
 
 
-def vectors() -> list[Found]:
+def vectors() -> list[Results]:
     """Sketch the trees into files, in float16, for all indexes of this benchmark."""
     sample, rows = first(SAMPLE), []
     for size, min_trees in SKETCHES:
@@ -153,7 +153,7 @@ def codes_of(form: str, size: int) -> str:
     return form.format((size + 2) // 2)
 
 
-def million(size: int, form: str, probes_of: tuple[int, ...]) -> Found:
+def million(size: int, form: str, probes_of: tuple[int, ...]) -> Results:
     """Build an index from the vectors in a file, search, and compute exact values of the candidates."""
     import faiss
 
@@ -202,7 +202,7 @@ def reranked(kernel: Any, texts: list[str], query: str, candidates: np.ndarray) 
     return values[0]
 
 
-def quality(found: list[np.ndarray], true: np.ndarray) -> Found:
+def quality(found: list[np.ndarray], true: np.ndarray) -> Results:
     """Return the recall, where a tree as similar as the last true neighbor counts, and the ratio of mean kernel values."""
     right = [(values >= row[-1] - ROUNDING).sum() / K for values, row in zip(found, true, strict=True)]
     return {"recall": float(np.mean(right)), "ratio": float(sum(values.sum() for values in found) / true.sum())}
@@ -211,7 +211,7 @@ def quality(found: list[np.ndarray], true: np.ndarray) -> Found:
 # --- engines ------------------------------------------------------------------------------------------------------
 
 
-def engines() -> list[Found]:
+def engines() -> list[Results]:
     """Compare engines on the same vectors: recall is that of the candidates with the largest inner products."""
     import faiss
     from usearch.index import Index
@@ -220,7 +220,7 @@ def engines() -> list[Found]:
     stored = np.load(cache(f"stored-{size}.npy"), mmap_mode="r")[:ENGINE_TREES].astype(np.float32)
     asked = np.load(cache(f"queries-{size}.npy"))
     best = np.argsort(-(asked @ stored.T), axis=1)[:, :count]
-    rows: list[Found] = []
+    rows: list[Results] = []
 
     def measure(name: str, build: Callable[[], Any], settings: list[tuple[str, Callable[[], Any]]], length: Callable[[], int]) -> None:  # fmt: skip
         with Timed() as building:
@@ -272,7 +272,7 @@ def engines() -> list[Found]:
 # --- real trees, and exact search with Dask -----------------------------------------------------------------------
 
 
-def real() -> Found:
+def real() -> Results:
     import faiss
 
     from benchmarks.corpora import staged
@@ -304,7 +304,7 @@ def real() -> Found:
     return {"trees": len(bank), "first": float(true[:, 0].mean()), "tenth": float(true[:, -1].mean()), "rows": rows}
 
 
-def dask() -> Found:
+def dask() -> Results:
     from distributed import Client, LocalCluster
 
     bank, queries = first(DASK_TREES), drawn_queries()
@@ -331,6 +331,79 @@ PARTS: dict[str, Callable[[], Any]] = {
 }
 
 
+# --- Page -----------------------------------------------------------------------------------------------------------
+
+TEXT_BYTES = 185  # bracketed text per tree of benchmarks/scale.py
+
+
+def page(results: Results) -> str:
+    """Return the results as a Markdown page."""
+    exact, indexes = results["exact"], [results[name] for name in INDEXES]
+    rows = [row | {"cpu_ms": cpu_ms(row), "wall_ms": row["search_ms"] + row["rerank_ms"]} for index in indexes for row in index["rows"]]  # fmt: skip
+    sketches = {sketch["components"]: sketch for sketch in results["vectors"]}
+    loads = [exact["load"], results["dask"]["load"], *(row["load"] for row in rows)]
+    # The projection assumes the index with compressed codes and the highest recall.
+    projected = max((row for row in rows if row["codes"] != BYTES), key=lambda row: row["recall"])
+    index = next(index for index in indexes if projected["components"] == index["components"])
+    projection = [
+        {
+            "millions": n,
+            "sketch_h": n * sketches[index["components"]]["cpu_s"] / 3600,
+            "index_h": n**1.5 * index["build_cpu_s"] / 3600,
+            "index_gb": n * TREES * index["bytes_per_tree"] / 1e9,
+            "text_gb": n * TREES * TEXT_BYTES / 1e9,
+            "query_ms": n**0.5 * projected["search_cpu_ms"] + projected["rerank_cpu_ms"],
+            "exact_s": n * exact["cpu_ms"] / 1e3,
+            "exact_gib": n * exact["peak_mb"] / 1024,
+        }
+        for n in (10, 100)
+    ]
+    return writing.render(
+        "approximate",
+        results,
+        created=writing.created(results["made_by"]),
+        rows=rows,
+        best=max(rows, key=lambda row: row["recall"]),
+        indexes=[(index, sketches[index["components"]]) for index in indexes],
+        loads=loads,
+        projected=projected,
+        projection=projection,
+        trees=TREES,
+        sample=SAMPLE,
+        queries=QUERIES,
+        lists=LISTS,
+        sketch=SKETCHES[0],
+        candidates=CANDIDATES[0],
+        factor=FACTOR,
+        threads=THREADS,
+        engine_trees=ENGINE_TREES,
+        dask_trees=DASK_TREES,
+        real_sample=REAL_SAMPLE,
+        real_queries=REAL_QUERIES,
+        real_lists=REAL_LISTS,
+    )
+
+
+def cpu_ms(row: Results) -> float:
+    return float(row["search_cpu_ms"] + row["rerank_cpu_ms"])
+
+
+def picture(results: Results, path: Path) -> None:
+    with writing.saved_figure(path, figsize=(7, 4.5)) as (_, axes):
+        for color, name in zip(("tab:blue", "tab:orange"), INDEXES, strict=True):
+            for style, candidates in zip(("o-", "s--"), CANDIDATES, strict=True):
+                rows = [row for row in results[name]["rows"] if row["candidates"] == candidates]
+                label = f"{rows[0]['components']} components, {rows[0]['codes']}, {candidates} candidates"
+                recall, rate = [row["recall"] for row in rows], [1e3 / cpu_ms(row) for row in rows]
+                axes.plot(recall, rate, style, color=color, label=label)
+        axes.plot([1], [1e3 / results["exact"]["cpu_ms"]], "k*", markersize=12, label="Nearest, exact")
+        axes.set(
+            xlabel=f"recall@{K}", ylabel="queries per CPU second", yscale="log", title="A million trees, normalized SST"
+        )
+        axes.grid(alpha=0.3, which="both")
+        axes.legend(fontsize=7)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", help=f"all, if none is named: {', '.join(PARTS)}")
@@ -340,10 +413,8 @@ def main() -> None:
     if given.one:
         print(json.dumps(PARTS[given.one]()))
         return
-    from benchmarks import approximate_page
-
     path = RESULTS / "approximate.json"
-    results: Found = json.loads(path.read_text()) if path.exists() else {}
+    results: Results = json.loads(path.read_text()) if path.exists() else {}
     if not given.page:
         for name in given.parts or PARTS:
             command = [sys.executable, "-m", "benchmarks.approximate", "--one", name]
@@ -352,11 +423,10 @@ def main() -> None:
             from treelet import gram, kernels, learn, parsing  # noqa: F401  # what the measured processes import
 
             results["made_by"] = writing.provenance("python -m benchmarks.approximate")
-            writing.write_results(
-                RESULTS, "approximate", results, ""
-            )  # A part that fails later must not lose this one.
-    writing.write_results(RESULTS, "approximate", results, approximate_page.page(results))
-    approximate_page.picture(results, RESULTS / "approximate.png")
+            # A part that fails later must not lose this one.
+            writing.write_results(RESULTS, "approximate", results, "")
+    writing.write_results(RESULTS, "approximate", results, page(results))
+    picture(results, RESULTS / "approximate.png")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,14 @@
-"""Under load: the explorer asked by many at once, models scored by many threads; how fast, how late, and whether memory stays flat.
+"""Load tests: requests of many clients to the explorer, and models shared by many threads. Measures rates, latencies and memory.
 
-Writes docs/results/load.md and .json. Its parts can be run one by one: ``python -m benchmarks.load explorer``; what is not run stays as it was.
-``--seconds 20`` in place of ten minutes for a try, which writes nothing. ``--share 0.2`` scores a fifth of the time and rests otherwise, on
-a machine that others use. Traffic stays on 127.0.0.1.
+Writes docs/results/load.md and .json. Parts can be run separately (``python -m benchmarks.load explorer``); the results of the others are
+kept. ``--seconds 20`` is a short trial that writes nothing. ``--share 0.2`` scores a fifth of the time, on a machine with other work. All
+connections are to 127.0.0.1.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -27,8 +28,7 @@ from sklearn.svm import LinearSVC
 import treelet as tl
 from benchmarks.load_client import levels
 from benchmarks.load_inputs import Examples, examples
-from benchmarks.load_page import page
-from benchmarks.watching import Watched, growth
+from benchmarks.watching import BOUND_MB, EVERY, Watched, growth
 from experiments import writing
 
 RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
@@ -47,7 +47,7 @@ TREELET = [sys.executable, "-m", "treelet"]
 
 
 def explorer(seconds: float, share: float) -> dict[str, Any]:
-    """`treelet explore` as a user starts it, asked by more and more clients, and then by 16 for as long as is told."""
+    """Measure `treelet explore` with more and more clients, and then with 16 clients for some time."""
     known = examples()
     with tempfile.TemporaryDirectory() as folder:
         model, data = Path(folder) / "m.treelet", Path(folder) / "train.tsv"
@@ -76,7 +76,7 @@ Score = Callable[[tl.Treebank], Any]
 
 
 def scorers(known: Examples) -> dict[str, Score]:
-    """Fitted models, each as what is asked of it."""
+    """Return the scoring methods of fitted models."""
     X, y = known.trees[:2000], known.labels[:2000]
     number = np.unique(y, return_inverse=True)[1]
     svc = tl.KernelSVC(KERNEL, C=10.0).fit(X, y)
@@ -95,7 +95,7 @@ def scorers(known: Examples) -> dict[str, Score]:
 
 
 def scoring(seconds: float, share: float) -> dict[str, Any]:
-    """Models asked by 1, 2 and 16 threads for chunks of trees that were never seen; then by 16 for as long as is told."""
+    """Score chunks of new trees with 1, 2 and 16 threads, and then with 16 threads for some time."""
     known = examples()
     asked = scorers(known)
     rows = [{"model": name, **_threads(score, known)} for name, score in asked.items()]
@@ -138,7 +138,7 @@ def _threads(score: Score, known: Examples) -> dict[str, Any]:
 
 
 def command(seconds: float, share: float) -> dict[str, Any]:
-    """`treelet predict`, one process after the other."""
+    """Measure `treelet predict`, one process after the other."""
     known = examples()
     code = "import sys; from treelet.cli.main import main\ntry: main()\nfinally: print(*(x for x in open('/proc/self/status') if x[:5] == 'VmHWM'), file=sys.stderr)"
     with tempfile.TemporaryDirectory() as folder:
@@ -158,6 +158,29 @@ def command(seconds: float, share: float) -> dict[str, Any]:
     return {"calls": len(walls), "trees": 500, "wall_s": walls, "cpu_s": cpus, "peak_mb": peaks}
 
 
+# --- Page -----------------------------------------------------------------------------------------------------------
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the results as a Markdown page."""
+    explorer, scoring = results["explorer"], results["scoring"]
+    memory = scoring["memory"]
+    return writing.render(
+        "load",
+        results,
+        long=explorer["levels"][-1],
+        alone=explorer["levels"][0]["kinds"],
+        scoring_seconds=memory["at_s"][-1] - memory["from_s"],
+        long_run_memory={
+            name: [mb for at, mb in zip(part["memory"]["at_s"], part["memory"]["mb"], strict=True) if at >= part["memory"]["from_s"]]
+            for name, part in (("explorer", explorer), ("scoring", scoring))
+        },
+        median=np.median,
+        every=EVERY,
+        bound_mb=BOUND_MB,
+    )  # fmt: skip
+
+
 def main() -> None:
     parts: dict[str, Callable[[float, float], Any]] = {"explorer": explorer, "scoring": scoring, "command": command}
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -166,13 +189,13 @@ def main() -> None:
     parser.add_argument("--share", type=float, default=1.0, help="of the time in which models are scored")
     options = parser.parse_args()
     for name in options.parts or parts:
-        found = parts[name](options.seconds, options.share)
-        print(name, found, flush=True)
+        result = json.loads(json.dumps(parts[name](options.seconds, options.share)))  # as pages read it later
+        print(name, result, flush=True)
         if options.seconds < SECONDS:
             continue
         results = writing.read_results("load", RESULTS) if (RESULTS / "load.json").exists() else {}
         results["made_by"] = writing.provenance("make load")
-        results[name] = found | {"commit": results["made_by"]["commit"]}
+        results[name] = result | {"commit": results["made_by"]["commit"]}
         writing.write_results(RESULTS, "load", results, page(results) if parts.keys() <= results.keys() else "")
 
 
