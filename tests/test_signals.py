@@ -146,7 +146,7 @@ def in_module():
         raise ImportError("this module is broken")
 class Terminating:
     def find_spec(self, name, path=None, target=None):
-        if name == "treelet.fragments.shared":
+        if name == "treelet.fragments.occurrences":
             sys.meta_path.remove(self)
             {where}()
 sys.meta_path.insert(0, Terminating())

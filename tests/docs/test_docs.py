@@ -259,7 +259,7 @@ def test_doctests(name: str) -> None:
 
 
 def test_the_walk_finds_the_modules_and_their_doctests() -> None:
-    assert {"treelet.kernels.tree", "treelet.structures.treebank", "treelet.fragments.shared"} <= set(MODULES)
+    assert {"treelet.kernels.tree", "treelet.structures.treebank", "treelet.fragments.occurrences"} <= set(MODULES)
     finder = doctest.DocTestFinder()
     examples = sum(len(test.examples) for test in finder.find(importlib.import_module("treelet.kernels.tree")))
     assert examples >= 3

@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from experiments.locality_trials import counterexamples, of_windows
 
 import treelet as tl
 from conftest import ROOT, run_experiment
 from experiments import EXPERIMENTS, collins_duffy, data, writing
 from experiments.__main__ import run
-from experiments.locality_trials import counterexamples, of_windows
 from experiments.writing import write_results
 
 

@@ -21,7 +21,7 @@ from sklearn.svm import LinearSVC
 import treelet as tl
 from conftest import binary, round_trip, run_python, signed, trials
 from treelet.learn import CompressedModel
-from treelet.learn.model import node_weights
+from treelet.learn.model import _node_weights
 from treelet.learn.outputs import load_predictor
 from treelet.learn.persist import _MAGIC, _PREFIX, _VERSION, BANKS, register
 
@@ -302,7 +302,7 @@ def test_errors_say_what_and_what_to_do(content: bytes, tmp_path: Path) -> None:
 
 
 def test_whole_numbers_are_kept_in_the_smallest_type(tmp_path: Path) -> None:
-    from treelet.learn.persist import Decoder, Encoder
+    from treelet.learn.persist import _Decoder, _Encoder
 
     arrays = [
         np.array([0, 255, 3]),
@@ -316,12 +316,14 @@ def test_whole_numbers_are_kept_in_the_smallest_type(tmp_path: Path) -> None:
         np.array([1.0, 2.0]),
         np.array([True, False]),
     ]
-    encoder = Encoder()
+    encoder = _Encoder()
     value = encoder.value(arrays)
     types = ["|u1", "|i1", "<i2", "<i8", "<u8", "<i2", "<i8", "<u4", "<f8", "|b1"]
     assert [place["dtype"] for place in encoder.places] == types
     header = {"arrays": encoder.places, "banks": [], "vectors": []}
-    for array, back in zip(arrays, Decoder(header, memoryview(b"".join(encoder.pieces)), {}).value(value), strict=True):
+    for array, back in zip(
+        arrays, _Decoder(header, memoryview(b"".join(encoder.pieces)), {}).value(value), strict=True
+    ):
         assert back.dtype == array.dtype
         assert np.array_equal(back, array)
 
@@ -352,11 +354,11 @@ def test_a_file_of_format_1_is_read(fitted: tl.KernelSVC, content: bytes, tmp_pa
     ],
 )
 def test_types_that_do_not_hold_what_is_there(name: str, message: str) -> None:
-    from treelet.learn.persist import Decoder
+    from treelet.learn.persist import _Decoder
 
     header = {"arrays": [{"dtype": "|u1", "shape": [1], "offset": 0, "as": name}], "banks": [], "vectors": []}
     with pytest.raises(ValueError, match=message):
-        Decoder(header, memoryview(b"\xff"), {}).value({"array": 0})
+        _Decoder(header, memoryview(b"\xff"), {}).value({"array": 0})
 
 
 @pytest.mark.serial
@@ -479,7 +481,7 @@ def test_a_small_file_does_not_take_much_memory(tmp_path: Path) -> None:
     bank = tl.Treebank.from_columns(Columns(deep, np.arange(1, n + 1, dtype=np.int32)))
     model = CompressedModel.of(tl.Subtree(0.5), bank[:2], [[1.0, 1.0]])
     term = model.terms[0]
-    term.graph, term.at_roots = bank, node_weights(sp.csr_array(np.ones((1, n))))
+    term.graph, term.at_roots = bank, _node_weights(sp.csr_array(np.ones((1, n))))
     tl.save(model, tmp_path / "m")
     assert (tmp_path / "m").stat().st_size < 1_000_000
     import tracemalloc

@@ -142,7 +142,7 @@ def test_blocks_threads_and_order_change_nothing(name: str, monkeypatch: pytest.
     trees = TREES * 9
     sketch = tl.TreeSketch(KERNELS[name].normalized(), 256, random_state=3).fit(trees)
     expected = sketch.transform(trees)
-    monkeypatch.setattr("treelet.learn.tree_sketch._ROWS", 5)
+    monkeypatch.setattr("treelet.learn.approximate._ROWS", 5)
     order = np.random.default_rng(0).permutation(len(trees))
     shuffled = [trees[i] for i in order]
     for found in (
@@ -167,11 +167,10 @@ def test_no_blocks_of_no_trees() -> None:
 
 def test_more_vectors_than_there_is_memory_for() -> None:
     sketch = tl.TreeSketch(NORMALIZED, 64, random_state=0).fit(TREES)
-    sketch.n_components_ = 2**45
     with pytest.raises(
         tl.errors.NotEnoughMemoryError, match=r"vectors of 7 trees take.*bytes and do not fit in memory"
     ):
-        sketch._room(len(TREES), sketch.n_components_)
+        sketch._vectors(TREES, 2**45)
 
 
 def test_new_labels_after_a_fit() -> None:
@@ -273,7 +272,7 @@ def test_a_unit_vector_depends_only_on_its_tree(queries: bool, monkeypatch: pyte
     trees = [*TREES, None] * 9
     sketch = tl.TreeSketch(NORMALIZED, 255, min_trees=2, random_state=3).fit(trees)
     expected = sketch.unit_vectors(trees, queries=queries)
-    monkeypatch.setattr("treelet.learn.tree_sketch._ROWS", 5)
+    monkeypatch.setattr("treelet.learn.approximate._ROWS", 5)
     order = np.random.default_rng(0).permutation(len(trees))
     for found in (
         clone(sketch).set_params(n_jobs=3).fit(trees).unit_vectors(trees, queries=queries),

@@ -23,8 +23,7 @@ from treelet.explorer.requests import LETTERS, NODES, Request, RequestError
 from treelet.explorer.workspace import ModelView, Workspace
 from treelet.fragments.explanation import Explanation, NodeShare
 from treelet.fragments.model_fragments import explain, explain_output
-from treelet.fragments.occurrences import places
-from treelet.fragments.shared import shared_fragments
+from treelet.fragments.occurrences import places, shared_fragments
 from treelet.kernels import Kernel
 from treelet.kernels.algebra import Normalized
 from treelet.kernels.fragments import VectorFeature

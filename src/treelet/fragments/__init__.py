@@ -9,8 +9,7 @@ from treelet.fragments.explanation import (
     WeightedFragment,
 )
 from treelet.fragments.model_fragments import explain, top_fragments
-from treelet.fragments.occurrences import Occurrences, places
-from treelet.fragments.shared import SharedFragment, SharedFragments, shared_fragments
+from treelet.fragments.occurrences import Occurrences, SharedFragment, SharedFragments, places, shared_fragments
 from treelet.kernels.fragments import Feature, FeatureSubsequence, TaggedWord, TagRun, VectorFeature, Window
 
 __all__ = [

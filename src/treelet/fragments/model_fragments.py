@@ -41,7 +41,6 @@ from treelet.kernels.fragments import (
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.model import (
     ROOT_LARGE,
-    ColumnKernel,
     CompressedModel,
     GraphTerm,
     KernelTerm,
@@ -50,7 +49,7 @@ from treelet.learn.model import (
     Term,
     linear_parts,
 )
-from treelet.learn.outputs import LinearOutput, compressed_model, final_estimator, resolve_output, weights_of
+from treelet.learn.outputs import LinearOutput, compressed_model, final_estimator, resolve_output
 from treelet.structures import Dependencies, Forest, ForestBank, SequenceBank, Tagged, Tree
 from treelet.structures.vectors import Vectors
 
@@ -314,7 +313,7 @@ def explain_output(
     for term in linear.listed:
         data = term.graph.joined(term.kernel_term.inner.data(X))[1]
         logs = roots.logs(term.kernel_term.roots)
-        model_weighting = NodeWeighting.of(weights_of(term, linear.mix[None, :]))
+        model_weighting = NodeWeighting.of(term.mixed_weights(linear.mix[None, :]))
         factors, kernel, column = (
             _factors(term, logs, len(X)),
             term.kernel_term.inner.kernel,
@@ -399,7 +398,7 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     complete = exact = True
     for term in linear.listed:
         kernel, column, scale = term.kernel_term.inner.kernel, term.kernel_term.inner.column, math.exp(-term.shift)
-        weighting = NodeWeighting.of(weights_of(term, linear.mix[None, :]))
+        weighting = NodeWeighting.of(term.mixed_weights(linear.mix[None, :]))
         result = search_fragments(kernel, term.graph.columns.store, (weighting,), n)
         heaviest += [
             WeightedFragment(fragment, value * scale, kernel, column) for fragment, value, _ in result.fragments
@@ -455,7 +454,7 @@ class _VectorTerm(NamedTuple):
 
     def feature(self, index: int, value: float | None = None) -> VectorFeature:
         path = self.term.kernel_term.inner.path + self.part.inner.path
-        column = ColumnKernel(self.kernel, path).column
+        column = None if not path else path[0] if len(path) == 1 else path
         joined = (
             tuple(path[0]) if len(path) == 1 and not isinstance(path[0], str | int) else ()
         )  # columns of one vector

@@ -1,20 +1,26 @@
-"""The occurrences of a fragment in a tree."""
+"""The occurrences of a fragment in a tree, and the fragments that occur in two examples."""
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from treelet import _core
 from treelet.checks import check_integer
 from treelet.errors import InputTypeError
-from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
+from treelet.kernels import ForestKernel, Kernel, PartialTree, SubsetTree, Subtree
 from treelet.kernels.algebra import Normalized
-from treelet.kernels.fragments import WORD, check_fragments
+from treelet.kernels.fragments import WORD, NodeWeighting, check_fragments, search_fragments
+from treelet.kernels.pairwise import overflow
+from treelet.printable import readable_number
+from treelet.shown import Tabled
 from treelet.structures import Tree, Treebank
 
-_LIMIT = 1_000
+# --- the occurrences of a fragment in a tree ---
 
 
 class Occurrences(list[tuple[int, ...]]):
@@ -31,7 +37,7 @@ class Occurrences(list[tuple[int, ...]]):
         self.complete = complete
 
 
-def places(fragment: object, tree: object, kernel: Kernel, limit: int = _LIMIT) -> Occurrences:
+def places(fragment: object, tree: object, kernel: Kernel, limit: int = 1_000) -> Occurrences:
     """Find the occurrences of a fragment in a tree.
 
     Parameters
@@ -85,37 +91,33 @@ def places(fragment: object, tree: object, kernel: Kernel, limit: int = _LIMIT) 
         return Occurrences()
     if isinstance(inner, SubsetTree) and inner.max_depth is not None and pattern.height() > inner.max_depth:
         return Occurrences()
-    matches = _listed(_FragmentMatch(_PreorderTree.of(pattern), _PreorderTree.of(whole), inner))
+    match = _FragmentMatch(pattern, whole, inner)
+    matches = (nodes for root in match.roots for nodes in (_partial if match.partial else _only)(match, root))
     occurrences = [nodes for _, nodes in zip(range(limit), matches, strict=False)]
     return Occurrences(occurrences, next(matches, None) is None)
 
 
-class _PreorderTree(NamedTuple):
-    """A tree in pre-order."""
-
-    label: list[str]
-    children: list[list[int]]
-
-    @staticmethod
-    def of(tree: Tree) -> _PreorderTree:
-        label: list[str] = []
-        children: list[list[int]] = []
-        stack = [(tree, -1)]
-        while stack:
-            node, parent = stack.pop()
-            if parent >= 0:
-                children[parent].append(len(label))
-            stack.extend((child, len(label)) for child in reversed(node.children))
-            label.append(node.label)
-            children.append([])
-        return _PreorderTree(label, children)
+def _pre_order(tree: Tree) -> tuple[list[str], list[list[int]]]:
+    """Return the labels and the children of all nodes, numbered in pre-order."""
+    label: list[str] = []
+    children: list[list[int]] = []
+    stack = [(tree, -1)]
+    while stack:
+        node, parent = stack.pop()
+        if parent >= 0:
+            children[parent].append(len(label))
+        stack.extend((child, len(label)) for child in reversed(node.children))
+        label.append(node.label)
+        children.append([])
+    return label, children
 
 
 class _FragmentMatch:
     """The pairs of a fragment node and a tree node at which the fragment below the node matches."""
 
-    def __init__(self, pattern: _PreorderTree, tree: _PreorderTree, kernel: Kernel) -> None:
-        self.pattern, self.tree = pattern, tree
+    def __init__(self, pattern: Tree, tree: Tree, kernel: Kernel) -> None:
+        self.label, self.below = _pre_order(pattern)  # of the fragment
+        labels, self.children = _pre_order(tree)
         self.partial = isinstance(kernel, PartialTree)
         self._whole = isinstance(kernel, Subtree)
         self._words = isinstance(kernel, SubsetTree) and bool(kernel.leaves)
@@ -123,60 +125,49 @@ class _FragmentMatch:
         self.latest: dict[tuple[int, int], list[int]] = {}
         """For partial trees: per pair, the rightmost children that match, from right to left."""
         alike: dict[str, list[int]] = {}
-        for node, label in enumerate(pattern.label):
+        for node, label in enumerate(self.label):
             alike.setdefault(label, []).append(node)
-        for at in reversed(range(len(tree.label))):  # children before parents
-            for node in alike.get(tree.label[at], ()):
+        for at in reversed(range(len(labels))):  # children before parents
+            for node in alike.get(labels[at], ()):
                 _core.check()
                 if self._fits(node, at):
                     self._pairs.add((node, at))
-        roots = (at for at in range(len(tree.label)) if self.at(0, at))
+        roots = (at for at in range(len(labels)) if self.at(0, at))
         if self.partial and not getattr(kernel, "leaves", True):
-            roots = (at for at in roots if tree.children[at])
-        self.roots = roots if self.partial or pattern.children[0] else iter(())
+            roots = (at for at in roots if self.children[at])
+        self.roots = roots if self.partial or self.below[0] else iter(())
 
     def at(self, node: int, at: int) -> bool:
         return (node, at) in self._pairs
 
     def expands_word(self, node: int, at: int) -> bool:
         """Return whether the child of the fragment node represents the word itself."""
-        below = self.pattern.children[node]
+        below = self.below[node]
         return (
             self._words
-            and not self.tree.children[at]
+            and not self.children[at]
             and len(below) == 1
-            and self.pattern.label[below[0]] == WORD
-            and not self.pattern.children[below[0]]
+            and self.label[below[0]] == WORD
+            and not self.below[below[0]]
         )
 
     def _fits(self, node: int, at: int) -> bool:
-        below, children = self.pattern.children[node], self.tree.children[at]
+        below, children = self.below[node], self.children[at]
         if self.partial:
-            latest = self._latest(node, at)
-            if len(latest) == len(below):
-                self.latest[node, at] = latest
-            return len(latest) == len(below)
+            latest: list[int] = []
+            left = iter(reversed(children))
+            for child in reversed(below):
+                match = next((other for other in left if self.at(child, other)), None)
+                if match is None:
+                    return False
+                latest.append(match)
+            self.latest[node, at] = latest
+            return True
         if not below:
             return not (self._whole and children)
         if self.expands_word(node, at):
             return True
         return len(below) == len(children) and all(map(self.at, below, children))
-
-    def _latest(self, node: int, at: int) -> list[int]:
-        """Return the rightmost children of a tree node that match those of a fragment node, from right to left."""
-        children: list[int] = []
-        left = iter(reversed(self.tree.children[at]))
-        for child in reversed(self.pattern.children[node]):
-            match = next((other for other in left if self.at(child, other)), None)
-            if match is None:
-                break
-            children.append(match)
-        return children
-
-
-def _listed(match: _FragmentMatch) -> Iterator[tuple[int, ...]]:
-    for root in match.roots:
-        yield from _partial(match, root) if match.partial else _only(match, root)
 
 
 def _only(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
@@ -187,8 +178,8 @@ def _only(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
         node, at = stack.pop()
         covered.append(at)
         if not match.expands_word(node, at):
-            below = match.pattern.children[node]
-            stack.extend(zip(reversed(below), reversed(match.tree.children[at][: len(below)]), strict=True))
+            below = match.below[node]
+            stack.extend(zip(reversed(below), reversed(match.children[at][: len(below)]), strict=True))
     yield tuple(covered)
 
 
@@ -197,14 +188,14 @@ def _partial(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
 
     The search has no dead ends, because each child leaves enough nodes for those to its right.
     """
-    children = match.pattern.children
+    children = match.below
     above = {child: (parent, k) for parent, below in enumerate(children) for k, child in enumerate(below)}
     last = len(children) - 1
     covered = [root]
 
     def choices(node: int) -> Iterator[int]:
         parent, k = above[node]
-        below = match.tree.children[covered[parent]]
+        below = match.children[covered[parent]]
         after = covered[children[parent][k - 1]] if k else -1
         until = match.latest[parent, covered[parent]][len(children[parent]) - 1 - k]
         nearby = range(bisect_right(below, after), bisect_right(below, until))
@@ -226,3 +217,114 @@ def _partial(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
             yield tuple(covered)
         else:
             open_choices.append(choices(len(covered)))
+
+
+# --- the fragments that two examples share ---
+
+
+class SharedFragment(NamedTuple):
+    """A fragment that two examples share.
+
+    Attributes
+    ----------
+    tree : Tree, TagRun, FeatureSubsequence or Window
+        The fragment, as in `FragmentShare`.
+    counts : (int, int)
+        Number of occurrences in each of the two examples. In forests, the expected number, a float.
+        For `Locality`, the number of windows that contain the fragment.
+    contribution : float
+        Contribution of the fragment to the kernel value.
+    """
+
+    tree: Any
+    counts: tuple[float, float]
+    contribution: float
+
+
+class SharedFragments(Tabled, list[SharedFragment]):
+    """Shared fragments in descending order of their contributions.
+
+    Attributes
+    ----------
+    complete : bool
+        True if the list contains all shared fragments. The contributions then add up to the kernel
+        value.
+    """
+
+    def __init__(self, fragments: Iterable[SharedFragment] = (), complete: bool = True) -> None:
+        super().__init__(fragments)
+        self.complete = complete
+
+    def total(self) -> float:
+        """Return the sum of the contributions."""
+        return math.fsum(fragment.contribution for fragment in self)
+
+    def __str__(self) -> str:
+        values = [readable_number(fragment.contribution) for fragment in self]
+        width = max(map(len, values), default=0)
+        return "\n".join(f"{value:<{width}}  {fragment.tree}" for value, fragment in zip(values, self, strict=True))
+
+
+def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -> SharedFragments:
+    """List the fragments that two examples share, by their contributions to the kernel value.
+
+    Parameters
+    ----------
+    a, b : Tree, str, Forest, ...
+        Two trees, forests, tagged sequences, sequences of features or dependency parses, in any form
+        that the kernel accepts.
+    kernel : Subtree, SubsetTree, PartialTree, ForestKernel, Tagging, Subsequence or Locality
+        Kernel that defines the fragments and their contributions, normalized or not.
+    limit : int, default 2000
+        Maximal number of fragments, at least 1. There can be exponentially many.
+
+    Returns
+    -------
+    SharedFragments
+        List of fragments in descending order of their contributions to ``kernel([a], [b])``. The
+        attribute ``complete`` is True if the list contains all shared fragments.
+
+    Notes
+    -----
+    The listed fragments have the largest contributions. On large trees the search may stop after one
+    or two seconds, and returns the largest fragments found so far.
+
+    With ``SubsetTree(leaves=True)``, fragments with and without expanded words are distinguished. An
+    expanded word has the child "\u2022", as in ``(N (apple \u2022))``.
+
+    Examples
+    --------
+    >>> from treelet import SubsetTree
+    >>> shared = shared_fragments("(NP (D the) (N apple))", "(NP (D the) (N pear))", SubsetTree(lam=0.5))
+    >>> for fragment in shared:
+    ...     print(fragment.contribution, fragment.counts, fragment.tree)
+    0.5 (1, 1) (D the)
+    0.5 (1, 1) (NP D N)
+    0.25 (1, 1) (NP (D the) N)
+    >>> print(shared)
+    0.5   (D the)
+    0.5   (NP D N)
+    0.25  (NP (D the) N)
+    >>> shared.complete, shared.total()
+    (True, 1.25)
+    """
+    check_integer("limit", limit, of="shared_fragments")
+    inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
+    check_fragments(inner, "shared_fragments")
+    bank = inner.coerce([a, b])
+    weights = bank.weights()
+    weightings = NodeWeighting.of(weights.take(np.array([0]))), NodeWeighting.of(weights.take(np.array([1])))
+    result = search_fragments(inner, bank.columns.store, weightings, limit)
+    if any(math.isinf(fragment.value) for fragment in result.fragments):
+        raise overflow(kernel, 0, 1)
+    scale = 1.0
+    if inner is not kernel and result.fragments:  # then no self-value is 0
+        scale = math.exp(-0.5 * float(inner.self_values(bank, logs=True).sum()))
+    number = float if isinstance(inner, ForestKernel) else int
+    return SharedFragments(
+        (
+            SharedFragment(tree, (number(sums[0]), number(sums[1])), value * scale)
+            for tree, value, sums in result.fragments
+        ),
+        result.complete,
+    )

@@ -31,7 +31,7 @@ from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelEstimator, KernelTransformer
 from treelet.learn.fits import atomic_fit, one_fit, snapshot
 from treelet.learn.model import CompressedModel, GraphTerm, KernelTerm, Roots, linear_parts
-from treelet.learn.outputs import LinearOutput, compressed_model, resolve_output, weights_of
+from treelet.learn.outputs import LinearOutput, compressed_model, resolve_output
 from treelet.learn.persist import are_floats, check_intercepts, known_class, register, whole_numbers
 from treelet.resources import count_threads
 from treelet.structures import Tree, Treebank
@@ -194,7 +194,7 @@ def _select_from_model(functions: list[LinearOutput], n: int, depth: int | None)
         for function in functions:
             heaviest: list[tuple[float, int, Tree]] = []
             for term in _terms(function):
-                weighting = NodeWeighting.of(weights_of(term, function.mix[None, :]))
+                weighting = NodeWeighting.of(term.mixed_weights(function.mix[None, :]))
                 number, scale = _term_number(kernel_terms, term.kernel_term), math.exp(-term.shift)
                 result = _searched(term.kernel_term.inner.kernel, term.graph.columns.store, weighting, limit, depth)
                 heaviest += [(-abs(value) * scale, number, tree) for tree, value, _ in result.fragments]
@@ -286,7 +286,7 @@ def _coefficients(
     for kernel_term, columns, counter in counted:
         for term in _terms(functions[0]):
             if term.kernel_term.inner == kernel_term.inner and term.kernel_term.roots == kernel_term.roots:
-                weights: _core.NodeWeights = weights_of(term, mixes)
+                weights: _core.NodeWeights = term.mixed_weights(mixes)
                 rows: Rows = counter.of_weights(term.graph.columns.store, weights, None)
                 out[:, columns] += rows.toarray() * (math.exp(-term.shift) / _scale_of(kernel_term) ** 2)
     assert model.outputs == mixes.shape[1]

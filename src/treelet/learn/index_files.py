@@ -27,13 +27,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from treelet import __version__, _core
-from treelet.checks import in_words, wrong
+from treelet.checks import wrong
 from treelet.errors import FileError, TreeletError
 from treelet.formats.files import PathLike, checked_path, locked, naming, sync_folder, temporary_name
 from treelet.formats.places import Places
@@ -41,20 +41,15 @@ from treelet.kernels.pairwise import Pairwise
 from treelet.kernels.prepared import can_be_prepared, prepared_arrays, restored_bank
 from treelet.learn.collection import Collection, Ids, StoredPart
 from treelet.learn.fits import snapshot
-from treelet.learn.persist import BANKS, Encoder, ModelFileError, decoded_model, write_model
+from treelet.learn.persist import BANKS, ModelFileError, decoded_model, write_model
 from treelet.matrices.nearest import Part
 from treelet.structures.bank import Bank
-
-if TYPE_CHECKING:
-    from treelet.learn.nearest import Nearest
 
 MANIFEST = "manifest.treelet"
 _MAP_MAGIC = b"treemap\0"
 _ALIGNED = 64
 _NEW = "new"  # name of the files of a part until they are complete
 _SUFFIXES = (".trees", ".map")
-_PART_NAME = re.compile("[0-9a-f]{32}")
-_MODES = ("r", "a")
 Arrays = Mapping[str, NDArray[Any]]
 
 
@@ -75,6 +70,58 @@ class IndexFiles:
         if mode == "a":
             self._held.enter_context(locked(folder))
         self._close = weakref.finalize(self, self._held.close)
+
+    @classmethod
+    def save(cls, search: Any, path: PathLike) -> None:
+        """Write an index to a folder, which appears only when it is complete. An index of that name is replaced."""
+        folder = checked_path(path)
+        with naming(path, folder):
+            folder = folder.resolve()
+            exists = folder.exists()
+            if exists and not folder.is_dir():
+                raise FileError(f"{path}: is a file, but an index is a folder. Remove the file or choose another name.")
+            if exists and not _is_index(folder) and any(folder.iterdir()):
+                raise FileError(f"{path}: the folder exists and is not an index. Choose another name.")
+        files = search._files
+        if files is not None and files.mode == "a" and files.folder == folder:
+            with search._changing():  # no other thread changes the index meanwhile
+                search._replace(search._collection, search.kernel_)
+            return
+        search = snapshot(search)
+        collection, kernel, _ = search._state()
+        unnamed = collection._replace(parts=tuple(replace(stored, name=None) for stored in collection.parts))
+        with locked(folder, path):
+            if exists:
+                _clean(folder, _write_collection(folder, search, unnamed, kernel))
+                return
+            temporary = temporary_name(folder)
+            with naming(path, folder, temporary):
+                try:
+                    temporary.mkdir()
+                    _write_collection(temporary, search, unnamed, kernel, path)
+                    temporary.rename(folder)
+                    sync_folder(folder.parent)
+                except BaseException:
+                    shutil.rmtree(temporary, ignore_errors=True)
+                    raise
+
+    @classmethod
+    def open(cls, path: PathLike, mode: str | None, known: dict[str, type[Pairwise]]) -> Any:
+        """Open an index. Without a mode, it is read into memory, and everything is checked."""
+        if mode not in (None, "r", "a"):
+            raise wrong("mode", "'r', 'a' or None", mode, of="load")
+        folder = checked_path(path)
+        with naming(path, folder):
+            folder = folder.resolve()
+        files = None if mode is None else cls(folder, mode)
+        try:
+            search = _read_index(path, folder, mode, known)
+        except BaseException:
+            if files is not None:
+                files.close()
+            raise
+        search._files = files
+        return search
 
     def close(self, collection: Collection | None = None) -> None:
         """Allow other processes to change the index. This object cannot change it any more.
@@ -97,7 +144,7 @@ class IndexFiles:
                 f"{self.folder}: the index was opened by another process, which may still change it. Open it in this process."
             )
 
-    def write(self, search: Nearest, collection: Collection, kernel: Any) -> Collection:
+    def write(self, search: Any, collection: Collection, kernel: Any) -> Collection:
         """Make a collection the content of the folder, and return it with the names of its parts.
 
         Only one thread may write at a time. This call removes no file: if it is interrupted after the new manifest, the
@@ -111,42 +158,8 @@ class IndexFiles:
         _clean(self.folder, collection)
 
 
-def write_index(search: Nearest, path: PathLike) -> None:
-    """Write an index to a folder, which appears only when it is complete. An index of that name is replaced."""
-    folder = checked_path(path)
-    with naming(path, folder):
-        folder = folder.resolve()
-        exists = folder.exists()
-        if exists and not folder.is_dir():
-            raise FileError(f"{path}: is a file, but an index is a folder. Remove the file or choose another name.")
-        if exists and not _is_index(folder) and any(folder.iterdir()):
-            raise FileError(f"{path}: the folder exists and is not an index. Choose another name.")
-    files = search._files
-    if files is not None and files.mode == "a" and files.folder == folder:
-        with search._changing():  # no other thread changes the index meanwhile
-            search._replace(search._collection, search.kernel_)
-        return
-    search = snapshot(search)
-    collection, kernel, _ = search._state()
-    unnamed = collection._replace(parts=tuple(replace(stored, name=None) for stored in collection.parts))
-    with locked(folder, path):
-        if exists:
-            _clean(folder, _write_collection(folder, search, unnamed, kernel))
-            return
-        temporary = temporary_name(folder)
-        with naming(path, folder, temporary):
-            try:
-                temporary.mkdir()
-                _write_collection(temporary, search, unnamed, kernel, path)
-                temporary.rename(folder)
-                sync_folder(folder.parent)
-            except BaseException:
-                shutil.rmtree(temporary, ignore_errors=True)
-                raise
-
-
 def _write_collection(
-    folder: Path, search: Nearest, collection: Collection, kernel: Any, shown: PathLike | None = None
+    folder: Path, search: Any, collection: Collection, kernel: Any, shown: PathLike | None = None
 ) -> Collection:
     """Write the parts that have no files yet, then the manifest. Return the collection with the names of its parts.
 
@@ -155,30 +168,23 @@ def _write_collection(
     new: list[str] = []
     with naming(folder if shown is None else shown, folder):
         try:
-            parts = []
-            for stored in collection.parts:
-                if stored.name is None:
-                    parts.append(_write_part(folder, stored, kernel, new))
-                else:
-                    parts.append(stored)
+            parts = [
+                stored if stored.name is not None else _write_part(folder, stored, kernel, new)
+                for stored in collection.parts
+            ]
             sync_folder(folder)
             named = collection._replace(parts=tuple(parts))
-            _write_manifest(folder, search, named, kernel)
+            described = object.__new__(type(search))  # the index with the names of its parts
+            described.__dict__ = search.__dict__ | {"_collection": named, "kernel_": kernel}
+            manifest = folder / f"{MANIFEST}.new"
+            with _synced(manifest) as stream:
+                write_model(stream, described)
+            manifest.replace(folder / MANIFEST)
+            sync_folder(folder)
         except BaseException:
             _remove(folder, new)
             raise
     return named
-
-
-def _write_manifest(folder: Path, search: Nearest, collection: Collection, kernel: Any) -> None:
-    encoder = Encoder()
-    state = search._manifest(collection, kernel)
-    value = {"object": type(search).__name__, "state": {name: encoder.value(item) for name, item in state.items()}}
-    new = folder / f"{MANIFEST}.new"
-    with _synced(new) as stream:
-        write_model(stream, encoder, value)
-    new.replace(folder / MANIFEST)
-    sync_folder(folder)
 
 
 def _write_part(folder: Path, stored: StoredPart, kernel: Any, new: list[str]) -> StoredPart:
@@ -186,14 +192,13 @@ def _write_part(folder: Path, stored: StoredPart, kernel: Any, new: list[str]) -
 
     The name depends on the content, so a file never changes. It is added to `new` as soon as a file may exist.
     """
-    encoder = Encoder()
     ids = {"value": np.asarray(stored.ids.value), "end": np.asarray(stored.ids.end)}
     places = getattr(stored.data, "places", None)
     content = {"examples": stored.data, "ids": ids, "places": None if places is None else places.arrays()}
     new.append(_NEW)
     trees = folder / f"{_NEW}.trees"
     with _synced(trees) as stream:
-        digest = write_model(stream, encoder, encoder.value(content))
+        digest = write_model(stream, content)
     name = blake2b(digest + repr([kernel, _layout()]).encode(), digest_size=16).hexdigest()
     new.append(name)
     trees.replace(folder / f"{name}.trees")
@@ -232,31 +237,14 @@ def _layout() -> list[Any]:
 # --- opening ------------------------------------------------------------------------------------------------------
 
 
-def open_index(path: PathLike, mode: str | None, known: dict[str, type[Pairwise]]) -> Nearest:
-    """Open an index. Without a mode, it is read into memory, and everything is checked."""
-    if mode is not None and mode not in _MODES:
-        raise wrong("mode", f"{in_words([*map(repr, _MODES), 'None'])}", mode, of="load")
-    folder = checked_path(path)
-    with naming(path, folder):
-        folder = folder.resolve()
-    files = None if mode is None else IndexFiles(folder, mode)
-    try:
-        search = _read_index(path, folder, mode, known)
-    except BaseException:
-        if files is not None:
-            files.close()
-        raise
-    search._files = files
-    return search
-
-
-def _read_index(path: PathLike, folder: Path, mode: str | None, known: dict[str, type[Pairwise]]) -> Nearest:
+def _read_index(path: PathLike, folder: Path, mode: str | None, known: dict[str, type[Pairwise]]) -> Any:
     while True:
         search, described = _read_manifest(path, folder, known)
         try:
             parts = tuple(_read_part(folder, one, mode, search.kernel_, known) for one in described["parts"])
         except OSError as error:
-            if _names(_read_manifest(path, folder, known)[1]) != _names(described):
+            now = _read_manifest(path, folder, known)[1]
+            if [part["name"] for part in now["parts"]] != [part["name"] for part in described["parts"]]:
                 continue  # another process has just replaced the parts
             if isinstance(error, FileNotFoundError) and not isinstance(error, FileError):
                 missing = Path(error.filename).name
@@ -267,7 +255,7 @@ def _read_index(path: PathLike, folder: Path, mode: str | None, known: dict[str,
         return search
 
 
-def _read_manifest(path: PathLike, folder: Path, known: dict[str, type[Pairwise]]) -> tuple[Nearest, dict[str, Any]]:
+def _read_manifest(path: PathLike, folder: Path, known: dict[str, type[Pairwise]]) -> tuple[Any, dict[str, Any]]:
     if not (folder / MANIFEST).is_file():
         raise ModelFileError(
             f"{path}: the folder is not an index. Indexes are written by 'treelet index' and treelet.save."
@@ -277,10 +265,6 @@ def _read_manifest(path: PathLike, folder: Path, known: dict[str, type[Pairwise]
     if described is None:
         raise ModelFileError(f"{path}: the manifest of the index contains another model. Create the index again.")
     return search, described
-
-
-def _names(described: dict[str, Any]) -> list[str]:
-    return [part["name"] for part in described["parts"]]
 
 
 def _read_part(folder: Path, described: Any, mode: str | None, kernel: Any, known: Any) -> StoredPart:
@@ -382,7 +366,7 @@ def _clean(folder: Path, collection: Collection) -> None:
     kept = {stored.name for stored in collection.parts}
     with suppress(OSError):
         names = {path.stem for path in folder.iterdir() if path.suffix in _SUFFIXES}
-        _remove(folder, {name for name in names - kept if name == _NEW or _PART_NAME.fullmatch(name)})
+        _remove(folder, {name for name in names - kept if name == _NEW or re.fullmatch("[0-9a-f]{32}", name)})
 
 
 def _is_index(folder: Path) -> bool:

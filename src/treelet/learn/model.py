@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 Path = tuple[Any, ...]
 
 
-def collapses(kernel: Kernel) -> bool:
+def _collapses(kernel: Kernel) -> bool:
     """Return whether examples can be merged into one weighted graph of distinct parts for this kernel."""
     return isinstance(kernel, StoreKernel) and kernel.collapses
 
@@ -78,7 +78,7 @@ def banks_in(data: Any) -> Iterator[Bank[Any]]:
 
 
 @dataclass(frozen=True)
-class ColumnKernel:
+class _ColumnKernel:
     """A kernel with the path of column names to its data, the outermost first."""
 
     kernel: Kernel
@@ -107,8 +107,8 @@ class KernelTerm:
     """
 
     factor: float
-    inner: ColumnKernel
-    roots: tuple[ColumnKernel, ...] = ()
+    inner: _ColumnKernel
+    roots: tuple[_ColumnKernel, ...] = ()
 
 
 def linear_parts(kernel: Kernel, *, vectors: bool = False) -> list[KernelTerm]:
@@ -142,17 +142,17 @@ def linear_parts(kernel: Kernel, *, vectors: bool = False) -> list[KernelTerm]:
     if isinstance(kernel, Normalized):
         inner = linear_parts(kernel.kernel, vectors=vectors)
         kernels = [kernel_term.inner.kernel for kernel_term in inner]
-        if any(collapses(part) or (vectors and isinstance(part, Linear)) for part in kernels):
+        if any(_collapses(part) or (vectors and isinstance(part, Linear)) for part in kernels):
             return [
-                replace(kernel_term, roots=(*kernel_term.roots, ColumnKernel(kernel.kernel))) for kernel_term in inner
+                replace(kernel_term, roots=(*kernel_term.roots, _ColumnKernel(kernel.kernel))) for kernel_term in inner
             ]
     if isinstance(kernel, On):
         return [_on_column(kernel.column, kernel_term) for kernel_term in linear_parts(kernel.kernel, vectors=vectors)]
-    return [KernelTerm(1.0, ColumnKernel(kernel))]
+    return [KernelTerm(1.0, _ColumnKernel(kernel))]
 
 
 def _on_column(column: Any, kernel_term: KernelTerm) -> KernelTerm:
-    def below(inner: ColumnKernel) -> ColumnKernel:
+    def below(inner: _ColumnKernel) -> _ColumnKernel:
         return replace(inner, path=(column, *inner.path))
 
     return replace(kernel_term, inner=below(kernel_term.inner), roots=tuple(below(root) for root in kernel_term.roots))
@@ -163,9 +163,9 @@ class Roots:
 
     def __init__(self, X: Any) -> None:
         self.X = X
-        self._known: list[tuple[ColumnKernel, Vector]] = []
+        self._known: list[tuple[_ColumnKernel, Vector]] = []
 
-    def logs(self, roots: Sequence[ColumnKernel]) -> Vector | None:
+    def logs(self, roots: Sequence[_ColumnKernel]) -> Vector | None:
         """Return the sum of log sqrt N(x, x) over the roots N, -inf if one is 0.
 
         None if there are no roots.
@@ -420,11 +420,21 @@ class GraphTerm(Term):
             row = (2 * number + (weight < 0)) * self.outputs + output
             shape = (2 * self.outputs * len(bands), len(self.graph.columns.store))
             rows = sp.csr_array((np.ldexp(np.abs(weight), -_BAND * band), (row, node)), shape=shape)
-            self._scaled = self._bound(node_weights(rows), True), bands * _BAND * math.log(2)
+            self._scaled = self._bound(_node_weights(rows), True), bands * _BAND * math.log(2)
         return self._scaled
 
     def _weights(self) -> _core.NodeWeights:
         return _core.NodeWeights.spread(*self.graph.columns, self.at_roots)
+
+    def mixed_weights(self, mixes: Matrix) -> _core.NodeWeights:
+        """Return the weights of the distinct subtrees, one row per weighted sum of outputs in `mixes`."""
+        import scipy.sparse as sp  # not at the top: predictions need no SciPy
+
+        roots = self.at_roots
+        rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(self.graph)))
+        mixed = sp.csr_array(sp.csr_array(mixes) @ rows)
+        mixed.eliminate_zeros()
+        return _core.NodeWeights.spread(*self.graph.columns, _node_weights(mixed))
 
     @property
     def _kernel(self) -> StoreKernel:
@@ -460,7 +470,7 @@ class GraphTerm(Term):
         kernel_term, shift, needs_scaling = _state_term(state)
         graph = state["graph"]
         kernel = kernel_term.inner.kernel
-        if not collapses(kernel) or type(graph) is not cast(StoreKernel, kernel).bank:
+        if not _collapses(kernel) or type(graph) is not cast(StoreKernel, kernel).bank:
             raise ValueError("a graph term needs a convolution kernel and a graph of matching type")
         at_roots = _unpacked_weights(state["at_roots"], len(graph))
         if len(graph) and graph.columns.roots.min() < 0:
@@ -468,7 +478,7 @@ class GraphTerm(Term):
         return cls(kernel_term, shift, needs_scaling, graph, at_roots)
 
 
-def node_weights(rows: Any) -> _core.NodeWeights:
+def _node_weights(rows: Any) -> _core.NodeWeights:
     """Convert a sparse matrix to the form of the native core."""
     rows = rows.tocsr()
     rows.sort_indices()  # Same order as in a file, so that sums are equal to the last bit.
@@ -480,7 +490,7 @@ def node_weights(rows: Any) -> _core.NodeWeights:
 
 
 def _term_state(term: Term) -> dict[str, Any]:
-    def pair(inner: ColumnKernel) -> list[Any]:
+    def pair(inner: _ColumnKernel) -> list[Any]:
         return [inner.kernel, list(inner.path)]
 
     return {
@@ -492,11 +502,11 @@ def _term_state(term: Term) -> dict[str, Any]:
 
 
 def _state_term(state: dict[str, Any]) -> tuple[KernelTerm, float, bool]:
-    def column_kernel(pair: Any) -> ColumnKernel:
+    def column_kernel(pair: Any) -> _ColumnKernel:
         kernel, path = pair
         if not isinstance(kernel, Kernel) or not all(is_column(name) for name in path):
             raise ValueError("a term needs a kernel and a list of column names")
-        return ColumnKernel(kernel, tuple(path))
+        return _ColumnKernel(kernel, tuple(path))
 
     shift, needs_scaling = state["shift"], state["needs_scaling"]
     if not isinstance(shift, float) or not math.isfinite(shift) or not isinstance(needs_scaling, bool):
@@ -863,7 +873,7 @@ class CompressedModel:
         if not all(type(count) is int and count >= 0 for count in (outputs, *counts.values())):
             raise ValueError("a count of the model is not a nonnegative integer")
         kernel_terms = [
-            KernelTerm(1.0, ColumnKernel(kernel)),
+            KernelTerm(1.0, _ColumnKernel(kernel)),
             *(replace(kernel_term, factor=1.0) for kernel_term in linear_parts(kernel)),
         ]
         for term in terms:
@@ -995,7 +1005,7 @@ def _built(kernel: Kernel, X: Any, coefficients: Any) -> tuple[int, list[Term], 
     if terms is None:  # The self-values are too far apart for one graph.
         builder = _Builder(X, alpha)
         terms = [
-            SupportSum(KernelTerm(1.0, ColumnKernel(kernel)), 0.0, False, compact_examples(kernel, X), alpha.toarray())
+            SupportSum(KernelTerm(1.0, _ColumnKernel(kernel)), 0.0, False, compact_examples(kernel, X), alpha.toarray())
         ]
     counts = {"support": len(support), "nodes": builder.nodes, "loose_bytes": builder.loose_bytes}
     return int(alpha.shape[0]), terms, counts
@@ -1039,7 +1049,7 @@ class _Builder:
             return _ConstantTerm(
                 rest, shift, needs_scaling, float(kernel.value) * np.asarray(coefficients.sum(axis=1), float).ravel()
             )
-        if not collapses(kernel):
+        if not _collapses(kernel):
             data = compact_examples(kernel, kernel_term.inner.data(self.X))
             if (
                 isinstance(kernel, Linear) and len(data) > coefficients.shape[0]
@@ -1048,9 +1058,9 @@ class _Builder:
                 return SupportSum(rest, shift, needs_scaling, sums, np.eye(len(sums)))
             return SupportSum(rest, shift, needs_scaling, data, coefficients.toarray())
         graph, which = self._graph(kernel_term.inner)
-        return GraphTerm(rest, shift, needs_scaling, graph, node_weights(coefficients @ which))
+        return GraphTerm(rest, shift, needs_scaling, graph, _node_weights(coefficients @ which))
 
-    def _graph(self, inner: ColumnKernel) -> tuple[Graph, Any]:
+    def _graph(self, inner: _ColumnKernel) -> tuple[Graph, Any]:
         """Return the distinct trees of a column, and the incidence matrix of examples and trees."""
         import scipy.sparse as sp  # not at the top: predictions need no SciPy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from itertools import pairwise
 from threading import Lock, RLock
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,13 @@ from treelet.kernels.pairwise import Matrix, Pairwise
 from treelet.learn.base import KernelTransformer
 from treelet.learn.collection import Collection, Ids, StoredPart
 from treelet.learn.fits import atomic_fit, snapshot
+from treelet.learn.index_files import IndexFiles
 from treelet.learn.persist import register, whole_numbers
 from treelet.matrices import parse_memory
 from treelet.matrices.nearest import Index, Part
 from treelet.resources import Resources
 
-if TYPE_CHECKING:
-    from treelet.learn.index_files import IndexFiles
-
 Mode = Literal["distance", "similarity", "connectivity"]
-_MODES = ("distance", "similarity", "connectivity")
 _index_lock = Lock()  # Concurrent queries share one index.
 
 
@@ -189,9 +186,7 @@ class Nearest(KernelTransformer):
         >>> search.remove(["second"]).ids_.tolist()
         ['first', 'third']
         """
-        with (
-            self._changing()
-        ):  # Two threads must not both find the index unfitted: the second fit would forget the first.
+        with self._changing():  # Two threads must not both find it unfitted: the second fit would forget the first.
             if not hasattr(self, "_collection"):
                 return self.fit(X, ids=ids)
             return self._exchange((), X, ids)
@@ -284,9 +279,7 @@ class Nearest(KernelTransformer):
         fitted: dict[str, Any] = {"kernel_": kernel, "_collection": collection, "_indexes": {}}
         self._index(kernel, collection, fitted["_indexes"]).prepare()
         if self._files is not None:
-            described = object.__new__(type(self))
-            described.__dict__ = self.__dict__ | fitted  # as the manifest describes it
-            fitted["_collection"] = self._files.write(described, collection, kernel)
+            fitted["_collection"] = self._files.write(self, collection, kernel)
         return fitted
 
     # --- queries ------------------------------------------------------------------------------------------------
@@ -372,7 +365,7 @@ class Nearest(KernelTransformer):
             Columns are positions in `X_fit_` and `ids_`, not ids.
         """
         collection, kernel, indexes = self._state()
-        check_one_of("mode", mode, _MODES)
+        check_one_of("mode", mode, ("distance", "similarity", "connectivity"))
         if n_neighbors is None and threshold is None:
             n_neighbors = self.n_neighbors
         if kernel.is_distance and mode == "similarity":
@@ -450,13 +443,12 @@ class Nearest(KernelTransformer):
         self.close()
 
     def _write_index(self, path: PathLike) -> None:
-        from treelet.learn.index_files import write_index
-
         self._check_parameters()
-        write_index(self, path)
+        IndexFiles.save(self, path)
 
-    def _manifest(self, collection: Collection, kernel: Any) -> dict[str, Any]:
+    def _to_state(self) -> dict[str, Any]:
         """Return the content of a manifest for parts that are on disk."""
+        collection = self._collection
         parts = [
             {
                 "name": stored.name,
@@ -466,9 +458,7 @@ class Nearest(KernelTransformer):
             }
             for stored in collection.parts
         ]
-        state = self._to_state()
-        state |= {"fitted": {"kernel_": kernel}, "parts": parts, "next_id": collection.next_id}
-        return state | {"settings": self._settings}
+        return super()._to_state() | {"parts": parts, "next_id": collection.next_id, "settings": self._settings}
 
     @classmethod
     def _from_state(cls, state: dict[str, Any]) -> Self:

@@ -13,15 +13,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from treelet import _core
 from treelet.checks import article, plural, some_of, suggestion
 from treelet.errors import InputTypeError, ParameterError
 from treelet.formats.files import PathLike
 from treelet.kernels.fragments import LISTED, has_fragments
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.fits import snapshot
-from treelet.learn.model import CompressedModel, GraphTerm, Term, node_weights, warn_if_missing, warn_if_unrelated
-from treelet.learn.persist import TASKS, Decoder, check_intercepts, decoded_model, known_kernels
+from treelet.learn.model import CompressedModel, GraphTerm, Term, warn_if_missing, warn_if_unrelated
+from treelet.learn.persist import TASKS, check_intercepts, decoded_model, known_kernels
 from treelet.printable import shortened
 
 _SHOWN = 10  # maximum number of classes or labels in a message
@@ -133,6 +132,8 @@ class SavedPredictor:
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return the scores of a classifier, as `KernelSVC.decision_function` does."""
+        if self.task != "classify":
+            raise InputTypeError("The model is not a classifier, so it has no decision_function. Use predict.")
         return decided(self, self._values(X))[0]
 
     def predict_proba(self, X: Any) -> Matrix:
@@ -155,7 +156,7 @@ def load_predictor(path: PathLike, n_jobs: int | None = 1) -> SavedPredictor:
     Predictions use `n_jobs` threads, or the device of the context in which they are made.
     """
 
-    def predictor(decoder: Decoder) -> SavedPredictor | str:
+    def predictor(decoder: Any) -> SavedPredictor | str:
         """Return the predictor, or the reason why there is none."""
         model = decoder.header["model"]
         kind = model.get("object", next(iter(model)))
@@ -216,17 +217,6 @@ class LinearOutput:
 
 def _is_listed(term: Term) -> bool:
     return isinstance(term, GraphTerm) and has_fragments(term.kernel_term.inner.kernel, of_trees=False)
-
-
-def weights_of(term: GraphTerm, mixes: Matrix) -> _core.NodeWeights:
-    """Return the weights of a term's distinct subtrees, one row per weighted sum of outputs."""
-    import scipy.sparse as sp  # not at the top: predictions need no SciPy
-
-    roots = term.at_roots
-    rows = sp.csr_array((roots.weight, roots.node, roots.start), shape=(len(roots), len(term.graph)))
-    mixed = sp.csr_array(sp.csr_array(mixes) @ rows)
-    mixed.eliminate_zeros()
-    return _core.NodeWeights.spread(*term.graph.columns, node_weights(mixed))
 
 
 def resolve_output(

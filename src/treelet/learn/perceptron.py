@@ -33,7 +33,6 @@ from treelet.learn.model import (
     ROOT_LARGE,
     CompressedModel,
     Roots,
-    collapses,
     compact_examples,
     linear_parts,
     warn_if_missing,
@@ -323,9 +322,9 @@ class _GrowingSum:
         """Return the function, or None if a term has another kind of kernel or too large self-values."""
         kernel_terms = [kernel_term for kernel_term in linear_parts(kernel) if kernel_term.factor != 0]
         kinds = [kernel_term.inner.kernel for kernel_term in kernel_terms]
-        if not any(collapses(kind) for kind in kinds):
-            return None
-        if not all(collapses(kind) or type(kind) in (Linear, Constant) for kind in kinds):
+        are_graphs = [isinstance(kind, StoreKernel) and kind.collapses for kind in kinds]
+        others = [kind for kind, is_graph in zip(kinds, are_graphs, strict=True) if not is_graph]
+        if not any(are_graphs) or not all(type(kind) in (Linear, Constant) for kind in others):
             return None
         roots, terms = Roots(data), []
         for kernel_term in kernel_terms:

@@ -83,26 +83,18 @@ def known_class(name: str) -> type[Any]:
     Classes that need scikit-learn are imported on demand.
     """
     if name not in CLASSES:
-        _import_all()
+        _homes()
     return CLASSES[name]
 
 
-def savable() -> list[str]:
-    """Return the names of all classes whose objects `treelet.save` accepts. Parts of models are not included."""
-    _import_all()
-    return [*sorted(CLASSES.keys() & _homes().keys()), *(cls.__name__ for cls in BANKS.values())]
-
-
 def _homes() -> dict[str, str]:
-    """Return the modules of the public names of `treelet.learn`."""
+    """Return the modules of the public names of `treelet.learn`, after importing all of them."""
     from treelet import learn
 
-    return names_in_stub(learn.__file__)
-
-
-def _import_all() -> None:
-    for home in sorted(set(_homes().values())):
+    homes = names_in_stub(learn.__file__)
+    for home in sorted(set(homes.values())):
         import_module(home)
+    return homes
 
 
 def known_kernels() -> dict[str, type[Pairwise]]:
@@ -114,7 +106,7 @@ def known_kernels() -> dict[str, type[Pairwise]]:
 # --- values to JSON and arrays, and back --------------------------------------------------------------------------
 
 
-class Encoder:
+class _Encoder:
     """Converter of values to JSON. Arrays are collected in `pieces` and banks, each once, in `banks`."""
 
     def __init__(self) -> None:
@@ -208,7 +200,7 @@ class Encoder:
         return len(self.vectors) - 1
 
 
-class Decoder:
+class _Decoder:
     """Converter of JSON and arrays back to values.
 
     Arrays are views of the bytes of the file. Each may be used only once, so that a small file
@@ -435,9 +427,9 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
 
     Parameters
     ----------
-    model : estimator, CompressedModel, RLSPath or bank
+    model : estimator, CompressedModel, VotingModel, RLSPath or bank
         Any fitted estimator of treelet, including transformers such as `TreeSketch`; a
-        `CompressedModel`; an `RLSPath`; or a bank: `Treebank`, `ForestBank`, `TaggedBank`,
+        `CompressedModel` or `VotingModel`; an `RLSPath`; or a bank: `Treebank`, `ForestBank`, `TaggedBank`,
         `SequenceBank` or `DependencyBank`. Of a search such as `GridSearchCV`, save
         ``best_estimator_``; of a pipeline, save the last step.
     path : path
@@ -471,24 +463,30 @@ def save(model: Any, path: PathLike, *, metrics: Mapping[str, Any] | None = None
     ['deed']
     """
     if CLASSES.get(type(model).__name__) is not type(model) and type(model) not in BANKS.values():
+        names = [*sorted(_homes().keys() & CLASSES.keys()), *(cls.__name__ for cls in BANKS.values())]
         raise InputTypeError(
             _alternative(model)
-            or f"save cannot store {article(type(model).__name__)}. It accepts these types: {', '.join(savable())}."
+            or f"save cannot store {article(type(model).__name__)}. It accepts these types: {', '.join(names)}."
         )
     if hasattr(model, "_write_index"):
         if metrics is not None:
             raise wrong("metrics", "None for an index, which has no model card", metrics, of="save")
         model._write_index(path)
         return
-    model, encoder = snapshot(model), Encoder()
-    value = encoder.value(model)
+    model, encoder = snapshot(model), _Encoder()
+    value, model_card = encoder.value(model), _card_of(model, metrics)  # Errors leave an earlier file as it is.
     with open_whole(path) as stream:
-        write_model(stream, encoder, value, _card_of(model, metrics))
+        _write(stream, encoder, value, model_card)
 
 
-def write_model(stream: IO[bytes], encoder: Encoder, model: Any, card: dict[str, Any] | None = None) -> bytes:
-    """Write an encoded model, with the arrays that its encoder has collected, as a model file. Return its checksum."""
-    header: dict[str, Any] = {"treelet": __version__, "model": model, "card": card}
+def write_model(stream: IO[bytes], value: Any) -> bytes:
+    """Write any value in the format of a model file, without a card. Return its checksum."""
+    encoder = _Encoder()
+    return _write(stream, encoder, encoder.value(value), None)
+
+
+def _write(stream: IO[bytes], encoder: _Encoder, encoded: Any, card: dict[str, Any] | None) -> bytes:
+    header: dict[str, Any] = {"treelet": __version__, "model": encoded, "card": card}
     header |= {"banks": encoder.banks, "vectors": encoder.vectors, "arrays": encoder.places}
     text = json.dumps(header, allow_nan=False, separators=(",", ":")).encode()
     text += b" " * (-(_PREFIX.size + len(text)) % 8)
@@ -583,19 +581,14 @@ def load(
             raise wrong("kernels", "a list of kernel classes", cls, of="load")
         known[cls.__name__] = cls
 
-    def model(decoder: Decoder) -> Any:
-        loaded = decoder.model()
-        _attach(loaded, decoder.header.get("card"))
-        return loaded
-
     if checked_path(path).is_dir():
-        from treelet.learn.index_files import open_index  # needs scikit-learn, which predictions do not
+        from treelet.learn.index_files import IndexFiles  # needs scikit-learn, which predictions do not
 
-        loaded = open_index(path, mode, known)
+        loaded = IndexFiles.open(path, mode, known)
     elif mode is not None and checked_path(path).exists():  # otherwise the missing file is reported
         raise wrong("mode", "None for a file that is not an index", mode, of="load")
     else:
-        loaded = decoded_model(path, known, model)
+        loaded = decoded_model(path, known, lambda decoder: _with_card(decoder.model(), decoder.header.get("card")))
         if hasattr(loaded, "_described"):
             raise ModelFileError(f"{path}: is the manifest of an index. Load its folder instead.")
     if max_nodes is None and max_depth is None:
@@ -641,10 +634,23 @@ def card(path: PathLike) -> dict[str, Any]:
     >>> found["kernel"], found["training"]["classes"], found["metrics"]
     ('SubsetTree(lam=0.4)', {'deed': 1, 'thing': 1}, {'accuracy': 0.5})
     """
-    return decoded_model(path, {}, lambda decoder: _card_in(decoder.header))
+
+    def read(decoder: _Decoder) -> dict[str, Any]:
+        if isinstance(stored := decoder.header.get("card"), dict):
+            return stored
+        model = decoder.header["model"]
+        return {
+            "treelet": decoder.header.get("treelet"),
+            "estimator": model.get("object", next(iter(model))),
+            "training": None,
+            "note": "This file was written before model cards existed. treelet.save(treelet.load(file), file) adds a "
+            "card, without details of the training data.",
+        }
+
+    return decoded_model(path, {}, read)
 
 
-def decoded_model(path: PathLike, known: dict[str, type[Pairwise]], read: Callable[[Decoder], Read]) -> Read:
+def decoded_model(path: PathLike, known: dict[str, type[Pairwise]], read: Callable[[_Decoder], Read]) -> Read:
     """Read a model file, after checks, with a function of its decoder."""
     file = checked_path(path)
     try:
@@ -655,7 +661,7 @@ def decoded_model(path: PathLike, known: dict[str, type[Pairwise]], read: Callab
         raise unreadable(path, error) from error
     header, data = _opened(content, str(path))
     try:
-        return read(Decoder(header, data, known))
+        return read(_Decoder(header, data, known))
     except (
         ArithmeticError,
         AttributeError,
@@ -674,22 +680,13 @@ def decoded_model(path: PathLike, known: dict[str, type[Pairwise]], read: Callab
         ) from error
 
 
-def _looks_like_trees(head: bytes) -> bool:
-    """Return whether the first bytes of a file look like examples in a format for trees."""
-    return any(
-        known.looks is not None and known.looks(head)
-        for name, known in FORMATS.items()
-        if name in ("brackets", "lines", "tsv", "svmlight_tk", "kelp", "conllu")
-    )
-
-
 def _opened(content: bytes, name: str) -> tuple[Any, memoryview]:
     """Return the header and the bytes of the arrays of a model file, after checks."""
     if not content or content[: len(_MAGIC)] != _MAGIC[: len(content)]:
-        if _looks_like_trees(content):
-            fact = "the file contains trees, not a saved model"
-        else:
-            fact = "the file is not a treelet model"
+        trees = ("brackets", "lines", "tsv", "svmlight_tk", "kelp", "conllu")
+        checks = [FORMATS[name].looks for name in FORMATS if name in trees]
+        is_trees = any(looks(content) for looks in checks if looks is not None)
+        fact = "the file contains trees, not a saved model" if is_trees else "the file is not a treelet model"
         raise ModelFileError(f"{name}: {fact}. Models are written by 'treelet train' and treelet.save.")
     whole = len(content) >= _PREFIX.size + _CHECKSUM
     _, version, _, total, length = _PREFIX.unpack_from(content) if whole else (b"", _VERSION, 0, 0, 0)
@@ -727,7 +724,7 @@ def _fingerprint(*parts: Any) -> str:
     >>> _fingerprint(bank[1:]) == _fingerprint(Treebank(["(B b)", "(C c)"])) != _fingerprint(bank[:2])
     True
     """
-    encoder = Encoder()
+    encoder = _Encoder()
     values = [encoder.value(part) for part in parts]
     digest = hashlib.sha256(json.dumps([values, encoder.banks, encoder.vectors, encoder.places]).encode())
     for piece in encoder.pieces:
@@ -804,10 +801,10 @@ def _checked(metrics: Mapping[str, Any] | None) -> Card:
     return plain
 
 
-def _attach(model: Any, card: Any) -> None:
-    """Add the training summary of the card to a loaded model. An invalid card is ignored."""
+def _with_card(model: Any, card: Any) -> Any:
+    """Return a loaded model with the training summary of its card. An invalid card is ignored."""
     if not isinstance(card, dict) or not hasattr(model, "get_params"):
-        return
+        return model
     summary = card.get("training")
     known = dict(summary) if isinstance(summary, dict) else {}
     if isinstance(card.get("metrics"), dict):
@@ -815,21 +812,7 @@ def _attach(model: Any, card: Any) -> None:
     try:
         json.dumps(known, allow_nan=False)  # The summary must fit the next file too.
     except (ValueError, RecursionError):
-        return
+        return model
     if known:
         model.training_ = known
-
-
-def _card_in(header: Any) -> Card:
-    """Return the card in the header of a file, or a minimal card for a file without one."""
-    card = header.get("card")
-    if isinstance(card, dict):
-        return card
-    model = header["model"]
-    return {
-        "treelet": header.get("treelet"),
-        "estimator": model.get("object", next(iter(model))),
-        "training": None,
-        "note": "This file was written before model cards existed. treelet.save(treelet.load(file), file) adds a card, "
-        "without details of the training data.",
-    }
+    return model

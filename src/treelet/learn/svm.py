@@ -431,7 +431,7 @@ class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # sciki
         -------
         ndarray of shape (len(X),)
         """
-        return decided(self, self._values(X))[1]
+        return decided(self, self.decision_function(X))[1]
 
     @one_fit
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
