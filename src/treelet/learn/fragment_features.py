@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_one_of
-from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning
+from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning, user_level
 from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
 from treelet.kernels.fragments import (
     FRAGMENTS,
@@ -462,7 +462,7 @@ class FragmentFeatures(KernelTransformer):
         self.fragments_ = Treebank(chosen.trees).compact()
         self.part_ = np.array(chosen.parts, np.int64)
         if not chosen.trees:
-            warnings.warn(_NOTHING, TreeletWarning, stacklevel=5)
+            warnings.warn(_NOTHING, TreeletWarning, stacklevel=user_level())
 
     def transform(self, X: Any) -> Rows:
         """Return one sparse row per tree. The row of a missing tree is zero.

@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
@@ -159,10 +159,16 @@ class Spectrum:
         r"""Return :math:`1 / (\Lambda + \lambda)`, alphas x rank."""
         return 1 / (self.values + alphas[:, None])
 
+    def mapped(self, A: Matrix, z: Matrix, alphas: Vector) -> Cube:
+        r"""Return :math:`A (\Lambda + \lambda)^{-1} V^T z`, alphas x rows of A x outputs, by one product."""
+        inner = self.ridge(alphas)[:, :, None] * (self.vectors.T @ z)
+        k, r, outputs = inner.shape
+        flat = A @ np.moveaxis(inner, 0, 1).reshape(r, k * outputs)
+        return np.ascontiguousarray(np.moveaxis(flat.reshape(len(A), k, outputs), 1, 0))
+
     def solved(self, z: Matrix, alphas: Vector) -> Cube:
         """Return G z, alphas x rows x outputs."""
-        inner = self.ridge(alphas)[:, :, None] * (self.vectors.T @ z)
-        outer = times(self.vectors, inner)
+        outer = self.mapped(self.vectors, z, alphas)
         return (z - outer) / alphas[:, None, None] if self.thin else outer
 
     def coefficients(self, z: Matrix, alpha: float) -> Matrix:
@@ -189,6 +195,13 @@ class Spectrum:
             block = np.array([(rows * weight) @ rows.T for weight in weights])
         return (np.eye(len(rows)) - block) / alphas[:, None, None] if self.thin else block
 
+    def solved_block(self, rows: Matrix, alphas: Vector, weights: Matrix, b: Cube) -> Cube:
+        """Solve the linear systems of `block` for b."""
+        try:
+            return np.asarray(np.linalg.solve(self.block(rows, alphas, weights), b), dtype=np.float64)
+        except np.linalg.LinAlgError:
+            raise _too_weak() from None
+
 
 def _decomposed(S: Matrix) -> tuple[Vector, Matrix]:
     """Return the eigenvalues, ascending, and the eigenvectors of a symmetric matrix, which is overwritten.
@@ -214,7 +227,7 @@ def _checked_signs(values: Vector, name: str, size: float = 0.0) -> tuple[float,
             f"{float(values.max()):.3g}). {name} replaces negative eigenvalues by 0. With kernel.gaussian(sigma), fewer "
             "may be negative.",
             UserWarning,
-            stacklevel=7,  # the call of fit
+            stacklevel=user_level(),
         )
     return smallest, kept
 
@@ -245,18 +258,6 @@ def features(K: Matrix, basis: Rows, name: str) -> tuple[Matrix, Matrix, float]:
     return K @ back, back, smallest
 
 
-def _held_out(spectrum: Spectrum, z: Matrix, alphas: Vector, groups: list[Rows] | None = None) -> Cube:
-    """Return predictions for the rows of each group, or for each row, by the fit to the other rows of z."""
-    solution = spectrum.solved(z, alphas)
-    if groups is None:
-        solution /= spectrum.diagonal(alphas)[:, :, None]
-    else:
-        weights = spectrum.ridge(alphas)
-        for rows in groups:
-            solution[:, rows] = solve(spectrum.block(spectrum.vectors[rows], alphas, weights), solution[:, rows])
-    return finite(z - solution)
-
-
 class Problem:
     """A decomposed matrix with target values: the data that does not depend on the regularization strength."""
 
@@ -269,11 +270,16 @@ class Problem:
 
     def left_one_out(self, alphas: Vector) -> Cube:
         """Return predictions for each example by the fit without it, alphas x examples x outputs."""
-        return _held_out(self.spectrum, self.y, alphas)
+        spectrum = self.spectrum
+        return finite(self.y - spectrum.solved(self.y, alphas) / spectrum.diagonal(alphas)[:, :, None])
 
     def left_groups_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
         """Return predictions for the examples of each group by the fit without the group."""
-        return _held_out(self.spectrum, self.y, alphas, groups)
+        spectrum, solution = self.spectrum, self.spectrum.solved(self.y, alphas)
+        ridge = spectrum.ridge(alphas)
+        for rows in groups:
+            solution[:, rows] = spectrum.solved_block(spectrum.vectors[rows], alphas, ridge, solution[:, rows])
+        return finite(self.y - solution)
 
     def errors(self, loo: Cube, left_out: Cube | None) -> Vector:
         """Return the error by which a strength is chosen, one number per strength."""
@@ -302,21 +308,6 @@ def _found_path(problem: Problem, alphas: Vector, single: bool) -> RLSPath:
     if single:
         loo, out = loo[:, :, 0], None if out is None else out[:, :, 0]
     return RLSPath(alphas, finite(errors), loo, out)
-
-
-def times(A: Matrix, inner: Cube) -> Cube:
-    """Return A @ inner[k] for all k, computed as one product."""
-    k, r, outputs = inner.shape
-    flat = A @ np.moveaxis(inner, 0, 1).reshape(r, k * outputs)
-    return np.ascontiguousarray(np.moveaxis(flat.reshape(len(A), k, outputs), 1, 0))
-
-
-def solve(A: Cube, b: Cube) -> Cube:
-    """Solve linear systems like `np.linalg.solve`, with a helpful error message."""
-    try:
-        return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        raise _too_weak() from None
 
 
 def finite(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -351,18 +342,6 @@ EIGEN_ONLY = (
 """The end of a message about a feature that conjugate gradients do not support."""
 
 
-class _Fitted(NamedTuple):
-    """Data that a fit keeps in memory for other strengths and groups.
-
-    Model files do not contain it.
-    """
-
-    kernel: Kernel | None
-    data: Any
-    basis: Rows | None
-    problem: Problem
-
-
 class LeastSquares(KernelLearner):
     """Base of `RLS` and `RankRLS`: the decomposition, the path, the basis and the model."""
 
@@ -381,6 +360,7 @@ class LeastSquares(KernelLearner):
         "path_",
     )
     _fitted_private: ClassVar[tuple[str, ...]] = (*KernelLearner._fitted_private, "_kept")
+    _kept: tuple[Kernel | None, Any, Rows | None, Problem]
 
     # --- fitting ------------------------------------------------------------------------------------------------
 
@@ -395,7 +375,7 @@ class LeastSquares(KernelLearner):
         _check_strength(alphas, problem.spectrum, self._name)
         path = _found_path(problem, alphas, single)
         coefficients = problem.coefficients(path.best_alpha)
-        self._kept = _Fitted(kernel, data, basis, problem)
+        self._kept = kernel, data, basis, problem  # for other strengths and groups; model files do not contain it
         self.smallest_eigenvalue_ = problem.spectrum.smallest
         if self.alphas is not None:
             self.path_ = path
@@ -480,8 +460,8 @@ class LeastSquares(KernelLearner):
         """
         self._need_kept("path")
         alphas = _checked_alphas(alphas, f"{self._name}.path")
-        _check_strength(alphas, self._kept.problem.spectrum, self._name)
-        return _found_path(self._kept.problem, alphas, self.loo_predictions_.ndim == 1)
+        _check_strength(alphas, self._kept[3].spectrum, self._name)
+        return _found_path(self._kept[3], alphas, self.loo_predictions_.ndim == 1)
 
     @one_fit
     def with_alpha(self, alpha: float) -> Self:
@@ -501,12 +481,12 @@ class LeastSquares(KernelLearner):
         other: Self = clone(self).set_params(alpha=alpha, alphas=None)
         check_number(other, "alpha", 0, np.inf)
         other._kept, other.smallest_eigenvalue_ = self._kept, self.smallest_eigenvalue_
-        _check_strength(np.array([float(alpha)]), self._kept.problem.spectrum, self._name)
-        path = _found_path(self._kept.problem, np.array([float(alpha)]), self.loo_predictions_.ndim == 1)
+        _check_strength(np.array([float(alpha)]), self._kept[3].spectrum, self._name)
+        path = _found_path(self._kept[3], np.array([float(alpha)]), self.loo_predictions_.ndim == 1)
         other.alpha_, other.loo_predictions_ = float(alpha), path.loo_predictions[0]
         if path.leave_group_out_predictions is not None:
             other.leave_group_out_predictions_ = path.leave_group_out_predictions[0]
-        coefficients = self._kept.problem.coefficients(float(alpha))
+        coefficients = self._kept[3].coefficients(float(alpha))
         other._make_model(coefficients)
         return other
 
@@ -531,7 +511,7 @@ class LeastSquares(KernelLearner):
             The predictions, with one more axis if there are several outputs.
         """
         self._need_kept("held_out")
-        problem = self._kept.problem
+        problem = self._kept[3]
         rows = checked_groups(groups, len(problem.y), "groups")
         strengths = np.array([self.alpha_]) if alphas is None else _checked_alphas(alphas, f"{self._name}.held_out")
         with np.errstate(all="ignore"):  # The result is checked.

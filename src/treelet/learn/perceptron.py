@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple, Protocol, Self, cast
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from treelet.learn.model import (
     warn_if_missing,
 )
 from treelet.learn.persist import register, whole_numbers
-from treelet.learn.ranking import TIE, Ranker, beats, nothing_to_learn, signed_sums
+from treelet.learn.ranking import TIE, Ranker, nothing_to_learn, signed_sums
 from treelet.matrices.executors import host_matrix
 from treelet.progress import Advance, progress_bar
 from treelet.resources import PLAIN, Resources
@@ -199,16 +199,6 @@ class _GrowingSparse:
 # --- the function itself ------------------------------------------------------------------------------------------
 
 
-class _GrowingTerm(Protocol):
-    """A term of a function that is stored as weights of features instead of examples."""
-
-    def expect(self, rows: Rows) -> None: ...
-
-    def scores(self, rows: Rows) -> Vector: ...
-
-    def add(self, row: int, weight: float) -> None: ...
-
-
 class _GrowingGraph:
     """The function of a convolution kernel: one weight per distinct part of a bank.
 
@@ -218,7 +208,7 @@ class _GrowingGraph:
     the number of graphs is at most the logarithm of the number of blocks.
     """
 
-    def __init__(self, kernel: StoreKernel, bank: Any) -> None:
+    def __init__(self, kernel: Any, bank: Any) -> None:
         bank = bank.compact()
         self.kernel, self.store, self.trees = kernel, bank.columns.store, bank.weights()
         self.earlier: list[tuple[int, NDArray[np.int32], Vector, Any]] = []  # age, nodes, weights, graph
@@ -228,7 +218,11 @@ class _GrowingGraph:
     def expect(self, rows: Rows) -> None:
         if self.added:
             at, weights = (np.array(column) for column in zip(*self.added, strict=True))
-            self._put_away(*_weighted_nodes(self.trees.take(at.astype(np.int64)), weights))
+            trees = self.trees.take(at.astype(np.int64))
+            # The distinct nodes of the added trees, and the sums of their weighted counts
+            nodes, where = np.unique(trees.node, return_inverse=True)
+            counts = trees.weight * np.repeat(weights, np.diff(trees.start))
+            self._put_away(nodes, np.bincount(where, counts, len(nodes)).astype(np.float64, copy=False))
             self.added = []
         nodes = np.unique(self.trees.take(np.ascontiguousarray(rows, dtype=np.int64)).node)
         self.current = self._graph(nodes, np.zeros(len(nodes)))
@@ -251,23 +245,15 @@ class _GrowingGraph:
             older, its_nodes, its_weights, _ = self.earlier.pop()
             age += older
             both, where = np.unique(np.concatenate([its_nodes, nodes]), return_inverse=True)
-            nodes, weights = both, _sums(where, np.concatenate([its_weights, weights]), len(both))
+            weights = np.bincount(where, np.concatenate([its_weights, weights]), len(both)).astype(
+                np.float64, copy=False
+            )
+            nodes = both
         self.earlier.append((age, nodes, weights, self._graph(nodes, weights)))
 
     def _graph(self, nodes: NDArray[np.int32], weights: Vector) -> Any:
         target = _core.NodeWeights.of(np.array([0, len(nodes)], np.int64), nodes, weights)
         return self.kernel.native(self.store, target, False)
-
-
-def _weighted_nodes(trees: _core.NodeWeights, weights: Vector) -> tuple[NDArray[np.int32], Vector]:
-    """Return the distinct nodes of several trees and the sums of their weighted counts."""
-    counts = trees.weight * np.repeat(weights, np.diff(trees.start))
-    nodes, where = np.unique(trees.node, return_inverse=True)
-    return nodes, _sums(where, counts, len(nodes))
-
-
-def _sums(where: NDArray[np.intp], values: Vector, n: int) -> Vector:
-    return np.asarray(np.bincount(where, values, minlength=n), dtype=np.float64)
 
 
 class _GrowingVector:
@@ -312,7 +298,7 @@ class _GrowingSum:
 
     width = _WIDTH
 
-    def __init__(self, kernel: Kernel, data: Any, terms: list[tuple[float, Vector, _GrowingTerm]]) -> None:
+    def __init__(self, kernel: Kernel, data: Any, terms: list[tuple[float, Vector, Any]]) -> None:
         self.kernel, self.data, self.terms = kernel, data, terms
         self._place = np.zeros(len(data), np.intp)
         self._block: Any = data
@@ -332,9 +318,13 @@ class _GrowingSum:
             if logs is not None and (np.abs(logs[np.isfinite(logs)]) > ROOT_LARGE).any():
                 return None
             inverse = np.ones(len(data)) if logs is None else np.where(np.isfinite(logs), np.exp(-logs), 0.0)
-            terms.append(
-                (kernel_term.factor, inverse, _growing_term(kernel_term.inner.kernel, kernel_term.inner.data(data)))
-            )
+            inner, examples = kernel_term.inner.kernel, kernel_term.inner.data(data)
+            term: Any
+            if isinstance(inner, Constant):
+                term = _GrowingConstant(float(inner.value))
+            else:
+                term = _GrowingVector(examples) if isinstance(inner, Linear) else _GrowingGraph(inner, examples)
+            terms.append((kernel_term.factor, inverse, term))
         return cls(kernel, data, terms)
 
     def expect(self, rows: Rows) -> None:
@@ -372,14 +362,6 @@ def _compacted(data: Any) -> Any:
     if isinstance(data, Bank):
         return data.compact()
     return Table({name: _compacted(data.column(name)) for name in data.names}) if isinstance(data, Table) else data
-
-
-def _growing_term(kernel: Kernel, data: Any) -> _GrowingTerm:
-    if isinstance(kernel, Constant):
-        return _GrowingConstant(float(kernel.value))
-    if isinstance(kernel, Linear):
-        return _GrowingVector(data)
-    return _GrowingGraph(cast(StoreKernel, kernel), data)
 
 
 # --- the comparisons of a perceptron within groups --------------------------------------------------------------------
@@ -526,11 +508,6 @@ class _History(NamedTuple):
         """Number of comparisons from each update, which creates a weight vector, to the next update."""
         return np.diff(self.steps, append=self.comparisons + 1)
 
-    @staticmethod
-    def nothing() -> _History:
-        """Return the empty history."""
-        return _History(np.empty((0, 2), np.int64), np.empty(0, np.int64), 0, [])
-
     def then(self, more: _History, *, same_epoch: bool = False) -> _History:
         """Return this history followed by another, whose steps already continue the count of this one."""
         errors = self.errors + more.errors
@@ -540,6 +517,9 @@ class _History(NamedTuple):
             more.comparisons,
             [sum(errors)] if same_epoch else errors,
         )
+
+
+_NOTHING = _History(np.empty((0, 2), np.int64), np.empty(0, np.int64), 0, [])
 
 
 class _StreamState(NamedTuple):
@@ -564,16 +544,6 @@ class _StreamState(NamedTuple):
     rows: NDArray[np.int64]
     history: _History
     seen: int
-
-    def add_to(self, function: _Growing) -> None:
-        """Add all earlier updates to a function whose first rows are the stored examples."""
-        added, taken = np.searchsorted(self.rows, self.history.updates).T
-        weights = signed_sums(added, taken, np.ones(len(added)), len(self.rows))
-        for begin in range(0, len(self.rows), min(function.width, max(1, len(self.rows)))):
-            rows = np.arange(begin, min(begin + function.width, len(self.rows)))
-            function.expect(rows)
-            for row in rows[weights[rows] != 0].tolist():
-                function.add(row, float(weights[row]))
 
 
 def whole_groups(parts: Iterable[tuple[Any, Any, Any]]) -> Iterator[tuple[Any, list[Any], list[Any]]]:
@@ -646,7 +616,7 @@ def _compared(function: _Growing, rows: Rows) -> list[int]:
     scores = function.scores(rows)
     lost: list[int] = []
     for rival in range(1, len(rows)):
-        if not beats(scores[0], scores[rival]):
+        if not scores[0] - scores[rival] > TIE * max(abs(scores[0]), abs(scores[rival])):
             if not lost:
                 values = function.values(rows)
             scores += values[0] - values[rival]
@@ -810,7 +780,12 @@ class VotedPerceptron(Ranker, KernelLearner):
         contests = [rows for rows in (_contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
         if not contests:
             raise nothing_to_learn(len(groups))
-        history = self._trained(_growing(kernel, data, self._resources), contests)
+        function, history = _growing(kernel, data, self._resources), _NOTHING
+        random = check_random_state(self.random_state) if self.shuffle else None
+        with progress_bar(self._resources.progress, "groups", self.epochs * len(contests)) as advance:
+            for _ in range(self.epochs):
+                order = range(len(contests)) if random is None else random.permutation(len(contests))
+                history = history.then(_one_pass(function, contests, order, history.comparisons, advance))
         self._conclude(kernel, data, np.arange(n), history, n)
         self._remember(kernel, data, goodness, group_numbers(groups, n))
         return self
@@ -850,13 +825,19 @@ class VotedPerceptron(Ranker, KernelLearner):
         stream = self._continued()
         kernel = stream.kernel
         data = self._examples(kernel, X)
-        n, first = len(data), stream.seen
+        n, first, old = len(data), stream.seen, len(stream.rows)
         goodness, groups = checked_numbers(y, n, NO_QUALITY), checked_groups(qid, n, of=type(self).__name__)
-        old = len(stream.rows)
         everything = stacked(stream.examples, compact_examples(kernel, data)) if old else compact_examples(kernel, data)
         contests = [old + rows for rows in (_contest(rows, goodness[rows]) for rows in groups) if len(rows) > 1]
         function = _growing(kernel, everything, self._resources)
-        stream.add_to(function)
+        # Add all earlier updates to the function, whose first rows are the stored examples.
+        added, taken = np.searchsorted(stream.rows, stream.history.updates).T
+        weights = signed_sums(added, taken, np.ones(len(added)), old)
+        for begin in range(0, old, min(function.width, max(1, old))):
+            rows = np.arange(begin, min(begin + function.width, old))
+            function.expect(rows)
+            for row in rows[weights[rows] != 0].tolist():
+                function.add(row, float(weights[row]))
         with progress_bar(self._resources.progress, "groups", len(contests)) as advance:
             more = _one_pass(function, contests, range(len(contests)), stream.history.comparisons, advance)
         numbers = np.concatenate([stream.rows, first + np.arange(n)])
@@ -883,7 +864,7 @@ class VotedPerceptron(Ranker, KernelLearner):
             )
         kernel = self._own_kernel()
         if stream is None:
-            return _StreamState(kernel, None, np.empty(0, np.int64), _History.nothing(), 0)
+            return _StreamState(kernel, None, np.empty(0, np.int64), _NOTHING, 0)
         if kernel != stream.kernel:
             raise ParameterError(
                 f"partial_fit cannot continue with {kernel!r}: the earlier parts were fitted with {stream.kernel!r}. "
@@ -918,15 +899,6 @@ class VotedPerceptron(Ranker, KernelLearner):
         check_integer("epochs", self.epochs, of=self)
         check_one_of("prediction", self.prediction, _PREDICTIONS, of=self)
         check_boolean("shuffle", self.shuffle, of=self)
-
-    def _trained(self, function: _Growing, contests: list[Rows]) -> _History:
-        random = check_random_state(self.random_state) if self.shuffle else None
-        history = _History.nothing()
-        with progress_bar(self._resources.progress, "groups", self.epochs * len(contests)) as advance:
-            for _ in range(self.epochs):
-                order = range(len(contests)) if random is None else random.permutation(len(contests))
-                history = history.then(_one_pass(function, contests, order, history.comparisons, advance))
-        return history
 
     @one_fit
     def predict(self, X: Any, qid: Any = None) -> Vector:

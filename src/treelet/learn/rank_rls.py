@@ -12,7 +12,7 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import NO_QUALITY, Rows, checked_groups, checked_numbers, group_numbers
 from treelet.learn.fits import atomic_fit
-from treelet.learn.least_squares import Cube, LeastSquares, Problem, Spectrum, features, finite, solve, times
+from treelet.learn.least_squares import Cube, LeastSquares, Problem, Spectrum, features, finite
 from treelet.learn.persist import register
 from treelet.learn.ranking import Ranker, nothing_to_learn
 
@@ -190,13 +190,6 @@ class _GroupReflection:
         return np.subtract(X, turned, out=turned)
 
 
-def _reflected_rest(q: int) -> Matrix:
-    """Return the columns, except for the first, of the reflection of a group of q candidates."""
-    along = np.full(q, 1 / np.sqrt(q))
-    along[0] += 1
-    return np.eye(q)[:, 1:] - np.outer(along, along[1:] / (1 + 1 / np.sqrt(q)))
-
-
 class _PairProblem(Problem):
     r"""Least squares on reflected groups of candidates.
 
@@ -230,12 +223,14 @@ class _PairProblem(Problem):
         return self.reflection(whole)
 
     def left_groups_out(self, alphas: Vector, groups: list[Rows]) -> Cube:
-        reflection, solution, level = self.reflection, self._solved(alphas), self._levels(alphas)
+        reflection, solution = self.reflection, self.spectrum.solved(self.z, alphas)[:, :, 0]
+        # the first reflected rows of all groups by the full fit, alphas x groups
+        level = self.spectrum.mapped(self.level, self.z, alphas)[:, :, 0]
         ridge, found = self.spectrum.ridge(alphas), np.empty((len(self.y), len(alphas)))
         for numbers in self._queries(groups):
             where = np.concatenate([np.arange(reflection.start[k], reflection.start[k + 1]) for k in numbers])
             rows = self.spectrum.vectors[where]
-            away = solve(self.spectrum.block(rows, alphas, ridge), solution[:, where, None])
+            away = self.spectrum.solved_block(rows, alphas, ridge, solution[:, where, None])
             found[reflection.rest[where]] = (self.z[where] - away[:, :, 0].T) / reflection.scale[where, None]
             change = (ridge * (away[:, :, 0] @ rows)) @ self.level[numbers].T
             found[reflection.first[numbers]] = (level[:, numbers] - change).T
@@ -273,14 +268,20 @@ class _PairProblem(Problem):
 
     def left_one_out(self, alphas: Vector) -> Cube:
         """Return predictions for each candidate by the fit without it; the algebra is above."""
-        reflection, solution, level = self.reflection, self._solved(alphas), self._levels(alphas)
+        reflection, solution = self.reflection, self.spectrum.solved(self.z, alphas)[:, :, 0]
+        # the first reflected rows of all groups by the full fit, alphas x groups
+        level = self.spectrum.mapped(self.level, self.z, alphas)[:, :, 0]
         ridge, predictions = self.spectrum.ridge(alphas), np.empty((len(alphas), len(self.y)))
         for number, members in enumerate(reflection.groups):
             where, q = slice(reflection.start[number], reflection.start[number + 1]), len(members)
             if q == 1:  # There are no pairs, so the fit without this candidate is the same.
                 predictions[:, members[0]] = -level[:, number]
                 continue
-            rows, H, s = self.spectrum.vectors[where], _reflected_rest(q), reflection.scale[where][0]
+            along = np.full(q, 1 / np.sqrt(q))
+            along[0] += 1
+            # The columns of the group's reflection, except for the first
+            H = np.eye(q)[:, 1:] - np.outer(along, along[1:] / (1 + 1 / np.sqrt(q)))
+            rows, s = self.spectrum.vectors[where], reflection.scale[where][0]
             M = alphas[:, None, None] * self.spectrum.block(rows, alphas, ridge)
             a = ((ridge * self.level[number]) @ rows.T) / s
             e = -alphas[:, None] * solution[:, where] / s
@@ -307,16 +308,6 @@ class _PairProblem(Problem):
         return np.asarray(
             np.square(self.reflection.scale[:, None] * wrong[self.reflection.rest]).sum(axis=0) / self.reflection.pairs
         )
-
-    def _solved(self, alphas: Vector) -> Matrix:
-        solution: Matrix = self.spectrum.solved(self.z, alphas)[:, :, 0]
-        return solution
-
-    def _levels(self, alphas: Vector) -> Matrix:
-        """Return the first reflected rows of all groups by the full fit, alphas x groups."""
-        inner = self.spectrum.ridge(alphas)[:, :, None] * (self.spectrum.vectors.T @ self.z)
-        level: Matrix = times(self.level, inner)[:, :, 0]
-        return level
 
     def _queries(self, groups: list[Rows]) -> list[Rows]:
         """Return the numbers of the queries in each group."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from treelet.checks import check_integer, check_number, check_one_of, plural
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, user_level
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import NO_QUALITY, KernelLearner, Rows, checked_groups, checked_numbers, group_numbers
@@ -24,17 +23,6 @@ from treelet.metrics import mean_kendall_tau
 from treelet.progress import progress_bar
 
 TIE = 1e-10  # relative difference below which scores count as equal, because of rounding
-
-
-def beats(first: float, second: float) -> bool:
-    """Return whether a score is larger than another by more than rounding."""
-    return bool(first - second > TIE * max(abs(first), abs(second)))
-
-
-def _first_best(scores: Vector) -> int:
-    """Return the position of the largest score, the first one if several tie."""
-    top = float(scores.max())
-    return int(np.flatnonzero(scores >= top - TIE * abs(top))[0])
 
 
 def _levels(scores: Vector) -> Vector:
@@ -110,7 +98,11 @@ class Ranker:
             one is returned.
         """
         scores, groups = self._scored(X, qid)
-        return np.array([rows[_first_best(scores[rows])] for rows in groups], dtype=np.intp)
+        best = []
+        for rows in groups:
+            top = float(scores[rows].max())
+            best.append(rows[np.flatnonzero(scores[rows] >= top - TIE * abs(top))[0]])
+        return np.array(best, dtype=np.intp)
 
     @one_fit
     def score(self, X: Any, y: Any, qid: Any = None) -> float:
@@ -161,10 +153,6 @@ class Ranker:
         tags = super().__sklearn_tags__()  # type: ignore[misc]  # an estimator's
         tags.target_tags.required = True
         return tags
-
-
-_SWEEPS = 10  # passes over the pairs of a group per visit
-_SETTLED = 0.1  # share of the allowed duality gap that all skipped groups together may contribute
 
 
 @register
@@ -282,33 +270,30 @@ class RankSVM(Ranker, KernelLearner):
         n = len(data)
         goodness, groups = checked_numbers(y, n, NO_QUALITY), checked_groups(qid, n, of=type(self).__name__)
         contests = [_paired(rows, goodness[rows], self.pairs == "all") for rows in groups]
-        contests = [pairs for pairs in contests if len(pairs.better)]
+        contests = [pairs for pairs in contests if len(pairs[1])]
         if not contests:
             raise nothing_to_learn(len(groups))
-        used = np.sort(np.concatenate([pairs.rows for pairs in contests]))
+        used = np.sort(np.concatenate([rows for rows, _, _ in contests]))
         self._check_memory(f"The matrix of {plural(len(used), 'candidate')}", 8 * len(used) ** 2)
         K = self._matrix(kernel, data, None if len(used) == n else used)
-        solution = self._solved(K, [pairs._replace(rows=np.searchsorted(used, pairs.rows)) for pairs in contests])
-        del K
-        nonzero = np.flatnonzero(solution.coefficients)
-        self._keep(kernel, data, used[nonzero], solution.coefficients[None, nonzero])
-        self._remember(kernel, data, goodness, group_numbers(groups, n))
-        self.n_pairs_ = sum(len(pairs.better) for pairs in contests)
-        self.n_iter_, self.objective_, self.gap_ = solution.passes, solution.objective, solution.gap
-        return self
-
-    def _solved(self, K: Matrix, contests: list[_Pairs]) -> _Optimum:
+        contests = [(np.searchsorted(used, rows), better, worse) for rows, better, worse in contests]
         with progress_bar(self._resources.progress, "passes", self.max_iter) as advance:
             solution = _solved_pairs(K, contests, float(self.C), float(self.tol), int(self.max_iter), advance)
-        if solution.gap > self.tol * solution.objective:
+        del K
+        coefficients, self.objective_, self.gap_, self.n_iter_ = solution
+        if self.gap_ > self.tol * self.objective_:
             warnings.warn(
-                f"RankSVM has not converged after {plural(solution.passes, 'iteration')}: the duality gap is "
-                f"{solution.gap:.3g} for an objective of {solution.objective:.3g}. Use a larger max_iter, a larger tol, "
+                f"RankSVM has not converged after {plural(self.n_iter_, 'iteration')}: the duality gap is "
+                f"{self.gap_:.3g} for an objective of {self.objective_:.3g}. Use a larger max_iter, a larger tol, "
                 "or a smaller C.",
                 ConvergenceWarning,
-                stacklevel=4,  # the call of fit
+                stacklevel=user_level(),
             )
-        return solution
+        nonzero = np.flatnonzero(coefficients)
+        self._keep(kernel, data, used[nonzero], coefficients[None, nonzero])
+        self._remember(kernel, data, goodness, group_numbers(groups, n))
+        self.n_pairs_ = sum(len(better) for _, better, _ in contests)
+        return self
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -326,12 +311,8 @@ class RankSVM(Ranker, KernelLearner):
             raise ValueError("the objective or the gap is not a finite number")
 
 
-class _Pairs(NamedTuple):
-    """The rows of a group, and the positions of the better and the worse candidate of each pair."""
-
-    rows: Rows
-    better: NDArray[np.intp]
-    worse: NDArray[np.intp]
+# The rows of a group, and the positions of the better and the worse candidate of each pair
+_Pairs = tuple[Rows, NDArray[np.intp], NDArray[np.intp]]
 
 
 def _paired(rows: Rows, goodness: Vector, every: bool) -> _Pairs:
@@ -341,29 +322,24 @@ def _paired(rows: Rows, goodness: Vector, every: bool) -> _Pairs:
         above &= (goodness == goodness.max())[:, None]
     better, worse = np.nonzero(above)
     used = np.unique(np.concatenate([better, worse]))
-    return _Pairs(rows[used], np.searchsorted(used, better), np.searchsorted(used, worse))
+    return rows[used], np.searchsorted(used, better), np.searchsorted(used, worse)
 
 
-@dataclass(frozen=True)
-class _Optimum:
-    """Coefficients of examples, the objective, and the duality gap."""
-
-    coefficients: Vector
-    objective: float
-    gap: float
-    passes: int
-
-
-def _solved_pairs(K: Matrix, contests: list[_Pairs], C: float, tol: float, max_iter: int, advance: Any) -> _Optimum:
+def _solved_pairs(
+    K: Matrix, contests: list[_Pairs], C: float, tol: float, max_iter: int, advance: Any
+) -> tuple[Vector, float, float, int]:
     r"""Solve the dual problem :math:`\max_\beta \sum \beta - \tfrac12 \beta^T D K D^T \beta`, beta in [0, C].
+
+    Returns the coefficients of examples, the objective, the duality gap, and the number of passes.
 
     The rows of D are the differences of pairs. The duality gap is a sum over pairs: (C - beta)(1 -
     margin) if the margin is below 1, and beta (margin - 1) if it is above. No term is negative, so
     groups whose terms are small can be skipped.
     """
-    better = np.concatenate([pairs.rows[pairs.better] for pairs in contests])
-    worse = np.concatenate([pairs.rows[pairs.worse] for pairs in contests])
-    starts = np.cumsum([0, *(len(pairs.better) for pairs in contests)])[:-1]
+    # The rows of the better and of the worse candidate of all pairs, and the first pair of each group
+    better = np.concatenate([rows[first] for rows, first, _ in contests])
+    worse = np.concatenate([rows[second] for rows, _, second in contests])
+    starts = np.cumsum([0, *(len(first) for _, first, _ in contests)])[:-1]
     beta = np.zeros(len(better))
     parts = np.split(beta, starts[1:])  # views
     random = np.random.default_rng(0)  # The optimum does not depend on the order of groups.
@@ -376,8 +352,9 @@ def _solved_pairs(K: Matrix, contests: list[_Pairs], C: float, tol: float, max_i
         gap = float(gaps.sum())
         objective = 0.5 * float(coefficients @ scores) + C * float(np.maximum(short, 0).sum())
         if gap <= tol * objective or passes == max_iter:
-            return _Optimum(coefficients, objective, gap, passes)
-        unsettled = np.add.reduceat(gaps, starts) > _SETTLED * tol * objective / len(contests)
+            return coefficients, objective, gap, passes
+        # All skipped groups together may contribute a tenth of the allowed gap.
+        unsettled = np.add.reduceat(gaps, starts) > 0.1 * tol * objective / len(contests)
         for number in random.permutation(np.flatnonzero(unsettled)):
             _improve(K, contests[number], parts[number], C, scores)
         passes += 1
@@ -392,7 +369,7 @@ def _improve(K: Matrix, pairs: _Pairs, beta: Vector, C: float, scores: Vector) -
     here, change = scores[rows], np.zeros(len(rows))
     curvature = own[better, better] - 2 * own[better, worse] + own[worse, worse]
     rounding = 1e-14 * np.abs(np.diag(own)).max()
-    for _ in range(_SWEEPS):
+    for _ in range(10):  # passes over the pairs of the group
         moved = False
         for k, (a, b) in enumerate(zip(better.tolist(), worse.tolist(), strict=True)):
             slope = here[a] - here[b] - 1

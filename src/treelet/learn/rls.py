@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.linalg
@@ -13,7 +13,7 @@ from sklearn.base import RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from treelet.checks import check_integer, check_one_of, is_number, plural
-from treelet.errors import ParameterError
+from treelet.errors import ParameterError, user_level
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import Matrix, Vector
 from treelet.learn.base import KernelLearner, Rows, checked_groups, checked_outputs
@@ -28,16 +28,6 @@ from treelet.resources import DEFAULT_MEMORY
 Times = Callable[[Matrix], Matrix]
 
 
-class _ConjugateSolution(NamedTuple):
-    """Result of conjugate gradients."""
-
-    coefficients: Matrix
-    """Examples x outputs."""
-    iterations: int
-    residual: float
-    """Largest relative residual norm of any output."""
-
-
 def _solve(
     times: Times,
     y: Matrix,
@@ -47,8 +37,11 @@ def _solve(
     tol: float,
     max_iter: int,
     step: Callable[[int, float], None] = lambda iterations, residual: None,
-) -> _ConjugateSolution:
-    """Solve (K + alpha I) a = y for several outputs at once, with one matrix product per iteration.
+) -> tuple[Matrix, int, float]:
+    r"""Solve (K + alpha I) a = y for several outputs at once, with one matrix product per iteration.
+
+    The preconditioner solves :math:`\Phi \Phi^T + \lambda I` by way of the small matrix
+    :math:`\Phi^T \Phi + \lambda I` (Woodbury).
 
     Parameters
     ----------
@@ -59,7 +52,7 @@ def _solve(
     alpha : float
         Regularization strength.
     features : ndarray of shape (examples, rank)
-        Features whose inner products approximate K, for the `_Preconditioner`. They affect the
+        Features :math:`\Phi` whose inner products approximate K, for the preconditioner. They affect the
         number of iterations but not the solution.
     tol : float
         Stop if the residual is at most `tol`.
@@ -67,58 +60,50 @@ def _solve(
         Maximum number of iterations.
     step : function
         Called with the number of iterations so far and the residual.
+
+    Returns
+    -------
+    coefficients : ndarray of shape (examples, outputs)
+    iterations : int
+    residual : float
+        Largest relative residual norm of any output.
     """
-    easier = _Preconditioner(features, alpha)
+    inner = features.T @ features
+    inner[np.diag_indices_from(inner)] += alpha
+    factor = scipy.linalg.cho_factor(finite(inner), lower=True, overwrite_a=True)
+
+    def easier(values: Matrix) -> Matrix:
+        return np.asarray((values - features @ scipy.linalg.cho_solve(factor, features.T @ values)) / alpha)
+
+    def products(a: Matrix, b: Matrix) -> Vector:
+        return np.asarray(np.einsum("ij,ij->j", a, b))
+
+    def ratio(above: Vector, below: Vector) -> Vector:  # 0 for outputs that are already solved
+        return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below != 0))
+
     sizes = np.linalg.norm(y, axis=0)
     scale = np.where(sizes > 0, sizes, 1.0)
     a, left = np.zeros_like(y), y.copy()
     turned = easier(left)
-    direction, length = turned.copy(), _products(left, turned)
+    direction, length = turned.copy(), products(left, turned)
     done, residual = 0, float((sizes / scale).max(initial=0))
     while residual > tol and done < max_iter:
         image = times(direction) + alpha * direction
-        curvature = _products(direction, image)
+        curvature = products(direction, image)
         if (curvature < 0).any():
             raise ParameterError(
                 "The kernel is not positive semi-definite on these examples, so conjugate gradients do not converge. "
                 "Use solver='eigen', which drops directions with negative eigenvalues, or a larger alpha=."
             )
-        stride = _ratio(length, curvature)
+        stride = ratio(length, curvature)
         a += stride * direction
         left -= stride * image
         turned = easier(left)
-        before, length = length, _products(left, turned)
-        direction = turned + _ratio(length, before) * direction
+        before, length = length, products(left, turned)
+        direction = turned + ratio(length, before) * direction
         done, residual = done + 1, float((np.linalg.norm(left, axis=0) / scale).max())
         step(done, residual)
-    return _ConjugateSolution(finite(a), done, residual)
-
-
-class _Preconditioner:
-    r"""Solver for :math:`\Phi \Phi^T + \lambda I` by way of the small matrix :math:`\Phi^T \Phi + \lambda I` (Woodbury)."""
-
-    def __init__(self, features: Matrix, alpha: float) -> None:
-        self.features, self.alpha = features, alpha
-        inner = features.T @ features
-        inner[np.diag_indices_from(inner)] += alpha
-        self.factor = scipy.linalg.cho_factor(finite(inner), lower=True, overwrite_a=True)
-
-    def __call__(self, values: Matrix) -> Matrix:
-        inner = scipy.linalg.cho_solve(self.factor, self.features.T @ values)
-        return np.asarray((values - self.features @ inner) / self.alpha)
-
-
-def _products(a: Matrix, b: Matrix) -> Vector:
-    return np.asarray(np.einsum("ij,ij->j", a, b))
-
-
-def _ratio(above: Vector, below: Vector) -> Vector:
-    """Divide; the ratio is 0 for outputs that are already solved."""
-    return np.asarray(np.divide(above, below, out=np.zeros_like(above), where=below != 0))
-
-
-_RANK = 300
-"""Number of preconditioner features. Twice as many reduce the iterations by only a fifth."""
+    return finite(a), done, residual
 
 
 @register
@@ -331,7 +316,8 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
 
     def _fit_by_products(self, kernel: Kernel | None, data: Any, y: Matrix, single: bool) -> None:
         n, budget = len(data), parse_memory(self.memory) or DEFAULT_MEMORY
-        rank = min(n, _RANK, max(1, budget // (80 * n)))
+        # Twice as many features of the preconditioner reduce the iterations by only a fifth.
+        rank = min(n, 300, max(1, budget // (80 * n)))
         chosen = np.sort(np.random.default_rng(0).choice(n, rank, replace=False)).astype(np.intp)
         columns = data[:, chosen] if kernel is None else self._gram(kernel, data, data[chosen])
         near, _, _ = features(columns, chosen, self._name)
@@ -350,18 +336,20 @@ class RLS(RegressorMixin, LeastSquares):  # type: ignore[misc]  # scikit-learn h
                     advance(reached - shown)
                     shown = reached
 
-            solution = _solve(times, y, float(self.alpha), near, tol=self.tol, max_iter=self.max_iter, step=step)
-        if solution.residual > self.tol:
+            coefficients, iterations, residual = _solve(
+                times, y, float(self.alpha), near, tol=self.tol, max_iter=self.max_iter, step=step
+            )
+        if residual > self.tol:
             warnings.warn(
-                f"RLS has not converged after {plural(solution.iterations, 'iteration')}: the relative residual is "
-                f"{solution.residual:.1e}, but the tolerance is {self.tol:.1e}. Use a larger max_iter= or a larger alpha=.",
+                f"RLS has not converged after {plural(iterations, 'iteration')}: the relative residual is "
+                f"{residual:.1e}, but the tolerance is {self.tol:.1e}. Use a larger max_iter= or a larger alpha=.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=user_level(),
             )
         self.solver_, self.alpha_, self.flat_ = "cg", float(self.alpha), single
-        self.n_iter_, self.residual_ = solution.iterations, solution.residual
-        used = np.flatnonzero(solution.coefficients.any(axis=1))
-        self._keep(kernel, data, used, solution.coefficients[used].T)
+        self.n_iter_, self.residual_ = iterations, residual
+        used = np.flatnonzero(coefficients.any(axis=1))
+        self._keep(kernel, data, used, coefficients[used].T)
 
     def _check_fitted_state(self) -> None:
         if not self._is_cg:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,11 +37,7 @@ Codes = NDArray[np.intp]
 _LARGEST = 1e30  # A gradient of libsvm sums over many kernel values, and the largest float32 is 3e38.
 
 
-class _DualSolution(NamedTuple):
-    """Sparse coefficients, outputs x training examples, and the intercept of each output."""
-
-    alpha: Any
-    intercept: Vector
+_DualSolution = tuple[Any, Vector]  # sparse coefficients, outputs x training examples, and the intercept of each output
 
 
 def _solved(kind: str, K: Matrix, y: Any, solver: Mapping[str, Any], **more: Any) -> Any:
@@ -70,12 +66,6 @@ def _row(coefficients: Vector, support: NDArray[Any], n: int) -> Any:
     return sp.csr_array((coefficients.ravel(), (np.zeros(len(support), np.int64), support)), shape=(1, n))
 
 
-def _regression(K: Matrix, targets: Vector, solver: Mapping[str, Any]) -> _DualSolution:
-    """Fit one function to numeric targets."""
-    svr = _solved("SVR", K, targets, solver)
-    return _DualSolution(_row(svr.dual_coef_, svr.support_, len(targets)), svr.intercept_.copy())
-
-
 def _against_rest(
     K: Matrix, codes: Codes, weights: Vector, solver: Mapping[str, Any], *, balanced: bool, threads: int
 ) -> _DualSolution:
@@ -85,7 +75,10 @@ def _against_rest(
 
     def machine(positive: int) -> tuple[Any, float]:
         mine = codes == positive
-        factors = weights * _balanced_weights(mine.astype(np.intp)) if balanced else weights
+        factors = weights
+        if balanced:  # both sides get the same total weight, and the sum of all weights stays the same
+            counts = np.bincount(mine.astype(np.intp))
+            factors = weights * (len(mine) / (len(counts) * counts))[mine.astype(np.intp)]
         svc = _solved("SVC", K, mine, solver, sample_weight=factors)
         return _row(svc.dual_coef_, svc.support_, len(codes)), float(svc.intercept_[0])
 
@@ -93,18 +86,9 @@ def _against_rest(
     # libsvm releases the GIL, and all classifiers share one matrix.
     run(lambda positive: (positive, machine(positive)), positives, threads, lambda result: found.update([result]))
     rows, intercepts = zip(*(found[positive] for positive in positives), strict=True)
-    return _DualSolution(sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts))
+    return sp.csr_array(sp.vstack(rows, format="csr")), np.array(intercepts)
 
 
-def _balanced_weights(codes: Codes) -> Vector:
-    """Return weights per example that give all classes the same total weight without changing the sum."""
-    counts = np.bincount(codes)
-    weights: Vector = (len(codes) / (len(counts) * counts))[codes]
-    return weights
-
-
-_FEWEST_CHECKED = 20  # With fewer examples, the check would not be reliable.
-_SAMPLE_SIZE = 200
 _LEAST_SIMILARITY = 0.05  # cosine of an example with its nearest neighbor
 
 
@@ -113,9 +97,9 @@ def _warn_if_dissimilar(K: Matrix) -> None:
 
     Large trees are dissimilar under a kernel in which large fragments dominate.
     """
-    if len(K) < _FEWEST_CHECKED or not K.diagonal().any():  # `KernelLearner` warns of a zero diagonal.
+    if len(K) < 20 or not K.diagonal().any():  # too few to be reliable; `KernelLearner` warns of a zero diagonal
         return
-    rows = np.linspace(0, len(K) - 1, min(len(K), _SAMPLE_SIZE)).astype(int)
+    rows = np.linspace(0, len(K) - 1, min(len(K), 200)).astype(int)
     sizes = np.sqrt(np.abs(np.diag(K)))
     sizes[sizes == 0] = np.inf  # An example without fragments has similarity 0 to all others.
     cosines = np.abs(K[rows]) / sizes[rows][:, None] / sizes
@@ -126,7 +110,7 @@ def _warn_if_dissimilar(K: Matrix) -> None:
             f"of {_LEAST_SIMILARITY} or more, so the model can only memorize them. Give large fragments less weight: "
             f"try a smaller lam=, a small max_depth=, or the subtree kernel.",
             TreeletWarning,
-            stacklevel=5,
+            stacklevel=user_level(),
         )
 
 
@@ -167,10 +151,9 @@ class _KernelMachine(KernelLearner):
         K = self._matrix(kernel, data, None if len(rows) == len(data) else rows)
         if kernel is not None:
             _warn_if_dissimilar(K)
-        solution = solve(K)
-        support = np.unique(solution.alpha.indices)
-        self.intercept_ = solution.intercept
-        self._keep(kernel, data, rows[support], solution.alpha[:, support].toarray())
+        alpha, self.intercept_ = solve(K)
+        support = np.unique(alpha.indices)
+        self._keep(kernel, data, rows[support], alpha[:, support].toarray())
 
     def _values(self, X: Any) -> Matrix:
         if isinstance(getattr(self, "model_", None), CompressedModel):
@@ -202,11 +185,6 @@ def _weighted_rows(sample_weight: Any, n: int) -> tuple[Rows, Vector]:
     if not len(rows):
         raise ParameterError("All values of sample_weight are 0: at least two examples need a positive weight.")
     return rows, weights[rows]
-
-
-def _all_of(names: list[Any]) -> str:
-    """Return the names of classes as "'a', 'b' and 'c'"; a long list is shortened."""
-    return in_words(map(repr, names), "and") if len(names) <= 20 else some_of(names)
 
 
 _CLASS_WEIGHTS = "None, 'balanced' or a dict from classes of y to positive numbers"
@@ -381,7 +359,7 @@ class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # sciki
                 f"y contains {len(classes):,} classes for {len(labels):,} examples, so most classes have only one "
                 "example. Check that y contains class labels. To predict numbers, use KernelSVR or RLS.",
                 TreeletWarning,
-                stacklevel=4,
+                stacklevel=user_level(),
             )
         return classes, codes
 
@@ -394,7 +372,8 @@ class KernelSVC(ClassifierMixin, _KernelMachine):  # type: ignore[misc]  # sciki
             for label, factor in self.class_weight.items():
                 problem = None
                 if label not in known:
-                    problem = f"{label!r} is not a class of y. The classes are {_all_of(classes.tolist())}."
+                    listed = in_words(map(repr, known), "and") if len(known) <= 20 else some_of(list(known))
+                    problem = f"{label!r} is not a class of y. The classes are {listed}."
                 elif not isinstance(factor, int | float | np.number) or not 0 < factor < np.inf:
                     problem = f"The weight of the class {label!r} is {factor!r}."
                 if problem is not None:
@@ -534,11 +513,16 @@ class KernelSVR(RegressorMixin, _KernelMachine):  # type: ignore[misc]  # scikit
         check_number(self, "epsilon", 0, np.inf, low_included=True)
         kernel, data = self._kernel_and_data(X)
         targets = checked_numbers(y, len(data), remedy=USE_A_CLASSIFIER)
+
+        def solve(K: Matrix) -> _DualSolution:
+            svr = _solved("SVR", K, targets, {**self._solver, "epsilon": self.epsilon})
+            return _row(svr.dual_coef_, svr.support_, len(targets)), svr.intercept_.copy()
+
         self._fit(
             kernel,
             data,
             np.arange(len(data)),
-            lambda K: _regression(K, targets, {**self._solver, "epsilon": self.epsilon}),
+            solve,
         )
         self._remember(kernel, data, targets)
         return self
