@@ -22,7 +22,7 @@ from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
 
 if TYPE_CHECKING:
-    from treelet.parsing.grammar import PCFG
+    from treelet.parsing import PCFG
 
 
 # --- sentences that a person types ------------------------------------------------------------------------------------

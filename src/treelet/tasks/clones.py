@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import time
 import warnings
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -32,7 +33,6 @@ from treelet.formats.languages import BY_SUFFIX
 from treelet.formats.paths import File
 from treelet.formats.places import Places
 from treelet.formats.reading import read_code_document
-from treelet.kernels.pairwise import Vector
 from treelet.matrices.nearest import ROUNDING
 from treelet.printable import printable
 from treelet.resources import DEFAULT_MEMORY, Resources
@@ -42,8 +42,6 @@ from treelet.structures.treebank import Treebank
 
 _FORMAT = "treelet-clones-1"
 """Version of the JSON form. Fingerprints of other versions cannot be compared."""
-_RULE = "similar-functions"
-_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _PLACEHOLDER = "$"  # first character of the names that replace identifiers
 
 Lines = tuple[int, int]
@@ -171,12 +169,12 @@ class CloneReport:
     families : list of CloneFamily
         Families of similar functions, in descending order of `CloneFamily.saved_lines`.
     files, functions, lines : int
-        Numbers of files that were read, of functions that were compared, and of their lines of code. The lines of a
+        _Numbers of files that were read, of functions that were compared, and of their lines of code. The lines of a
         nested function are counted once.
     short_functions, large_functions : int
-        Numbers of functions that are too short and too large to be compared.
+        _Numbers of functions that are too short and too large to be compared.
     skipped_files, skipped_functions : int
-        Numbers of files that could not be read, and of functions with syntax errors in files that could.
+        _Numbers of files that could not be read, and of functions with syntax errors in files that could.
     seconds : float
         Duration of reading and comparing.
     options : dict
@@ -225,16 +223,19 @@ class CloneReport:
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as a dict of plain values, for `json.dumps`."""
+        counts = (
+            "files",
+            "functions",
+            "lines",
+            "short_functions",
+            "large_functions",
+            "skipped_files",
+            "skipped_functions",
+        )
         return {
             "format": _FORMAT,
             "options": self.options,
-            "files": self.files,
-            "functions": self.functions,
-            "lines": self.lines,
-            "short_functions": self.short_functions,
-            "large_functions": self.large_functions,
-            "skipped_files": self.skipped_files,
-            "skipped_functions": self.skipped_functions,
+            **{name: getattr(self, name) for name in counts},
             "seconds": round(self.seconds, 3),
             "saved_lines": self.saved_lines,
             "families": [
@@ -258,7 +259,7 @@ class CloneReport:
         Each family is a result. Its location is the medoid, and its related locations are the other members.
         """
         rule = {
-            "id": _RULE,
+            "id": "similar-functions",
             "name": "SimilarFunctions",
             "shortDescription": {"text": "Functions that are nearly the same."},
             "fullDescription": {
@@ -272,8 +273,30 @@ class CloneReport:
             "informationUri": "https://treelet.readthedocs.io",
             "rules": [rule],
         }
-        run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": [*map(_result, self.families)]}
-        return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+        results = []
+        for family in self.families:
+            # Names without characters that begin a link in the messages of SARIF.
+            names = [re.sub(r"([\\\[\]])", r"\\\1", member.name) for member in family.members]
+            name = names.pop(family.medoid)
+            similar, listed = plural(len(names), "similar function"), enumerate(names, 1)
+            links = ", ".join(f"[{other}]({number})" for number, other in listed)
+            locations = [_location(member) for member in family.members]
+            location = locations.pop(family.medoid)
+            identity = hashlib.sha256("".join(sorted(family.fingerprints)).encode()).hexdigest()[:32]
+            results.append(
+                {
+                    "ruleId": rule["id"],
+                    "ruleIndex": 0,
+                    "level": "note",
+                    "message": {"text": f"{name} has {similar} (similarity {family.similarity_range}): {links}."},
+                    "locations": [location],
+                    "relatedLocations": [{"id": number, **other} for number, other in enumerate(locations, 1)],
+                    "partialFingerprints": {"members/v1": identity},
+                    "properties": {"similarity": list(family.similarity), "savedLines": family.saved_lines},
+                }
+            )
+        run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+        return {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
 
 
 def _known_fingerprints(baseline: PathLike, options: Mapping[str, Any]) -> list[str]:
@@ -299,34 +322,6 @@ def _known_fingerprints(baseline: PathLike, options: Mapping[str, Any]) -> list[
             f"functions cannot be compared. {remedy}"
         )
     return fingerprints
-
-
-# --- SARIF ------------------------------------------------------------------------------------------------------------
-
-
-def _result(family: CloneFamily) -> dict[str, Any]:
-    low, high = family.similarity
-    others = [member for at, member in enumerate(family.members) if at != family.medoid]
-    similar = plural(len(others), "similar function")
-    listed = ", ".join(f"[{_escaped(member.name)}]({number})" for number, member in enumerate(others, 1))
-    name = _escaped(family.members[family.medoid].name)
-    text = f"{name} has {similar} (similarity {family.similarity_range}): {listed}."
-    identity = hashlib.sha256("".join(sorted(family.fingerprints)).encode()).hexdigest()[:32]
-    return {
-        "ruleId": _RULE,
-        "ruleIndex": 0,
-        "level": "note",
-        "message": {"text": text},
-        "locations": [_location(family.members[family.medoid])],
-        "relatedLocations": [{"id": number, **_location(member)} for number, member in enumerate(others, 1)],
-        "partialFingerprints": {"members/v1": identity},
-        "properties": {"similarity": [low, high], "savedLines": family.saved_lines},
-    }
-
-
-def _escaped(name: str) -> str:
-    """Return a name without characters that begin a link in the messages of SARIF."""
-    return "".join(f"\\{character}" if character in "\\[]" else character for character in name)
 
 
 def _location(member: CloneMember) -> dict[str, Any]:
@@ -390,20 +385,15 @@ def _line_differences(
     unchanged = {line: max(others) for line, others in forth.items() if not others & {*other_changed}}
     common = _increasing([(line, other) for line, other in sorted(unchanged.items()) if line not in {*changed}])
     differences = []
-    for (begin, other_begin), (end, other_end) in zip([(0, 0), *common], [*common, _END], strict=True):
+    last = (1 << 62, 1 << 62)
+    for (begin, other_begin), (end, other_end) in zip([(0, 0), *common], [*common, last], strict=True):
         own = [line for line in changed if begin < line < end]
         other = [line for line in other_changed if other_begin < line < other_end]
         if own or other:
             kind = "changed" if own and other else "deleted" if own else "inserted"
-            differences.append(LineDifference(kind, _range(own), _range(other)))
+            ranges = [(min(lines), max(lines)) if lines else None for lines in (own, other)]
+            differences.append(LineDifference(kind, *ranges))
     return differences
-
-
-_END = (1 << 62, 1 << 62)
-
-
-def _range(lines: Collection[int]) -> Lines | None:
-    return (min(lines), max(lines)) if lines else None
 
 
 def _increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -428,11 +418,9 @@ def _increasing(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return chain[::-1]
 
 
-__all__ = ["CloneFamily", "CloneMember", "CloneReport", "LineDifference", "find_clones"]
-
 # --- similar functions in source code, in families --------------------------------------------------------------------
 
-Numbers = NDArray[np.int64]
+_Numbers = NDArray[np.int64]
 
 
 def find_clones(
@@ -612,33 +600,31 @@ def _known_functions(files: list[File], reading: dict[str, Any], log: SkipLog) -
             raise ParameterError(
                 f"{file}: an index contains no names of variables. Use identifiers='anonymous', or the files."
             )
-        banks.append(_from_here(search.X_fit_, search._settings.get("folder", os.getcwd())))
+        bank, here = search.X_fit_, os.getcwd()
+        # In the index, names of files are relative to the folder in which it was created.
+        if bank.places is not None and (folder := search._settings.get("folder", here)) != here:
+            names = partial(_name_from, folder=folder, here=here)
+            bank = bank.with_places(bank.places.with_file_names(names))
+        banks.append(bank)
     return Treebank.concat(banks)
 
 
-def _from_here(bank: Treebank, folder: str) -> Treebank:
-    """Return the functions of an index with names of files that are valid in the current folder.
-
-    In the index, names are relative to the folder in which it was created.
-    """
-    here = os.getcwd()
-    if bank.places is None or folder == here:
-        return bank
-    return bank.with_places(bank.places.with_file_names(lambda file: os.path.relpath(os.path.join(folder, file), here)))
+def _name_from(file: str, folder: str, here: str) -> str:
+    return os.path.relpath(os.path.join(folder, file), here)
 
 
 class _Units(NamedTuple):
     """Functions to compare, with their lines of code and the index of the function around each, or -1."""
 
     bank: Treebank
-    lines: Numbers
-    outer: Numbers
+    lines: _Numbers
+    outer: _Numbers
 
     @classmethod
     def of(cls, bank: Treebank, min_lines: int, min_nodes: int) -> _Units:
         """Return the functions of a bank that are long enough."""
         places = _places(bank)
-        size = np.array([len(_node_lines(places, at)) for at in range(len(bank))], np.int64)
+        size = np.array([len(places.node_lines(at)) for at in range(len(bank))], np.int64)  # type: ignore[arg-type]
         lines = np.asarray(places.code_lines(), np.int64)
         kept = np.flatnonzero((lines >= min_lines) | (size >= min_nodes))
         bank = bank[kept]
@@ -672,24 +658,12 @@ def _places(bank: Treebank) -> Places:
     return bank.places
 
 
-def _node_lines(places: Places, at: int) -> NDArray[Any]:
-    lines = places.node_lines(at)
-    assert lines is not None
-    return lines
-
-
 def _by_language(places: Places | None, languages: str | Collection[str] | None) -> defaultdict[str, list[int]]:
     """Return the indices of the functions in each language."""
-    named = (
-        languages
-        if isinstance(languages, str)
-        else next(iter(languages))
-        if languages and len(languages) == 1
-        else None
-    )
+    names = [languages] if isinstance(languages, str) else list(languages or ())
     rows: defaultdict[str, list[int]] = defaultdict(list)
     for at, place in enumerate(places or ()):
-        rows[named or BY_SUFFIX[unpacked_name(place.file).suffix.lower()].name].append(at)
+        rows[names[0] if len(names) == 1 else BY_SUFFIX[unpacked_name(place.file).suffix.lower()].name].append(at)
     return rows
 
 
@@ -700,9 +674,12 @@ def _families(
     banks = [unit.bank for unit in sides]
     other = banks[1] if len(banks) > 1 else None
     sizes = np.concatenate([tree_sizes(bank)[0] for bank in banks])
-    apart = [
-        (at, around) for at in range(len(banks[0])) for around in _farther_around(at, sides[0].outer, sizes, similarity)
-    ]
+    apart = []  # a function, and one around it that is not the innermost one but small enough to be similar
+    for at in range(len(banks[0])):
+        for around in islice(_around(at, sides[0].outer), 1, None):
+            if sizes[at] < (similarity - ROUNDING) * sizes[around]:
+                break  # all others are even larger
+            apart.append((at, around))
     pairs = SimilarPairs(EditDistance().similarity(), banks[0], other, similarity, apart, **options)
     shift = len(banks[0])
     outer = np.concatenate([unit.outer + (unit.outer >= 0) * shift * n for n, unit in enumerate(sides)])
@@ -714,12 +691,20 @@ def _families(
         (one, two) for one, two in pairs.skipped if one not in _around(two, outer) and two not in _around(one, outer)
     ]
     warn_of_skipped([[str(places[at]) for at in pair] for pair in skipped])
-    nested = [
-        at
-        for at in np.flatnonzero(outer >= 0).tolist()
-        if _resembles_outer(at, int(outer[at]), sizes, pairs, similarity)
-    ]
-    groups = [_outermost(group, outer) for group in pairs.groups(nested)]
+    nested = []  # functions that are similar to the function around them
+    for at in np.flatnonzero(outer >= 0).tolist():
+        around = int(outer[at])
+        if pairs.was_skipped(at, around):  # the two differ at least by the nodes outside the inner one
+            similar = bool(sizes[at] >= (similarity - ROUNDING) * sizes[around])
+        else:
+            similar = pairs.are_similar(at, around)
+        nested += [at] * similar
+    groups = []
+    for medoid, members, values in pairs.groups(nested):
+        # Functions inside another member are removed. The medoid is never inside one of them.
+        known = set(members.tolist())
+        kept = np.array([known.isdisjoint(_around(at, outer)) for at in members.tolist()])
+        groups.append(MedoidGroup(medoid, members[kept], values[kept]))
     if other is not None:
         groups = [group for group in groups if 0 < np.count_nonzero(group.members < shift) < len(group.members)]
     groups = _without_nested([group for group in groups if len(group.members) > 1], outer)
@@ -734,35 +719,13 @@ def _families(
     return families
 
 
-def _around(at: int, outer: Numbers) -> Iterator[int]:
+def _around(at: int, outer: _Numbers) -> Iterator[int]:
     """Yield the functions around a function, from the inside."""
     while (at := int(outer[at])) >= 0:
         yield at
 
 
-def _farther_around(at: int, outer: Numbers, sizes: Vector, similarity: float) -> Iterator[int]:
-    """Yield the functions around a function, without the innermost one, that are small enough to be similar to it."""
-    for around in islice(_around(at, outer), 1, None):
-        if sizes[at] < (similarity - ROUNDING) * sizes[around]:
-            return  # all others are even larger
-        yield around
-
-
-def _resembles_outer(at: int, around: int, sizes: Vector, pairs: SimilarPairs, similarity: float) -> bool:
-    """Return whether a function is similar to the function around it."""
-    if pairs.was_skipped(at, around):  # the two differ at least by the nodes outside the inner one
-        return bool(sizes[at] >= (similarity - ROUNDING) * sizes[around])
-    return pairs.are_similar(at, around)
-
-
-def _outermost(group: MedoidGroup, outer: Numbers) -> MedoidGroup:
-    """Return the group without functions that are inside another member. The medoid is never inside one of them."""
-    members = set(group.members.tolist())
-    kept = np.array([members.isdisjoint(_around(at, outer)) for at in group.members.tolist()])
-    return MedoidGroup(group.medoid, group.members[kept], group.values[kept])
-
-
-def _without_nested(groups: list[MedoidGroup], outer: Numbers) -> list[MedoidGroup]:
+def _without_nested(groups: list[MedoidGroup], outer: _Numbers) -> list[MedoidGroup]:
     """Return the groups without those whose members lie one by one inside the members of another group."""
     group_of = {int(at): number for number, group in enumerate(groups) for at in group.members}
     kept = []
