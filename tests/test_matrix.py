@@ -16,10 +16,11 @@ from sklearn.base import clone
 import treelet as tl
 from cases import EXAMPLES, KERNELS, PLAIN, Case, examples
 from conftest import trials
+from definitions.kernels import definition
 from definitions.strategies import examples as random_examples
 from treelet.learn import CompressedModel
 from treelet.learn.perceptron import _growing, _GrowingBlocks, _GrowingSum
-from treelet.testing import check_kernel, definition
+from treelet.testing import check_kernel
 
 LISTED = {kind: {name: case for name, case in KERNELS.items() if case.kind == kind} for kind in EXAMPLES}
 """Cases by kind of examples, so random examples are drawn once per kind."""

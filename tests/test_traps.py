@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 
 import treelet as tl
 from conftest import on_linux, run_python
+from definitions.kernels import definition
 from treelet import _core, memory
 from treelet.errors import NotEnoughMemoryError
 
@@ -142,9 +143,7 @@ def test_subsequences_by_rows_are_those_of_the_definition() -> None:
     one = list("abcabcab")
     for length in range(1, 9):
         value = tl.Subsequence(lam=0.5, length=length)([one])[0, 0]
-        assert value == pytest.approx(
-            tl.testing.definition(tl.Subsequence(lam=0.5, length=length))(one, one), rel=1e-14
-        )
+        assert value == pytest.approx(definition(tl.Subsequence(lam=0.5, length=length))(one, one), rel=1e-14)
 
 
 # --- where values are written ---------------------------------------------------------------------------------------

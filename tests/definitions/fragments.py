@@ -6,37 +6,37 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
+from definitions import kernels as reference
 from treelet.kernels import PartialTree, SubsetTree, Subtree
 from treelet.structures import Tree
-from treelet.testing import definitions
 
 Listed = Subtree | SubsetTree | PartialTree
 Vector = dict[Tree, float]
 
 
-def as_tree(fragment: definitions.Fragment) -> Tree:
+def as_tree(fragment: reference.Fragment) -> Tree:
     """Return a fragment as a tree. Nodes at its edge have no children."""
     return Tree(fragment) if isinstance(fragment, str) else Tree(fragment[0], map(as_tree, fragment[1]))
 
 
 def at_node(kernel: Listed, node: Tree, size: float = math.inf, depth: float = math.inf) -> Vector:
     """The vector of the fragments that are rooted at a node: of so many productions, or for PT nodes, and that depth, at most."""
-    found: Counter[definitions.Fragment] = Counter()
+    found: Counter[reference.Fragment] = Counter()
     if isinstance(kernel, PartialTree):
         if kernel.leaves or node.children:
-            for fragment, gaps, _ in definitions._partial_trees(node):
-                own = kernel.mu ** (definitions._nodes(fragment) / 2) * kernel.lam ** definitions._edge(fragment)
+            for fragment, gaps, _ in reference.partial_trees(node):
+                own = kernel.mu ** (reference.nodes(fragment) / 2) * kernel.lam ** reference.edge(fragment)
                 found[fragment] += own * kernel.lam**gaps
     else:
         if isinstance(kernel, Subtree):
-            listed = [definitions._complete_subtree(node)] if node.children else []
+            listed = [reference.complete_subtree(node)] if node.children else []
         else:
-            listed = definitions._subset_trees(definitions._with_leaves(node) if kernel.leaves else node)
+            listed = reference.subset_trees(reference.with_leaves(node) if kernel.leaves else node)
             depth = min(depth, kernel.max_depth or math.inf)
         for fragment in listed:
-            found[fragment] += kernel.lam ** (definitions._size(fragment) / 2)
-    length = definitions._nodes if isinstance(kernel, PartialTree) else definitions._size
-    return {as_tree(f): value for f, value in found.items() if length(f) <= size and definitions._depth(f) <= depth}
+            found[fragment] += kernel.lam ** (reference.size(fragment) / 2)
+    length = reference.nodes if isinstance(kernel, PartialTree) else reference.size
+    return {as_tree(f): value for f, value in found.items() if length(f) <= size and reference.depth(f) <= depth}
 
 
 def vector(kernel: Listed, tree: Tree, size: float = math.inf, depth: float = math.inf) -> Vector:

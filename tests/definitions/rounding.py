@@ -10,8 +10,8 @@ from functools import singledispatch
 from math import prod, sqrt
 from typing import Any
 
+from definitions.kernels import Slow, definition, on_columns, over_members
 from treelet import kernels
-from treelet.testing.definitions import Slow, _on_columns, _over_members, definition
 
 
 @singledispatch
@@ -21,7 +21,7 @@ def size(kernel: Any) -> Slow:
     Examples
     --------
     >>> from treelet import Linear
-    >>> from treelet.testing.definitions import definition
+    >>> from definitions.kernels import definition
     >>> definition(Linear())([3.0, 1.0], [1.0, -3.0]), size(Linear())([3.0, 1.0], [1.0, -3.0])
     (0.0, 6.0)
     """
@@ -102,12 +102,12 @@ def _power(kernel: kernels.PolynomialOf) -> Slow:
 
 @size.register
 def _on(kernel: kernels.On) -> Slow:
-    return _on_columns(kernel, size(kernel.kernel))
+    return on_columns(kernel, size(kernel.kernel))
 
 
 @size.register
 def _bag(kernel: kernels.Bag) -> Slow:
-    return _over_members(size(kernel.kernel))
+    return over_members(size(kernel.kernel))
 
 
 SMALLEST_SHARE = 1e-12

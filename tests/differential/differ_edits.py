@@ -11,7 +11,7 @@ from differ_structures import Structures
 
 import treelet as tl
 from definitions.edit_scripts import check_mapping, replayed
-from treelet.testing import definition
+from definitions.kernels import definition
 
 MOST = 9  # nodes of a tree
 
@@ -66,7 +66,7 @@ class Problem:
         return np.maximum(np.add.outer(removed, inserted), np.abs(expected))
 
 
-@check("EditDistance", "pairs", "edits", "`treelet.testing.definition`")
+@check("EditDistance", "pairs", "edits", "`tests/definitions`")
 def distances(batch: Batch) -> None:
     problem = Problem(batch)
     d, X, Y = problem.distance, problem.X, problem.Y

@@ -13,11 +13,12 @@ from differ import CLOSE, NOTHING, Batch, check, smallest
 from differ_structures import Structures
 
 import treelet as tl
+from definitions import kernels as reference
+from definitions.kernels import definition
 from definitions.rounding import size
 from experiments import pair_kernels
 from treelet.kernels import Constant, Kernel, Product, Sum
 from treelet.structures import WordVectors
-from treelet.testing import definition, definitions
 
 # --- kernels by chance ----------------------------------------------------------------------------------------------
 
@@ -235,7 +236,7 @@ MANY = 25
 def of_kind(name: str, kind: str, make: Callable[[Random], Kernel], most: int = 9) -> None:
     """A check of a kernel that is no sum, product or wrap."""
 
-    @check(name, "pairs", "kernels", "`treelet.testing.definition`")
+    @check(name, "pairs", "kernels", "`tests/definitions`")
     def batch_of(batch: Batch) -> None:
         draw, kernel = Structures(batch.random, most), make(batch.random)
         if batch.number % MANY:
@@ -261,7 +262,7 @@ KINDS = ["trees", "tagged", "sequences", "vectors", "rows"] * 3 + ["bags of tree
 def of_wrap(name: str, make: Callable[[Random, str, int], Any], kinds: list[str] = KINDS) -> None:
     """A check of something made of other kernels."""
 
-    @check(name, "pairs", "sums, products and wraps", "`treelet.testing.definition`")
+    @check(name, "pairs", "sums, products and wraps", "`tests/definitions`")
     def batch_of(batch: Batch) -> None:
         kind = batch.random.choice(kinds)
         draw = Structures(batch.random, 6)
@@ -318,11 +319,11 @@ def exact_values(kernel: Any, X: list[Any], Y: list[Any]) -> list[list[Any]]:
     """Values as fractions: ties are ties."""
     lam = Fraction(kernel.lam)
     if isinstance(kernel, tl.Subtree):
-        slow = lambda a, b: definitions._subtree(a, b, lam)
+        slow = lambda a, b: reference.subtree(a, b, lam)
     elif isinstance(kernel, tl.Tagging):
-        slow = lambda a, b: definitions._tagging(a, b, lam)
+        slow = lambda a, b: reference.tagging(a, b, lam)
     else:
-        slow = lambda a, b: definitions._subset_tree(a, b, lam, kernel.max_depth, kernel.leaves)
+        slow = lambda a, b: reference.subset_tree(a, b, lam, kernel.max_depth, kernel.leaves)
     return [[Fraction(slow(a, b)) if a is not None and b is not None else Fraction(0) for b in Y] for a in X]
 
 

@@ -17,11 +17,11 @@ from differ_structures import Structures
 
 import treelet as tl
 from definitions import learning
+from definitions.kernels import definition
 from definitions.rounding import size
 from treelet.kernels import Kernel
 from treelet.learn import CompressedModel
 from treelet.learn.ranking import TIE
-from treelet.testing import definition
 
 KINDS = ["trees", "trees", "trees", "tagged", "sequences", "vectors", "rows", "bags of trees"]
 SOLVED = 1e-9

@@ -156,7 +156,7 @@ def results() -> dict[str, Any]:
 
 
 INTRODUCTION = (
-    "Every kernel, parser and learner is compared with its slow definition (`treelet.testing`). The definitions list fragments, derivations and tag sequences one by one, "
+    "Every kernel, parser and learner is compared with its slow definition (`tests/definitions`). The definitions list fragments, derivations and tag sequences one by one, "
     "use simple loops, or solve dense systems of equations. Learners are compared on matrices of the slow definitions.\n\n"
     "Structures and parameters are random and include unusual ones: single nodes, chains, equal children, a single label, words that are labels, Unicode, "
     "empty sequences, missing examples, and collections of 200. Kernels include sums, products and wrappers, nested two and three deep."

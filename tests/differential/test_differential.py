@@ -17,8 +17,8 @@ import pytest
 from differ import CHECKS, Batch
 
 import treelet as tl
+from definitions.kernels import definition
 from definitions.rounding import size
-from treelet.testing import definition
 
 MODULES = (differ_edits, differ_fragments, differ_independence, differ_kernels, differ_learners, differ_parsers)
 ELSEWHERE = ("Dask workers", "hash seeds", "files", "tiles", "learners and parsers by threads")

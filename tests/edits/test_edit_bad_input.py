@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from definitions.kernels import definition
 from treelet import _core
 from treelet.edits import EditSimilarity
 from treelet.errors import FileError, NotEnoughMemoryError, ParameterError, TreeError
 from treelet.matrices import operator, reduce
-from treelet.testing import definition
 
 NODES = 100_000
 CHILDREN = 50_000

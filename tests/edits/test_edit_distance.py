@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import trials
 from definitions.edit_scripts import check_mapping, replayed
-from treelet.testing import definition, trees
+from definitions.kernels import definition
+from treelet.testing import trees
 
 COSTS = st.sampled_from([0, 0.25, 0.5, 1, 1.5, 2, 3])
 LABELS = "abcd"

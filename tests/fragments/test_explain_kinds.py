@@ -14,14 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import treelet as tl
+from definitions import kernels as reference
 from definitions.fragments import as_tree
+from definitions.kernels import by_type, definition
 from definitions.strategies import sequences, typed_sequences
 from treelet.cuts import feature_sequences
 from treelet.kernels.fragments import Feature, FeatureSubsequence, TaggedWord, TagRun, VectorFeature, Window
 from treelet.learn.model import CompressedModel
 from treelet.structures.forest import ForestNode
-from treelet.testing import definitions, forests, tagged
-from treelet.testing.definitions import _by_type, definition
+from treelet.testing import forests, tagged
 
 Vector = dict[Any, float]
 coefficients = st.lists(st.integers(-8, 8).map(lambda value: value / 4), min_size=3, max_size=3)
@@ -31,13 +32,13 @@ def of_forest(kernel: Any, forest: tl.Forest) -> Vector:
     """Expected counts of subset trees, by all trees of the forest, with half of the kernel's decay."""
     total: Counter[Any] = Counter()
     for tree, p in forest.trees():
-        for fragment, count in definitions._all_subset_trees(tree, kernel.leaves).items():
-            total[as_tree(fragment)] += p * count * math.sqrt(kernel.lam ** definitions._size(fragment))
+        for fragment, count in reference.all_subset_trees(tree, kernel.leaves).items():
+            total[as_tree(fragment)] += p * count * math.sqrt(kernel.lam ** reference.size(fragment))
     return total
 
 
 def of_tagged(kernel: Any, sequence: tl.Tagged) -> Vector:
-    pieces = definitions._tagging_counts(sequence).items()
+    pieces = reference.tagging_counts(sequence).items()
     return {
         TagRun(tuple(tag for tag, _ in piece), tuple(word for _, word in piece)): count
         * math.sqrt(kernel.lam ** len(piece))
@@ -47,7 +48,7 @@ def of_tagged(kernel: Any, sequence: tl.Tagged) -> Vector:
 
 def of_sequences(kernel: Any, example: Any) -> Vector:
     total: Counter[Any] = Counter()
-    for name, features in _by_type(example).items():
+    for name, features in by_type(example).items():
         for places in combinations(range(len(features)), kernel.length):
             piece = FeatureSubsequence(name, tuple(features[at] for at in places))
             total[piece] += kernel.lam ** (places[-1] - places[0] + 1)
@@ -153,8 +154,7 @@ def test_heat_of_a_forest_is_that_of_its_nodes(support: list[tl.Forest], forest:
         while stack:
             node, begin = stack.pop()
             here = sum(
-                weights[as_tree(f)] * math.sqrt(kernel.lam ** definitions._size(f))
-                for f in definitions._subset_trees(node)
+                weights[as_tree(f)] * math.sqrt(kernel.lam ** reference.size(f)) for f in reference.subset_trees(node)
             )
             expected[ForestNode(node.label, begin, begin + len(node.words()))] += p * here / size  # type: ignore[assignment]
             for child in node.children:
@@ -217,9 +217,9 @@ def kappas(kernel: tl.Locality, f: tuple[Any, ...], g: tuple[Any, ...], i: int, 
 def pairs_of(kernel: tl.Locality, a: Any, b: Any) -> dict[tuple[str, int], Vector]:
     """Return the shares of the windows of the first example with those of the second, by type and position."""
     found: dict[tuple[str, int], Vector] = {}
-    for name, f in _by_type(a).items():
+    for name, f in by_type(a).items():
         factor = (kernel.weights or {}).get(name, 1)
-        g = _by_type(b).get(name, ())
+        g = by_type(b).get(name, ())
         for i, k in product(range(len(f)), range(len(g))):
             if f[i] == g[k] and factor:
                 (features, middle), value = kappas(kernel, f, g, i, k)
@@ -271,7 +271,7 @@ def test_the_heaviest_windows_are_those_that_add_most(name: str, a: Any, b: Any)
         reach = int(kernel.window) // 2  # type: ignore[call-overload]
         for other, factor in ((a, 1.0), (b, -0.5)):
             for (kind, i), windows in pairs_of(kernel, one, other).items():
-                f = _by_type(one)[kind]
+                f = by_type(one)[kind]
                 whole = Window(kind, tuple(f[max(i - reach, 0) : i + reach + 1]), min(i, reach))
                 values.setdefault((id(one), i, whole), 0.0)
                 values[id(one), i, whole] += factor * sum(windows.values())

@@ -13,46 +13,44 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import trials
+from definitions import kernels as reference
 from definitions.fragments import as_tree
 from treelet.datasets import flights
 from treelet.fragments import shared_fragments
 from treelet.kernels import fragments as search
 from treelet.kernels.fragments import Fragment, SearchResult
-from treelet.testing import definitions, trees
+from treelet.testing import trees
 
 Listing = dict[tl.Tree, tuple[tuple[int, int], float]]
 
 
-def listing(a: Counter, b: Counter, weight: Callable[[definitions.Fragment], float]) -> Listing:
+def listing(a: Counter, b: Counter, weight: Callable[[reference.Fragment], float]) -> Listing:
     return {as_tree(f): ((a[f], b[f]), weight(f) * a[f] * b[f]) for f in a if f in b}
 
 
 def subtrees(first: tl.Tree, second: tl.Tree, lam: float) -> Listing:
     a, b = (
-        Counter(definitions._complete_subtree(node) for node in tree.nodes() if node.children)
-        for tree in (first, second)
+        Counter(reference.complete_subtree(node) for node in tree.nodes() if node.children) for tree in (first, second)
     )
-    return listing(a, b, lambda f: lam ** definitions._size(f))
+    return listing(a, b, lambda f: lam ** reference.size(f))
 
 
 def subset_trees(first: tl.Tree, second: tl.Tree, lam: float, max_depth: int = 99) -> Listing:
     a, b = (
-        Counter(
-            f for node in tree.nodes() for f in definitions._subset_trees(node) if definitions._depth(f) <= max_depth
-        )
+        Counter(f for node in tree.nodes() for f in reference.subset_trees(node) if reference.depth(f) <= max_depth)
         for tree in (first, second)
     )
-    return listing(a, b, lambda f: lam ** definitions._size(f))
+    return listing(a, b, lambda f: lam ** reference.size(f))
 
 
 def subset_trees_with_leaves(first: tl.Tree, second: tl.Tree, lam: float, max_depth: int = 99) -> Listing:
-    return subset_trees(*map(definitions._with_leaves, (first, second)), lam, max_depth)
+    return subset_trees(*map(reference.with_leaves, (first, second)), lam, max_depth)
 
 
 def partial_trees(first: tl.Tree, second: tl.Tree, lam: float, mu: float, leaves: bool = True) -> Listing:
     counts, weights = [], []
     for tree in (first, second):
-        found = [f for node in tree.nodes() if leaves or node.children for f in definitions._partial_trees(node)]
+        found = [f for node in tree.nodes() if leaves or node.children for f in reference.partial_trees(node)]
         counts.append(Counter(f.fragment for f in found))
         weight: Counter = Counter()
         for fragment, gaps, _ in found:
@@ -60,7 +58,7 @@ def partial_trees(first: tl.Tree, second: tl.Tree, lam: float, mu: float, leaves
         weights.append(weight)
     (a, b), (wa, wb) = counts, weights
     return {
-        as_tree(f): ((a[f], b[f]), mu ** definitions._nodes(f) * lam ** (2 * definitions._edge(f)) * wa[f] * wb[f])
+        as_tree(f): ((a[f], b[f]), mu ** reference.nodes(f) * lam ** (2 * reference.edge(f)) * wa[f] * wb[f])
         for f in a
         if f in b
     }

@@ -18,11 +18,12 @@ from sklearn.base import clone
 import treelet as tl
 from cases import EXAMPLES, KERNELS
 from conftest import binary
+from definitions.kernels import definition
 from definitions.rounding import size
 from definitions.strategies import examples
 from treelet.kernels.bag import Bags
 from treelet.structures import Vectors, bag_of_words
-from treelet.testing import check_kernel, definition
+from treelet.testing import check_kernel
 
 SST, PT = tl.SubsetTree(lam=0.4), tl.PartialTree(lam=0.5, mu=0.6)
 

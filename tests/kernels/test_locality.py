@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import trials
-from treelet.testing import check_estimator, check_kernel, definition
+from definitions.kernels import definition
+from treelet.testing import check_estimator, check_kernel
 
 MATCHES = ["position", "exact", "count"]
 TYPES = ["x", "y", "z"]

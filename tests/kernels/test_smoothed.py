@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 
 import treelet as tl
+from definitions import kernels as reference
 from treelet.kernels.smoothed import Smoothed
 from treelet.structures.word_vectors import WordVectors
-from treelet.testing import banks, definitions
+from treelet.testing import banks
 
 # x and y are similar, z is similar to neither. A is also a label, so a similar word must not match nodes. w has no vector.
 VECTORS = {"x": [1.0, 0.1, 0.0], "y": [0.9, 0.3, 0.0], "z": [0.0, 0.1, 1.0], "A": [0.8, 0.2, 0.3]}
@@ -25,8 +26,8 @@ def test_the_reference_is_that_of_partial_trees_when_only_equal_words_match() ->
     @given(banks(min_size=2, max_size=2, max_nodes=9))
     def compare(examples: list[tl.Tree]) -> None:
         a, b = examples
-        plain = definitions._partial_tree(a, b, 0.6, 0.5)
-        assert definitions._smoothed_partial_tree(a, b, lambda v, w: float(v == w), 0.6, 0.5) == pytest.approx(plain)
+        plain = reference.partial_tree(a, b, 0.6, 0.5)
+        assert reference.smoothed_partial_tree(a, b, lambda v, w: float(v == w), 0.6, 0.5) == pytest.approx(plain)
 
     compare()
 
@@ -36,9 +37,7 @@ def test_wide_nodes_meet_by_the_grid() -> None:
     examples = [tl.Tree("A", [WORDS[k] for k in rng.integers(0, 5, 8)]) for _ in range(4)]
     vectors = WordVectors(list(VECTORS), list(VECTORS.values()))
     kernel = Smoothed(vectors, lam=0.5, mu=0.5, threshold=0)
-    slow = [
-        [definitions._smoothed_partial_tree(a, b, vectors.similarity, 0.5, 0.5) for b in examples] for a in examples
-    ]
+    slow = [[reference.smoothed_partial_tree(a, b, vectors.similarity, 0.5, 0.5) for b in examples] for a in examples]
     np.testing.assert_allclose(kernel(examples), slow, rtol=1e-9)
 
 
@@ -47,7 +46,7 @@ def test_a_word_that_is_wholly_like_a_label_is_not_like_its_nodes() -> None:
     kernel = Smoothed(vectors, lam=1, mu=1, threshold=0)
     a, b = tl.Tree.parse("(A z)"), tl.Tree.parse("(A (A x))")
     for first, second in ((a, b), (b, a), (tl.Tree("A", [a] * 5), tl.Tree("A", [b] * 5))):
-        slow = definitions._smoothed_partial_tree(first, second, vectors.similarity, 1, 1)
+        slow = reference.smoothed_partial_tree(first, second, vectors.similarity, 1, 1)
         assert kernel([first], [second])[0, 0] == pytest.approx(slow, rel=1e-12)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import treelet as tl
+from definitions import kernels as reference
 from treelet import _core
 from treelet.learn.model import CompressedModel
-from treelet.testing import definitions
 
 KERNELS = [
     tl.SubsetTree(lam=0.4),
@@ -37,7 +37,7 @@ def bank(request: pytest.FixtureRequest) -> tl.Treebank:
 
 
 def defined(kernel: tl.SubsetTree, first: tl.Tree, second: tl.Tree) -> float:
-    return definitions._subset_tree(first, second, kernel.lam, kernel.max_depth, kernel.leaves)
+    return reference.subset_tree(first, second, kernel.lam, kernel.max_depth, kernel.leaves)
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 import treelet as tl
 from cases import PLAIN, Case, random_tree
 from conftest import binary
+from definitions import kernels as reference
+from definitions.kernels import definition
 from experiments import pair_kernels
-from treelet.testing import banks, definition, definitions, trees
+from treelet.testing import banks, trees
 
 CAT = "(VP (V brought) (NP (D a) (N cat)))"
 
@@ -36,7 +38,7 @@ def test_rectangles_between_banks_of_their_own(rows: list[tl.Tree], columns: lis
 def test_partial_tree_with_many_equal_children(tree: tl.Tree) -> None:
     for lam, mu in ((0.4, 0.4), (1, 1)):
         value = tl.PartialTree(lam=lam, mu=mu).diag([tree])[0]
-        np.testing.assert_allclose(value, definitions._partial_tree(tree, tree, lam, mu), rtol=1e-9)
+        np.testing.assert_allclose(value, reference.partial_tree(tree, tree, lam, mu), rtol=1e-9)
 
 
 def phrases(rng: np.random.Generator) -> list[tl.Tree]:
@@ -91,7 +93,7 @@ def test_partial_tree_grid_form(children: int, words: tuple[str, ...]) -> None:
     ]
     for lam in (0.4, 1.0):
         K = tl.PartialTree(lam=lam, mu=0.5)(examples)
-        expected = [[definitions._partial_tree(a, b, lam, 0.5) for b in examples] for a in examples]
+        expected = [[reference.partial_tree(a, b, lam, 0.5) for b in examples] for a in examples]
         np.testing.assert_allclose(K, expected, rtol=1e-9)
 
 
@@ -166,13 +168,13 @@ def test_values_of_the_papers() -> None:
     whole = tl.PartialTree(lam=1, mu=1)
     below = sum(whole.diag([text])[0] for text in ("(V brought)", "(NP (D a) (N cat))"))
     assert whole.diag([CAT])[0] - below == 30, "partial trees rooted at the VP"
-    assert len(definitions._partial_trees(tl.Tree.parse(CAT))) == 30
+    assert len(reference.partial_trees(tl.Tree.parse(CAT))) == 30
 
 
 def test_a_tag_matches_an_equal_word_in_partial_trees_only() -> None:
     comma, plain = "(S (, ,) (N a))", "(S , (N b))"
     assert tl.PartialTree()([comma], [plain])[0, 0] == pytest.approx(
-        definitions._partial_tree(tl.Tree.parse(comma), tl.Tree.parse(plain))
+        reference.partial_tree(tl.Tree.parse(comma), tl.Tree.parse(plain))
     )
 
 

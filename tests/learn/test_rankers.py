@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
 
 import treelet as tl
 from conftest import binary, check_forgeries
+from definitions.kernels import complete_subtree, depth, size, subset_trees
 from definitions.learning import perceptron as slow_perceptron
 from treelet import _core
 from treelet.learn import CompressedModel, RankSVM, VotedPerceptron, perceptron
@@ -34,7 +35,6 @@ from treelet.learn.perceptron import (
 from treelet.learn.ranking import TIE
 from treelet.metrics import mean_kendall_tau
 from treelet.testing import check_estimator
-from treelet.testing.definitions import _complete_subtree, _depth, _size, _subset_trees
 
 MODES = ["averaged", "voted", "last"]
 
@@ -78,18 +78,18 @@ def fragments(kernel: Any) -> Callable[[str], Features]:
     def vector(text: str) -> Features:
         tree = tl.Tree.parse(text)
         if isinstance(kernel, tl.Subtree):
-            found = Counter(_complete_subtree(node) for node in tree.nodes() if node.children)
+            found = Counter(complete_subtree(node) for node in tree.nodes() if node.children)
         else:
-            found = Counter(fragment for node in tree.nodes() for fragment in _subset_trees(node))
+            found = Counter(fragment for node in tree.nodes() for fragment in subset_trees(node))
             limit = kernel.max_depth or 10**9
-            found = Counter({fragment: count for fragment, count in found.items() if _depth(fragment) <= limit})
+            found = Counter({fragment: count for fragment, count in found.items() if depth(fragment) <= limit})
         return {fragment: Fraction(count) for fragment, count in found.items()}
 
     return vector
 
 
 def product(w: Features, h: Features, lam: Fraction) -> Fraction:
-    return sum((w[f] * h[f] * lam ** _size(f) for f in h if f in w), Fraction(0))
+    return sum((w[f] * h[f] * lam ** size(f) for f in h if f in w), Fraction(0))
 
 
 class Figure:

@@ -1,4 +1,4 @@
-"""Checks for kernels and estimators: invariants, slow definitions, and hypothesis strategies for random structures.
+"""Checks for kernels and estimators: invariants, and hypothesis strategies for random structures.
 
 Names are listed in ``__init__.pyi`` and imported when they are first used: `check_estimator` needs
 scikit-learn, and the strategies `trees`, `banks`, `forests` and `tagged` need hypothesis.

@@ -1,7 +1,6 @@
-"""Checks for kernels and estimators: invariants, slow definitions, and hypothesis strategies for random structures."""
+"""Checks for kernels and estimators: invariants, and hypothesis strategies for random structures."""
 
 from treelet.testing.checks import check_kernel as check_kernel
-from treelet.testing.definitions import definition as definition
 from treelet.testing.estimators import check_estimator as check_estimator
 from treelet.testing.strategies import banks as banks
 from treelet.testing.strategies import forests as forests

@@ -48,10 +48,9 @@ def check_kernel(
 
     Examples
     --------
-    >>> from treelet import SubsetTree, Tree
-    >>> from treelet.testing import check_kernel, definition
-    >>> trees = [Tree.parse("(NP (D a) (N dog))"), Tree.parse("(NP (D a) (N cat))")]
-    >>> check_kernel(SubsetTree(lam=0.5), trees, reference=definition(SubsetTree(lam=0.5)))
+    >>> from treelet import Linear
+    >>> from treelet.testing import check_kernel
+    >>> check_kernel(Linear(), [[1.0, 2.0], [3.0, 0.5]], reference=lambda x, y: sum(a * b for a, b in zip(x, y)))
     """
     data = kernel.coerce(X)
     n = len(data)

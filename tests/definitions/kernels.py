@@ -29,13 +29,13 @@ def definition(kernel: Any) -> Slow:
     Examples
     --------
     >>> from treelet import SubsetTree, Tree
-    >>> from treelet.testing import definition
+    >>> from definitions.kernels import definition
     >>> slow = definition(2 * SubsetTree(lam=1).normalized())
     >>> slow(Tree.parse("(NP (D the) (N apple))"), Tree.parse("(NP (D the) (N pear))"))
     1.0
     """
     raise InputTypeError(
-        f"{kernel!r} has no slow definition. Add one with treelet.testing.definition.register({type(kernel).__name__}, ...)."
+        f"{kernel!r} has no slow definition. Add one with definition.register({type(kernel).__name__}, ...)."
     )
 
 
@@ -58,80 +58,80 @@ Fragment = str | tuple[str, tuple["Fragment", ...]]
 """A label at the edge of the fragment (a word or an unexpanded node), or a label with its children."""
 
 
-def _size(fragment: Fragment) -> int:
+def size(fragment: Fragment) -> int:
     """Return the number of productions in a fragment."""
-    return 0 if isinstance(fragment, str) else 1 + sum(_size(child) for child in fragment[1])
+    return 0 if isinstance(fragment, str) else 1 + sum(size(child) for child in fragment[1])
 
 
-def _depth(fragment: Fragment) -> int:
+def depth(fragment: Fragment) -> int:
     """Return the number of productions on the longest path from the root of a fragment."""
-    return 0 if isinstance(fragment, str) else 1 + max(_depth(child) for child in fragment[1])
+    return 0 if isinstance(fragment, str) else 1 + max(depth(child) for child in fragment[1])
 
 
-def _nodes(fragment: Fragment) -> int:
+def nodes(fragment: Fragment) -> int:
     """Return the number of nodes of a fragment, including those at the edge."""
-    return 1 if isinstance(fragment, str) else 1 + sum(_nodes(child) for child in fragment[1])
+    return 1 if isinstance(fragment, str) else 1 + sum(nodes(child) for child in fragment[1])
 
 
-def _edge(fragment: Fragment) -> int:
+def edge(fragment: Fragment) -> int:
     """Return the number of nodes at the edge of a fragment, which have no children in it."""
-    return 1 if isinstance(fragment, str) else sum(_edge(child) for child in fragment[1])
+    return 1 if isinstance(fragment, str) else sum(edge(child) for child in fragment[1])
 
 
 # --- complete subtrees ------------------------------------------------------------------------------------------
 
 
-def _complete_subtree(node: Tree) -> Fragment:
+def complete_subtree(node: Tree) -> Fragment:
     """Return a node with all its descendants as a fragment."""
-    return (node.label, tuple(_complete_subtree(child) for child in node)) if node.children else node.label
+    return (node.label, tuple(complete_subtree(child) for child in node)) if node.children else node.label
 
 
 @lru_cache(_KEPT**2)
-def _subtree(first: Tree, second: Tree, lam: float = 1.0) -> float:
+def subtree(first: Tree, second: Tree, lam: float = 1.0) -> float:
     """ST: sum of lam^size(f) * count in first * count in second over complete subtrees f."""
-    a, b = _complete_subtrees(first), _complete_subtrees(second)
-    return sum(lam ** _size(f) * a[f] * b[f] for f in a)
+    a, b = complete_subtrees(first), complete_subtrees(second)
+    return sum(lam ** size(f) * a[f] * b[f] for f in a)
 
 
 @lru_cache(_KEPT)
-def _complete_subtrees(tree: Tree) -> Counter[Fragment]:
+def complete_subtrees(tree: Tree) -> Counter[Fragment]:
     """Count the complete subtrees of a tree."""
-    return Counter(_complete_subtree(node) for node in tree.nodes() if node.children)
+    return Counter(complete_subtree(node) for node in tree.nodes() if node.children)
 
 
 # --- subset trees (Collins & Duffy 2001) ------------------------------------------------------------------------
 
 
-def _subset_trees(node: Tree) -> list[Fragment]:
+def subset_trees(node: Tree) -> list[Fragment]:
     """List the fragments rooted at a node. Each child is either unexpanded or the root of a fragment."""
     if not node.children:
         return []
-    choices = [[child.label, *_subset_trees(child)] for child in node]
+    choices = [[child.label, *subset_trees(child)] for child in node]
     return [(node.label, kids) for kids in product(*choices)]
 
 
 @lru_cache(_KEPT**2)
-def _subset_tree(
+def subset_tree(
     first: Tree, second: Tree, lam: float = 0.4, max_depth: int | None = None, leaves: bool = False
 ) -> float:
     """SST: sum of lam^size(f) * count in first * count in second over fragments f of at most `max_depth`.
 
     With `leaves`, every word has one child with the same label.
     """
-    a, b = _all_subset_trees(first, leaves), _all_subset_trees(second, leaves)
-    return sum(lam ** _size(f) * a[f] * b[f] for f in a if f in b and (max_depth is None or _depth(f) <= max_depth))
+    a, b = all_subset_trees(first, leaves), all_subset_trees(second, leaves)
+    return sum(lam ** size(f) * a[f] * b[f] for f in a if f in b and (max_depth is None or depth(f) <= max_depth))
 
 
 @lru_cache(_KEPT)
-def _all_subset_trees(tree: Tree, leaves: bool = False) -> Counter[Fragment]:
+def all_subset_trees(tree: Tree, leaves: bool = False) -> Counter[Fragment]:
     """Count the fragments of a tree."""
-    whole = _with_leaves(tree) if leaves else tree
-    return Counter(f for node in whole.nodes() for f in _subset_trees(node))
+    whole = with_leaves(tree) if leaves else tree
+    return Counter(f for node in whole.nodes() for f in subset_trees(node))
 
 
-def _with_leaves(tree: Tree) -> Tree:
+def with_leaves(tree: Tree) -> Tree:
     """Return a tree in which each word has a child with the same label."""
-    return Tree(tree.label, [_with_leaves(child) for child in tree] or ["\u2022"])
+    return Tree(tree.label, [with_leaves(child) for child in tree] or ["\u2022"])
 
 
 # --- partial trees (Moschitti 2006) -----------------------------------------------------------------------------
@@ -149,13 +149,13 @@ class _Occurrence(NamedTuple):
     words: tuple[bool, ...]
 
 
-def _partial_trees(node: Tree) -> list[_Occurrence]:
+def partial_trees(node: Tree) -> list[_Occurrence]:
     """List the partial trees rooted at a node: the label alone, or with a subsequence of children."""
     occurrences = [_Occurrence(node.label, 0, (not node.children,))]
     for length in range(1, len(node.children) + 1):
         for places in combinations(range(len(node.children)), length):
             skipped = places[-1] - places[0] + 1 - length
-            for kids in product(*(_partial_trees(node.children[position]) for position in places)):
+            for kids in product(*(partial_trees(node.children[position]) for position in places)):
                 fragment = (node.label, tuple(kid.fragment for kid in kids))
                 words = tuple(word for kid in kids for word in kid.words)
                 occurrences.append(_Occurrence(fragment, skipped + sum(kid.gaps for kid in kids), words))
@@ -163,7 +163,7 @@ def _partial_trees(node: Tree) -> list[_Occurrence]:
 
 
 @lru_cache(_KEPT**2)
-def _partial_tree(
+def partial_tree(
     first: Tree, second: Tree, lam: float = 0.4, mu: float = 0.4, leaves: bool = True, terminal_factor: float = 1.0
 ) -> float:
     """PT: a factor mu per node, lam^2 per node at the edge, and lam per skipped child in either tree.
@@ -171,7 +171,7 @@ def _partial_tree(
     A node at the edge that is a word in one of the trees has the additional factor `terminal_factor`.
     Without `leaves`, words are not roots.
     """
-    a, b = _all_partial_trees(first, lam, leaves), _all_partial_trees(second, lam, leaves)
+    a, b = all_partial_trees(first, lam, leaves), all_partial_trees(second, lam, leaves)
     total = 0.0
     for f in a.keys() & b.keys():
         pairs = 0.0
@@ -180,17 +180,17 @@ def _partial_tree(
                 mine_is_word or theirs_is_word for mine_is_word, theirs_is_word in zip(mine, theirs, strict=True)
             )
             pairs += terminal_factor**words * weight * other
-        total += mu ** _nodes(f) * lam ** (2 * _edge(f)) * pairs
+        total += mu ** nodes(f) * lam ** (2 * edge(f)) * pairs
     return total
 
 
 @lru_cache(_KEPT)
-def _all_partial_trees(tree: Tree, lam: float, leaves: bool) -> dict[Fragment, dict[tuple[bool, ...], float]]:
+def all_partial_trees(tree: Tree, lam: float, leaves: bool) -> dict[Fragment, dict[tuple[bool, ...], float]]:
     """Return the sum of lam^gaps over the occurrences of each partial tree, by the words at its edge."""
     by_fragment: dict[Fragment, dict[tuple[bool, ...], float]] = {}
     for node in tree.nodes():
         if leaves or node.children:
-            for fragment, gaps, words in _partial_trees(node):
+            for fragment, gaps, words in partial_trees(node):
                 by_words = by_fragment.setdefault(fragment, {})
                 by_words[words] = by_words.get(words, 0.0) + lam**gaps
     return by_fragment
@@ -199,7 +199,7 @@ def _all_partial_trees(tree: Tree, lam: float, leaves: bool) -> dict[Fragment, d
 # --- smoothed partial trees (Croce, Moschitti & Basili 2011) ----------------------------------------------------
 
 
-def _smoothed_partial_tree(
+def smoothed_partial_tree(
     first: Tree,
     second: Tree,
     similarity: Callable[[str, str], float],
@@ -235,7 +235,7 @@ Piece = tuple[tuple[str, str | None], ...]
 """Consecutive tags, each with or without its word."""
 
 
-def _tagging_features(sequence: Tagged) -> list[Piece]:
+def tagging_features(sequence: Tagged) -> list[Piece]:
     """List all pieces of a sequence: all runs of tags, each tag with or without its word."""
     pairs = list(sequence)
     features: list[Piece] = []
@@ -246,16 +246,16 @@ def _tagging_features(sequence: Tagged) -> list[Piece]:
 
 
 @lru_cache(_KEPT**2)
-def _tagging(first: Tagged, second: Tagged, lam: float = 0.4) -> float:
+def tagging(first: Tagged, second: Tagged, lam: float = 0.4) -> float:
     """Return the sum of lam^length(f) * count in first * count in second over pieces f."""
-    a, b = _tagging_counts(first), _tagging_counts(second)
+    a, b = tagging_counts(first), tagging_counts(second)
     return sum(lam ** len(f) * a[f] * b[f] for f in a if f in b)
 
 
 @lru_cache(_KEPT)
-def _tagging_counts(sequence: Tagged) -> Counter[Piece]:
+def tagging_counts(sequence: Tagged) -> Counter[Piece]:
     """Count the pieces of a sequence."""
-    return Counter(_tagging_features(sequence))
+    return Counter(tagging_features(sequence))
 
 
 # --- sequences of features --------------------------------------------------------------------------------------
@@ -330,7 +330,7 @@ def _smoothed(a: Tree, b: Tree, vectors: Any, threshold: float, **params: Any) -
         value = known.similarity(v, w)
         return value if value > threshold else 0.0
 
-    return _smoothed_partial_tree(a, b, similarity, **params)
+    return smoothed_partial_tree(a, b, similarity, **params)
 
 
 def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> float:
@@ -339,16 +339,16 @@ def _forest(a: Forest | Tree, b: Forest | Tree, lam: float, leaves: bool) -> flo
     if not first or not second:
         return 0.0
     whole = fsum(p for _, p in first) * fsum(p for _, p in second)
-    return fsum(p * q * _subset_tree(t, u, lam, leaves=leaves) for t, p in first for u, q in second) / whole
+    return fsum(p * q * subset_tree(t, u, lam, leaves=leaves) for t, p in first for u, q in second) / whole
 
 
-def _by_type(example: Any) -> dict[str, Any]:
+def by_type(example: Any) -> dict[str, Any]:
     """Return sequences of features by type. A plain sequence has the empty type."""
     return dict(example) if isinstance(example, Mapping) else {"": example}
 
 
 def _locality(a: Any, b: Any, window: Any, theta: float, match: str, weights: Mapping[str, float] | None) -> float:
-    first, second, total = _by_type(a), _by_type(b), 0.0
+    first, second, total = by_type(a), by_type(b), 0.0
     for name in first.keys() & second.keys():
         size = window[name] if isinstance(window, Mapping) else window
         factor = (weights or {}).get(name, 1)
@@ -357,7 +357,7 @@ def _locality(a: Any, b: Any, window: Any, theta: float, match: str, weights: Ma
 
 
 def _subsequence(a: Any, b: Any, lam: float, length: int) -> float:
-    first, second = _by_type(a), _by_type(b)
+    first, second = by_type(a), by_type(b)
     return sum(_subsequence_of(first[name], second[name], lam, length) for name in first.keys() & second.keys())
 
 
@@ -371,12 +371,12 @@ def _polynomial(a: Any, b: Any, degree: int, coef0: float, gamma: float) -> floa
     return float((gamma * _dot(a, b) + coef0) ** degree)
 
 
-definition.register(kernels.Subtree, _of_parameters(_subtree))
-definition.register(kernels.SubsetTree, _of_parameters(_subset_tree))
-definition.register(kernels.PartialTree, _of_parameters(_partial_tree))
+definition.register(kernels.Subtree, _of_parameters(subtree))
+definition.register(kernels.SubsetTree, _of_parameters(subset_tree))
+definition.register(kernels.PartialTree, _of_parameters(partial_tree))
 definition.register(kernels.Smoothed, _of_parameters(_smoothed))
 definition.register(kernels.ForestKernel, _of_parameters(_forest))
-definition.register(kernels.Tagging, _of_parameters(_tagging))
+definition.register(kernels.Tagging, _of_parameters(tagging))
 definition.register(kernels.Locality, _of_parameters(_locality))
 definition.register(kernels.Subsequence, _of_parameters(_subsequence))
 definition.register(kernels.Linear, _of_parameters(_dot))
@@ -434,10 +434,10 @@ def _polynomial_of(kernel: kernels.PolynomialOf) -> Slow:
 
 @definition.register
 def _on(kernel: kernels.On) -> Slow:
-    return _on_columns(kernel, definition(kernel.kernel))
+    return on_columns(kernel, definition(kernel.kernel))
 
 
-def _on_columns(kernel: kernels.On, inner: Slow) -> Slow:
+def on_columns(kernel: kernels.On, inner: Slow) -> Slow:
     """Turn a function of two values into a function of two rows, for the columns of a kernel."""
     names = kernel.names
     if len(names) == 1:
@@ -452,10 +452,10 @@ def _on_columns(kernel: kernels.On, inner: Slow) -> Slow:
 
 @definition.register
 def _bag(kernel: kernels.Bag) -> Slow:
-    return _over_members(definition(kernel.kernel))
+    return over_members(definition(kernel.kernel))
 
 
-def _over_members(inner: Slow) -> Slow:
+def over_members(inner: Slow) -> Slow:
     """Turn a function of two members into a function of two bags, by summation."""
     return lambda a, b: sum(inner(x, y) for x in a or [] for y in b or [])
 
