@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import treelet as tl
-from benchmarks import clones_page
-from benchmarks.clone_packages import LARGE, PACKAGES, source_texts, standard_library
-from benchmarks.clone_tools import TOOLS, Range, Run, measured, run
-from benchmarks.clone_truth import IGNORED, SEED, build
+from benchmarks.clone_packages import JSCPD, LARGE, PACKAGES, PYSCN, source_texts, standard_library
+from benchmarks.clone_tools import LENIENT_PYSCN, TOOLS, Range, Run, measured, run
+from benchmarks.clone_truth import COUNTS, IGNORED, SEED, SHARES, build
 from experiments import writing
 from treelet.tasks import find_clones
 
@@ -38,7 +37,7 @@ THRESHOLDS = (0.7, 0.75, 0.8, 0.85, 0.9)
 LONGER = 100  # nodes
 SIZES, REPEATS, LIMIT = (1000, 10_000, 100_000), 3, 600
 
-Found = dict[str, Any]
+Results = dict[str, Any]
 
 
 # --- recall and precision -------------------------------------------------------------------------------------------
@@ -50,7 +49,7 @@ def covered(ranges: list[Range], first: int, last: int) -> float:
     return len(lines) / (last - first + 1)
 
 
-def is_found(row: Found, groups: list[list[Range]]) -> bool:
+def is_found(row: Results, groups: list[list[Range]]) -> bool:
     """Return whether the groups of one copy contain at least half of the lines of the copy and of the original."""
     original = [each for group in groups for each in group if each.file == row["original"]]
     copy = [each for group in groups for each in group if each.file == row["copy"]]
@@ -79,8 +78,8 @@ def is_foreign(pair: tuple[Range, Range]) -> bool:
     return pair[0].file.split("/")[1] != pair[1].file.split("/")[1]
 
 
-def truth(folder: Path) -> Found:
-    found: Found = {"languages": {}, "rows": []}
+def truth(folder: Path) -> Results:
+    found: Results = {"languages": {}, "rows": []}
     for language in PACKAGES:
         rows = build(language, folder)
         target = folder / "truth" / language / "code"
@@ -118,7 +117,7 @@ def truth(folder: Path) -> Found:
 # --- anonymous names ------------------------------------------------------------------------------------------------
 
 
-def names(folder: Path) -> list[Found]:
+def names(folder: Path) -> list[Results]:
     """Compare numbered names with one label for all names, on all pairs of functions of the ground truth."""
     rows = []
     for language in PACKAGES:
@@ -198,7 +197,7 @@ def scale_folders(folder: Path) -> list[tuple[int, Path]]:
     return targets
 
 
-def scale(folder: Path) -> Found:
+def scale(folder: Path) -> Results:
     rows = []
     for size, target in scale_folders(folder):
         for repeat in range(REPEATS if size == SIZES[0] else 1):
@@ -218,7 +217,7 @@ def scale(folder: Path) -> Found:
     return {"rows": rows, "lines": lines, "files": files, "limit": LIMIT}
 
 
-def one_file(folder: Path) -> Found:
+def one_file(folder: Path) -> Results:
     """Compare one file, and one function of it, with all functions."""
     target = scale_folders(folder)[-1][1]
     query = folder / "scale" / "query.py"
@@ -233,7 +232,7 @@ def one_file(folder: Path) -> Found:
         "clones": [program, "clones", str(query), "--against", str(target), "-j", "2", "--json", "--no-progress"],
         "nearest": [program, "nearest", str(target), "--query", f"{query}:{line}", "--option", "identifiers=anonymous", "-j", "2", "--no-progress"],
     }  # fmt: skip
-    found: Found = {"file": "requests/utils.py", "lines": len(text), "rows": []}
+    found: Results = {"file": "requests/utils.py", "lines": len(text), "rows": []}
     for name, command in commands.items():
         for _ in range(1 if name == "create" else 2):
             load = os.getloadavg()[0]
@@ -246,9 +245,9 @@ def one_file(folder: Path) -> Found:
 # --- families -------------------------------------------------------------------------------------------------------
 
 
-def families(folder: Path) -> Found:
+def families(folder: Path) -> Results:
     """List the ten largest families of three collections. They were read; see clone_labels.json."""
-    found: Found = {}
+    found: Results = {}
     for name in ("standard library", "django", "networkx"):
         target = folder / "families" / name.replace(" ", "-")
         if not target.exists():
@@ -284,6 +283,119 @@ def families(folder: Path) -> Found:
 PARTS: dict[str, Callable[[Path], Any]] = {"truth": truth, "names": names, "scale": scale, "one_file": one_file, "families": families}  # fmt: skip
 
 
+# --- Page -----------------------------------------------------------------------------------------------------------
+
+TITLES = {"python": "Python", "javascript": "JavaScript", "c": "C"}
+COLORS = {"treelet": "tab:blue", "pyscn": "tab:orange", "jscpd": "tab:green"}
+
+
+def page(results: Results, labels: Results) -> str:
+    """Return the results as a Markdown page."""
+    names = {(row["language"], row["threshold"], row["names"]): row for row in results["names"]}
+    by_language = {
+        title: [(tool, row) for tool in TOOLS if (row := row_of(results, language, tool))]
+        for language, title in TITLES.items()
+    }
+    return writing.render(
+        "clones",
+        results,
+        created=writing.created(results["made_by"]),
+        earlier=[f"{part} at `{commit}`" for part, commit in results["commits"].items() if commit != results["made_by"]["commit"]],
+        notes=labels["notes"],
+        titles=TITLES,
+        tools=TOOLS,
+        kinds=COUNTS,
+        shares=SHARES,
+        recall={tool: share_of([r for row in results["truth"]["rows"] if row["tool"] == tool for r in row["recall"]]) for tool in TOOLS},
+        share_of=share_of,
+        by_language=by_language,
+        read={tool: read_pairs(labels, None, tool) for tool in TOOLS},
+        precision_rows=[
+            (tool, title, row, read_pairs(labels, language, tool))
+            for tool in TOOLS
+            for language, title in TITLES.items()
+            if (row := row_of(results, language, tool))
+        ],
+        names_rows=[(row, names[language, threshold, "blind"]) for (language, threshold, kind), row in names.items() if kind == "numbered"],
+        large=[package.title for package in LARGE],
+        repeats=len({row["repeat"] for row in results["scale"]["rows"]}),
+        scale_rows=[
+            (int(size), tool, runs)
+            for size in results["scale"]["lines"]
+            for tool in COLORS
+            if (runs := [row for row in results["scale"]["rows"] if row["functions"] == int(size) and row["tool"] == tool])
+        ],
+        value_range=value_range,
+        one={name: [row for row in results["one_file"]["rows"] if row["command"] == name] for name in ("clones", "nearest", "create", "index clones", "index search")},
+        verdicts=labels["families"],
+        pyscn=PYSCN,
+        jscpd=JSCPD,
+        lenient_pyscn=LENIENT_PYSCN.strip(),
+    )  # fmt: skip
+
+
+def row_of(results: Results, language: str, tool: str) -> Results | None:
+    """Return the results of a tool for a language, if it was run."""
+    rows = [row for row in results["truth"]["rows"] if row["language"] == language and row["tool"] == tool]
+    return rows[0] if rows else None
+
+
+def share_of(rows: list[Results]) -> str:
+    """Return the share of copies that were found, in percent."""
+    found, of = sum(row["found"] for row in rows), sum(row["of"] for row in rows)
+    return f"{100 * found / of:.0f} %" if of else ""
+
+
+def read_pairs(labels: Results, language: str | None, tool: str) -> tuple[int, int]:
+    """Return how many pairs of a sample were real, and the size of the sample."""
+    read = [pair for pair in labels["pairs"] if pair["tool"] == tool and language in (None, pair["language"])]
+    return sum(pair["real"] for pair in read), len(read)
+
+
+def value_range(rows: list[Results], key: str, digits: int = 1, divisor: float = 1) -> str:
+    """Format the smallest and the largest value of several runs."""
+    values = [row[key] / divisor for row in rows]
+    low, high = f"{min(values):,.{digits}f}", f"{max(values):,.{digits}f}"
+    return low if low == high else f"{low}–{high}"
+
+
+def draw(results: Results, folder: Path) -> None:
+    with writing.saved_figure(folder / "clones.png", figsize=(12, 4), columns=3) as (_, axes):
+        for axis, (language, title) in zip(axes, TITLES.items(), strict=True):
+            for tool in TOOLS:
+                found = row_of(results, language, tool)
+                if not found:
+                    continue
+                program, _, setting = tool.partition(", ")
+                style = {"": "o-", "0.9": "v:", "0.7": "s--", "lenient": "s--"}[setting]
+                values = []
+                for share in SHARES:
+                    some = [row for row in found["recall"] if row["share"] == share]
+                    values.append(100 * sum(r["found"] for r in some) / sum(r["of"] for r in some))
+                axis.plot(
+                    [100 * share for share in SHARES], values, style, color=COLORS[program], label=tool, alpha=0.9
+                )
+            axis.set_title(title)
+            axis.set_xlabel("changed statements, %")
+            axis.set_xticks([100 * share for share in SHARES])
+            axis.set_ylim(-3, 103)
+            axis.grid(alpha=0.3)
+        axes[0].set_ylabel("copies found, %")
+        axes[-1].legend(*axes[0].get_legend_handles_labels(), fontsize=8, loc="upper left", bbox_to_anchor=(1.02, 1))
+    with writing.saved_figure(folder / "clones-scale.png", figsize=(9, 4), columns=2) as (_, axes):
+        for tool, color in COLORS.items():
+            rows = [row for row in results["scale"]["rows"] if row["tool"] == tool and row["finished"]]
+            sizes = sorted({row["functions"] for row in rows})
+            for axis, key, factor in ((axes[0], "cpu_seconds", 1), (axes[1], "peak_bytes", 2**-20)):
+                means = [[factor * row[key] for row in rows if row["functions"] == size] for size in sizes]
+                axis.loglog(sizes, [sum(some) / len(some) for some in means], "o-", color=color, label=tool)
+        for axis, title in zip(axes, ("CPU seconds", "peak memory, MiB"), strict=True):
+            axis.set_xlabel("functions")
+            axis.set_ylabel(title)
+            axis.grid(alpha=0.3, which="both")
+            axis.legend(fontsize=8)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.clones")
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[])
@@ -304,8 +416,8 @@ def main() -> None:
     results = writing.read_results(name, RESULTS)
     if PARTS.keys() <= results.keys():
         labels = json.loads(LABELS.read_text())
-        clones_page.draw(results, RESULTS)
-        writing.write_results(RESULTS, name, results, clones_page.page(results, labels))
+        draw(results, RESULTS)
+        writing.write_results(RESULTS, name, results, page(results, labels))
 
 
 if __name__ == "__main__":

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 
 import treelet as tl
-from benchmarks import gpu_page
 from benchmarks.corpora import sequences, staged, tagged
+from experiments import writing
 from experiments.data import corpus
 from tests.cases import KERNELS, examples
 from treelet.device.launching import device_named
@@ -321,6 +321,30 @@ def check(bench: Bench, seeds: int, only: list[str] | None) -> Found:
     return {"rows": rows, "banks": banks}
 
 
+# --- Pages ----------------------------------------------------------------------------------------------------------
+
+
+def write_page(path: Path) -> str:
+    """Write the page of a result file, docs/results/gpu.md or gpu-check.md, and return its text."""
+    results = json.loads(path.read_text())
+    name = "gpu-check" if "check" in results else "gpu"
+    results["made_by"] = writing.provenance(f"python -m benchmarks.gpu{' --check' if 'check' in results else ''}")
+    text = page(results)
+    writing.write_results(ROOT / "docs" / "results", name, results, text)
+    return text
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the results as a Markdown page."""
+    about = results["about"]
+    machine = f"{about['device']} with {about['memory'] / 2**30:.0f} GiB, {about['cores']} CPU cores, CuPy {about['cupy']}, {about['date']}"
+    return writing.render("gpu_check" if "check" in results else "gpu", results, machine=machine, duration=duration)
+
+
+def duration(seconds: float) -> str:
+    return f"{1e3 * seconds:.1f} ms" if seconds < 0.1 else f"{seconds:.2f} s"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", nargs="*", choices=[*STEPS, []])
@@ -332,7 +356,7 @@ def main() -> None:
     parser.add_argument("--page", type=Path)
     given = parser.parse_args()
     if given.page:
-        print(gpu_page.write(given.page))
+        print(write_page(given.page))
         return
     bench = Bench(given.device)
     about = bench.about()
