@@ -63,15 +63,6 @@ def article(noun: str) -> str:
     return f"{'an' if an else 'a'} {noun}"
 
 
-def with_type(value: object) -> str:
-    """Return a value with its type, for a message.
-
-    >>> with_type(1), with_type(None)
-    ('1 (an int)', 'None')
-    """
-    return "None" if value is None else f"{value!r:.60} ({article(type(value).__name__)})"
-
-
 def in_words(texts: Iterable[str], word: str = "or") -> str:
     """Join alternatives with commas and "or", or items with another word.
 
@@ -213,27 +204,18 @@ LEAST, MOST = 1e-100, 1e100
 """Range of the nonzero parameters of kernels. Products of a few of them fit a float64 without loss of precision."""
 
 
-def in_range(value: Any) -> bool:
-    """Return whether a number is 0 or in the range of kernel parameters.
-
-    >>> in_range(0), in_range(0.4), in_range(1e-155)
-    (True, True, False)
-    """
-    return bool(value == 0 or LEAST <= abs(value) <= MOST)
-
-
 def check_number(
     owner: object, name: str, low: float, high: float, *, low_included: bool = False, of_kernel: bool = False
 ) -> None:
     """Require that an attribute is a real number between `low` and `high`.
 
-    The interval includes `high`. With `of_kernel`, the number must also be `in_range`.
+    The interval includes `high`. With `of_kernel`, it must also be 0 or between `LEAST` and `MOST`.
     """
     value = getattr(owner, name)
     if not is_number(value, low, high) or (value == low and not low_included):
         interval = f"{'[' if low_included else '('}{low:g}, {high:g}{')' if math.isinf(high) else ']'}"
         raise wrong(name, f"a number in {interval}", value, owner)
-    if of_kernel and not in_range(value):
+    if of_kernel and value != 0 and not LEAST <= abs(value) <= MOST:
         side = f"at least {LEAST:g}" if abs(value) < LEAST else f"at most {MOST:g}"
         zero_or = "0 or " if low_included else ""
         raise wrong(name, f"{zero_or}{side} to avoid a loss of precision", value, owner)

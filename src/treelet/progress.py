@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from html import escape
 from typing import Any
 
-from treelet.memory import THREAD, available
+from treelet.errors import NotEnoughMemoryError
 from treelet.resources import Resources
+from treelet.work import start
 
 Advance = Callable[[int], None]
 
@@ -29,7 +30,7 @@ _shown = threading.local()
 """Whether a bar of this thread is open, as the attribute `here`."""
 
 
-def tell(text: str) -> None:
+def _tell(text: str) -> None:
     """Write a line to standard error and flush. Do nothing if standard error is missing or closed."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stderr.write(f"{text}\n")
@@ -58,13 +59,8 @@ def progress_bar(wanted: bool | None, what: str, total: int) -> Iterator[Advance
             yield advance
     finally:
         _shown.here = not outermost
-    log_step("%s: %d", begin, what, total)
-
-
-def log_step(text: str, begin: float, *details: object) -> None:
-    """Log a step that began at a `time.monotonic()`: as INFO if it took a second, otherwise as DEBUG."""
     seconds = time.monotonic() - begin
-    _LOG.log(logging.INFO if seconds >= 1 else logging.DEBUG, f"{text} in %.2f s", *details, seconds)
+    _LOG.log(logging.INFO if seconds >= 1 else logging.DEBUG, "%s: %d in %.2f s", what, total, seconds)
 
 
 @contextmanager
@@ -79,7 +75,7 @@ def _display(wanted: bool, what: str, total: int) -> Iterator[Advance]:
     elif sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb":
         display = _bar(state)
     else:
-        display = _repeated(state, lambda state: tell(state.text()), _PATIENCE, _LONGEST_SILENCE)
+        display = _repeated(state, lambda state: _tell(state.text()), _PATIENCE, _LONGEST_SILENCE)
     with display as advance:
         yield advance
 
@@ -141,14 +137,14 @@ def _repeated(state: _Progress, show: Callable[[_Progress], None], first: float,
         show_if_due()
 
     watcher = threading.Thread(target=watch, name="treelet progress", daemon=True)
-    if watched := available() >= THREAD:  # without a thread, progress is shown only between two steps
-        watcher.start()
+    with suppress(NotEnoughMemoryError):  # without a thread, progress is shown only between two steps
+        start(watcher)
     try:
         yield advance
     finally:
         with lock:
             over.set()
-        if watched:
+        if watcher.ident is not None:
             watcher.join()
     if shown or state.elapsed >= first:
         state.done = state.total

@@ -40,6 +40,6 @@ class Tabled:
 
 def learnt(estimator: Any) -> str:
     """Return an HTML table of a fitted estimator, or "" if the estimator is not fitted."""
-    from treelet.report.notebook import model_table
+    from treelet.report.notebook import table
 
-    return model_table(estimator)
+    return table(estimator) or ""

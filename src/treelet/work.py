@@ -16,16 +16,14 @@ from threading import enumerate as enumerate_threads
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import plural, wrong
+from treelet.checks import wrong
 from treelet.errors import NotEnoughMemoryError
 from treelet.memory import THREAD, available, in_bytes
 
 Item = TypeVar("Item")
 
-_LEAST_PART = 256  # minimal number of items for which a thread is worthwhile
 _PATIENCE = 0.1  # seconds between two checks for an interrupt
 _INTERRUPTED = 130  # exit code
 _WAITING = 0.1 if os.name == "nt" else None  # seconds. On Windows, Ctrl-C does not end a wait for threads.
@@ -57,13 +55,25 @@ def seed_of(random_state: Any) -> int:
     raise wrong("random_state", "an int of at least 0, a RandomState, a Generator or None", random_state)
 
 
-class CannotStartError(NotEnoughMemoryError):
-    """The system cannot start a thread, although `check_room` found enough memory."""
+class _CannotStartError(NotEnoughMemoryError):
+    """The system cannot start a thread, although there is enough memory."""
 
     def __init__(self) -> None:
         super().__init__(
             "The system cannot start a thread. Raise the limit on memory (ulimit -v) or processes (ulimit -u)."
         )
+
+
+def start(thread: Thread) -> None:
+    """Start a thread. Raise `NotEnoughMemoryError` if that is impossible; Python might wait forever for such a thread."""
+    if (free := available()) < THREAD:
+        raise NotEnoughMemoryError(
+            f"Not enough memory to start 1 thread: only {in_bytes(free)} are free. Use n_jobs=1, which starts no threads."
+        )
+    try:
+        thread.start()
+    except RuntimeError:
+        raise _CannotStartError from None
 
 
 class _Pool(ThreadPoolExecutor):
@@ -77,7 +87,7 @@ class _Pool(ThreadPoolExecutor):
             super()._adjust_thread_count()
         except RuntimeError:
             if not self._threads:
-                raise CannotStartError from None  # nothing has been done yet
+                raise _CannotStartError from None  # nothing has been done yet
 
 
 def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advance: Callable[[Any], None]) -> None:
@@ -87,7 +97,7 @@ def run(work: Callable[[Item], Any], items: Sequence[Item], threads: int, advanc
     are started, or none.
     """
     if threads > 1 and len(items) > 1 and (threads := min(threads, available() // THREAD)) > 1:
-        with suppress(CannotStartError):
+        with suppress(_CannotStartError):
             _run_in_threads(work, items, threads, advance)
             return
     for item in items:
@@ -202,34 +212,6 @@ def _flush_files() -> None:
     for stream in (sys.stdout, sys.stderr):  # may be objects of other classes
         with suppress(Exception):
             stream.flush()
-
-
-def check_room(threads: int) -> None:
-    """Raise `NotEnoughMemoryError` if the threads do not fit into memory.
-
-    Python would wait forever for a thread that cannot start.
-    """
-    if (free := available()) < threads * THREAD:
-        raise NotEnoughMemoryError(
-            f"Not enough memory to start {plural(threads, 'thread')}: only {in_bytes(free)} are free. "
-            f"Use n_jobs=1, which starts no threads."
-        )
-
-
-def in_parts(n: int, part: Callable[[int, int], NDArray[np.float64]], threads: int) -> NDArray[np.float64]:
-    """Return ``part(0, n)``, computed in several ranges by several threads.
-
-    Each number of the result must depend on a single item only.
-    """
-    if threads == 1 or n < 2 * _LEAST_PART:
-        return part(0, n)
-    out, size = np.empty(n), max(_LEAST_PART, -(-n // (8 * threads)))
-
-    def work(begin: int) -> None:
-        out[begin : begin + size] = part(begin, min(begin + size, n))
-
-    run(work, range(0, n, size), threads, lambda done: None)
-    return out
 
 
 def one_blas_thread() -> AbstractContextManager[Any]:

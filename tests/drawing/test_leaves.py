@@ -10,9 +10,9 @@ import pytest
 
 import treelet as tl
 from treelet.drawing import draw, heat_svg, latex
-from treelet.drawing.leaves import DASHES, excerpt, open_nodes, text_html, text_parts
+from treelet.drawing.leaves import DASHES, _text_parts, excerpt, fragment_text, open_nodes, text_html
 from treelet.drawing.web import style
-from treelet.drawing.web.pictures import fragment_text, picture
+from treelet.drawing.web.pictures import picture
 from treelet.fragments import shared_fragments
 from treelet.kernels import Kernel
 from treelet.structures.tree import OpenNode
@@ -103,7 +103,7 @@ def test_the_tree_view_gets_the_open_categories() -> None:
 
 @pytest.mark.parametrize("tree", [FRAGMENT, tl.Tree("x"), OpenNode("NP"), tl.Tree.parse("(S a b (C d) e)")])
 def test_text_in_parts(tree: tl.Tree) -> None:
-    parts = text_parts(tree)
+    parts = _text_parts(tree)
     assert "".join(parts) == str(tree)
     assert parts[1::2] == [node.label for node in tree.nodes() if not node.children and node.is_word]
     assert fragment_text(tree) == {"text": str(tree), "parts": parts}

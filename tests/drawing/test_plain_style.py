@@ -15,7 +15,8 @@ from hypothesis import given, settings
 import treelet as tl
 from conftest import trials
 from treelet.drawing import latex, tree_svg
-from treelet.drawing.svg import ForestGraph, _ForestLayout, collapsed
+from treelet.drawing.leaves import collapsed
+from treelet.drawing.svg import ForestGraph, _ForestLayout
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.testing import trees
 
@@ -95,11 +96,11 @@ def test_a_triangle_has_the_words_of_its_constituent() -> None:
 @settings(max_examples=trials(100))
 @given(trees(labels=("S", "NP", "A"), words=("x", "NP"), max_nodes=30))
 def test_collapsed_trees_have_the_same_words(tree: tl.Tree) -> None:
-    small = collapsed(tree, "NP")
+    small = collapsed(tree, "NP")[0]
     assert " ".join(small.words()) == " ".join(tree.words())
     for node in small.nodes():
         assert node.label != "NP" or all(not child.children for child in node.children)
-    assert collapsed(tree) is tree
+    assert collapsed(tree)[0] is tree
 
 
 def test_words_of_a_fragment_are_in_italics(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.inputs import trees_in_brackets
+from treelet.cli.inputs import read_bank
 from treelet.cli.options import READ, WRITTEN, Reading, command, edit_measure, warn_if_empty
 from treelet.errors import ParameterError
 from treelet.printable import readable_number
@@ -97,9 +97,7 @@ def _gram(
     begin = time.perf_counter()
     text = None if out in (None, "-") or _is_binary(out) else out
     with nullcontext() if text is None else whole_file(Path(text)) as temporary:
-        rows = trees_in_brackets(file, "TREES", reading)
-        if rows is None:
-            rows = read_trees(file, **reading.arguments(column=column))
+        rows = read_bank(file, "TREES", reading, column=column)
         others = None if columns is None else read_trees(columns, **reading.arguments(column=column))
         warn_if_empty(file, len(rows))
         if columns is not None and others is not None:

@@ -53,7 +53,15 @@ def read_argument(text: str, argument: str, reading: Reading, *, located: bool =
     return trees[0]
 
 
-def trees_in_brackets(texts: Sequence[str], argument: str, reading: Reading) -> Treebank | None:
+def read_bank(files: Sequence[str], argument: str, reading: Reading, **options: Any) -> Treebank:
+    """Return the trees of an argument, which consists of trees in brackets, or of files and folders."""
+    from treelet.structures import read_trees
+
+    bank = _trees_in_brackets(files, argument, reading)
+    return read_trees(list(files), **reading.arguments(**options)) if bank is None else bank
+
+
+def _trees_in_brackets(texts: Sequence[str], argument: str, reading: Reading) -> Treebank | None:
     """Return the trees that an argument consists of, or None if it consists of files, ``-`` or ``@FILE``."""
     from treelet.structures import Treebank
 
@@ -202,7 +210,7 @@ def read_examples(files: Sequence[str], reading: Reading, *, labels: bool = True
     from treelet.formats import read_document
     from treelet.structures import Treebank
 
-    if not labels and (bank := trees_in_brackets(files, "TREES", reading)) is not None:
+    if not labels and (bank := _trees_in_brackets(files, "TREES", reading)) is not None:
         return Examples("TREES", "brackets", {"tree": bank}, {}, {}, None, len(bank))
     document = read_document(list(files), labels=labels, **reading.arguments())
     chosen, shown = str(document.format), shown_files(files)

@@ -370,8 +370,10 @@ def start(app: typer.Typer, name: str) -> None:
     try:
         app(prog_name=name)
     except SystemExit as end:
-        if (work := sys.modules.get("treelet.work")) is not None:  # its import takes longer than some commands
-            work.leave(end.code)
+        if "treelet.work" in sys.modules:  # its import takes longer than some commands
+            from treelet.work import leave
+
+            leave(end.code)
         raise
     except OSError as error:  # outside of any command, for example in the help
         sys.exit(_fail(f"{name}: error: {_one_line(error)}"))

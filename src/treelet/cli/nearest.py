@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.inputs import DEFAULT_K, FILE_AND_LINE, read_argument, shown_words, tree_at, tree_texts
+from treelet.cli.inputs import DEFAULT_K, FILE_AND_LINE, read_bank, shown_words, tree_at, tree_texts
 from treelet.cli.options import READ, Reading, at_least, check_device, command, edit_measure, shown_files
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.printable import shortened
@@ -76,7 +76,7 @@ def _nearest(
 
     from treelet.checks import plural
     from treelet.matrices import nearest
-    from treelet.structures import Treebank, read_trees
+    from treelet.structures import read_trees
 
     check_device()
     place = FILE_AND_LINE.fullmatch(query) if query is not None and not os.path.exists(query) else None
@@ -90,10 +90,8 @@ def _nearest(
         needed = "at least 2 trees, or 1 tree and --query" if query is None else "at least 1 tree"
         contain = "the file contains" if len(bank) == 1 else "the files contain"
         raise ParameterError(f"{shown_files(bank)}: {contain} {count}. treelet nearest needs {needed}.")
-    if query is not None and query.lstrip().startswith("("):
-        queries = Treebank([read_argument(query, "--query", reading)])
-    elif query is not None and place is None:
-        queries = read_trees(query, **reading.arguments())
+    if query is not None and place is None:
+        queries = read_bank([query], "--query", reading)
     if k is None and threshold is None:
         k = min(DEFAULT_K, len(trees) - (query is None))
     near = nearest(

@@ -138,11 +138,10 @@ def _rerank(
     wanted = None if sizes is None else numbers("--sizes", sizes, repeated=True)
 
     from treelet.formats.files import open_target, whole_file
-    from treelet.progress import tell
     from treelet.tasks import CandidateParses, Setting, parts_of_lists, parts_of_treebank, rerank
 
     settings = Setting.grid(lams, depths, logps, numbers("--fixed-logp", fixed_logp))
-    say = tell if progress else None
+    say = _say if progress else None
     with ExitStack() as stack:
         model = stack.enter_context(whole_file(Path(save))) if save is not None else None
         folder = None if output is None else stack.enter_context(_folder(output))
@@ -161,7 +160,7 @@ def _rerank(
                     "The sentences come from a generator (treelet.datasets.flights), not from speakers. "
                     "Scores on them are not scores on English."
                 )
-                tell("No TREEBANK was passed. Generated travel questions are used instead.")
+                _say("No TREEBANK was passed. Generated travel questions are used instead.")
                 bank = flights(sum(generated := (800, 200, 336)))
                 parts = parts_of_treebank(bank, wanted or generated, **options)
             else:
@@ -198,6 +197,10 @@ def _rerank(
         print(f"Model: {save}{f' (without the fixed weight {fixed:g} of the log probability)' if fixed else ''}")
     if folder is not None:
         print(f"Report: {folder / 'report.html'}")
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 def _read(file: str, options: dict[str, Any]) -> Treebank:

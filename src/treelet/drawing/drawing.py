@@ -366,13 +366,13 @@ def draw(
     1
     """
     from treelet.drawing.arcs import dependency_svg
-    from treelet.drawing.svg import checked_triangles, forest_svg, tree_svg
+    from treelet.drawing.svg import forest_svg, tree_svg
     from treelet.edits import EditScript
 
     check_style(style)
     if isinstance(thing, (Tree, str)):
         return tree_svg(thing, style=style, triangles=triangles, **options)
-    if isinstance(thing, (Forest, Dependencies, EditScript)) and checked_triangles(triangles):
+    if isinstance(thing, (Forest, Dependencies, EditScript)) and triangles not in ((), [], set(), frozenset()):
         raise ParameterError(
             f"Triangles can only be drawn in a tree. Got {article(type(thing).__name__)} instead. Remove triangles=."
         )

@@ -47,10 +47,15 @@ _FOLDED = 4  # nodes of an unchanged subtree that is drawn completely even if th
 
 
 class _EditedTree(NamedTuple):
-    """A tree of a script as it is drawn, and the operation of each node in pre-order; None for the leaf below a folded node."""
+    """A tree of a script as it is drawn.
+
+    Nodes are in pre-order. Each has its operation, or None for the leaf below a folded node, and its other label if it is
+    renamed, such as ``"was cat"``.
+    """
 
     tree: Tree
     operations: list[EditOperation | None]
+    other_labels: list[str]
 
 
 def edit_svg(
@@ -96,7 +101,7 @@ def edit_svg(
                 f"The {title.lower()} has {plural(len(side.operations), 'node')} to draw, but the limit is {limit:,}. "
                 "Compare smaller subtrees, or print the script."
             )
-    pictures = [_EditPicture(side, number) for number, side in enumerate(sides)]
+    pictures = [_EditPicture(side) for side in sides]
     layouts = [picture.layout for picture in pictures]
     beside = sum(layout.width for layout in layouts) <= PAGE
     width = sum(layout.width for layout in layouts) if beside else max(layout.width for layout in layouts)
@@ -120,12 +125,14 @@ def edit_svg(
 
 
 class _EditPicture(ShadedPicture):
-    """The picture of the first (0) or second (1) tree of an edit script."""
+    """The picture of a tree of an edit script."""
 
-    def __init__(self, side: _EditedTree, number: int) -> None:
+    def __init__(self, side: _EditedTree) -> None:
         shades = [
-            None if operation is None else _shade(operation, number, leaf=not node.children)
-            for node, operation in zip(side.tree.nodes(), side.operations, strict=True)
+            (None if not node.children else _KEPT)
+            if operation is None or operation.kind == "keep"
+            else _LOOKS[operation.kind]._replace(text=text)
+            for node, operation, text in zip(side.tree.nodes(), side.operations, side.other_labels, strict=True)
         ]
         super().__init__(side.tree, shades)
 
@@ -186,20 +193,6 @@ def _title(text: str, x: float, y: float, size: float) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" {style}>{text}</text>'
 
 
-def _shade(operation: EditOperation, number: int, *, leaf: bool) -> Shade | None:
-    if operation.kind == "keep":
-        return None if leaf else _KEPT
-    return _LOOKS[operation.kind]._replace(text=other_label(operation, number))
-
-
-def other_label(operation: EditOperation, number: int) -> str:
-    """Return the text beside the label of a renamed node in the first (0) or second (1) tree; "" for other nodes."""
-    if operation.kind != "rename":
-        return ""
-    source, target = (shown(str(label)) for label in (operation.source_label, operation.target_label))
-    return f"was {source}" if number else f"\u2192 {target}"
-
-
 def edited_trees(script: EditScript, folded: bool | None = None) -> list[_EditedTree]:
     """Return both trees as they are drawn, with large unchanged subtrees folded; see `edit_svg`."""
     trees = script.source, script.target
@@ -209,11 +202,22 @@ def edited_trees(script: EditScript, folded: bool | None = None) -> list[_Edited
     sides = []
     for number, tree in enumerate(trees):
         own = [o for o in script if (o.source, o.target)[number] is not None]
-        sides.append(_folded(tree, own, {subtree[number] for subtree in unchanged}))
+        copy, operations = _folded(tree, own, {subtree[number] for subtree in unchanged})
+        labels = [
+            ""
+            if o is None or o.kind != "rename"
+            else f"was {shown(str(o.source_label))}"
+            if number
+            else f"\u2192 {shown(str(o.target_label))}"
+            for o in operations
+        ]
+        sides.append(_EditedTree(copy, operations, labels))
     return sides
 
 
-def _folded(tree: Tree, operations: list[EditOperation], roots: Collection[int]) -> _EditedTree:
+def _folded(
+    tree: Tree, operations: list[EditOperation], roots: Collection[int]
+) -> tuple[Tree, list[EditOperation | None]]:
     """Return a copy in which every node is an object of its own. The children of the given nodes become one leaf."""
     index = TreeIndex(tree)
     drawn: list[EditOperation | None] = []
@@ -228,4 +232,4 @@ def _folded(tree: Tree, operations: list[EditOperation], roots: Collection[int])
         children = [Tree(MORE)] if number in roots else below.pop(number, [])[::-1]
         copy = Tree._trusted(index.label(number), tuple(children))
         below.setdefault(index.parent[number], []).append(copy)
-    return _EditedTree(below[-1][0], drawn)
+    return below[-1][0], drawn

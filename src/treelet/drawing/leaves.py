@@ -1,4 +1,4 @@
-"""Words and open categories: how drawings distinguish the leaves of a fragment.
+"""Leaves of drawn trees: words, open categories of a fragment, and words below a triangle.
 
 A leaf of a fragment is a word, or an open category: a node that the fragment does not expand. Open categories are the leaves
 of the class `treelet.structures.tree.OpenNode`, which documents the exact rule. All drawings follow one convention:
@@ -12,13 +12,16 @@ The convention does not depend on colors, so it holds on light and dark pages an
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from html import escape
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from treelet.structures import Dependencies, Tree
-from treelet.structures.dependency import Link
+from treelet.checks import article, is_integer, plural, suggestion, wrong
+from treelet.errors import ParameterError, TreeletWarning, user_level
+from treelet.structures import Tree
 from treelet.structures.tree import OpenNode
 
 LEAVES, LEVELS = 30, 20  # limits of a tree that is shown completely
@@ -92,18 +95,6 @@ def nodes_text(tree: Tree) -> str:
     return f"{count:,} node{'s' * (count != 1)}" if count <= _COUNTED else f"more than {_COUNTED:,} nodes"
 
 
-def first_words(parse: Dependencies, words: int = WORDS) -> Dependencies:
-    """Return the beginning of a parse. Links that lead further end at a last word ``…``."""
-    if len(parse) <= words:
-        return parse
-    texts, tags = [*parse.words[:words], MORE], [*parse.tags[:words], "_"]
-    if parse.heads is not None and parse.relations is not None:
-        heads = [min(head, words + 1) for head in parse.heads[:words]]
-        return Dependencies.from_heads(texts, tags, [*heads, 0], [*parse.relations[:words], MORE])
-    links = {Link(left, min(right, words), kind) for left, right, kind in parse.links if left < words}
-    return Dependencies(texts, tags, sorted(links))
-
-
 # --- words and open categories: how drawings distinguish the leaves of a fragment -------------------------------------
 
 DASHES = "4 3"
@@ -125,10 +116,10 @@ def open_nodes(tree: Tree) -> list[int]:
     return [number for number, node in enumerate(tree.nodes()) if is_open(node)]
 
 
-def text_parts(tree: Tree) -> list[str]:
+def _text_parts(tree: Tree) -> list[str]:
     """Return the text of a tree as parts: every second part is a word, the others are categories and brackets.
 
-    >>> text_parts(Tree("NP", [Tree("D", ["the"]), OpenNode("N")]))
+    >>> _text_parts(Tree("NP", [Tree("D", ["the"]), OpenNode("N")]))
     ['(NP (D ', 'the', ') N)']
     """
     if not tree.children:
@@ -158,13 +149,103 @@ def text_html(tree: Tree, most: int | None = None) -> str:
     >>> text_html(Tree("NP", [Tree("D", ["the"]), OpenNode("N")]))
     '(NP (D <i>the</i>) N)'
     """
-    left = sum(map(len, text_parts(tree))) if most is None else most
+    left = sum(map(len, _text_parts(tree))) if most is None else most
     html: list[str] = []
-    for number, part in enumerate(text_parts(tree)):
+    for number, part in enumerate(_text_parts(tree)):
         shown = escape(part if len(part) <= left else f"{part[: max(0, left - 1)]}…")
         html.append(f"<i>{shown}</i>" if number % 2 else shown)
         left -= len(part)
         if left <= 0:
             break
-    cut = left < 0 or (left == 0 and number < len(text_parts(tree)) - 1)
+    cut = left < 0 or (left == 0 and number < len(_text_parts(tree)) - 1)
     return "".join(html) + ("…" if cut and "…" not in html[-1] else "")
+
+
+def fragment_text(fragment: Any) -> dict[str, Any]:
+    """Return the text of a fragment and, for a tree, its parts: every second part is a word."""
+    text = str(fragment)
+    if not isinstance(fragment, Tree) or len(text) > LETTERS:
+        return {"text": shortened(text)}
+    return {"text": text, "parts": _text_parts(fragment)}
+
+
+# --- triangles --------------------------------------------------------------------------------------------------------
+
+
+class _WordsUnderTriangle(Tree):
+    """The words of a collapsed constituent as one leaf. The label may contain spaces."""
+
+    __slots__ = ()
+
+
+def is_collapsed(node: Tree) -> bool:
+    """Return whether a leaf stands for the words of a collapsed constituent."""
+    return isinstance(node, _WordsUnderTriangle)
+
+
+def collapsed(tree: Tree, triangles: Iterable[str | int] | str | int = ()) -> tuple[Tree, Set[str | int]]:
+    """Return the tree with each chosen constituent reduced to its label over its words, and the triangles that it has.
+
+    Parameters
+    ----------
+    tree : Tree
+        Any tree.
+    triangles : str, int or collection of them, default ()
+        Labels of constituents, or numbers of nodes in pre-order. A constituent inside a chosen one is
+        collapsed with it. For labels that no constituent has, `TreeletWarning` is issued.
+
+    >>> tree = Tree.parse("(S (NP (D the) (N cat)) (VP (V sat)))")
+    >>> collapsed(tree, "NP")[0].children[0]
+    Tree.parse('(NP the cat)')
+    >>> [child.label for child in collapsed(tree, "NP")[0].children[0].children]
+    ['the cat']
+    """
+    chosen = _occurring_triangles(tree, triangles)
+    if not chosen:
+        return tree, chosen
+    nodes = list(tree.nodes())
+    sizes = [1] * len(nodes)
+    copies: list[Tree] = nodes.copy()
+    for number in range(len(nodes) - 1, -1, -1):  # children come after their parents in pre-order
+        node, children, child = nodes[number], [], number + 1
+        for _ in node.children:
+            children.append(copies[child])
+            child += sizes[child]
+        sizes[number] = child - number
+        if children and (number in chosen or node.label in chosen):
+            children = [_WordsUnderTriangle._trusted(" ".join(node.words()), ())]
+        copies[number] = Tree._trusted(node.label, tuple(children)) if children else node
+    return copies[0], chosen
+
+
+def _occurring_triangles(tree: Tree, triangles: Iterable[str | int] | str | int) -> Set[str | int]:
+    """Return the triangles that the tree has. Warn of labels that it does not have; other numbers raise ParameterError."""
+    wanted = "labels of constituents or numbers of nodes, such as ['NP', 4]"
+    if isinstance(triangles, str) or is_integer(triangles):
+        triangles = [triangles]  # type: ignore[list-item]
+    try:
+        given = list(triangles)  # type: ignore[arg-type]
+    except TypeError:
+        raise wrong("triangles", wanted, triangles, got=article(type(triangles).__name__)) from None
+    for item in given:
+        if not isinstance(item, str) and not is_integer(item, 0):
+            raise wrong("triangles", wanted, item)
+    chosen = {item if isinstance(item, str) else int(item) for item in given}
+    if not chosen:
+        return chosen
+    nodes = list(tree.nodes())
+    labels = {node.label for node in nodes if node.children}
+    for item in sorted(chosen, key=str):
+        if isinstance(item, str):
+            if item not in labels:
+                fact = "Only words have" if any(node.label == item for node in nodes) else "No node has"
+                hint = suggestion(item, sorted(labels))
+                warnings.warn(
+                    f"{fact} the label {item!r}, so no triangle was drawn for it.{hint}",
+                    TreeletWarning,
+                    stacklevel=user_level(),
+                )
+        elif item >= len(nodes) or not nodes[item].children:
+            problem = "is a word" if item < len(nodes) else f"does not exist: the tree has {plural(len(nodes), 'node')}"
+            raise ParameterError(f"Node {item} cannot be drawn as a triangle, because it {problem}.")
+    return {item for item in chosen if isinstance(item, int) or item in labels}

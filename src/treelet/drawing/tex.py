@@ -10,8 +10,7 @@ from typing import NamedTuple
 from treelet.checks import article
 from treelet.drawing.drawing import check_style
 from treelet.drawing.edits import edited_trees
-from treelet.drawing.leaves import is_open, open_nodes
-from treelet.drawing.svg import collapsed, is_collapsed
+from treelet.drawing.leaves import collapsed, is_collapsed, is_open, open_nodes
 from treelet.edits import EditScript
 from treelet.errors import InputTypeError, TreeError
 from treelet.structures import Dependencies, Forest, Tree
@@ -102,7 +101,7 @@ def _escaped(text: str) -> str:
 
 def _tree(tree: Tree, style: str, triangles: Iterable[str | int] | str | int) -> str:
     _check_depth(tree)
-    tree, plain = collapsed(tree, triangles), style == "plain"
+    (tree, _), plain = collapsed(tree, triangles), style == "plain"
     library = "[linguistics]" if plain or any(map(is_collapsed, tree.nodes())) else ""
     preamble = "sn edges" if plain else "where n children=0{tier=word}{}"
     formats = (

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import some_of, suggestion
-from treelet.drawing.leaves import shortened
-from treelet.drawing.web.pictures import edited, fragment_text, picture
+from treelet.drawing.leaves import fragment_text, shortened
+from treelet.drawing.web.pictures import edited, picture
 from treelet.edits import edit_script
 from treelet.edits.distance import tree_sizes
 from treelet.errors import InputTypeError, KernelOverflowError, TreeletError

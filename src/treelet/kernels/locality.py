@@ -16,7 +16,6 @@ from treelet.checks import (
     check_number,
     check_one_of,
     check_tunable,
-    in_range,
     is_integer,
     is_number,
     some_of,
@@ -141,7 +140,7 @@ class Locality(_SequenceKernel):
                 raise wrong(
                     "weights", "None or a dict from feature types to numbers of at least 0", self.weights, of="Locality"
                 )
-            if not in_range(factor):
+            if factor != 0 and not LEAST <= factor <= MOST:
                 wanted = f"None or a dict from feature types to numbers that are 0 or between {LEAST:g} and {MOST:g}"
                 raise wrong("weights", wanted, self.weights, of="Locality")
 

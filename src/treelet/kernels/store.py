@@ -19,7 +19,7 @@ from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import CachedIndex, Evaluator, Matrix, Needs, Vector, overflow
 from treelet.memory import SMALL, check_memory
 from treelet.structures.bank import Bank
-from treelet.work import in_parts
+from treelet.work import run
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device
@@ -251,7 +251,16 @@ class StoreKernel(Kernel):
             rows = weights if end - begin == len(bank) else weights.take(np.arange(begin, end))
             return self.native_self_values(store, rows, False)
 
-        return in_parts(len(bank), part, threads)
+        n = len(bank)
+        if threads == 1 or n < 512:  # a thread is not worthwhile for a few trees
+            return part(0, n)
+        out, size = np.empty(n), max(256, -(-n // (8 * threads)))
+
+        def work(begin: int) -> None:
+            out[begin : begin + size] = part(begin, min(begin + size, n))
+
+        run(work, range(0, n, size), threads, lambda done: None)
+        return out
 
     def _log_self_values(self, bank: Bank[Any], threads: int) -> Vector:
         """Return logarithms of the self-values.

@@ -6,13 +6,13 @@ Whoever holds the ``__dict__`` of a moment therefore holds the attributes of a s
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar, cast
 
-from treelet.progress import log_step
-
+_LOG = logging.getLogger("treelet")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -49,7 +49,8 @@ def atomic_fit(*, forget: bool = True) -> Callable[[Method], Method]:
             now = snapshot(self)
             gone = (_fitted_names(now) if forget else frozenset()) | (before.keys() - after.keys())
             fitted["_set_by_fit"] = frozenset(fitted) | (now._set_by_fit - gone)
-            log_step("%s.%s", start, type(self).__name__, method.__name__)
+            seconds, name = time.monotonic() - start, f"{type(self).__name__}.{method.__name__}"
+            _LOG.log(logging.INFO if seconds >= 1 else logging.DEBUG, "%s in %.2f s", name, seconds)
             self.__dict__ = _attributes(now, gone) | fitted
             return self
 

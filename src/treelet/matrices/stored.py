@@ -40,7 +40,7 @@ from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
 from treelet.structures.word_vectors import WordVectors
-from treelet.work import CannotStartError, check_room, run
+from treelet.work import run, start
 
 # --- fingerprints of examples and kernels -----------------------------------------------------------------------------
 
@@ -452,11 +452,7 @@ class _Journal:
         self._thread = threading.Thread(target=self._watch, name="treelet journal", daemon=True)
 
     def __enter__(self) -> Self:
-        check_room(1)
-        try:
-            self._thread.start()
-        except RuntimeError:
-            raise CannotStartError from None
+        start(self._thread)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:

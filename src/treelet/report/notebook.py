@@ -19,12 +19,13 @@ from treelet.checks import plural
 from treelet.drawing.arcs import dependency_svg
 from treelet.drawing.drawing import Drawing
 from treelet.drawing.edits import edit_svg, edited_trees
-from treelet.drawing.leaves import MORE, NOTE, WORDS, excerpt, first_words, nodes_text, open_nodes, shortened, text_html
+from treelet.drawing.leaves import MORE, NOTE, WORDS, excerpt, nodes_text, open_nodes, shortened, text_html
 from treelet.drawing.svg import MARGIN, aligned, captioned_svg, forest_svg
 from treelet.edits import EditScript
 from treelet.kernels import Kernel
 from treelet.structures import Dependencies, Forest, Table, Tagged, Tree
 from treelet.structures.bank import Bank
+from treelet.structures.dependency import Link
 
 FIRST, LAST = 5, 2  # first and last rows of a bank that are shown
 _FRAGMENTS = 10  # rows of a table of fragments, which fit on one screen
@@ -76,7 +77,7 @@ def _(forest: Forest) -> Drawing | None:
 def _(parse: Dependencies) -> Drawing | None:
     if not parse.words:
         return None
-    small = first_words(parse)
+    small = _first_words(parse)
     note = f"cut: the first {WORDS} of {len(parse):,} words" if small is not parse else ""
     return dependency_svg(small, caption=note)
 
@@ -85,6 +86,18 @@ def _(parse: Dependencies) -> Drawing | None:
 def _(script: EditScript) -> Drawing | None:
     drawn = sum(len(side.operations) for side in edited_trees(script))
     return edit_svg(script) if drawn <= _EDITED else None
+
+
+def _first_words(parse: Dependencies, words: int = WORDS) -> Dependencies:
+    """Return the beginning of a parse. Links that lead further end at a last word ``…``."""
+    if len(parse) <= words:
+        return parse
+    texts, tags = [*parse.words[:words], MORE], [*parse.tags[:words], "_"]
+    if parse.heads is not None and parse.relations is not None:
+        heads = [min(head, words + 1) for head in parse.heads[:words]]
+        return Dependencies.from_heads(texts, tags, [*heads, 0], [*parse.relations[:words], MORE])
+    links = {Link(left, min(right, words), kind) for left, right, kind in parse.links if left < words}
+    return Dependencies(texts, tags, sorted(links))
 
 
 def line(thing: object) -> str:
@@ -113,7 +126,7 @@ def _image(drawing: Drawing | None, scale: float = 1.0) -> str:
 @singledispatch
 def table(thing: object) -> str | None:
     """Return an HTML table of an object, or None if it is displayed as text."""
-    make = _RESULTS.get(type(thing).__name__)
+    make = _RESULTS.get(type(thing).__name__, _model_table if hasattr(thing, "model_") else None)
     return None if make is None else make(thing)
 
 
@@ -323,11 +336,9 @@ def _values(values: dict[str, object]) -> str:
     return "<br>".join(f"<code>{_text(name)}</code> = {_text(repr(value), 60)}" for name, value in values.items())
 
 
-def model_table(estimator: Any) -> str:
-    """Return the table of a fitted estimator; empty if it is not fitted."""
-    model = getattr(estimator, "model_", None)
-    if model is None:
-        return ""
+def _model_table(estimator: Any) -> str:
+    """Return the table of a fitted estimator."""
+    model = estimator.model_
     facts: dict[str, str] = {}
     if isinstance(kernel := getattr(model, "kernel", None), Kernel):
         facts["kernel"] = repr(kernel)

@@ -15,7 +15,7 @@ from treelet.drawing import web
 from treelet.drawing.confusion import confusion_svg
 from treelet.drawing.leaves import LETTERS, NOTE, excerpt, text_html
 from treelet.drawing.svg import aligned, captioned_svg, heat_svg, signed, tint
-from treelet.drawing.web.pictures import AttributedStructure, attributed_structures, explained, largest_share
+from treelet.drawing.web.pictures import attributed_structures, explained
 from treelet.errors import ParameterError
 from treelet.formats import label_text
 from treelet.fragments.explanation import Explanation, TopFragments, WeightedFragment
@@ -645,7 +645,8 @@ def _case(case: _ExplainedCase, task: str, cases: list[Any]) -> str:
         if len(case.numbers) == 2:
             for structure, name in zip(cases[-1]["trees"], names, strict=True):
                 structure["title"] = name or structure["title"]
-        lines += [_figure(structure, name, largest_share(trees)) for name, structure in zip(names, trees, strict=True)]
+        scale = max((abs(share) for _, _, heat in trees for share in heat), default=0.0)
+        lines += [_figure(*structure, name, scale) for name, structure in zip(names, trees, strict=True)]
     share_format = aligned([structure.share for structure in case.why.fragments[:_SHOWN]], 3)
     rows = [
         (_colored(structure.share, share_format), Html(f"<code>{_text(structure.tree)}</code>"))
@@ -663,18 +664,18 @@ def _case(case: _ExplainedCase, task: str, cases: list[Any]) -> str:
     return "\n".join([*lines, "</section>"])
 
 
-def _figure(structure: AttributedStructure, name: str, scale: float) -> str:
+def _figure(thing: Any, column: Any, heat: list[float], name: str, scale: float) -> str:
     """Return the static picture: a tree or words with colors."""
-    caption = name or ("" if structure.column is None else str(structure.column))
-    if isinstance(structure.thing, Tree):
-        return f"<figure>{heat_svg(structure.thing, structure.heat, caption=caption, scale=scale)}</figure>"
+    caption = name or ("" if column is None else str(column))
+    if isinstance(thing, Tree):
+        return f"<figure>{heat_svg(thing, heat, caption=caption, scale=scale)}</figure>"
     head = f"<figcaption>{said(caption)}</figcaption>" if caption else ""
-    if isinstance(structure.thing, Forest):
-        drawing = picture(structure.thing)
+    if isinstance(thing, Forest):
+        drawing = picture(thing)
         return f"<figure>{head}{drawing or ''}</figure>"
     words = " ".join(
         f'<span style="background:{tint(share / (scale or 1.0))};color:#1b1b1b" title="{signed(share)}">{said(word)}</span>'
-        for word, share in zip(structure.thing.words, structure.heat, strict=True)
+        for word, share in zip(thing.words, heat, strict=True)
     )
     return f"<figure>{head}<p>{words}</p></figure>"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from treelet.checks import article, with_type
+from treelet.checks import article
 from treelet.errors import FormatError, InputTypeError, TreeError, TreeletError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import MOST_NODES, Reader, forbidden_characters, label_problem
@@ -18,10 +18,19 @@ from treelet.structures.bank import inline_error
 _DRAWN = 500  # maximum number of levels in a drawing; the width of a line grows with the depth
 
 
+def _with_type(value: object) -> str:
+    """Return a value with its type, for a message.
+
+    >>> _with_type(1), _with_type(None)
+    ('1 (an int)', 'None')
+    """
+    return "None" if value is None else f"{value!r:.60} ({article(type(value).__name__)})"
+
+
 def check_label(label: object) -> str:
     """Return a label, or raise TreeError if a tree with this label could not be written and read back."""
     if not isinstance(label, str):
-        raise TreeError(f"A node label must be a string. Got {with_type(label)} instead.")
+        raise TreeError(f"A node label must be a string. Got {_with_type(label)} instead.")
     if not label:
         raise TreeError("A node label must not be empty.")
     stripped = label.strip()
@@ -98,7 +107,7 @@ class Tree(Drawn):
             else:
                 raise TreeError(
                     f"Child {number} of the node {label!r:.60} must be a Tree or a string. "
-                    f"Got {with_type(child)} instead."
+                    f"Got {_with_type(child)} instead."
                 )
         self._set(check_label(label), tuple(kids))
 

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import singledispatch
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 from treelet.checks import article, plural
 from treelet.cuts import TreeIndex
-from treelet.drawing.edits import other_label
-from treelet.drawing.leaves import LETTERS, open_nodes, shortened, text_parts
+from treelet.drawing.edits import edited_trees
+from treelet.drawing.leaves import fragment_text, open_nodes, shortened
 from treelet.drawing.svg import ForestGraph, signed
 from treelet.edits import EditScript
 from treelet.errors import InputTypeError, ParameterError, TreeError
@@ -157,26 +157,17 @@ def edited(script: EditScript) -> list[Picture]:
     [[{'node': 1, 'kind': 'rename', 'text': '→ dog'}], [{'node': 1, 'kind': 'rename', 'text': 'was cat'}]]
     """
     pictures = []
-    for number, tree in enumerate((script.source, script.target)):
-        nodes = [((change.source, change.target)[number], change) for change in script.changes()]
+    for tree, side in zip((script.source, script.target), edited_trees(script, folded=False), strict=True):
         edits = [
-            {"node": node, "kind": change.kind, "text": other_label(change, number)}
-            for node, change in nodes
-            if node is not None
+            {"node": node, "kind": operation.kind, "text": text}
+            for node, (operation, text) in enumerate(zip(side.operations, side.other_labels, strict=True))
+            if operation is not None and operation.kind != "keep"
         ]
         pictures.append({**picture(tree), "edits": edits})
     return pictures
 
 
 # --- explanations ---------------------------------------------------------------------------------------------------
-
-
-class AttributedStructure(NamedTuple):
-    """A structure of an explained example, with its column and the shares of its nodes or words."""
-
-    thing: Tree | Forest | Dependencies | Tagged
-    column: Any
-    heat: list[float]
 
 
 def explained(explanation: Explanation, example: Any = None, *, limit: int = _LISTED) -> Picture:
@@ -206,24 +197,23 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = _LI
             "This explanation has no picture. If the example is a forest or a dependency parse, pass the example too. "
             "If the example is too large, print the explanation instead."
         )
-    names = [str(structure.column) if structure.column is not None else "" for structure in structures]
+    names = [str(column) if column is not None else "" for _, column, _ in structures]
     if pair := len(structures) == 2 and names[0] == names[1]:
         names = ["A", "B"]
-    scale = largest_share(structures)
+    scale = max((abs(share) for _, _, heat in structures for share in heat), default=0.0)  # of all pictures
     listed = explanation.fragments[:limit]
     left = explanation.score - math.fsum(fragment.share for fragment in listed)
     return {
         "trees": [
-            {"title": name, "picture": {**_readable(picture(structure.thing, heat=structure.heat)), "scale": scale}}
-            for name, structure in zip(names, structures, strict=True)
+            {"title": name, "picture": {**_readable(picture(thing, heat=heat)), "scale": scale}}
+            for name, (thing, _, heat) in zip(names, structures, strict=True)
         ],
         "fragments": [
             {
                 **fragment_text(fragment.tree),
                 "share": fragment.share,
                 "places": [
-                    _covered(fragment, structure.thing) if structure.column == fragment.column else []
-                    for structure in structures
+                    _covered(fragment, thing) if column == fragment.column else [] for thing, column, _ in structures
                 ],
             }
             for fragment in listed
@@ -233,22 +223,9 @@ def explained(explanation: Explanation, example: Any = None, *, limit: int = _LI
     }
 
 
-def fragment_text(fragment: Any) -> Picture:
-    """Return the text of a fragment and, for a tree, its parts: every second part is a word."""
-    text = str(fragment)
-    if not isinstance(fragment, Tree) or len(text) > LETTERS:
-        return {"text": shortened(text)}
-    return {"text": text, "parts": text_parts(fragment)}
-
-
 def _readable(drawn: Picture) -> Picture:
     """Return a picture with long labels shortened, because pictures of explanations are not edited."""
     return drawn | {name: list(map(shortened, drawn[name])) for name in ("labels", "words", "tags") if drawn.get(name)}
-
-
-def largest_share(structures: Iterable[AttributedStructure]) -> float:
-    """Return the largest absolute share of a node, which is the common scale of several pictures."""
-    return max((abs(share) for structure in structures for share in structure.heat), default=0.0)
 
 
 def _summed(explanation: Explanation, pair: bool = False) -> str:
@@ -260,21 +237,19 @@ def _summed(explanation: Explanation, pair: bool = False) -> str:
     return f"{name}, A minus B" if pair else name
 
 
-def attributed_structures(explanation: Explanation, example: Any = None) -> list[AttributedStructure]:
-    """Return the structures of an explained example that can be drawn. Sequences of features are left out."""
+def attributed_structures(explanation: Explanation, example: Any = None) -> list[tuple[Any, Any, list[float]]]:
+    """Return the structures of an explained example that can be drawn, with their columns and the shares of their nodes.
+
+    Sequences of features are left out.
+    """
     candidates = list(_parts(example))
-    structures: list[AttributedStructure] = []
+    structures: list[tuple[Any, Any, list[float]]] = []
     start = 0
     while start < len(explanation.heat):
         size, thing = _whole(explanation.heat[start:], candidates)
         if thing is not None:
-            structures.append(
-                AttributedStructure(
-                    thing,
-                    explanation.heat[start].column,
-                    [node.share for node in explanation.heat[start : start + size]],
-                )
-            )
+            shares = [node.share for node in explanation.heat[start : start + size]]
+            structures.append((thing, explanation.heat[start].column, shares))
         start += size
     return structures
 
