@@ -10,12 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from experiments.locality_trials import counterexamples, of_windows
 
 import treelet as tl
 from conftest import ROOT, run_experiment
 from experiments import EXPERIMENTS, collins_duffy, data, writing
 from experiments.__main__ import run
+from experiments.locality import counterexamples, window_kernel
 from experiments.writing import write_results
 
 
@@ -210,7 +210,7 @@ def test_the_formula_of_windows_is_that_of_locality() -> None:
     for m, first in enumerate(places):
         for n, second in enumerate(places[:m]):
             pairs = [(_around(first, i), _around(second, k)) for i in first for k in second]
-            assert K[m, n] == pytest.approx(float(sum(of_windows(*pair, 2.0) for pair in pairs)))
+            assert K[m, n] == pytest.approx(float(sum(window_kernel(*pair, 2.0) for pair in pairs)))
 
 
 def _around(places: tuple[int, ...], center: int) -> list[int]:
