@@ -157,7 +157,7 @@ def million(size: int, form: str, probes_of: tuple[int, ...]) -> Results:
     """Build an index from the vectors in a file, search, and compute exact values of the candidates."""
     import faiss
 
-    stored, asked = np.load(cache(f"stored-{size}.npy"), mmap_mode="r"), np.load(cache(f"queries-{size}.npy"))
+    stored, query_vectors = np.load(cache(f"stored-{size}.npy"), mmap_mode="r"), np.load(cache(f"queries-{size}.npy"))
     true = np.load(cache("exact.npz"))
     texts = [line.partition("\t")[2] for line in generated().read_text(encoding="utf-8").splitlines()]
     queries = drawn_queries().strings()
@@ -175,7 +175,7 @@ def million(size: int, form: str, probes_of: tuple[int, ...]) -> Results:
         faiss.extract_index_ivf(index).nprobe = probes
         for candidates in CANDIDATES:
             with Timed() as look_up:
-                _, numbers = index.search(asked, candidates)
+                _, numbers = index.search(query_vectors, candidates)
             with Timed() as ranking:
                 found = [reranked(KERNEL, texts, query, row) for query, row in zip(queries, numbers, strict=True)]
             rows.append(
@@ -218,8 +218,8 @@ def engines() -> list[Results]:
 
     size, count = SKETCHES[0][0], CANDIDATES[0]
     stored = np.load(cache(f"stored-{size}.npy"), mmap_mode="r")[:ENGINE_TREES].astype(np.float32)
-    asked = np.load(cache(f"queries-{size}.npy"))
-    best = np.argsort(-(asked @ stored.T), axis=1)[:, :count]
+    query_vectors = np.load(cache(f"queries-{size}.npy"))
+    best = np.argsort(-(query_vectors @ stored.T), axis=1)[:, :count]
     rows: list[Results] = []
 
     def measure(name: str, build: Callable[[], Any], settings: list[tuple[str, Callable[[], Any]]], length: Callable[[], int]) -> None:  # fmt: skip
@@ -239,19 +239,19 @@ def engines() -> list[Results]:
 
     def ivf(probes: int) -> Any:
         index.nprobe = probes
-        return index.search(asked, count)[1]
+        return index.search(query_vectors, count)[1]
 
     def fast_scan(probes: int) -> Any:
         faiss.extract_index_ivf(fast).nprobe, fast.k_factor = probes, FACTOR
-        return fast.search(asked, count)[1]
+        return fast.search(query_vectors, count)[1]
 
     def hnsw(expansion: int) -> Any:
         graph.hnsw.efSearch = expansion
-        return graph.search(asked, count)[1]
+        return graph.search(query_vectors, count)[1]
 
     def other(expansion: int) -> Any:
         third.expansion_search = expansion
-        return np.asarray(third.search(asked, count, threads=THREADS).keys, dtype=np.int64)
+        return np.asarray(third.search(query_vectors, count, threads=THREADS).keys, dtype=np.int64)
 
     index = faiss.index_factory(size + 2, "IVF256,SQ8", faiss.METRIC_INNER_PRODUCT)
     measure("FAISS, IVF256,SQ8", lambda: (index.train(stored), index.add(stored)),
@@ -280,7 +280,7 @@ def real() -> Results:
     trees = staged()
     order = np.random.default_rng(0).permutation(len(trees))
     queries, bank = trees[order[:REAL_QUERIES]].compact(), trees[np.sort(order[REAL_QUERIES:])].compact()
-    texts, asked = bank.strings(), queries.strings()
+    texts, query_texts = bank.strings(), queries.strings()
     true, _ = tl.nearest(KERNEL, bank, queries, K, n_jobs=THREADS)
     sample = bank[np.sort(np.random.default_rng(1).permutation(len(bank))[:REAL_SAMPLE])].compact()
     rows = []
@@ -298,7 +298,7 @@ def real() -> Results:
                 index.add(stored)
                 index.nprobe = REAL_LISTS // 8
                 _, numbers = index.search(wanted, CANDIDATES[0])
-                found = [reranked(KERNEL, texts, query, row) for query, row in zip(asked, numbers, strict=True)]
+                found = [reranked(KERNEL, texts, query, row) for query, row in zip(query_texts, numbers, strict=True)]
                 rows.append({"components": size, "min_trees": min_trees, "method": method, **quality(found, true)})
                 print(rows[-1], file=sys.stderr, flush=True)
     return {"trees": len(bank), "first": float(true[:, 0].mean()), "tenth": float(true[:, -1].mean()), "rows": rows}

@@ -232,9 +232,9 @@ def measured() -> dict[str, Any]:
     finally:
         for file in files:
             os.unlink(file)
-    told = json.loads(run.stdout)
+    output = json.loads(run.stdout)
     cpu = after.children_user + after.children_system - before.children_user - before.children_system
-    return {"trees": SIZE, "nodes": bank[order[: 2 * SIZE]].stats()["nodes"], "wall_s": wall, "cpu_s": cpu, "peak_mb": int(run.stderr.split()[-1]) / 1024, "p_value": told["p_value"], "permutations": told["permutations"]}  # fmt: skip
+    return {"trees": SIZE, "nodes": bank[order[: 2 * SIZE]].stats()["nodes"], "wall_s": wall, "cpu_s": cpu, "peak_mb": int(run.stderr.split()[-1]) / 1024, "p_value": output["p_value"], "permutations": output["permutations"]}  # fmt: skip
 
 
 def use() -> dict[str, Any]:

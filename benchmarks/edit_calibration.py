@@ -26,7 +26,7 @@ TREES = 5000
 LEAST_OF_SENTENCE, MOST = 20, 500  # nodes
 THRESHOLDS = (0.7, 0.8)
 
-Found = dict[str, Any]
+Results = dict[str, Any]
 
 
 def drawn(bank: tl.Treebank, least: int, rng: np.random.Generator) -> tl.Treebank:
@@ -38,7 +38,7 @@ def drawn(bank: tl.Treebank, least: int, rng: np.random.Generator) -> tl.Treeban
     return bank[np.sort(rng.permutation(len(bank))[:TREES])].compact()
 
 
-def measured(name: str, bank: tl.Treebank, rng: np.random.Generator) -> Found:
+def measured(name: str, bank: tl.Treebank, rng: np.random.Generator) -> Results:
     cosine = tl.gram(KERNEL, bank, n_jobs=2)
     rows, columns = np.triu_indices(len(bank), 1)
     values = cosine[rows, columns]
@@ -57,7 +57,7 @@ def measured(name: str, bank: tl.Treebank, rng: np.random.Generator) -> Found:
     return {"corpus": name, "trees": len(bank), "nodes": float(np.median(sizes)), "bins": table, "points": points}
 
 
-def page(results: Found) -> str:
+def page(results: Results) -> str:
     """Return the results as a Markdown page."""
     parts = results["corpora"]
     return writing.page(
@@ -73,7 +73,7 @@ def page(results: Found) -> str:
     )  # fmt: skip
 
 
-def _section(part: Found) -> list[str]:
+def _section(part: Results) -> list[str]:
     kind = f"functions of Python's standard library ({LEAST} to {MOST} nodes, anonymous identifiers, constants as types, without docstrings)"
     if part["corpus"] != "Python functions":
         kind = f"sentences of the Wall Street Journal sample ({LEAST_OF_SENTENCE} to {MOST} nodes, including words)"
@@ -95,7 +95,7 @@ def _section(part: Found) -> list[str]:
     ]  # fmt: skip
 
 
-def _conclusion(parts: list[Found]) -> str:
+def _conclusion(parts: list[Results]) -> str:
     """State in two sentences what the tables show."""
     code, text = (
         [f"{100 * row['shares']['0.7']:.0f} %" if row["pairs"] else "" for row in part["bins"]] for part in parts
@@ -107,7 +107,7 @@ def _conclusion(parts: list[Found]) -> str:
     )
 
 
-def draw(results: Found, path: Path) -> None:
+def draw(results: Results, path: Path) -> None:
     with writing.saved_figure(path, columns=2, figsize=(10, 4.4), sharey=True) as (_, both):
         for axes, part in zip(both, results["corpora"], strict=True):
             points = np.array(part["points"])
@@ -131,7 +131,7 @@ def draw(results: Found, path: Path) -> None:
 def main() -> None:
     rng = np.random.default_rng(0)
     banks = {"Python functions": drawn(functions(), LEAST, rng), "WSJ sentences": drawn(staged("WSJ"), LEAST_OF_SENTENCE, rng)}  # fmt: skip
-    results: Found = {"corpora": [measured(name, bank, rng) for name, bank in banks.items()]}
+    results: Results = {"corpora": [measured(name, bank, rng) for name, bank in banks.items()]}
     results["made_by"] = writing.provenance("python -m benchmarks.edit_calibration")
     draw(results, RESULTS / "edit-calibration.png")
     points = [{"corpus": part["corpus"], "points": part.pop("points")} for part in results["corpora"]]

@@ -36,7 +36,7 @@ COLLECTION, CHECKED, LARGEST, THRESHOLDS = 5000, 1500, 500, (0.8, 0.7)
 QUERIES, K, FULL = 100, 10, 10
 FILTERS = ("pairs", "size", "labels", "strings", "matches")
 
-Found = dict[str, Any]
+Results = dict[str, Any]
 
 
 def seconds(call: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[float, Any]:
@@ -51,7 +51,7 @@ def fresh(bank: tl.Treebank) -> tl.Treebank:
     return tl.Treebank.from_columns(bank.columns)
 
 
-def spread(values: list[float]) -> Found:
+def spread(values: list[float]) -> Results:
     return {"median": float(np.median(values)), "least": min(values), "most": max(values)}
 
 
@@ -76,11 +76,11 @@ def corpora() -> dict[str, tl.Treebank]:
     return found
 
 
-def peers() -> list[Found]:
+def peers() -> list[Results]:
     return [beside_peers(name, bank) for name, bank in corpora().items()]
 
 
-def beside_peers(name: str, bank: tl.Treebank) -> Found:
+def beside_peers(name: str, bank: tl.Treebank) -> Results:
     """Measure ROUNDS matrices of ROWS × COLUMNS pairs. Every package is timed between two measurements of treelet."""
     rng = np.random.default_rng(0)
     order = rng.permutation(len(bank))[: ROUNDS * (ROWS + COLUMNS)].reshape(ROUNDS, -1)
@@ -147,7 +147,7 @@ def random_tree(size: int, rng: np.random.Generator) -> tl.Tree:
     return stack[0][1][0]
 
 
-def growth() -> list[Found]:
+def growth() -> list[Results]:
     rng = np.random.default_rng(0)
     all_functions = functions_of_every_size()
     sizes = nodes(all_functions)
@@ -176,7 +176,7 @@ def functions_of_every_size() -> tl.Treebank:
     return tl.Treebank.concat([parts[np.flatnonzero(nodes(parts) < LEAST)], bank])
 
 
-def grown(kind: str, size: int, bank: tl.Treebank, last: float) -> Found:
+def grown(kind: str, size: int, bank: tl.Treebank, last: float) -> Results:
     half = len(bank) // 2
     first, second = bank[:half].compact(), bank[half:].compact()
     repeats = max(2, min(50, 3000 // size))
@@ -200,7 +200,7 @@ def grown(kind: str, size: int, bank: tl.Treebank, last: float) -> Found:
 # --- matrices -------------------------------------------------------------------------------------------------------
 
 
-def matrix() -> Found:
+def matrix() -> Results:
     """Compute one matrix in several ways. Other processes change the wall-clock times, but hardly the CPU times."""
     from distributed import Client, LocalCluster
 
@@ -209,7 +209,7 @@ def matrix() -> Found:
     rows, expected = [], None
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:
         tl.gram(DISTANCE, bank[:10], client=client)  # makes the workers import treelet
-        ways: dict[str, Found] = {"one thread": {"n_jobs": 1}, "two threads": {"n_jobs": 2}}
+        ways: dict[str, Results] = {"one thread": {"n_jobs": 1}, "two threads": {"n_jobs": 2}}
         ways["two Dask workers"] = {"client": client}
         for name, options in ways.items():
             begin, before = time.perf_counter(), cpu_of_all(client)
@@ -259,7 +259,7 @@ def filter_counts(bank: tl.Treebank, threshold: float) -> list[int]:
     return list(evaluator.native().counts)
 
 
-def join() -> Found:
+def join() -> Results:
     bank, _ = collection()
     sizes = nodes(bank)
     rows = []
@@ -286,7 +286,7 @@ def join() -> Found:
     }
 
 
-def check() -> Found:
+def check() -> Results:
     """Compare joins with the full matrix."""
     bank, _ = collection()
     part = bank[np.flatnonzero(nodes(bank) <= LARGEST)]
@@ -303,7 +303,7 @@ def check() -> Found:
     return {"trees": CHECKED, "matrix_s": took, "rows": checks}
 
 
-def neighbors() -> Found:
+def neighbors() -> Results:
     """Search all queries, and compare some of them with the full computation."""
     bank, queries = collection()
 
@@ -324,11 +324,11 @@ def neighbors() -> Found:
 # --- the page -------------------------------------------------------------------------------------------------------
 
 
-def between(found: Found, digits: int = 0) -> str:
+def between(found: Results, digits: int = 0) -> str:
     return f"{found['median']:,.{digits}f} ({found['least']:,.{digits}f}–{found['most']:,.{digits}f})"
 
 
-def page(results: Found) -> str:
+def page(results: Results) -> str:
     """Return the results as a Markdown page."""
     join, checked, near, full = (results[name] for name in ("join", "check", "neighbors", "matrix"))
     ratios = {peer: [row["ratios"][peer]["median"] for row in results["peers"]] for peer in PEERS}
@@ -408,7 +408,7 @@ def _share(counts: dict[str, int], name: str) -> str:
     return f"{count:,}" if name in ("pairs", "matches") else f"{count:,} ({100 * count / total:.3g} %)"
 
 
-def _slopes(rows: list[Found]) -> list[str]:
+def _slopes(rows: list[Results]) -> list[str]:
     """Return a sentence with the exponents of growth from 200 to 2,000 nodes."""
     texts = []
     for kind in ("functions", "random trees"):
@@ -418,7 +418,7 @@ def _slopes(rows: list[Found]) -> list[str]:
     return [f"From 200 to 2,000 nodes, the time of treelet grows like {' and '.join(texts)}."]
 
 
-def draw(results: Found, path: Path) -> None:
+def draw(results: Results, path: Path) -> None:
     with writing.saved_figure(path, figsize=(7, 4.5)) as (_, axes):
         for kind, color in (("functions", "tab:blue"), ("random trees", "tab:orange")):
             rows = [row for row in results["growth"] if row["kind"] == kind]

@@ -101,19 +101,19 @@ def row(model: Any, n: int, train: tl.Treebank, y: Any, test: tl.Treebank, gold:
 
 def choices(model: Any, many: Any, train: Any, y: Any, test: Any, gold: Any) -> list[dict[str, Any]]:
     """Other ways to choose `N` of very many columns."""
-    learnt, asked = many.transform(train).tocsc(), many.transform(test).tocsc()
+    X, X_test = many.transform(train).tocsc(), many.transform(test).tocsc()
     weight = np.abs(many.coef_)
-    share = weight * np.sqrt(np.asarray(learnt.power(2).sum(0)).ravel())
+    share = weight * np.sqrt(np.asarray(X.power(2).sum(0)).ravel())
     rows = []
     for name, value in (("weight", weight), ("weight times the root of the mean square in the training trees", share)):
         order = np.argsort(-value, axis=1)
         turns = list(dict.fromkeys(order.T.ravel().tolist()))[:N]
         for how, some in (("each class in turn", turns), ("the largest of all", np.argsort(-value.max(0))[:N])):
-            scores = asked[:, some] @ many.coef_[:, some].T + many.intercept_
+            scores = X_test[:, some] @ many.coef_[:, some].T + many.intercept_
             rows.append(
                 {
                     "by": name, "how": how, "own": float(np.mean(model.classes_[scores.argmax(1)] == gold)),
-                    "trained": linear().fit(learnt[:, some].tocsr(), y).score(asked[:, some].tocsr(), gold),
+                    "trained": linear().fit(X[:, some].tocsr(), y).score(X_test[:, some].tocsr(), gold),
                 }
             )  # fmt: skip
     return rows
@@ -134,14 +134,14 @@ def columns(model: Any) -> list[dict[str, Any]]:
 
 
 def page(results: dict[str, Any]) -> str:
-    made, asked = results["made_by"], results["questions"]
-    best = next(r for r in asked["rows"] if r["n"] == N)
-    away = 100 * (asked["accuracy"] - best["l2"])
+    made, questions = results["made_by"], results["questions"]
+    best = next(r for r in questions["rows"] if r["n"] == N)
+    away = 100 * (questions["accuracy"] - best["l2"])
     return writing.page(
         [
             "# Fragments as features",
             f"{writing.created(made)} Times are CPU times of one thread.",
-            f"**A linear model with {N:,} fragments has an accuracy of {100 * best['l2']:.1f} percent on the test questions; the kernel SVM has {100 * asked['accuracy']:.1f} ({away:.1f} points more).** The linear model is "
+            f"**A linear model with {N:,} fragments has an accuracy of {100 * best['l2']:.1f} percent on the test questions; the kernel SVM has {100 * questions['accuracy']:.1f} ({away:.1f} points more).** The linear model is "
             f"{best['all_kernel_ms'] / best['all_l2_ms']:.0f} times as fast as the SVM for all 5,952 questions together, {best['kernel_ms'] / best['l2_ms']:.0f} times as fast for the 500 test questions, and {best['text_kernel_ms'] / best['text_l2_ms']:.0f} times as fast for the test questions as bracketed text.",
             "There are 5,452 training and 500 test questions in six classes. The kernel is SST with leaves, λ 0.3 and C 10, as [chosen by cross-validation](questions.md). The features are the fragments with the largest weights of the kernel SVM, taken from each class in "
             "turn. The models are:",
@@ -155,25 +155,25 @@ def page(results: dict[str, Any]) -> str:
                 [
                     (f"{r['n']:,}{'' if r['exact'] else ' *'}", f"{100 * r['own']:.1f}", f"{100 * r['trained']:.1f}", f"{100 * r['l2']:.1f}", f"{r['kernel_ms']:.1f}", f"{r['own_ms']:.2f}",
                      f"{r['trained_ms']:.2f}", f"{r['l2_ms']:.2f}", f"{r['kernel_ms'] / r['l2_ms']:.1f}", f"{r['text_kernel_ms'] / r['text_l2_ms']:.1f}", f"{r['choosing_s']:.1f}")
-                    for r in asked["rows"]
+                    for r in questions["rows"]
                 ],
                 right=range(11),
             ),
-            f"The accuracy of the kernel SVM is {100 * asked['accuracy']:.1f}. \\*: the search was stopped early for some class, so fragments with larger weights may be missing.",
+            f"The accuracy of the kernel SVM is {100 * questions['accuracy']:.1f}. \\*: the search was stopped early for some class, so fragments with larger weights may be missing.",
             f"All 5,952 questions together, with {N:,} fragments and `norm=\"l2\"`, take {best['all_kernel_ms']:.0f} ms with the SVM and {best['all_l2_ms']:.1f} ms with the linear model. More trees share more subtrees, and each distinct subtree is examined once. "
             "With few trees, counting nodes, looking up labels and the checks of scikit-learn take a large part of the time. If rows are divided by the norm of the kernel, exact self-values take most of the time. From text, reading takes most of the time.",
             "## Selection of fragments",
             f"The table shows other criteria to select {N:,} of the {COLUMNS[-1]:,} features above. They were compared on the test questions, so the differences do not generalize to new questions.",
             writing.table(
                 ("criterion", "selected from", "SVM weights", "trained"),
-                [(r["by"], r["how"], f"{100 * r['own']:.1f}", f"{100 * r['trained']:.1f}") for r in asked["choices"]],
+                [(r["by"], r["how"], f"{100 * r['own']:.1f}", f"{100 * r['trained']:.1f}") for r in questions["choices"]],
                 right=(2, 3),
             ),
             "## Examples of features",
             "The features with the largest weights of each class, among those with at least three productions:",
             writing.table(
                 ("class", "features with their weights"),
-                [(r["class"], "; ".join(f"`{name}` {weight:+.2f}" for name, weight in r["columns"])) for r in asked["columns"]],
+                [(r["class"], "; ".join(f"`{name}` {weight:+.2f}" for name, weight in r["columns"])) for r in questions["columns"]],
             ),
         ]
     )  # fmt: skip

@@ -38,7 +38,7 @@ from treelet.resources import Resources
 from treelet.structures import ForestBank
 
 ROOT = Path(__file__).resolve().parents[1]
-Found = dict[str, Any]
+Results = dict[str, Any]
 TREE_KERNELS = {
     "SST": tl.SubsetTree(lam=0.4),
     "SST, leaves": tl.SubsetTree(lam=0.4, leaves=True),
@@ -62,7 +62,7 @@ class Bench:
         if self.name == "cuda":
             self.device.xp.cuda.Device().synchronize()
 
-    def about(self) -> Found:
+    def about(self) -> Results:
         found = {"cpu": platform.processor() or platform.machine(), "cores": len(os.sched_getaffinity(0)), "date": date.today().isoformat()}  # fmt: skip
         if self.name == "cuda":
             properties = self.device.xp.cuda.runtime.getDeviceProperties(0)
@@ -94,7 +94,7 @@ def fresh(bank: Any) -> Any:
     return type(bank).from_columns(bank.columns)
 
 
-def matrix_times(bench: Bench, kernel: Any, bank: Any, dtype: str, times: int = 5) -> Found:
+def matrix_times(bench: Bench, kernel: Any, bank: Any, dtype: str, times: int = 5) -> Results:
     """Preparation, filling, and copying, apart; and the whole way."""
     device, n = bench.device, len(bank)
     bank.weights()
@@ -141,7 +141,7 @@ def cpu_time(kernel: Any, bank: Any, threads: int) -> float:
 # --- steps ----------------------------------------------------------------------------------------------------------
 
 
-def ceilings(bench: Bench) -> Found:
+def ceilings(bench: Bench) -> Results:
     """Measure the limits of the machine: copies on the device, scattered additions, copies to the host."""
     xp, device = bench.device.xp, bench.device
     a = xp.ones(1 << 28)
@@ -153,7 +153,7 @@ def ceilings(bench: Bench) -> Found:
     return {"copy_tb_s": 2 * a.nbytes / copy / 1e12, "to_host_gb_s": host.nbytes / to_host / 1e9}
 
 
-def trees(bench: Bench) -> list[Found]:
+def trees(bench: Bench) -> list[Results]:
     """All pairs of the WSJ's trees, by all kernels."""
     bank, rows = staged("WSJ"), []
     for name, kernel in TREE_KERNELS.items():
@@ -163,7 +163,7 @@ def trees(bench: Bench) -> list[Found]:
     return rows
 
 
-def sizes(bench: Bench) -> list[Found]:
+def sizes(bench: Bench) -> list[Results]:
     """By the number of trees: from when on it pays."""
     bank, rows = staged("all"), []
     order = np.random.default_rng(0).permutation(len(bank))
@@ -182,7 +182,7 @@ def sizes(bench: Bench) -> list[Found]:
     return rows
 
 
-def all_trees(bench: Bench) -> list[Found]:
+def all_trees(bench: Bench) -> list[Results]:
     """All pairs of all staged trees."""
     bank, rows = staged("all"), []
     for name, dtype in (("SST", "float32"), ("SST", "float64"), ("SST, normalised", "float32"), ("ST", "float32")):
@@ -191,14 +191,14 @@ def all_trees(bench: Bench) -> list[Found]:
     return rows
 
 
-def partial(bench: Bench) -> list[Found]:
+def partial(bench: Bench) -> list[Results]:
     """Measure the same for partial trees."""
     rows = [{"kernel": "PT"} | matrix_times(bench, TREE_KERNELS["PT"], staged("all"), "float32", 1)]
     print(rows[-1], flush=True)
     return rows
 
 
-def others(bench: Bench) -> list[Found]:
+def others(bench: Bench) -> list[Results]:
     """Forests, tag sequences, features of parses."""
     wsj, rows = staged("WSJ"), []
     grammar = tl.PCFG.from_treebank(wsj)
@@ -217,7 +217,7 @@ def others(bench: Bench) -> list[Found]:
     return rows
 
 
-def million(bench: Bench, n: int = 1_000_000) -> list[Found]:
+def million(bench: Bench, n: int = 1_000_000) -> list[Results]:
     """The nearest of a thousand queries among a million generated trees."""
     grammar = tl.PCFG.from_treebank(tl.datasets.flights(2000))
     bank, queries = grammar.sample(n, 1), grammar.sample(QUERIES, 12345)
@@ -238,7 +238,7 @@ def million(bench: Bench, n: int = 1_000_000) -> list[Found]:
     return [row]
 
 
-def memory(bench: Bench) -> list[Found]:
+def memory(bench: Bench) -> list[Results]:
     """Under a budget of the device's memory: the most that was taken, and the same values."""
     bank, kernel, rows = staged("WSJ"), TREE_KERNELS["SST"], []
     wanted = tl.gram(kernel, bank, n_jobs=-1)
@@ -260,7 +260,7 @@ def memory(bench: Bench) -> list[Found]:
     return rows
 
 
-def scoring(bench: Bench) -> list[Found]:
+def scoring(bench: Bench) -> list[Results]:
     """All trees by a model of questions, and products of the matrix of all trees with vectors."""
     questions, rows = read_questions(), []
     everything = staged("all")
@@ -299,7 +299,7 @@ STEPS: dict[str, Callable[[Bench], Any]] = {
 }  # fmt: skip
 
 
-def check(bench: Bench, seeds: int, only: list[str] | None) -> Found:
+def check(bench: Bench, seeds: int, only: list[str] | None) -> Results:
     """Every kernel of the test matrix on random banks, against the core."""
     rows, banks = [], 0
     for name, case in KERNELS.items():

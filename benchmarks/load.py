@@ -97,15 +97,15 @@ def scorers(known: Examples) -> dict[str, Score]:
 def scoring(seconds: float, share: float) -> dict[str, Any]:
     """Score chunks of new trees with 1, 2 and 16 threads, and then with 16 threads for some time."""
     known = examples()
-    asked = scorers(known)
-    rows = [{"model": name, **_threads(score, known)} for name, score in asked.items()]
+    models = scorers(known)
+    rows = [{"model": name, **_threads(score, known)} for name, score in models.items()]
     print(rows, flush=True)
     rounds = scored = 0
     with Watched(os.getpid()) as watched, ThreadPoolExecutor(16) as pool:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             begun = time.monotonic()
-            for name, score in asked.items():
+            for name, score in models.items():
                 chunks = [known.bank(CHUNK) for _ in range(16)]
                 found = list(pool.map(score, chunks))
                 check = rounds % len(chunks)

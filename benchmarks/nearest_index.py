@@ -28,17 +28,17 @@ from experiments import writing
 ROOT = Path(__file__).resolve().parents[1]
 KERNEL = tl.SubsetTree(lam=0.4).normalized()
 APPENDS, APPENDED, REMOVED, READERS, QUERIES = 100, 1_000, 0.1, 4, 20
-Found = dict[str, Any]
+Results = dict[str, Any]
 
 
-def seconds(work: Callable[[], Any]) -> tuple[Any, Found]:
+def seconds(work: Callable[[], Any]) -> tuple[Any, Results]:
     """Return the result of a function, and its wall-clock and CPU seconds."""
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
     return result, {"wall": time.perf_counter() - wall, "cpu": time.process_time() - cpu}
 
 
-def rss(pid: int | str = "self") -> Found:
+def rss(pid: int | str = "self") -> Results:
     """Return the memory of a process in MB: resident, proportional (shared pages divided by their users), and private."""
     sums = {"Rss": 0, "Pss": 0, "Private_Clean": 0, "Private_Dirty": 0}
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()[1:]:
@@ -64,7 +64,7 @@ def further(count: int) -> tl.Treebank:
     return tl.Treebank.concat(drawn)[np.arange(2 * half).reshape(2, -1).T.ravel()[:count]]
 
 
-def query_times(search: tl.Nearest, queries: tl.Treebank) -> Found:
+def query_times(search: tl.Nearest, queries: tl.Treebank) -> Results:
     """Return the seconds per query, one by one and together."""
     search.kneighbors(queries[:1], 10)
     alone = [seconds(lambda n=n: search.kneighbors(queries[n : n + 1], 10))[1]["cpu"] for n in range(len(queries))]
@@ -72,13 +72,13 @@ def query_times(search: tl.Nearest, queries: tl.Treebank) -> Found:
     return {"single": statistics.median(alone), "together": together}
 
 
-def measured(n: int, folder: Path) -> Found:
+def measured(n: int, folder: Path) -> Results:
     """Build, open and change an index of n trees."""
     old, more = first(n).compact(), further(APPENDS * APPENDED + QUERIES)
     queries, later = more[len(more) - QUERIES :].compact(), more[: len(more) - QUERIES]
     trees = tl.Treebank.concat([old, later])
     names = [f"trees.tsv:{number}" for number in range(len(trees))]
-    found: Found = {"trees": len(old), "appends": APPENDS, "appended": APPENDED}
+    found: Results = {"trees": len(old), "appends": APPENDS, "appended": APPENDED}
     search, found["fit"] = seconds(lambda: tl.Nearest(KERNEL).fit(old, ids=names[: len(old)]))
     found["fresh"] = query_times(search, queries)
     _, found["save"] = seconds(lambda: tl.save(search, folder))
@@ -130,7 +130,7 @@ def _written() -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("wchar"))
 
 
-def readers(folder: Path) -> Found:
+def readers(folder: Path) -> Results:
     """Start several processes that query the same index, and measure their memory while all are alive."""
     words = [sys.executable, "-m", "benchmarks.nearest_index", "--reader", str(folder)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": ROOT}
@@ -151,12 +151,12 @@ def reader(folder: Path) -> None:
     search, spent = seconds(lambda: tl.load(folder, mode="r"))
     queries = first(1000)[:50].compact()
     before = rss()
-    _, asked = seconds(lambda: search.kneighbors(queries, 10))
-    print(json.dumps({"open": spent, "queries": asked, "before": before}), flush=True)
+    _, query_time = seconds(lambda: search.kneighbors(queries, 10))
+    print(json.dumps({"open": spent, "queries": query_time, "before": before}), flush=True)
     sys.stdin.read()
 
 
-def page(found: Found) -> str:
+def page(found: Results) -> str:
     """Return the page of the results."""
     made, results = found["made_by"], found["sizes"]
     parts = ["# An index on disk", writing.created(made)]
@@ -168,7 +168,7 @@ def page(found: Found) -> str:
     header = ("", *(f"{one['trees']:,} trees" for one in results))
     rows: list[tuple[Any, ...]] = []
 
-    def add(name: str, value: Callable[[Found], str]) -> None:
+    def add(name: str, value: Callable[[Results], str]) -> None:
         rows.append((name, *(value(one) for one in results)))
 
     add("build (`fit`), s", lambda one: f"{one['fit']['cpu']:.1f}")

@@ -41,21 +41,21 @@ def measured(source: str, way: str) -> dict[str, Any]:
     train, test = bank[:800], bank[1000:1336]
     grammar = tl.PCFG.from_treebank(train)
     found = CandidateParses.parsed(grammar, test)
-    learnt = CandidateParses.parsed(grammar, train).sample(20)
+    candidates = CandidateParses.parsed(grammar, train).sample(20)
     before = peak()
     reranker = Reranker(tl.VotedPerceptron(kernel=reranking_kernel(tl.SubsetTree(lam=0.4), 0.0)), candidates=None)
     if way == "matrix":
         perceptron._GrowingSum.of = classmethod(lambda cls, *_: None)  # type: ignore[method-assign,assignment]
         perceptron._WHOLE = 1 << 40  # the whole matrix, whatever its size
     begin = time.process_time()
-    reranker.fit(learnt)
+    reranker.fit(candidates)
     trained = time.process_time() - begin
     begin = time.process_time()
     scores = reranker.scores(found)
     return {
         "source": source,
         "way": way,
-        "train_trees": len(learnt.trees),
+        "train_trees": len(candidates.trees),
         "test_trees": len(found.trees),
         "updates": int(reranker.ranker.n_updates_),
         "train_s": trained,
