@@ -22,7 +22,7 @@ from fault_places import Snapshot, Trial, snapshot
 
 import treelet as tl
 from treelet.errors import TreeletError
-from treelet.matrices.stored import NpyFile
+from treelet.matrices.stored import _NpyFile
 
 FAST = Path("/dev/shm")
 """Where syncing costs nothing, if it is there."""
@@ -130,7 +130,7 @@ class _Ended(BaseException):
 
 
 @contextmanager
-def ended_after(kind: type[NpyFile], tiles: int, method: str = "write") -> Iterator[None]:
+def ended_after(kind: type[_NpyFile], tiles: int, method: str = "write") -> Iterator[None]:
     """A run is ended when it has written, or mirrored, so many tiles; what is done by then is known to be."""
     left, whole = tiles, getattr(kind, method)
 
@@ -154,7 +154,7 @@ def all_kept(m: Material) -> list[Kept]:
     def whole(name: str) -> Callable[[Path], object]:
         return lambda folder: tl.gram(KERNEL, trees, out=folder / name, **options)
 
-    def begun(name: str, kind: type[NpyFile], tiles: int) -> Callable[[Path], object]:
+    def begun(name: str, kind: type[_NpyFile], tiles: int) -> Callable[[Path], object]:
         def make(folder: Path) -> None:
             with ended_after(kind, tiles):
                 tl.gram(KERNEL, trees, out=folder / name, **options)
@@ -195,7 +195,7 @@ def all_kept(m: Material) -> list[Kept]:
         Kept("a matrix, .npy", whole("K.npy"), lambda f: np.array(whole("K.npy")(f)), is_stored),
         Kept(
             "a matrix that was begun, .npy",
-            begun("K.npy", NpyFile, 9),
+            begun("K.npy", _NpyFile, 9),
             lambda f: np.array(whole("K.npy")(f)),
             is_stored,
         ),
@@ -216,7 +216,7 @@ def _matrix(trees: Any, **options: Any) -> Any:
 
 def _half_mirrored(trees: Any, options: dict[str, Any]) -> Callable[[Path], None]:
     def make(folder: Path) -> None:
-        with ended_after(NpyFile, 4, "mirror"):
+        with ended_after(_NpyFile, 4, "mirror"):
             tl.gram(KERNEL, trees, out=folder / "K.npy", **options)
 
     return make

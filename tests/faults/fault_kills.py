@@ -283,9 +283,9 @@ def matrices(output: str, number: int, resume: bool, seed: int = 0) -> Iterator[
 
 
 def _read(path: Path) -> Any:
-    from treelet.matrices.stored import NpyFile
+    from treelet.matrices.stored import _NpyFile
 
-    return np.array(NpyFile.opened(path))
+    return np.array(_NpyFile.opened(path))
 
 
 # --- the explorer -----------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from definitions.fragments import as_tree
 from treelet.datasets import flights
 from treelet.fragments import shared_fragments
 from treelet.kernels import fragments as search
-from treelet.kernels.fragments import Fragment, SearchResult
+from treelet.kernels.fragments import SearchResult, _Fragment
 from treelet.testing import trees
 
 Listing = dict[tl.Tree, tuple[tuple[int, int], float]]
@@ -166,7 +166,7 @@ def test_large_trees_are_cut_off(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_contribution_that_does_not_fit_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    huge = SearchResult([Fragment(tl.Tree.parse("(A a)"), float("inf"), (2.0, 2.0))], True, True)
+    huge = SearchResult([_Fragment(tl.Tree.parse("(A a)"), float("inf"), (2.0, 2.0))], True, True)
     monkeypatch.setattr(import_module("treelet.fragments.occurrences"), "search_fragments", lambda *given: huge)
     with pytest.raises(tl.errors.KernelOverflowError, match="smaller lam"):
         shared_fragments("(S (A a) (A a))", "(S (A a) (A a))", tl.SubsetTree(lam=1))

@@ -17,7 +17,7 @@ import treelet as tl
 from cases import random_tree
 from conftest import binary
 from treelet.matrices import parse_memory
-from treelet.matrices.tiles import _planned, _row_strips, column_blocks
+from treelet.matrices.tiles import _column_blocks, _planned, _row_strips
 
 
 @pytest.fixture(scope="module")
@@ -221,7 +221,7 @@ def test_plans_cover_everything_once() -> None:
         assert sorted(row for strip in strips for row in range(strip.begin, strip.end)) == list(range(n))
         if memory >= 10**5:
             assert all((s.end - s.begin) * 200 * 8 * 2 * jobs <= memory for s in strips)
-    blocks = column_blocks(1000, 10**6, 10**5)
+    blocks = _column_blocks(1000, 10**6, 10**5)
     assert blocks[0].begin == 0
     assert blocks[-1].end == 1000
     assert all(a.end == b.begin for a, b in pairwise(blocks))

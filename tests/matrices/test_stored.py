@@ -25,7 +25,7 @@ from treelet.errors import FileError, KernelOverflowError, ParameterError, Treel
 from treelet.formats.files import locked
 from treelet.matrices import stored
 from treelet.matrices.npy_file import RowsInFile
-from treelet.matrices.stored import NpyFile, _checksum, _identity, _Journal, fingerprint
+from treelet.matrices.stored import _checksum, _identity, _Journal, _NpyFile, fingerprint
 from treelet.matrices.tiles import Job, Plan, Span, Tile, _planned
 
 KERNEL = tl.SubsetTree(lam=0.4)
@@ -270,7 +270,7 @@ def test_a_file_that_resuming_would_overwrite_is_refused(bank: tl.Treebank, path
 def test_a_call_that_fails_to_begin_leaves_nothing(
     bank: tl.Treebank, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(NpyFile, "sync", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(_NpyFile, "sync", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         tl.gram(KERNEL, bank[:5], out=path, resume=True)
     assert names(path) == []
@@ -517,7 +517,7 @@ def test_files_that_hold_no_matrix(path: Path) -> None:
     for content in (np.zeros(3), np.zeros((2, 2), int), np.zeros((2, 3), order="F"), np.zeros((2, 2), ">f8")):
         np.save(path, content)
         with pytest.raises(FileError, match="not a float64 or float32 matrix"):
-            NpyFile(path)
+            _NpyFile(path)
 
 
 # --- locks ----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from treelet.errors import ParameterError
 from treelet.kernels.algebra import Normalized
 from treelet.kernels.base import Kernel
 from treelet.matrices.executors import host_matrix
-from treelet.matrices.tiles import not_a_kernel
+from treelet.matrices.tiles import check_pairwise
 from treelet.resources import Resources
 from treelet.work import generator, one_blas_thread
 
@@ -69,8 +69,7 @@ def vendi_score(
     >>> round(vendi_score(tl.SubsetTree(), ["(D a)", "(D a)", "(D the)", "(N cat)"]), 3)
     2.828
     """
-    if not isinstance(kernel, Kernel):
-        raise not_a_kernel(kernel, "vendi_score")
+    check_pairwise(kernel, "vendi_score", Kernel)
     check_integer("sample", sample, of="vendi_score", optional=True)
     X = kernel.coerce(X)
     if not len(X):

@@ -19,7 +19,7 @@ from treelet.errors import TreeletWarning
 from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.pairwise import Pairwise, Vector
 from treelet.learn.fragment_features import listed_parts
-from treelet.matrices.nearest import ROUNDING, nearest, reached
+from treelet.matrices.nearest import ROUNDING, nearest
 from treelet.printable import printable
 from treelet.structures.bank import Bank
 from treelet.structures.treebank import Treebank
@@ -346,7 +346,8 @@ class _Side:
         key = np.arange(len(X)) + (X.columns.roots.max(initial=0) + 1 if isinstance(X, Treebank) else 0)
         if isinstance(X, Treebank):
             sign = -1.0 if measure.is_distance else 1.0
-            key = np.where(reached(sign * own, sign * threshold, ROUNDING), X.columns.roots, key)
+            least = sign * threshold - ROUNDING * abs(threshold)
+            key = np.where(sign * own >= least, X.columns.roots, key)
         _, first, number = np.unique(key[present], return_index=True, return_inverse=True)
         self.number = np.full(len(X), -1, np.int64)
         self.number[present] = number

@@ -89,7 +89,7 @@ class NodeWeighting(NamedTuple):
         return NodeWeighting(node, number)
 
 
-class Fragment(NamedTuple):
+class _Fragment(NamedTuple):
     """A fragment and its value."""
 
     tree: Any
@@ -101,7 +101,7 @@ class Fragment(NamedTuple):
 class SearchResult(NamedTuple):
     """Fragments, the largest absolute value first."""
 
-    fragments: list[Fragment]
+    fragments: list[_Fragment]
     complete: bool
     """True if all fragments are listed."""
     exact: bool
@@ -282,7 +282,7 @@ def search_fragments(kernel: Kernel, store: Any, weightings: tuple[NodeWeighting
     steps = list(zip(where.tolist(), what.tolist(), strict=True))
     begins = start.tolist()
     fragments = [
-        Fragment(tree, value, tuple(sums_of_fragment))
+        _Fragment(tree, value, tuple(sums_of_fragment))
         for tree, value, sums_of_fragment in zip(
             build(store, [steps[begins[i] : begins[i + 1]] for i in range(len(values))]),
             values.tolist(),
@@ -327,7 +327,7 @@ def _complete_subtrees(kernel: Subtree, store: Any, weightings: tuple[NodeWeight
             subtrees.append((math.pow(kernel.lam, half * float(sizes[node])) * math.prod(sums), sums, node))
     largest = heapq.nsmallest(limit, subtrees, key=lambda entry: -abs(entry[0]))
     labels = _StoreLabels(store)
-    fragments = [Fragment(labels.subtree(node), value, sums) for value, sums, node in largest]
+    fragments = [_Fragment(labels.subtree(node), value, sums) for value, sums, node in largest]
     return SearchResult(fragments, len(subtrees) <= limit, True)
 
 
@@ -504,7 +504,7 @@ def _shared_windows(
                 float(ours[1][sorted(first_windows[key])].sum()),
                 float(theirs[1][np.unique(np.concatenate(second_windows[key]))].sum()),
             )
-            fragments.append(Fragment(Window(texts[label], shown, middle), float(factor * value), sums))
+            fragments.append(_Fragment(Window(texts[label], shown, middle), float(factor * value), sums))
     fragments.sort(key=lambda fragment: -abs(fragment.value))
     return SearchResult(fragments[:limit], len(fragments) <= limit, True)
 
@@ -535,7 +535,7 @@ def _heaviest_windows(kernel: Locality, store: Any, model: NodeWeighting, limit:
             inside = np.flatnonzero(row != _OUTSIDE)
             shown = tuple(feature_of(texts[own]) for own in row[inside].tolist())
             window = Window(texts[label], shown, int(reach - inside[0]))
-            fragments.append(Fragment(window, float(values[at]), (float(numbers[compared[at]]),)))
+            fragments.append(_Fragment(window, float(values[at]), (float(numbers[compared[at]]),)))
     fragments.sort(key=lambda fragment: -abs(fragment.value))
     return SearchResult(fragments[:limit], window_count <= limit, exact)
 

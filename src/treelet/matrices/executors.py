@@ -33,7 +33,6 @@ from treelet.matrices.tiles import (
     fill_tile,
     mirrored,
     plan_matrix,
-    steps,
 )
 from treelet.printable import shortened
 from treelet.progress import Advance, progress_bar
@@ -340,7 +339,7 @@ class Executor(ABC):
 
     def compute_all(self, job: Job, plan: Plan, sink: Sink) -> None:
         """Compute all tiles of a plan and show the progress."""
-        what, total = "rows" if job.kernel.searches else "values", sum(steps(job.kernel, tile) for tile in plan.tiles)
+        what, total = "rows" if job.kernel.searches else "values", sum(tile.steps(job.kernel) for tile in plan.tiles)
         with progress_bar(self.resources.progress, what, total) as advance:
             self.compute(job, plan.blocks, sink, advance)
 

@@ -73,7 +73,7 @@ class _Best:
     def result(self, threshold: float | None) -> tuple[Matrix, Numbers]:
         """Return values and indices, with absent entries where too few values reach the threshold."""
         if threshold is not None:
-            self.values[~reached(self.values, threshold, self._close)] = -np.inf
+            self.values[~_reached(self.values, threshold, self._close)] = -np.inf
         self.numbers[self.values == -np.inf] = _ABSENT
         return self.values, self.numbers
 
@@ -116,7 +116,7 @@ def _the_best(rows: slice, columns: slice, tile: Matrix, k: int, close: float) -
 
 def _those_above(rows: slice, columns: slice, tile: Matrix, threshold: float, close: float) -> Matches:
     """Return all values of a tile that reach a threshold."""
-    row, column = np.nonzero(reached(tile, threshold, close))
+    row, column = np.nonzero(_reached(tile, threshold, close))
     value = _on_host(tile[row, column])
     return _on_host(row) + rows.start, _on_host(column) + columns.start, value
 
@@ -194,7 +194,7 @@ def _ranked(values: Matrix, numbers: Numbers, close: float) -> tuple[Matrix, Num
     return np.take_along_axis(values, first, axis=1), np.take_along_axis(numbers, order, axis=1)
 
 
-def reached(values: NDArray[np.float64], threshold: float, close: float) -> NDArray[np.bool_]:
+def _reached(values: NDArray[np.float64], threshold: float, close: float) -> NDArray[np.bool_]:
     """Return which values reach a threshold, up to rounding."""
     return values >= threshold - close * abs(threshold)
 
@@ -557,7 +557,7 @@ class Index:
             own = np.concatenate([self.kernel.diag(part.data)[part.rows] for part in self.parts])  # type: ignore[attr-defined]  # kernels and similarities have a diagonal
         itself = np.arange(len(self))
         if threshold is not None:
-            itself[~reached(self.sign * own, self.sign * threshold, self.close)] = _ABSENT
+            itself[~_reached(self.sign * own, self.sign * threshold, self.close)] = _ABSENT
         values, numbers = np.column_stack([values, own]), np.column_stack([numbers, itself])
         ordered, numbers = _ranked(self.sign * values, numbers, self.close)
         return self.sign * ordered, numbers

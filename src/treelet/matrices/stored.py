@@ -282,7 +282,7 @@ class NotOpenedError(FileError):
     """A matrix was written completely, but the file cannot be opened to return it."""
 
 
-class NpyFile(RowsInFile):
+class _NpyFile(RowsInFile):
     """A matrix in a .npy file that is open for reading or also for writing. Several threads write tiles at once."""
 
     def __init__(self, path: Path, writing: bool = False) -> None:
@@ -368,7 +368,7 @@ class NpyFile(RowsInFile):
     @staticmethod
     def opened(path: Path) -> Values:
         """Open a complete matrix by name, read-only, as `treelet.gram` returns it."""
-        file = NpyFile(path)
+        file = _NpyFile(path)
         try:
             return file._mapped(path)
         finally:
@@ -392,7 +392,7 @@ def _images(manifest: _Manifest, threads: int) -> list[Tile]:
     return mirrored(plan.shape[0], manifest.memory // 2, threads) if plan.symmetric else []
 
 
-def _forget_changes(matrix: NpyFile, manifest: _Manifest) -> str:
+def _forget_changes(matrix: _NpyFile, manifest: _Manifest) -> str:
     """Remove changed tiles from a manifest. Return a list of the changes for a message, or ""."""
     changed = [number for number in manifest.done if not _is_tile(matrix, manifest, number)]
     for number in changed:
@@ -405,7 +405,7 @@ def _forget_changes(matrix: NpyFile, manifest: _Manifest) -> str:
     return plural(lost, "mirrored tile") if lost else ""
 
 
-def _is_unchanged(matrix: NpyFile, manifest: _Manifest) -> bool:
+def _is_unchanged(matrix: _NpyFile, manifest: _Manifest) -> bool:
     """Return whether all values of a complete matrix are unchanged since the matrix was completed."""
     tiles = range(len(manifest.plan.tiles))
     return all(number in manifest.done and _is_tile(matrix, manifest, number) for number in tiles) and all(
@@ -413,7 +413,7 @@ def _is_unchanged(matrix: NpyFile, manifest: _Manifest) -> bool:
     )
 
 
-def _is_tile(matrix: NpyFile, manifest: _Manifest, number: int) -> bool:
+def _is_tile(matrix: _NpyFile, manifest: _Manifest, number: int) -> bool:
     tile, symmetric = manifest.plan.tiles[number], manifest.plan.symmetric
     try:
         return _checksum(matrix.read(tile), tile, symmetric) == manifest.done[number]
@@ -421,7 +421,7 @@ def _is_tile(matrix: NpyFile, manifest: _Manifest, number: int) -> bool:
         return False
 
 
-def _is_image(matrix: NpyFile, tile: Tile) -> bool:
+def _is_image(matrix: _NpyFile, tile: Tile) -> bool:
     try:
         above, below = matrix.read(tile), matrix.read(Tile(tile.columns, tile.rows)).T
     except OSError:
@@ -442,7 +442,7 @@ _PATIENCE = 2.0  # maximal seconds of lost work, besides the tiles in computatio
 class _Journal:
     """Updates a manifest in a separate thread, so the computation does not wait for the disk."""
 
-    def __init__(self, manifest: _Manifest, matrix: NpyFile, target: Path) -> None:
+    def __init__(self, manifest: _Manifest, matrix: _NpyFile, target: Path) -> None:
         self._manifest, self._matrix, self._target = manifest, matrix, target
         self._numbers = {tile: number for number, tile in enumerate(manifest.plan.tiles)}
         self._news: list[tuple[Tile, int]] = []
@@ -511,7 +511,7 @@ class _Journal:
 class _FileSink:
     """Computes tiles in a buffer per thread and writes them to a file."""
 
-    def __init__(self, matrix: NpyFile, journal: _Journal | None) -> None:
+    def __init__(self, matrix: _NpyFile, journal: _Journal | None) -> None:
         self._matrix, self._journal, self._mine = matrix, journal, threading.local()
 
     @contextmanager
@@ -526,7 +526,7 @@ class _FileSink:
             self._journal.computed(tile, values)
 
 
-def _write(job: Job, executor: Executor, plan: Plan, matrix: NpyFile, journal: _Journal | None, at_once: int) -> None:
+def _write(job: Job, executor: Executor, plan: Plan, matrix: _NpyFile, journal: _Journal | None, at_once: int) -> None:
     """Compute and write the remaining tiles. `at_once` tiles fit into the memory."""
     resources = executor.resources
     left = list(plan.blocks)
@@ -566,7 +566,7 @@ def into_file(job: Job, executor: Executor, file: PathLike, resume: bool) -> Any
                 raise FileError(f"{file}: not a file. Choose another name.")
         with locked(target, file), naming(file, target):
             _ResumableMatrix(job, executor, file, target).complete()
-            return NpyFile.opened(target)
+            return _NpyFile.opened(target)
     target = Path(file)
     with naming(file, target):
         is_pipe = target.exists() and not target.is_file() and not target.is_dir()
@@ -583,7 +583,7 @@ def into_file(job: Job, executor: Executor, file: PathLike, resume: bool) -> Any
                 _Manifest.remove(target)
         if isinstance(matrix, NotOpenedError):
             raise matrix
-        return NpyFile.opened(target) if matrix is None else matrix
+        return _NpyFile.opened(target) if matrix is None else matrix
 
 
 def _new_matrix(job: Job, executor: Executor, file: PathLike, target: Path) -> Any:
@@ -591,7 +591,7 @@ def _new_matrix(job: Job, executor: Executor, file: PathLike, target: Path) -> A
     threads = executor.resources.threads
     with (
         whole_file(file) as temporary,
-        closing(NpyFile.create(temporary, job.shape, job.dtype, str(file))) as matrix,
+        closing(_NpyFile.create(temporary, job.shape, job.dtype, str(file))) as matrix,
     ):
         plan = executor.plan(job, at_once=threads)
         _write(job, executor, plan, matrix, None, threads)
@@ -649,7 +649,7 @@ class _ResumableMatrix:
         self._check(manifest, f"remove {self.target.name} and {_Manifest.path(self.target).name} to start over")
         return True
 
-    def _begun(self, manifest: _Manifest) -> NpyFile | None:
+    def _begun(self, manifest: _Manifest) -> _NpyFile | None:
         """Open the incomplete matrix and forget its damaged tiles. Return None if it cannot be resumed."""
         memory, part = self.executor.resources.memory, self.part
         if memory < manifest.memory:
@@ -658,7 +658,7 @@ class _ResumableMatrix:
                 f"Pass at least the same value, or {self._start_over}."
             )
         try:
-            matrix = NpyFile(part, writing=True)
+            matrix = _NpyFile(part, writing=True)
         except OSError as error:
             _warn_of_restart(str(error))
             return None
@@ -671,7 +671,7 @@ class _ResumableMatrix:
             warnings.warn(message, TreeletWarning, stacklevel=user_level())
         return matrix
 
-    def _begin(self) -> tuple[NpyFile, _Manifest]:
+    def _begin(self) -> tuple[_NpyFile, _Manifest]:
         """Create a manifest and then an empty matrix, so that a file without a manifest is certainly the user's."""
         if self.part.exists() and not _Manifest.path(self.part).exists():
             raise _not_ours(self.part)
@@ -681,7 +681,7 @@ class _ResumableMatrix:
         manifest = _Manifest(self.identity, plan, executor.resources.memory, at_once)
         try:
             manifest.write(self.part)
-            matrix = NpyFile.create(self.part, job.shape, job.dtype, str(self.file))
+            matrix = _NpyFile.create(self.part, job.shape, job.dtype, str(self.file))
             try:
                 matrix.sync()
             except BaseException:
@@ -697,7 +697,7 @@ class _ResumableMatrix:
             self.part.unlink(missing_ok=True)
             _Manifest.remove(self.part)
 
-    def _continue(self, matrix: NpyFile, manifest: _Manifest) -> None:
+    def _continue(self, matrix: _NpyFile, manifest: _Manifest) -> None:
         """Compute the remaining tiles and mark the matrix as complete."""
         threads = min(self.executor.resources.threads, manifest.threads)
         executor = self.executor.with_limits(threads, manifest.memory)
@@ -723,7 +723,7 @@ class _ResumableMatrix:
     def _is_intact(self, path: Path, manifest: _Manifest) -> bool:
         """Return whether a file contains the complete, unchanged matrix of a manifest."""
         try:
-            with closing(NpyFile(path)) as matrix:
+            with closing(_NpyFile(path)) as matrix:
                 return matrix.sample() == manifest.complete and _is_unchanged(matrix, manifest)
         except OSError:
             return False

@@ -55,6 +55,10 @@ class Tile:
             return len(self.rows) * len(self.columns)
         return len(self.rows) * (self.rows.begin + 1 + self.rows.end) // 2
 
+    def steps(self, kernel: Pairwise) -> int:
+        """Return the number of steps that the tile counts in the progress display: rows of a search, otherwise values."""
+        return len(self.rows) if kernel.searches else self.cells
+
 
 @dataclass(frozen=True)
 class Block:
@@ -147,7 +151,7 @@ def _planned(
     strips : int, optional
         Minimum number of strips of rows. Default: enough to keep all threads busy.
     """
-    spans = column_blocks(shape[1], index + threads * thread, memory)
+    spans = _column_blocks(shape[1], index + threads * thread, memory)
     halves = symmetric and len(spans) == 1
     blocks = []
     for columns in spans:
@@ -194,7 +198,7 @@ def _row_strips(
     return spans[::-1] if halves and (threads > 1 or strips) else spans
 
 
-def column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[Span]:
+def _column_blocks(n_columns: int, index_bytes: int, memory: int) -> list[Span]:
     """Return blocks of columns whose index takes at most half of the memory."""
     if n_columns == 0:
         return []
@@ -280,19 +284,19 @@ def plan_matrix(job: Job, *, memory: int, buffers: int = 0, needs: Needs | None 
     )
 
 
-def check_pairwise(kernel: Any, function: str) -> None:
-    """Raise `InputTypeError` if the first argument of a function is not a kernel or a distance."""
-    if not isinstance(kernel, Pairwise):
-        raise not_a_kernel(kernel, function, "a kernel or a distance")
+def check_pairwise(kernel: Any, function: str, wanted: type[Any] = Pairwise) -> None:
+    """Raise `InputTypeError` if the first argument of a function is not a kernel or a distance.
 
-
-def not_a_kernel(kernel: Any, function: str, wanted: str = "a kernel") -> InputTypeError:
-    """Return the error for a first argument that is not a kernel."""
+    `wanted` may be a subclass, `Kernel`.
+    """
+    if isinstance(kernel, wanted):
+        return
     if isinstance(kernel, type) and issubclass(kernel, Pairwise):
         got, remedy = f"the class {kernel.__name__}", f"Pass an instance, such as {kernel.__name__}()."
     else:
         got, remedy = shortened(kernel), "Pass the kernel first, then the examples."
-    return InputTypeError(f"The 'kernel' parameter of {function} must be {wanted}. Got {got} instead. {remedy}")
+    what = "a kernel or a distance" if wanted is Pairwise else "a kernel"
+    raise InputTypeError(f"The 'kernel' parameter of {function} must be {what}. Got {got} instead. {remedy}")
 
 
 def bind(job: Job, block: Block, threads: int = 1) -> Evaluator:
@@ -306,17 +310,12 @@ def bind(job: Job, block: Block, threads: int = 1) -> Evaluator:
     return evaluator
 
 
-def steps(kernel: Pairwise, tile: Tile) -> int:
-    """Return the number of steps that a tile counts in the progress display: rows of a search, otherwise values."""
-    return len(tile.rows) if kernel.searches else tile.cells
-
-
 def fill_tile(
     kernel: Pairwise, evaluator: Evaluator, tile: Tile, out: Values, advance: Advance = lambda cells: None
 ) -> None:
     """Compute a tile into an array of the same shape, with the evaluator of its block.
 
-    The tile is computed in strips of rows, so `advance`, which counts `steps`, is called more than once per tile.
+    The tile is computed in strips of rows, so `advance`, which counts steps, is called more than once per tile.
     """
     direct = out.dtype == np.float64 or evaluator.rounds
     height = -(-len(out) // _STRIPS)
@@ -333,7 +332,7 @@ def fill_tile(
         evaluator.fill(begin, rows.end, values, tile.halves)
         if not direct:
             _round(values, target, kernel, (begin, tile.columns.begin), tile.halves)
-        advance(steps(kernel, Tile(rows, tile.columns, tile.halves)))
+        advance(Tile(rows, tile.columns, tile.halves).steps(kernel))
 
 
 def _round(values: Matrix, out: Values, kernel: Pairwise, corner: tuple[int, int], halves: bool) -> None:
