@@ -172,8 +172,8 @@ _SLOTS = {
     "please": ";;(INTJ (UH please))",
     "me": ";(NP (PRP me))",
     "do": "<VB fly book go reserve travel leave buy return change arrive cancel stay rent see>",
-    "thing": "<NP flight fare ticket seat hotel meal airline car price plane reservation connection schedule>;"
-    "<pair>;<NP flight fare ticket seat hotel meal>",
+    "thing": "<NP flight fare ticket seat hotel meal airline car price plane reservation connection schedule>;<pair>;"
+    "<NP flight fare ticket seat hotel meal>",
     "someone": "(NP (DT the) (NN agent));(NP (DT the) (NN airline));(NP (PRP$ my) (NN wife));(NP (DT an) (NN agent))",
     "question": "(SBAR <if_whether> (S <NP flight airline ticket hotel plane> <.> <V *>));"
     "(SBAR <WH flight airline hotel fare> (S <V *>))",
@@ -182,12 +182,10 @@ _SLOTS = {
     "place": "(NP <city>);(NP <city>);(NP <town>)",
     "places": "<place>;(NP <city> (CC and) <city>)",
     "town": "(NP (NNP boston)) (NP (NNP massachusetts));(NP (NNP denver)) (NP (NNP colorado));"
-    "(NP (NNP dallas)) (NP (NNP texas));"
-    "(NP (NNP oakland)) (NP (NNP california));(NP (NNP miami)) (NP (NNP florida));"
+    "(NP (NNP dallas)) (NP (NNP texas));(NP (NNP oakland)) (NP (NNP california));(NP (NNP miami)) (NP (NNP florida));"
     "(NP (NNP phoenix)) (NP (NNP arizona))",
     "when_day": "(PP (IN on) (NP (NP (DT the) <ordinal>) (PP (IN of) (NP <month>))));(PP (IN on) (NP <day>));"
-    "(NP <day> <part>);"
-    "(PP (IN on) (NP <day> <part>));(NP (NN tomorrow));(NP (JJ next) (NN week))",
+    "(NP <day> <part>);(PP (IN on) (NP <day> <part>));(NP (NN tomorrow));(NP (JJ next) (NN week))",
     "time": "(NP <hour>);(NP (NP <hour>) (PP (IN in) (NP (DT the) <part>)));(NP (NN noon));(NP <hour> (RB am));"
     "(NP <hour> (RB pm));(NP (NN midnight))",
     "at": "IN: at;before;after;around;by",
@@ -207,40 +205,32 @@ _SLOTS = {
     "spot": "NN: window;aisle;exit;wing;galley;door",
     "phone": "NN: phone;mail;email;fax;telephone",
     "dollars": "CD: 300;200;500;90;400;1000;150;120;250;700;99;350",
-    "food": "(NN dinner);(NNS meals);(NN breakfast);(DT a) (NN snack);(NN lunch);(DT a) (JJ hot) (NN meal);"
-    "(NN wine);(NN coffee);(NN tea)",
+    "food": "(NN dinner);(NNS meals);(NN breakfast);(DT a) (NN snack);(NN lunch);(DT a) (JJ hot) (NN meal);(NN wine);"
+    "(NN coffee);(NN tea)",
     "extra": "(NN breakfast);(DT a) (NN meal);(DT a) (NN movie);(NN wifi);(CD two) (NNS drinks);(DT a) (NN view);"
-    "(NN baggage);"
-    "(NNS newspapers);(DT a) (NN pool);(NNS blankets);(NN music);(DT a) (NN shower)",
+    "(NN baggage);(NNS newspapers);(DT a) (NN pool);(NNS blankets);(NN music);(DT a) (NN shower)",
     "card": "(DT a) (NN card);(NN cash);(PRP$ my) (NNS miles);(DT a) (NN coupon);(DT a) (NN credit) (NN card);"
-    "(DT this) (NN voucher);"
-    "(DT a) (NN check);(PRP$ my) (NNS points)",
+    "(DT this) (NN voucher);(DT a) (NN check);(PRP$ my) (NNS points)",
     "person": "(PRP me);(PRP$ my) (NN wife);(CD two) (NNS adults);(PRP$ my) (NN family);(CD two) (NNS children);"
-    "(PRP$ my) (NN boss);"
-    "(PRP us);(PRP$ my) (NN daughter);(PRP$ my) (NN son);(CD three) (NNS students);(PRP$ my) (NN mother);"
-    "(PRP$ my) (NN nephew)",
+    "(PRP$ my) (NN boss);(PRP us);(PRP$ my) (NN daughter);(PRP$ my) (NN son);(CD three) (NNS students);"
+    "(PRP$ my) (NN mother);(PRP$ my) (NN nephew)",
     "carrier": "NNP: united;delta;american;continental;northwest;air canada;lufthansa;alaska;frontier;icelandair",
-    "city": "NNP: boston;denver;chicago;atlanta;dallas;new york;seattle;san francisco;pittsburgh;baltimore;"
-    "oakland;phoenix;miami;"
-    "houston;los angeles;orlando;detroit;newark;memphis;cleveland;las vegas;tampa;charlotte;nashville;san diego;"
-    "portland;"
-    "toronto;montreal;minneapolis;kansas city;austin;tucson;columbus;salt lake city;cincinnati;milwaukee;buffalo;"
-    "omaha;"
-    "sacramento;san jose;burbank;richmond;raleigh;albany;hartford;tulsa;reno;boise;spokane;el paso;anchorage;"
-    "honolulu;"
-    "savannah;fresno;dayton;akron;toledo;providence;norfolk;knoxville;lexington;wichita;madison;lincoln;eugene;fargo",
+    "city": "NNP: boston;denver;chicago;atlanta;dallas;new york;seattle;san francisco;pittsburgh;baltimore;oakland;"
+    "phoenix;miami;houston;los angeles;orlando;detroit;newark;memphis;cleveland;las vegas;tampa;charlotte;nashville;"
+    "san diego;portland;toronto;montreal;minneapolis;kansas city;austin;tucson;columbus;salt lake city;cincinnati;"
+    "milwaukee;buffalo;omaha;sacramento;san jose;burbank;richmond;raleigh;albany;hartford;tulsa;reno;boise;spokane;"
+    "el paso;anchorage;honolulu;savannah;fresno;dayton;akron;toledo;providence;norfolk;knoxville;lexington;wichita;"
+    "madison;lincoln;eugene;fargo",
 }
 # Words before a noun: compounds are phrases, a list of modifiers is not.
 _BEFORE = {
     "flight": "(NML (JJ early) (NN morning));(JJ direct) (NN morning);(JJ nonstop);(NML (NN round) (NN trip));"
-    "(JJ cheap);(JJ direct);"
-    "(JJ last) (NN evening);(NML (JJ late) (NN night));(NN evening);(JJ cheap) (NN evening);(CD two) (NN morning);"
-    "(JJ first) (NN evening)",
+    "(JJ cheap);(JJ direct);(JJ last) (NN evening);(NML (JJ late) (NN night));(NN evening);(JJ cheap) (NN evening);"
+    "(CD two) (NN morning);(JJ first) (NN evening)",
     "fare": "(NML (NN round) (NN trip));(NML (JJ first) (NN class));(JJ cheap) (NN coach);(NML (CD one) (NN way));"
-    "(JJ low) (NN coach);"
-    "(JJ cheap);(NN weekend);(JJ low) (NN weekend);(CD two) (NN coach)",
-    "ticket": "(NML (NN round) (NN trip));(NML (CD one) (NN way));(JJ cheap) (NN coach);"
-    "(NML (JJ first) (NN class));(JJ cheap);(CD two) (NN coach)",
+    "(JJ low) (NN coach);(JJ cheap);(NN weekend);(JJ low) (NN weekend);(CD two) (NN coach)",
+    "ticket": "(NML (NN round) (NN trip));(NML (CD one) (NN way));(JJ cheap) (NN coach);(NML (JJ first) (NN class));"
+    "(JJ cheap);(CD two) (NN coach)",
     "seat": "(NN window);(NML (JJ first) (NN class));(JJ good) (NN window);(NN aisle);(CD two) (NN coach);(JJ good)",
     "hotel": "(JJ cheap);(JJ cheap) (NN airport);(NML (CD five) (NN star));(JJ quiet);(JJ quiet) (NN beach);"
     "(CD two) (NN beach)",
