@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treelet.metrics import BracketCounts, mcnemar, paired_bootstrap, paired_t_test
-from treelet.metrics.counts import MEASURES
+from treelet.metrics.parse import MEASURES
 
 Floats = NDArray[np.float64]
 Items = Sequence[Mapping[str, Any]]

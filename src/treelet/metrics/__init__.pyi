@@ -1,10 +1,10 @@
 """Measures of parses, rankings, roles, relations and tables, and tests of significance."""
 
-from treelet.metrics.counts import BracketCounts as BracketCounts
 from treelet.metrics.links import align_words as align_words
 from treelet.metrics.links import link_f1 as link_f1
 from treelet.metrics.parse import PARSEVAL as PARSEVAL
 from treelet.metrics.parse import PLAIN as PLAIN
+from treelet.metrics.parse import BracketCounts as BracketCounts
 from treelet.metrics.parse import Convention as Convention
 from treelet.metrics.parse import ParsevalResult as ParsevalResult
 from treelet.metrics.parse import bracket_counts as bracket_counts

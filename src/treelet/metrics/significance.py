@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from treelet.checks import check_integer, in_words, plural, wrong
 from treelet.errors import InputTypeError, ParameterError
-from treelet.metrics.counts import MEASURES, BracketCounts
+from treelet.metrics.parse import MEASURES, BracketCounts
 from treelet.metrics.ranking import numbers
 from treelet.work import generator
 
