@@ -5,7 +5,6 @@ from __future__ import annotations
 import json as json_format
 import sys
 import time
-from importlib import import_module
 from importlib.util import find_spec
 from inspect import signature
 from pathlib import Path
@@ -125,14 +124,12 @@ def run(
                 "matplotlib is not installed, but --out writes a picture. Run pip install 'treelet[viz]', or omit --out."
             )
         out.mkdir(parents=True, exist_ok=True)
-    module = import_module(f"experiments.{experiment.module}")
+    module = writing.experiment_module(name)
     arguments = dict(experiment.arguments)
-    parameters = signature(module.run).parameters
-    if "folder" in parameters:  # the folder for finished parts
+    if "folder" in signature(module.run).parameters:  # the folder for finished parts
         arguments["folder"] = out
-    arguments["log" if "log" in parameters else "say"] = log
     wall, cpu = time.perf_counter(), time.process_time()
-    results = module.run(quick=quick, n_jobs=n_jobs, seed=seed, **arguments, **options)
+    results = module.run(quick=quick, n_jobs=n_jobs, seed=seed, log=log, **arguments, **options)
     items = results.pop("items", [])
     # The command that repeats the run, and the name of its files, have file names instead of paths.
     names = [f"--{key}" if value is True else f"--{key} {Path(str(value)).name}" for key, value in options.items()]
@@ -149,12 +146,11 @@ def run(
         "seed": seed,
     }
     results = json_format.loads(json_format.dumps(results))  # the form in which pages read it later
-    page_module = writing.page_module(name)
-    page = page_module.page(results)
+    page = module.page(results)
     if out is not None:
         files = writing.write_results(out, stem, results, page, items)  # before the picture, which may fail
         picture = out / f"{stem}.png"
-        page_module.picture(results, picture)
+        module.picture(results, picture)
         log(f"written: {', '.join(str(path) for path in (*files, picture))}")
     return results, page
 

@@ -376,33 +376,25 @@ class Checkpoint:
 
 GONE = "gone"
 MOVED = {
-    "experiments/climbing.py": "experiments/evaluation.py",
-    "experiments/collins_duffy_data.py": "experiments/collins_duffy.py",
-    "experiments/collins_duffy_fits.py": "experiments/collins_duffy.py",
-    "experiments/collins_duffy_model.py": "experiments/collins_duffy.py",
-    "experiments/collins_duffy_plan.py": "experiments/collins_duffy.py",
-    "experiments/collins_duffy_tests.py": "experiments/collins_duffy.py",
-    "experiments/differences.py": "experiments/evaluation.py",
-    "experiments/flat_features.py": "experiments/baselines.py",
-    "experiments/locality_curves.py": "experiments/locality.py",
-    "experiments/locality_goodness.py": "experiments/locality_data.py",
-    "experiments/locality_grid.py": "experiments/locality_kernels.py",
-    "experiments/locality_trials.py": "experiments/locality.py",
-    "experiments/moschitti_choice.py": "experiments/moschitti.py",
-    "experiments/moschitti_data.py": "experiments/moschitti.py",
-    "experiments/forest_coverage.py": "experiments/forest_roles.py",
-    "experiments/forest_examples.py": "experiments/forest_roles.py",
-    "experiments/forest_parsers.py": "experiments/forest_roles.py",
-    "experiments/forest_relations_data.py": "experiments/forest_relations.py",
-    "experiments/forest_treebanks.py": "experiments/data.py",
-    "experiments/plain.py": "experiments/baselines.py",
-    "experiments/questions_systems.py": "experiments/questions.py",
-    "experiments/recursions.py": "experiments/pair_kernels.py",
-    "experiments/vectors.py": "experiments/questions.py",
-    "experiments/documents.py": "experiments/evaluation.py",
+    f"experiments/{old}.py": f"experiments/{new}.py"
+    for new, names in {
+        "baselines": "flat_features plain",
+        "collins_duffy": "collins_duffy_data collins_duffy_fits collins_duffy_model collins_duffy_plan collins_duffy_tests",
+        "data": "forest_treebanks",
+        "evaluation": "climbing differences documents",
+        "forest_relations": "forest_relations_data",
+        "forest_roles": "forest_coverage forest_examples forest_parsers",
+        "locality": "locality_curves locality_trials",
+        "locality_data": "locality_goodness",
+        "locality_kernels": "locality_grid",
+        "moschitti": "moschitti_choice moschitti_data",
+        "pair_kernels": "recursions",
+        "questions": "questions_systems vectors",
+    }.items()
+    for old in names.split()
 }
 """Files that were renamed since a page was created: their successors are checked instead. Remove an entry when no page has it."""
-_WITHOUT_FIGURES = re.compile(r"treelet\.(cli|explain|viz|shown)\b|.*_page$|experiments(\.(__main__|writing))?$")
+_WITHOUT_FIGURES = re.compile(r"treelet\.(cli|drawing|explorer|report|shown)\b|experiments(\.(__main__|writing))?$")
 _PAGE_SECTION = re.compile(r"^# --- Page\b.*", re.DOTALL | re.MULTILINE)
 _CPP_COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*")', re.DOTALL)
 
@@ -593,7 +585,7 @@ def write_pages(folder: Path = RESULTS) -> list[Path]:
 
     experiments = experiment_results(folder)
     for name, results in experiments.items():
-        module = page_module(name)
+        module = experiment_module(name)
         write(name, module.page(results))
         if find_spec("matplotlib"):
             written.append(folder / f"{name}.png")
@@ -603,18 +595,16 @@ def write_pages(folder: Path = RESULTS) -> list[Path]:
     return written
 
 
-def page_module(name: str) -> Any:
-    """Return the module with the functions ``page``, ``picture`` and ``claims`` of an experiment."""
-    module = EXPERIMENTS[name].module
-    separate = f"experiments.{module}_page"
-    return import_module(separate if find_spec(separate) else f"experiments.{module}")
+def experiment_module(name: str) -> Any:
+    """Return the module of an experiment, with the functions ``run``, ``page``, ``picture`` and ``claims``."""
+    return import_module(f"experiments.{EXPERIMENTS[name].module}")
 
 
 def index(experiments: Mapping[str, dict[str, Any]], folder: Path = RESULTS) -> str:
     """Return the index page: one table row per claim, and the results of all pages that test the claim."""
     claims: dict[tuple[Any, ...], dict[str, Claim]] = {}
     for name, results in experiments.items():
-        for claim in page_module(name).claims(results):
+        for claim in experiment_module(name).claims(results):
             key = (claim.paper, claim.says, claim.rule, claim.margin, claim.low, claim.high)
             claims.setdefault(key, {})[name] = claim
     sections: dict[str, list[dict[str, Any]]] = {}

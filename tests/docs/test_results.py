@@ -21,7 +21,9 @@ def test_a_page_is_what_was_measured(name: str) -> None:
     results = PAGES[name]
     assert not results["quick"]
     said = "run python -m experiments --pages"
-    assert (writing.RESULTS / f"{name}.md").read_text(encoding="utf-8") == writing.page_module(name).page(results), said
+    assert (writing.RESULTS / f"{name}.md").read_text(encoding="utf-8") == writing.experiment_module(name).page(
+        results
+    ), said
 
 
 def test_the_index_is_what_was_measured() -> None:
@@ -122,7 +124,7 @@ def test_pages_and_commands_make_no_page_stale() -> None:
 
     found = writing.imported_sources()
     assert {"experiments/moschitti.py", "src/treelet/kernels/__init__.py", "native/bindings.cpp"} <= set(found)
-    assert not [path for path in found if "_page" in path or "/cli/" in path or path == "experiments/writing.py"]
+    assert not [path for path in found if "/cli/" in path or path == "experiments/writing.py"]
 
 
 # --- verdicts -------------------------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ def test_both_kinds_of_uncertainty_are_named() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_the_verdicts_of_the_index(name: str) -> None:
     text = (writing.RESULTS / f"{name}.md").read_text(encoding="utf-8")
-    for one in writing.page_module(name).claims(PAGES[name]):
+    for one in writing.experiment_module(name).claims(PAGES[name]):
         assert f"| {one.says} | {one.printed} | **{one.verdict}** | {one.rests_on} |" in text
 
 
@@ -272,7 +274,7 @@ def test_a_claim_on_several_pages_is_one_row(monkeypatch: pytest.MonkeyPatch, tm
         size = Claim("A & B (2001)", "size", "1", "0.5", "within", [test], low=0, note=results["note"])
         return [shared, size, Claim("ours", "words help", "", "+1", "greater", [test], own=True)]
 
-    monkeypatch.setattr(writing, "page_module", lambda _: SimpleNamespace(claims=of))
+    monkeypatch.setattr(writing, "experiment_module", lambda _: SimpleNamespace(claims=of))
     made = {"command": "c", "date": "d", "commit": "x"}
     found = {
         name: {"d": 1.0, "p": p, "note": name, "cpu_seconds": 60.0, "made_by": made}
