@@ -98,9 +98,9 @@ def nbest_lines(parses: Any, documents: Sequence[str | None] | None = None) -> l
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Work speaks at once, and not after ten seconds."""
-    from treelet import progress
+    from treelet import work
 
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
+    monkeypatch.setattr(work, "_FIRST_LINE", 0.0)
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import pytest
 import treelet as tl
 from treelet.datasets import flights
 from treelet.errors import ParameterError
-from treelet.progress import progress_bar
 from treelet.resources import Resources
+from treelet.work import progress_bar
 
 DEFAULTS = {"device": "cpu", "device_memory": None, "client": None, "progress": False}
 BANK = flights(20)

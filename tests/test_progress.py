@@ -16,15 +16,15 @@ import pytest
 
 import treelet as tl
 from conftest import run_python
-from treelet import progress
+from treelet import work
 from treelet.matrices import executors as base
 
 WORK = """
 import time
-from treelet import progress
+from treelet import work
 from treelet.matrices import executors as base
-progress._PATIENCE = 0.0
-with progress.progress_bar(True, "work", 5) as advance:
+work._FIRST_LINE = 0.0
+with work.progress_bar(True, "work", 5) as advance:
     for _ in range(5):
         time.sleep(0.01)
         advance(1)
@@ -33,8 +33,8 @@ with progress.progress_bar(True, "work", 5) as advance:
 
 @pytest.mark.usefixtures("impatient")
 def test_lines_with_the_time_left(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress._Progress, "elapsed", property(lambda state: float(state.done)))  # a second per step
-    with progress.progress_bar(True, "work", 5) as advance:
+    monkeypatch.setattr(work._Progress, "elapsed", property(lambda state: float(state.done)))  # a second per step
+    with work.progress_bar(True, "work", 5) as advance:
         for _ in range(5):
             advance(1)
     said = capsys.readouterr()
@@ -51,7 +51,7 @@ def test_lines_with_the_time_left(capsys: pytest.CaptureFixture[str], monkeypatc
 @pytest.mark.serial
 @pytest.mark.usefixtures("impatient")
 def test_a_long_step_speaks_too(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.progress_bar(True, "work", 5):
+    with work.progress_bar(True, "work", 5):
         until = time.monotonic() + 60
         while not (said := capsys.readouterr().err) and time.monotonic() < until:
             time.sleep(0.02)
@@ -59,7 +59,7 @@ def test_a_long_step_speaks_too(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_time_left_follows_from_the_time_gone(monkeypatch: pytest.MonkeyPatch) -> None:
-    state = progress._Progress("grid", 400)
+    state = work._Progress("grid", 400)
     state.done = 120
     state.begin -= 70
     assert state.text() == "grid: 120 of 400, 1 min 10 s elapsed, about 2 min 43 s left"
@@ -72,10 +72,10 @@ def test_the_time_left_follows_from_the_time_gone(monkeypatch: pytest.MonkeyPatc
 def test_short_work_and_unwanted_progress_say_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with progress.progress_bar(True, "work", 2) as advance:
+    with work.progress_bar(True, "work", 2) as advance:
         advance(2)
-    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
-    with progress.progress_bar(False, "work", 2) as advance:
+    monkeypatch.setattr(work, "_FIRST_LINE", 0.0)
+    with work.progress_bar(False, "work", 2) as advance:
         advance(1)
     assert capsys.readouterr().err == ""
 
@@ -83,7 +83,7 @@ def test_short_work_and_unwanted_progress_say_nothing(
 @pytest.mark.usefixtures("impatient")
 def test_an_error_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
     def broken() -> None:
-        with progress.progress_bar(True, "work", 2) as advance:
+        with work.progress_bar(True, "work", 2) as advance:
             advance(1)
             raise RuntimeError
 
@@ -100,7 +100,7 @@ def test_no_standard_error(monkeypatch: pytest.MonkeyPatch) -> None:
     for nowhere in (None, stream):
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stderr", nowhere if nowhere is None else _NotATerminal(nowhere))
-            with progress.progress_bar(True, "work", 2) as advance:
+            with work.progress_bar(True, "work", 2) as advance:
                 advance(1)
 
 
@@ -169,7 +169,7 @@ def test_a_matrix_advances_more_than_once_per_tile(monkeypatch: pytest.MonkeyPat
     counts: list[int] = []
 
     @contextmanager
-    def recorded(wanted: bool, what: str, total: int) -> Iterator[progress.Advance]:
+    def recorded(wanted: bool, what: str, total: int) -> Iterator[work.Advance]:
         yield counts.append
         assert sum(counts) == total
 
@@ -189,8 +189,8 @@ def test_steps_and_fits_are_logged(caplog: pytest.LogCaptureFixture, monkeypatch
     ]
     caplog.clear()
     moments = iter((10.0, 12.5))
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(moments))
-    with progress.progress_bar(False, "trees", 3):
+    monkeypatch.setattr(work.time, "monotonic", lambda: next(moments))
+    with work.progress_bar(False, "trees", 3):
         pass
     assert [(record.levelname, record.message) for record in caplog.records] == [("INFO", "trees: 3 in 2.50 s")]
     assert any(isinstance(handler, logging.NullHandler) for handler in logging.getLogger("treelet").handlers)

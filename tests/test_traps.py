@@ -12,7 +12,7 @@ from numpy.lib.stride_tricks import as_strided
 import treelet as tl
 from conftest import on_linux, run_python
 from definitions.kernels import definition
-from treelet import _core, memory
+from treelet import _core, resources
 from treelet.errors import NotEnoughMemoryError
 
 GIB = 1 << 30
@@ -29,7 +29,7 @@ def table(cells: int) -> str:
 @pytest.fixture
 def little(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with a GiB left."""
-    monkeypatch.setattr(memory, "available", lambda: GIB)
+    monkeypatch.setattr(resources, "available", lambda: GIB)
 
 
 REFUSED: dict[str, Callable[[], Any]] = {
@@ -58,11 +58,11 @@ def test_what_fits_is_computed() -> None:
 @pytest.mark.serial
 @on_linux
 def test_what_is_free() -> None:
-    free = memory.available()
+    free = resources.available()
     assert free > 0
     limited = run_python(
         "import resource\n"
-        "from treelet.memory import available\n"
+        "from treelet.resources import available\n"
         "resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))\n"
         "print(available() < 2 << 30)"
     )
@@ -76,8 +76,8 @@ def test_no_memory_is_our_error() -> None:
     code = """
 import resource, sys
 import treelet as tl
-from treelet import memory
-memory.available = lambda: sys.maxsize
+from treelet import resources
+resources.available = lambda: sys.maxsize
 resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
 try:
     tl.SubsetTree(max_depth=20_000)(["(A " * 50_000 + "x" + ")" * 50_000])

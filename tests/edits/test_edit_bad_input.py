@@ -27,7 +27,7 @@ PAIR = ["(a b)", "(c d)"]
 
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("treelet.memory.available", "treelet.edits.distance.available"):
+    for name in ("treelet.resources.available", "treelet.edits.distance.available"):
         monkeypatch.setattr(name, lambda: 1 << 30)
 
 

@@ -53,7 +53,7 @@ def test_a_matrix_on_disk_keeps_within_its_memory(name: str, jobs: int, tmp_path
 
 
 def test_free_memory_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
-    from treelet import memory
+    from treelet import resources
 
     pages = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1000}
 
@@ -63,8 +63,8 @@ def test_free_memory_without_proc(monkeypatch: pytest.MonkeyPatch) -> None:
         return pages[name]
 
     monkeypatch.setattr(os, "sysconf", sysconf)
-    assert memory._elsewhere() == 4096 * 1000  # macOS does not know what is free
+    assert resources._elsewhere() == 4096 * 1000  # macOS does not know what is free
     pages["SC_AVPHYS_PAGES"] = 10
-    assert memory._elsewhere() == 4096 * 10
+    assert resources._elsewhere() == 4096 * 10
     monkeypatch.delattr(os, "sysconf")
-    assert memory._elsewhere() == sys.maxsize
+    assert resources._elsewhere() == sys.maxsize

@@ -126,8 +126,8 @@ def _read(data: str, reading: Reading, *, labels: bool = False) -> Examples:
 def _explained(predictor: SavedPredictor, contents: Examples, class_name: str | None, top: int) -> list[dict[str, Any]]:
     """Return the prediction and the most important fragments of each example."""
     from treelet.fragments import explain
-    from treelet.progress import progress_bar
     from treelet.report.report_page import words_of
+    from treelet.work import progress_bar
 
     output = _class(predictor, class_name)
     data = predictor.model_.kernel.coerce(for_model(predictor, contents))

@@ -27,13 +27,12 @@ from treelet.matrices.matrix import ordered
 from treelet.matrices.stored import fingerprint
 from treelet.matrices.tiles import Job, Plan, Tile, check_pairwise, plan_matrix
 from treelet.printable import printable, shortened
-from treelet.progress import progress_bar
 from treelet.resources import PLAIN, Resources
 from treelet.shown import Tabled
 from treelet.structures import Tree, Treebank
 from treelet.structures.bank import Bank
 from treelet.structures.table import stacked
-from treelet.work import one_blas_thread, seed_of
+from treelet.work import one_blas_thread, progress_bar, seed_of
 
 # --- sums of kernel values over pairs within groups -------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from treelet import _core
 from treelet.checks import MOST, is_number, wrong
 from treelet.errors import InputTypeError, NotEnoughMemoryError, ParameterError
 from treelet.kernels.pairwise import CachedIndex, Evaluator, Matrix, Needs, Pairwise, Vector
-from treelet.memory import available, check_memory
+from treelet.resources import available, check_memory
 from treelet.shown import Tabled
 from treelet.structures.treebank import Treebank
 from treelet.structures.word_vectors import ReadsVectors, WordVectors

@@ -26,7 +26,7 @@ from treelet.formats.base import Columns, Document, Format, register
 from treelet.formats.files import PathLike, Source, not_text, text_source
 from treelet.formats.languages import BY_SUFFIX, LANGUAGES, UNITS, find_language
 from treelet.formats.places import Places
-from treelet.memory import available, in_bytes
+from treelet.resources import available, in_bytes
 
 # --- Python ------------------------------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ from treelet.formats.files import NOT_TEXT, ON_ERROR, PathLike, SkipLog, Source,
 from treelet.formats.languages import BY_SUFFIX, UNITS, find_language
 from treelet.formats.paths import File, FoundFiles, find_files, listed_files
 from treelet.printable import shortened
-from treelet.progress import progress_bar
+from treelet.work import progress_bar
 
 # --- choice of the format of a file: by name, by suffix or by content -------------------------------------------------
 

@@ -17,7 +17,7 @@ from treelet import _core
 from treelet.errors import KernelOverflowError
 from treelet.kernels.base import Kernel
 from treelet.kernels.pairwise import CachedIndex, Evaluator, Matrix, Needs, Vector, overflow
-from treelet.memory import SMALL, check_memory
+from treelet.resources import SMALL, check_memory
 from treelet.structures.bank import Bank
 from treelet.work import run
 

@@ -24,12 +24,11 @@ from treelet.learn.base import KernelTransformer
 from treelet.learn.fits import atomic_fit, one_fit, snapshot
 from treelet.learn.model import compact_examples
 from treelet.learn.persist import are_floats, register, whole_numbers
-from treelet.progress import progress_bar
 from treelet.resources import count_threads
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.treebank import Treebank
-from treelet.work import generator, run, seed_of
+from treelet.work import generator, progress_bar, run, seed_of
 
 Rows = NDArray[np.intp]
 _SAMPLINGS = ("uniform", "kmeans++", "leverage")

@@ -33,11 +33,10 @@ from treelet.learn.persist import register
 from treelet.matrices.executors import Executor, ThreadExecutor, executor_for
 from treelet.matrices.tiles import Job
 from treelet.printable import shortened
-from treelet.progress import Advance, progress_bar
 from treelet.resources import PLAIN, Resources
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
-from treelet.work import run
+from treelet.work import Advance, progress_bar, run
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device

@@ -40,11 +40,11 @@ from treelet.learn.model import (
 from treelet.learn.persist import register, whole_numbers
 from treelet.learn.ranking import TIE, Ranker, nothing_to_learn, signed_sums
 from treelet.matrices.executors import host_matrix
-from treelet.progress import Advance, progress_bar
 from treelet.resources import PLAIN, Resources
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table, stacked
 from treelet.structures.vectors import Vectors
+from treelet.work import Advance, progress_bar
 
 _WHOLE = 1 << 25  # maximum number of cells of a matrix of all training rows
 _WIDTH = 1024  # rows per block if the whole matrix would be larger

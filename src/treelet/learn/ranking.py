@@ -20,7 +20,7 @@ from treelet.learn.fits import atomic_fit, one_fit
 from treelet.learn.persist import register
 from treelet.matrices import parse_memory
 from treelet.metrics import mean_kendall_tau
-from treelet.progress import progress_bar
+from treelet.work import progress_bar
 
 TIE = 1e-10  # relative difference below which scores count as equal, because of rounding
 

@@ -22,8 +22,8 @@ from treelet.learn.least_squares import EIGEN_ONLY, LeastSquares, Problem, Spect
 from treelet.learn.persist import register
 from treelet.matrices import parse_memory
 from treelet.matrices.operator import Products
-from treelet.progress import progress_bar
 from treelet.resources import DEFAULT_MEMORY
+from treelet.work import progress_bar
 
 Times = Callable[[Matrix], Matrix]
 

@@ -26,8 +26,8 @@ from treelet.learn.least_squares import LeastSquares
 from treelet.learn.ranking import Ranker
 from treelet.learn.svm import KernelSVC
 from treelet.matrices.executors import host_matrix
-from treelet.progress import progress_bar
 from treelet.resources import PLAIN, Resources
+from treelet.work import progress_bar
 
 Results = list[list[tuple[Any, float]]]  # settings x folds: the predictions and their score
 

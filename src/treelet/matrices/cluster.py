@@ -29,9 +29,9 @@ from treelet.formats.base import Columns
 from treelet.kernels.pairwise import Evaluator, Needs, Pairwise
 from treelet.matrices.executors import Executor, TileSearch
 from treelet.matrices.tiles import Block, Job, Plan, Sink, Span, Tile, Values, bind, fill_tile, plan_matrix
-from treelet.progress import Advance, progress_bar
 from treelet.resources import Resources
 from treelet.structures.bank import Bank
+from treelet.work import Advance, progress_bar
 
 # --- a kernel with its examples, sent to other processes --------------------------------------------------------------
 

@@ -35,9 +35,8 @@ from treelet.matrices.tiles import (
     plan_matrix,
 )
 from treelet.printable import shortened
-from treelet.progress import Advance, progress_bar
 from treelet.resources import PLAIN, Resources
-from treelet.work import run
+from treelet.work import Advance, progress_bar, run
 
 if TYPE_CHECKING:
     from treelet.device.launching import Device

@@ -35,12 +35,11 @@ from treelet.kernels.pairwise import Pairwise
 from treelet.matrices.executors import Executor
 from treelet.matrices.npy_file import DTYPES, RowsInFile
 from treelet.matrices.tiles import Block, Job, Plan, Tile, Values, mirrored
-from treelet.progress import progress_bar
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 from treelet.structures.vectors import Vectors
 from treelet.structures.word_vectors import WordVectors
-from treelet.work import run, start
+from treelet.work import progress_bar, run, start
 
 # --- fingerprints of examples and kernels -----------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from treelet.errors import InputTypeError
 from treelet.kernels.pairwise import Evaluator, Matrix, Needs, Pairwise, overflow
 from treelet.kernels.values import first_place
 from treelet.printable import shortened
-from treelet.progress import Advance
+from treelet.work import Advance
 
 _STRIP_ROWS = (
     1 << 16

@@ -16,10 +16,8 @@ from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.adapters import MarkupAdapter, adapter_for
 from treelet.formats.files import text_source
 from treelet.formats.markup import parse_html
-from treelet.memory import check_memory
-from treelet.progress import progress_bar
-from treelet.resources import Resources
-from treelet.work import run
+from treelet.resources import Resources, check_memory
+from treelet.work import progress_bar, run
 
 _SIZES = ("nodes", "elements")
 _Table = str | bytes | Element | None

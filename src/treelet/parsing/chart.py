@@ -16,7 +16,7 @@ from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
 from treelet.formats.grammars import Word
-from treelet.memory import available
+from treelet.resources import available
 from treelet.structures.forest import Forest
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank

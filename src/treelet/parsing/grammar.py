@@ -25,14 +25,13 @@ from treelet.formats.json_files import checksum
 from treelet.parsing.chart import Candidates, CompiledGrammar, Pruning, sampler
 from treelet.parsing.estimate import estimate
 from treelet.parsing.unknown import Lexicon, UnknownWords
-from treelet.progress import progress_bar
 from treelet.resources import Resources
 from treelet.structures.bank import Stats
 from treelet.structures.forest import Forest
 from treelet.structures.forest_bank import ForestBank
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
-from treelet.work import run, seed_of
+from treelet.work import progress_bar, run, seed_of
 
 # --- checks of the parts of a grammar: rules, start symbols, labels and hidden symbols --------------------------------
 

@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 from treelet.checks import article, check_boolean, check_integer, plural, wrong
 from treelet.errors import InputTypeError, TreeletError
 from treelet.printable import shortened
-from treelet.progress import progress_bar
 from treelet.structures.dependency import Dependencies, DependencyBank, from_linkage
+from treelet.work import progress_bar
 
 # --- results of the Link Grammar parser -------------------------------------------------------------------------------
 

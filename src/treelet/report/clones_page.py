@@ -25,8 +25,8 @@ from treelet.drawing.leaves import shortened
 from treelet.errors import NotEnoughMemoryError, TreeletError
 from treelet.formats.files import PathLike, open_source, open_target
 from treelet.printable import printable
-from treelet.progress import progress_bar
 from treelet.report.page import Html, data_block, page, paragraphs, said, table
+from treelet.work import progress_bar
 
 if TYPE_CHECKING:
     from treelet.tasks.clones import CloneFamily, CloneMember, CloneReport, LineDifference

@@ -24,11 +24,11 @@ from treelet.fragments.occurrences import places
 from treelet.learn.outputs import compressed_model, final_estimator, task_of
 from treelet.metrics import kendall_tau_by_group
 from treelet.metrics.predictions import class_figures, order_figures, value_figures
-from treelet.progress import progress_bar
 from treelet.report.notebook import picture
 from treelet.report.page import Html, data_block, page, paragraphs, said, table
 from treelet.structures import Forest, Table, Tree, Treebank
 from treelet.structures.bank import Bank
+from treelet.work import progress_bar
 
 # --- the content of a report: the largest fragment weights of a model and its errors ----------------------------------
 

@@ -20,10 +20,9 @@ from treelet.learn import RankRLS, RankSVM, VotedPerceptron
 from treelet.metrics import BracketCounts, best_of_group, candidate_scores, oracle
 from treelet.parsing import PCFG
 from treelet.parsing.chart import relative_logp
-from treelet.progress import progress_bar
 from treelet.structures import Table, Tree, Treebank
 from treelet.structures.bank import row_index
-from treelet.work import generator
+from treelet.work import generator, progress_bar
 
 Rows = NDArray[np.int64]
 _LAST_WORDS = re.compile(r"([^\s()]+)\s*\)")  # the last word of each bracket that ends with a word
