@@ -16,14 +16,12 @@ from treelet.device.numbering import Numbers
 from treelet.device.strips import (
     COLUMNS_PER_THREAD,
     THREADS,
+    ColumnParts,
     DeviceColumns,
     Entries,
     Postings,
+    RowParts,
     Strip,
-    starts,
-    strip,
-    strips,
-    up_to,
 )
 
 # --- the nodes and hyperedges of a store on a device ------------------------------------------------------------------
@@ -131,28 +129,27 @@ class _ProductionTable:
 class _EdgeTable:
     """The edges of the columns with deep productions. Edges of one production are one *kind* and are adjacent."""
 
-    kinds: int
+    parts: ColumnParts  # whose nodes are the heads of the edges
     kind_of: Array  # per production, -1 for none
-    start: Array  # per kind: index of its first edge, then the total
-    first: Array  # per kind: the same as int32
-    size: Array  # per kind: number of edges
     edge: Array  # per edge of the table: its number in the graph
-    node: Array  # per edge of the table: its head
     index_of: Array  # per edge of the graph: its index in the table, -1 for none
+
+    @property
+    def kinds(self) -> int:
+        return len(self.parts.size)
 
     @staticmethod
     def of(device: Device, graph: _Hypergraph, productions: _ProductionTable, used: Array) -> _EdgeTable:
         xp = device.xp
         edge = xp.flatnonzero(used & productions.deep[graph.production])
         edge = edge[xp.argsort(graph.production[edge] * np.int64(1 << 32) + edge)]
-        distinct, first = xp.unique(graph.production[edge], return_index=True)
+        distinct = xp.unique(graph.production[edge])
         kind_of = xp.full(productions.count + 1, -1, np.int32)
         kind_of[distinct] = xp.arange(len(distinct), dtype=np.int32)
-        start = starts(device, kind_of[graph.production[edge]], len(distinct))
-        size = (start[1:] - start[:-1]).astype(np.int32)
+        parts = ColumnParts.of(device, graph.head[edge], kind_of[graph.production[edge]], len(distinct))
         index_of = xp.full(len(graph.head) + 1, -1, np.int32)
         index_of[edge] = xp.arange(len(edge), dtype=np.int32)
-        return _EdgeTable(len(distinct), kind_of, start, first.astype(np.int32), size, edge, graph.head[edge], index_of)
+        return _EdgeTable(parts, kind_of, edge, index_of)
 
 
 @dataclass(frozen=True)
@@ -167,9 +164,9 @@ class _ChildTable:
     def of(device: Device, graph: _Hypergraph, edges: _EdgeTable) -> _ChildTable:
         xp = device.xp
         arity_of_edge = graph.child_start[edges.edge + 1] - graph.child_start[edges.edge]
-        arity = arity_of_edge[edges.first].astype(np.int32) if edges.kinds else xp.zeros(0, np.int32)
+        arity = arity_of_edge[edges.parts.first].astype(np.int32) if edges.kinds else xp.zeros(0, np.int32)
         start = xp.zeros(edges.kinds + 1, np.int64)
-        start[1:] = xp.cumsum(arity.astype(np.int64) * edges.size)
+        start[1:] = xp.cumsum(arity.astype(np.int64) * edges.parts.size)
         # The same children in the order of edges: the edge and the position of each child.
         end = xp.zeros(len(edges.edge) + 1, np.int64)
         end[1:] = xp.cumsum(arity_of_edge)
@@ -178,7 +175,7 @@ class _ChildTable:
         position = xp.arange(children, dtype=np.int64) - end[owner]
         kind = edges.kind_of[graph.production[edges.edge[owner]]]
         node = xp.zeros(children, np.int32)
-        target = start[kind] + position * edges.size[kind] + (owner - edges.start[kind])
+        target = start[kind] + position * edges.parts.size[kind] + (owner - edges.parts.start[kind])
         node[target] = graph.child[graph.child_start[edges.edge[owner]] + position]
         return _ChildTable(arity, start, node)
 
@@ -324,15 +321,11 @@ class _HyperedgeRows:
     """The rows of the matrix, prepared once for all strips."""
 
     graph: _Hypergraph
-    entries: Entries  # of edges with deep productions
-    kind: Array  # per edge
-    level: Array
+    parts: RowParts  # edges with deep productions
     code: Array  # per node of a tree; empty for forests
     alternatives: _Alternatives
     productions: RowCounts
     keys: RowCounts | None
-    local: Array
-    cells: Any  # maximum number of values per row
 
 
 class HyperedgeColumns(DeviceColumns):
@@ -381,33 +374,26 @@ class HyperedgeColumns(DeviceColumns):
         deep = Entries(example, edge.astype(np.int32), weight, entries.start).where(device, kind[edge] >= 0)
         number = xp.arange(len(graph.head) + 1, dtype=np.int32)
         code = xp.zeros(0, np.int32) if graph.packed else _node_codes(device, graph, self.productions, number)
+        level = xp.zeros_like(graph.head) if self.depth else graph.height[graph.head]
         counts = _production_counts(device, graph, entries, edges)
         return _HyperedgeRows(
             graph,
-            deep,
-            kind,
-            xp.zeros_like(graph.head) if self.depth else graph.height[graph.head],
+            RowParts.of(device, deep, kind, level, self.table.parts.size),
             code,
             _Alternatives.of(device, graph, self.productions, number),
             self.production_product.of_rows(counts),
             self.keys.of_rows(graph, edges, len(entries.start) - 1) if self.keys is not None else None,
-            xp.zeros(len(graph.head), np.int32),
-            deep.totals(device, self.table.size[kind[deep.part]]),
         )
 
     def fill(self, rows: _HyperedgeRows, begin: int, end: int, out: Array, limit: int | None) -> None:
-        device, table, halves = self.device, self.table, limit is not None
+        device, halves = self.device, limit is not None
         self.production_product.add(rows.productions, begin, end, out, begin, self.lam, halves)
         if self.keys is None or rows.keys is None:
             return
         self.keys.product.add(rows.keys, begin, end, out, begin, self.lam * self.lam, halves)
-        sizes = table.size if limit is None else up_to(device, table.node, table.start, limit)
-        for first, last in strips(device, rows.cells, begin, end, self.n_columns if halves else None):
-            entries = rows.entries.within(first, last)
-            kinds = rows.kind, rows.level, sizes, rows.local
-            work = strip(device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_PER_THREAD)
-            if work is not None:
-                self._compare(rows, work, begin, out, halves)
+        sizes, columns = self.table.parts.sizes(device, limit), self.n_columns if halves else None
+        for work in rows.parts.strips(device, begin, end, sizes, columns, COLUMNS_PER_THREAD):
+            self._compare(rows, work, begin, out, halves)
 
     def _compare(self, rows: _HyperedgeRows, work: Strip, begin: int, out: Array, halves: bool) -> None:
         """Compare the edges of a strip with those of the columns, level by level, and add the values to `out`."""
@@ -418,8 +404,8 @@ class HyperedgeColumns(DeviceColumns):
         if self.depth:  # depth 1 adds nothing to the counts; each further depth is computed from the previous one
             depths, below = self.depth - 1, xp.zeros(work.cells + 1)
         columns = (
-            self.table.first,
-            self.table.size,
+            self.table.parts.first,
+            self.table.parts.size,
             work.limit,
             self.children.arity,
             self.children.start,

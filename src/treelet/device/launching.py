@@ -51,11 +51,12 @@ class Device(ABC):
 
         ``start(blocks, 3, 4)`` passes the ints 3 and 4 before the other parameters.
         """
-        fixed = [_as_parameter(parameter) for parameter in parameters]
-        letters = "".join(letter for letter, _ in fixed)
+        # With the parameters themselves, because arrays must live as long as their addresses are used.
+        fixed = [(*_as_parameter(parameter), parameter) for parameter in parameters]
+        letters = "".join(letter for letter, _, _ in fixed)
 
         def start(blocks: int, *numbers: int) -> None:
-            values = [*(ctypes.c_longlong(number) for number in numbers), *(value for _, value in fixed)]
+            values = [*(ctypes.c_longlong(number) for number in numbers), *(value for _, value, _ in fixed)]
             pointers = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
             if blocks:
                 self._start(kernel, blocks, threads, "l" * len(numbers) + letters, pointers)

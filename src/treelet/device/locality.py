@@ -17,15 +17,13 @@ from treelet.device.numbering import Numbers, pairs
 from treelet.device.strips import (
     COLUMNS_PER_THREAD,
     THREADS,
+    ColumnParts,
     DeviceColumns,
     Entries,
     Postings,
-    Strip,
+    RowParts,
     owners,
     starts,
-    strip,
-    strips,
-    up_to,
 )
 from treelet.errors import NotEnoughMemoryError
 
@@ -160,10 +158,7 @@ class _Group:
     """Some of the windows of the columns, ordered by kind."""
 
     windows: tuple[Array, Array, Array, Array]
-    node: Array
-    start: Array  # per kind
-    first: Array
-    size: Array
+    parts: ColumnParts
     post: Postings
     held: Counts
     matrix: Array | None = None
@@ -189,20 +184,16 @@ class _Group:
         number[chosen] = xp.arange(len(position), dtype=np.int32)
         own = chosen[held.key]
         held = held._replace(example=held.example[own], key=number[held.key[own]], weight=held.weight[own])
-        start = starts(device, kind[position], kinds)
         return _Group(
             _Windows(position, windows.at).arrays(places),
-            places.node[position],
-            start,
-            start[:-1].astype(np.int32),
-            (start[1:] - start[:-1]).astype(np.int32),
+            ColumnParts.of(device, places.node[position], kind[position], kinds),
             Postings.of(device, held.example, held.key, held.weight, len(position), columns),
             held,
         )
 
     def gathered(self, device: Device) -> _Group:
         """Return the group with a matrix, for windows that occur in many columns."""
-        xp, count = device.xp, len(self.node)
+        xp, count = device.xp, len(self.parts.node)
         matrix = xp.zeros((len(self.held.start) - 1, count))
         matrix[self.held.example, self.held.key] = self.held.weight
         each = Postings(xp.arange(count + 1, dtype=np.int64), xp.arange(count, dtype=np.int32), xp.ones(count))
@@ -214,14 +205,9 @@ class _LocalityRows:
     """The rows of the matrix, prepared once for all strips."""
 
     windows: tuple[Array, Array, Array, Array]
-    kind: Array
-    level: Array
-    entries: Entries
+    parts: list[RowParts]  # for each group of columns
     middles: RowCounts
     near: Array
-    local: Array
-    cells: list[NDArray[np.int64]]
-    """Maximum number of values per row, for each group of columns."""
 
 
 class LocalityColumns(DeviceColumns):
@@ -291,35 +277,30 @@ class LocalityColumns(DeviceColumns):
         kind = kind[windows.position]
         return _LocalityRows(
             windows.arrays(places),
-            kind,
-            xp.zeros_like(kind),
-            entries,
+            [RowParts.of(device, entries, kind, xp.zeros_like(kind), group.parts.size) for group in self.groups],
             self.middles.of_rows(middles),
             device.array(self._near(windows.longest(places))),
-            xp.zeros(len(kind), np.int32),
-            [entries.totals(device, group.size[kind[entries.part]]) for group in self.groups],
         )
 
     def fill(self, rows: _LocalityRows, begin: int, end: int, out: Array, limit: int | None) -> None:
-        halves = limit is not None
-        self.middles.add(rows.middles, begin, end, out, begin, self.alone, halves)
-        for group, cells in zip(self.groups, rows.cells, strict=True):
-            if not len(group.node):
+        self.middles.add(rows.middles, begin, end, out, begin, self.alone, limit is not None)
+        for group, parts in zip(self.groups, rows.parts, strict=True):
+            if not len(group.parts.node):
                 continue
             if group.matrix is not None and group.each is not None:
                 values = self.xp.zeros((end - begin, group.matrix.shape[1]))
-                self._compare(rows, group, cells, begin, end, values, group.each, None)
+                self._compare(rows, group, parts, begin, end, values, group.each, None)
                 if bool(self.xp.isfinite(values).all()):  # otherwise a product would spoil other columns
                     with np.errstate(over="ignore"):  # the caller checks for values that do not fit
                         out += values @ group.matrix[: out.shape[1]].T
                     continue
-            self._compare(rows, group, cells, begin, end, out, group.post, limit)
+            self._compare(rows, group, parts, begin, end, out, group.post, limit)
 
     def _compare(
         self,
         rows: _LocalityRows,
         group: _Group,
-        cells: NDArray[np.int64],
+        parts: RowParts,
         begin: int,
         end: int,
         out: Array,
@@ -327,18 +308,12 @@ class LocalityColumns(DeviceColumns):
         limit: int | None,
     ) -> None:
         """Compare the rows with the windows of a group, and add the values to the columns in `post`."""
-        halves = limit is not None
-        sizes = group.size if limit is None else up_to(self.device, group.node, group.start, limit)
-        where = out, out.strides[0] // out.itemsize, begin, halves
-        for first, last in strips(self.device, cells, begin, end, self.n_columns if halves else None):
-            entries = rows.entries.within(first, last)
-            kinds = rows.kind, rows.level, sizes, rows.local
-            work = strip(self.device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_PER_THREAD)
-            if work is None:
-                continue
+        sizes, columns = group.parts.sizes(self.device, limit), None if limit is None else self.n_columns
+        where = out, out.strides[0] // out.itemsize, begin, limit is not None
+        for work in parts.strips(self.device, begin, end, sizes, columns, COLUMNS_PER_THREAD):
             self.device.launch(
                 *("windows_beside", int(work.chunk_of_level[-1]), THREADS, work.chunk, len(work.part), work.part),
-                *(work.kind, *rows.windows, group.first, work.limit, *group.windows, rows.near, len(rows.near)),
+                *(work.kind, *rows.windows, group.parts.first, work.limit, *group.windows, rows.near, len(rows.near)),
                 *(self.match == POSITION, self.alone, *work.held.arrays, *post.arrays, *where),
             )
 
@@ -353,31 +328,15 @@ A single block may need more.
 # --- the gap-weighted subsequence kernel; see ``cuda/subsequence.cu`` -------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _SequenceFeatures:
-    """The nodes of a store, and the features of those nodes that are sequences of at least the needed length."""
-
-    feature: Array  # per child
-    start: Array  # per node
-    type: Array  # per node, -1 if it is not such a sequence
-
-    @staticmethod
-    def of(device: Device, store: Any, length: int) -> _SequenceFeatures:
-        label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
-        is_long = _is_sequence(device, start, child) & (start[1:] - start[:-1] >= length)
-        return _SequenceFeatures(label[child], start, device.xp.where(is_long, label, -1))
+Sequences = tuple[Array, Array]
+"""The features of all nodes of a store that are sequences, and where those of each node start."""
 
 
-@dataclass(frozen=True)
-class _SubsequenceRows:
-    """The rows of the matrix, prepared once for all strips."""
-
-    sequences: _SequenceFeatures
-    kind: Array  # per node
-    level: Array
-    entries: Entries
-    local: Array
-    cells: NDArray[np.int64]
+def _sequences(device: Device, store: Any, length: int) -> tuple[Sequences, Array]:
+    """Return the sequences of a store, and the type of each node; -1 if it is not a sequence of at least this length."""
+    label, start, child = device.array(store.label), device.array(store.child_start), device.array(store.child)
+    is_long = _is_sequence(device, start, child) & (start[1:] - start[:-1] >= length)
+    return (label[child], start), device.xp.where(is_long, label, -1)
 
 
 class SubsequenceColumns(DeviceColumns):
@@ -387,65 +346,49 @@ class SubsequenceColumns(DeviceColumns):
         super().__init__(device, store, weights)
         xp = self.xp
         self.lam, self.length = lam, length
-        self.sequences = _SequenceFeatures.of(device, store, length)
+        self.sequences, types = _sequences(device, store, length)
         entries = Entries.of(device, weights)
-        entries = entries.where(device, (self.sequences.type[entries.part] >= 0) & (entries.weight != 0))
+        entries = entries.where(device, (types[entries.part] >= 0) & (entries.weight != 0))
         node = xp.unique(entries.part) if len(entries.part) else entries.part
-        self.known = Numbers.of(device, self.sequences.type[node])
-        kind = self.known.find(self.sequences.type)
-        self.node = node[xp.argsort(pairs(device, kind[node], node))]
-        self.start = starts(device, kind[self.node], len(self.known))
-        self.first = self.start[:-1].astype(np.int32)
-        self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
+        self.known = Numbers.of(device, types[node])
+        kind = self.known.find(types)
+        node = node[xp.argsort(pairs(device, kind[node], node))]
+        self.parts = ColumnParts.of(device, node, kind[node], len(self.known))
         column_of = xp.zeros(len(kind), np.int32)
-        column_of[self.node] = xp.arange(len(node), dtype=np.int32)
+        column_of[node] = xp.arange(len(node), dtype=np.int32)
         self.post = Postings.of(
             device, entries.example, column_of[entries.part], entries.weight, len(node), self.n_columns
         )
-        start = self.sequences.start
-        self.longest = int((start[self.node + 1] - start[self.node]).max()) if len(node) else 0
+        start = self.sequences[1]
+        self.longest = int((start[node + 1] - start[node]).max()) if len(node) else 0
         self.working = THREADS * (length - 1) * self.longest  # numbers per block
-        self._check_room()
-        self.blocks = min(BLOCKS, max(1, WORKING // (8 * max(1, self.working))))
-
-    def _check_room(self) -> None:
-        room, least = self.device.free_bytes() // 2, 8 * self.working
+        room, least = device.free_bytes() // 2, 8 * self.working
         if room < least:
             raise NotEnoughMemoryError(
                 f"Subsequences of {self.length:,} features in sequences of up to {self.longest:,} features take "
                 f"{least / 2**30:.3g} GiB of working memory, but device={self.device.name!r} has only "
                 f"{room / 2**30:.3g} GiB for them. Use device='cpu'."
             )
+        self.blocks = min(BLOCKS, max(1, WORKING // (8 * max(1, self.working))))
 
-    def bind(self, store: Any, weights: Any) -> _SubsequenceRows:
+    def bind(self, store: Any, weights: Any) -> tuple[Sequences, RowParts]:
         device = self.device
-        sequences, entries = _SequenceFeatures.of(device, store, self.length), Entries.of(device, weights)
-        kind = self.known.find(sequences.type)
+        (sequences, types), entries = _sequences(device, store, self.length), Entries.of(device, weights)
+        kind = self.known.find(types)
         entries = entries.where(device, kind[entries.part] >= 0)
-        cells = entries.totals(device, self.size[kind[entries.part]])
-        none = device.xp.zeros_like(kind)
-        return _SubsequenceRows(sequences, kind, none, entries, device.xp.zeros_like(kind), cells)
+        return sequences, RowParts.of(device, entries, kind, device.xp.zeros_like(kind), self.parts.size)
 
-    def fill(self, rows: _SubsequenceRows, begin: int, end: int, out: Array, limit: int | None) -> None:
-        halves = limit is not None
-        sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
-        for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
-            entries = rows.entries.within(first, last)
-            work = strip(
-                self.device, entries.example, entries.part, entries.weight, rows.kind, rows.level, sizes, rows.local
+    def fill(self, rows: tuple[Sequences, RowParts], begin: int, end: int, out: Array, limit: int | None) -> None:
+        (own, parts), halves = rows, limit is not None
+        sizes, columns = self.parts.sizes(self.device, limit), self.n_columns if halves else None
+        for work in parts.strips(self.device, begin, end, sizes, columns):
+            total = int(work.chunk_of_level[-1])
+            blocks = min(total, self.blocks)
+            scratch = self.xp.empty(blocks * self.working + 1)
+            start = self.device.series(
+                *("subsequences", THREADS, work.chunk, len(work.part), work.part, work.kind, *own, self.parts.first),
+                *(work.limit, *self.sequences, self.parts.node, scratch, self.longest, self.length, self.lam),
+                *(*work.held.arrays, *self.post.arrays, out, out.strides[0] // out.itemsize, begin, halves),
             )
-            if work is not None:
-                self._compare(rows, work, begin, out, halves)
-
-    def _compare(self, rows: _SubsequenceRows, work: Strip, begin: int, out: Array, halves: bool) -> None:
-        total = int(work.chunk_of_level[-1])
-        blocks = min(total, self.blocks)
-        scratch = self.xp.empty(blocks * self.working + 1)
-        own, columns = rows.sequences, self.sequences
-        start = self.device.series(
-            *("subsequences", THREADS, work.chunk, len(work.part), work.part, work.kind, own.feature, own.start),
-            *(self.first, work.limit, columns.feature, columns.start, self.node, scratch, self.longest, self.length),
-            *(self.lam, *work.held.arrays, *self.post.arrays, out, out.strides[0] // out.itemsize, begin, halves),
-        )
-        for first in range(0, total, max(1, blocks)):
-            start(min(blocks, total - first), first)
+            for first in range(0, total, max(1, blocks)):
+                start(min(blocks, total - first), first)

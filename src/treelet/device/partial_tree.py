@@ -5,7 +5,7 @@ Parts are nodes with children, and the label of a node is its kind.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
-from treelet.device.strips import THREADS, DeviceColumns, Entries, Strip, owners, starts, strip, strips
+from treelet.device.strips import THREADS, DeviceColumns, Entries, RowParts, Strip, owners, starts, strips
 from treelet.errors import TreeletError
 
 _FEW = 32  # must equal `few` of the device code
@@ -67,12 +67,9 @@ class _PartialTreeRows:
     """The rows of the matrix, prepared once for all strips."""
 
     nodes: _PartialTreeNodes
-    entries: Entries  # of nodes with matching columns, ordered by example and kind
+    parts: RowParts  # nodes with matching columns, whose entries are ordered by example and kind
     entry_kind: Array
-    kind: Array  # per node
     counts: list[RowCounts]  # per product of counts
-    local: Array
-    cells: NDArray[np.int64]  # maximum number of values per row
     highest: NDArray[np.int64]  # the largest node number in all rows up to each row
 
 
@@ -232,10 +229,8 @@ class PartialTreeColumns(DeviceColumns):
         highest = np.full(len(entries.start) - 1, -1, np.int64)
         full = np.diff(entries.start) > 0  # nodes of a row ascend
         highest[full] = device.to_host(entries.part[xp.asarray(entries.start[1:][full] - 1)])
-        local = xp.zeros(len(nodes.label), np.int32)
-        return _PartialTreeRows(
-            nodes, parts, kind[parts.part], kind, counts, local, cells, np.maximum.accumulate(highest)
-        )
+        row_parts = RowParts(parts, kind, nodes.height, xp.zeros(len(nodes.label), np.int32), cells)
+        return _PartialTreeRows(nodes, row_parts, kind[parts.part], counts, np.maximum.accumulate(highest))
 
     def fill(self, rows: _PartialTreeRows, begin: int, end: int, out: Array, limit: int | None) -> None:
         halves = limit is not None
@@ -244,11 +239,7 @@ class PartialTreeColumns(DeviceColumns):
         if not self.kinds:
             return
         for first, last, ages in self._runs(rows, begin, end, halves):
-            entries = rows.entries.within(first, last)
-            sizes, level = self.up_to[ages], rows.nodes.height
-            work = strip(
-                self.device, entries.example, entries.part, entries.weight, rows.kind, level, sizes, rows.local
-            )
+            work = rows.parts.strip(self.device, first, last, self.up_to[ages])
             if work is not None:
                 values = self._compare(rows, work, int(rows.highest[last - 1]) if halves else _NO_LIMIT)
                 self._add_up(rows, work, values, first, last, out[first - begin : last - begin], halves)
@@ -261,7 +252,9 @@ class PartialTreeColumns(DeviceColumns):
         edges = [0, *(np.flatnonzero(np.diff(ages)) + 1).tolist(), end - begin]
         for first, last in pairwise(edges):
             total = self.n_columns if halves else None
-            for begin_of_strip, end_of_strip in strips(self.device, rows.cells, begin + first, begin + last, total):
+            for begin_of_strip, end_of_strip in strips(
+                self.device, rows.parts.cells, begin + first, begin + last, total
+            ):
                 yield begin_of_strip, end_of_strip, int(ages[first])
 
     def _compare(self, rows: _PartialTreeRows, work: Strip, last_node: int) -> Array:
@@ -271,19 +264,18 @@ class PartialTreeColumns(DeviceColumns):
         nodes = rows.nodes
         values = self.xp.empty(work.cells + 1)
         common = (
-            *(work.part, nodes.child_start, nodes.child, nodes.label, rows.kind, work.local, work.kind, work.at),
+            *(work.part, nodes.child_start, nodes.child, nodes.label, rows.parts.kind, work.local, work.kind, work.at),
             *(self.first, work.limit, self.node, self.group, self.arity, self.group_size, self.mask),
             *(self.label_at, self.child_label, self.kid_at, self.kid),
             *(values, values, last_node, *self.numbers),
         )
         start = self.device.series("partial_trees_level", THREADS, work.chunk, *common)
-        wide = self._wide_pairs(nodes, work)
-        start_wide = wide and self.device.series("partial_trees_wide", 32, *wide.arrays(self), *common)
+        start_wide = self._wide_pairs(nodes, work, common)
         for level, (first, last, chunks) in enumerate(work.levels()):
             run = max(1, min(RUN, chunks // BLOCKS))
             start(-(-chunks // run), first, last, run)
-            if wide and start_wide:
-                start_wide(*wide.numbers(level))
+            if start_wide is not None:
+                start_wide(level)
         return values
 
     def _add_up(
@@ -291,10 +283,10 @@ class PartialTreeColumns(DeviceColumns):
     ) -> None:
         """Add the sums over the parts of rows and columns to the rows `first .. last`."""
         xp, count = self.xp, len(self.node)
-        start, step = rows.entries.start[first : last + 1], out.strides[0] // out.itemsize
+        start, step = rows.parts.entries.start[first : last + 1], out.strides[0] // out.itemsize
         own = slice(int(start[0]), int(start[-1]))
-        at = work.at[work.local[rows.entries.part[own]]]
-        mine = xp.asarray(start - start[0]), rows.entry_kind[own], at, rows.entries.weight[own]
+        at = work.at[work.local[rows.parts.entries.part[own]]]
+        mine = xp.asarray(start - start[0]), rows.entry_kind[own], at, rows.parts.entries.weight[own]
         each = min(last - first, max(1, _SUMS_BYTES // (8 * _TOGETHER * count)) * _TOGETHER)
         sums = xp.empty(each * count)
         pieces, blocks = len(self.piece_column), -(-count // THREADS)
@@ -307,8 +299,13 @@ class PartialTreeColumns(DeviceColumns):
             over_rows(some * blocks, row, int(rows.highest[first + row + some - 1]) if halves else _NO_LIMIT)
             over_columns(-(-some // _TOGETHER) * -(-pieces // THREADS), some, row, first + row)
 
-    def _wide_pairs(self, nodes: _PartialTreeNodes, work: Strip) -> _WidePairs | None:
-        """Return the pairs of wide nodes of a strip, or None if there are none."""
+    def _wide_pairs(
+        self, nodes: _PartialTreeNodes, work: Strip, common: tuple[Any, ...]
+    ) -> Callable[[int], None] | None:
+        """Return a function that compares the pairs of wide nodes of one level of a strip, or None if there are none.
+
+        Both nodes of such a pair have more than `_FEW` children.
+        """
         xp = self.xp
         if not len(self.wide):
             return None
@@ -322,32 +319,16 @@ class PartialTreeColumns(DeviceColumns):
         level = xp.searchsorted(wide_part, xp.asarray(work.level))
         known = self.device.to_host(xp.concatenate([level, pair[level], arity.max()[None]])).astype(np.int64)
         half = len(known) // 2
-        most = int(known[-1])
-        blocks = max(1, min(1 << 12, int(np.diff(known[half:-1]).max()), _WIDE_BYTES // (8 * most)))
-        return _WidePairs(wide_part, pair, known[:half], known[half:-1], xp.empty(blocks * most), most, blocks)
+        # The first wide node of each level, the first pair of each level, and the largest number of children.
+        node_of_level, pair_of_level, most = known[:half], known[half:-1], int(known[-1])
+        blocks = max(1, min(1 << 12, int(np.diff(pair_of_level).max()), _WIDE_BYTES // (8 * most)))
+        memory = xp.empty(blocks * most)
+        start = self.device.series(
+            "partial_trees_wide", 32, pair, wide_part, self.wide_start, self.wide, memory, most, *common
+        )
 
+        def compare(level: int) -> None:
+            own = min(blocks, int(pair_of_level[level + 1] - pair_of_level[level]))
+            start(own, int(node_of_level[level]), int(node_of_level[level + 1]), own)
 
-@dataclass(frozen=True)
-class _WidePairs:
-    """Pairs of nodes that both have more than `_FEW` children."""
-
-    part: Array
-    """Index of each wide node of the rows in the strip."""
-    pair: Array
-    """Index of the first pair of each wide node, then the total."""
-    level: NDArray[np.int64]
-    """Index of the first wide node of each level, then the total."""
-    pair_of_level: NDArray[np.int64]
-    """Index of the first pair of each level, then the total."""
-    memory: Array
-    """Working memory: `most` numbers per block."""
-    most: int
-    blocks: int
-
-    def arrays(self, columns: PartialTreeColumns) -> tuple[Any, ...]:
-        return self.pair, self.part, columns.wide_start, columns.wide, self.memory, self.most
-
-    def numbers(self, level: int) -> tuple[int, int, int, int]:
-        """Return the number of thread blocks for a level, the first of its nodes, the end, and the blocks again."""
-        blocks = min(self.blocks, int(self.pair_of_level[level + 1] - self.pair_of_level[level]))
-        return blocks, int(self.level[level]), int(self.level[level + 1]), blocks
+        return compare

@@ -92,11 +92,31 @@ def starts(device: Device, numbers: Array, count: int) -> Array:
     return out
 
 
-def up_to(device: Device, node: Array, start: Array, limit: int) -> Array:
-    """Return the number of columns of each kind up to a node. Nodes are ascending within each kind."""
-    below = device.xp.zeros(len(node) + 1, np.int64)
-    below[1:] = device.xp.cumsum(node <= limit)
-    return (below[start[1:]] - below[start[:-1]]).astype(np.int32)
+class ColumnParts(NamedTuple):
+    """The parts of columns. Those of one kind are adjacent."""
+
+    node: Array
+    """Node or position per part, ascending within each kind."""
+    start: Array
+    """Index of the first part per kind, then the total."""
+    first: Array
+    """The same per kind, as int32."""
+    size: Array
+    """Number of parts per kind."""
+
+    @staticmethod
+    def of(device: Device, node: Array, kind: Array, kinds: int) -> ColumnParts:
+        """Build the index from the parts, ordered by kind, and the kind of each part."""
+        start = starts(device, kind, kinds)
+        return ColumnParts(node, start, start[:-1].astype(np.int32), (start[1:] - start[:-1]).astype(np.int32))
+
+    def sizes(self, device: Device, limit: int | None) -> Array:
+        """Return the number of parts of each kind, with a limit only those whose node is not above it."""
+        if limit is None:
+            return self.size
+        below = device.xp.zeros(len(self.node) + 1, np.int64)
+        below[1:] = device.xp.cumsum(self.node <= limit)
+        return (below[self.start[1:]] - below[self.start[:-1]]).astype(np.int32)
 
 
 @dataclass(frozen=True)
@@ -146,6 +166,67 @@ class Strip:
         """Yield the first part of each level, the end of the level, and its number of thread blocks."""
         blocks = np.diff(self.chunk_of_level)
         yield from zip(self.level[:-1].tolist(), self.level[1:].tolist(), blocks.tolist(), strict=True)
+
+
+class RowParts(NamedTuple):
+    """The parts of rows that are compared with parts of columns."""
+
+    entries: Entries
+    kind: Array
+    """Kind of each part of the rows' store, -1 for none."""
+    level: Array
+    """Level of each part: parts at lower levels are compared first."""
+    local: Array
+    """Memory for one number per part."""
+    cells: NDArray[np.int64]
+    """Maximum number of values per row."""
+
+    @staticmethod
+    def of(device: Device, entries: Entries, kind: Array, level: Array, sizes: Array) -> RowParts:
+        """Return the parts in some entries. `sizes` is the number of columns' parts of each kind."""
+        cells = entries.totals(device, sizes[kind[entries.part]])
+        return RowParts(entries, kind, level, device.xp.zeros(len(kind), np.int32), cells)
+
+    def strips(
+        self, device: Device, begin: int, end: int, sizes: Array, columns: int | None, columns_per_thread: int = 1
+    ) -> Iterator[Strip]:
+        """Yield the parts of the rows ``begin..end`` in strips whose values fit into memory.
+
+        If only the half of the matrix up to the diagonal is needed, `columns` is the total number of columns.
+        """
+        for first, last in strips(device, self.cells, begin, end, columns):
+            work = self.strip(device, first, last, sizes, columns_per_thread)
+            if work is not None:
+                yield work
+
+    def strip(self, device: Device, first: int, last: int, sizes: Array, columns_per_thread: int = 1) -> Strip | None:
+        """Return the parts of some rows as a strip, or None if there are none.
+
+        `sizes` is the number of columns' parts that the rows need, per kind. A thread of the device code processes
+        `columns_per_thread` of them.
+        """
+        xp = device.xp
+        example, part, weight, _ = self.entries.within(first, last)
+        if not len(part):
+            return None
+        used = xp.zeros(len(self.kind), bool)
+        used[part] = True
+        own = xp.flatnonzero(used)
+        own = own[xp.argsort(self.level[own] * np.int64(1 << 32) + own)].astype(np.int32)
+        self.local[own] = xp.arange(len(own), dtype=np.int32)
+        kinds = self.kind[own]
+        width = sizes[kinds].astype(np.int64)
+        at, chunk = xp.zeros(len(own) + 1, np.int64), xp.zeros(len(own) + 1, np.int64)
+        at[1:], chunk[1:] = xp.cumsum(width), xp.cumsum(-(-width // (THREADS * columns_per_thread)))
+        levels = self.level[own]
+        edges = xp.flatnonzero(xp.concatenate([xp.ones(1, bool), levels[1:] != levels[:-1]]))
+        edges = xp.concatenate([edges, xp.asarray([len(own)])])
+        known = device.to_host(xp.concatenate([edges, chunk[edges], at[-1:]])).astype(np.int64)
+        half = len(known) // 2
+        index = self.local[part]
+        order = xp.argsort(index.astype(np.int64) * np.int64(1 << 32) + example)
+        held = Postings(starts(device, index, len(own)), example[order], weight[order])
+        return Strip(own, kinds, at, chunk, known[:half], known[half:-1], sizes, held, self.local, int(known[-1]))
 
 
 class DeviceColumns(ABC):
@@ -212,45 +293,6 @@ class DeviceColumns(ABC):
         if halves:
             places = places[places[:, 1] <= places[:, 0] + begin]
         return (begin + int(places[0][0]), int(places[0][1])) if len(places) else None
-
-
-def strip(
-    device: Device,
-    example: Array,
-    part: Array,
-    weight: Array,
-    kind: Array,
-    level: Array,
-    limit: Array,
-    local: Array,
-    columns_per_thread: int = 1,
-) -> Strip | None:
-    """Return the parts of some rows' entries as a strip, or None if there are no entries.
-
-    `kind` and `level` are given for all parts, and `limit` is the number of columns per kind. `local` is memory for one
-    number per part. A thread of the device code processes `columns_per_thread` columns.
-    """
-    xp = device.xp
-    if not len(part):
-        return None
-    used = xp.zeros(len(kind), bool)
-    used[part] = True
-    own = xp.flatnonzero(used)
-    own = own[xp.argsort(level[own] * np.int64(1 << 32) + own)].astype(np.int32)
-    local[own] = xp.arange(len(own), dtype=np.int32)
-    kinds = kind[own]
-    width = limit[kinds].astype(np.int64)
-    at, chunk = xp.zeros(len(own) + 1, np.int64), xp.zeros(len(own) + 1, np.int64)
-    at[1:], chunk[1:] = xp.cumsum(width), xp.cumsum(-(-width // (THREADS * columns_per_thread)))
-    levels = level[own]
-    edges = xp.flatnonzero(xp.concatenate([xp.ones(1, bool), levels[1:] != levels[:-1]]))
-    edges = xp.concatenate([edges, xp.asarray([len(own)])])
-    known = device.to_host(xp.concatenate([edges, chunk[edges], at[-1:]])).astype(np.int64)
-    half = len(known) // 2
-    index = local[part]
-    order = xp.argsort(index.astype(np.int64) * np.int64(1 << 32) + example)
-    held = Postings(starts(device, index, len(own)), example[order], weight[order])
-    return Strip(own, kinds, at, chunk, known[:half], known[half:-1], limit, held, local, int(known[-1]))
 
 
 def strips(

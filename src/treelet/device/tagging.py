@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
@@ -17,14 +16,11 @@ from treelet.device.numbering import Numbers, pairs
 from treelet.device.strips import (
     COLUMNS_PER_THREAD,
     THREADS,
+    ColumnParts,
     DeviceColumns,
     Entries,
     Postings,
-    Strip,
-    starts,
-    strip,
-    strips,
-    up_to,
+    RowParts,
 )
 
 _TAGS = 3
@@ -60,18 +56,9 @@ class _Chains:
         return device.xp.where(self.next >= 0, numbers[self.next], -1)
 
 
-@dataclass(frozen=True)
-class _TaggingRows:
-    """The rows of the matrix, prepared once for all strips."""
-
-    words: Array  # the first word of every node, then the second word of every node, and so on
-    next: Array  # per node: the next node, if that has a kind
-    kind: Array
-    level: Array
-    entries: Entries
-    pieces: list[RowCounts]
-    local: Array
-    cells: NDArray[np.int64]
+Rows = tuple[Array, Array, RowParts, list[RowCounts]]
+"""Rows of the matrix: words (the first word of every node, then the second word of every node, and so on), the next node
+of every node, if that has a kind, the suffixes that are compared, and the counts of shorter pieces."""
 
 
 class TaggingColumns(DeviceColumns):
@@ -97,10 +84,7 @@ class TaggingColumns(DeviceColumns):
         ]
         column = xp.flatnonzero(used & (kind >= 0))
         column = column[xp.argsort(pairs(device, kind[column], column))]
-        self.node, kinds = column, len(self.known[-1])
-        self.start = starts(device, kind[column], kinds)
-        self.first = self.start[:-1].astype(np.int32)
-        self.size = (self.start[1:] - self.start[:-1]).astype(np.int32)
+        self.parts = ColumnParts.of(device, column, kind[column], len(self.known[-1]))
         column_of = xp.full(len(kind), -1, np.int32)
         column_of[column] = xp.arange(len(column), dtype=np.int32)
         self.next = chains.ahead(device, column_of)[column].astype(np.int32)
@@ -144,41 +128,30 @@ class TaggingColumns(DeviceColumns):
         counted = (piece >= 0) & (weight != 0)
         return Counts.of(self.device, example[counted], piece[counted], weight[counted], len(entries.start) - 1)
 
-    def bind(self, store: Any, weights: Any) -> _TaggingRows:
+    def bind(self, store: Any, weights: Any) -> Rows:
         xp, device = self.xp, self.device
         chains, entries = _Chains.of(device, store), Entries.of(device, weights)
         pieces, kind = self._pieces(chains, None)
-        parts = entries.where(device, kind[entries.part] >= 0)
-        return _TaggingRows(
+        suffixes = entries.where(device, kind[entries.part] >= 0)
+        return (
             xp.concatenate(chains.words).astype(np.int32),
             xp.where(chains.ahead(device, kind) >= 0, chains.next, -1).astype(np.int32),
-            kind,
-            chains.height,
-            parts,
+            RowParts.of(device, suffixes, kind, chains.height, self.parts.size),
             [columns.of_rows(self._counts(own, entries)) for columns, own in zip(self.pieces, pieces, strict=True)],
-            xp.zeros(len(kind), np.int32),
-            parts.totals(device, self.size[kind[parts.part]]),
         )
 
-    def fill(self, rows: _TaggingRows, begin: int, end: int, out: Array, limit: int | None) -> None:
-        halves = limit is not None
-        for length, (columns, own) in enumerate(zip(self.pieces, rows.pieces, strict=True), 1):
-            columns.add(own, begin, end, out, begin, self.lam**length, halves)
-        sizes = self.size if limit is None else up_to(self.device, self.node, self.start, limit)
-        for first, last in strips(self.device, rows.cells, begin, end, self.n_columns if halves else None):
-            entries = rows.entries.within(first, last)
-            kinds = rows.kind, rows.level, sizes, rows.local
-            work = strip(self.device, entries.example, entries.part, entries.weight, *kinds, COLUMNS_PER_THREAD)
-            if work is not None:
-                self._compare(rows, work, begin, out, halves)
-
-    def _compare(self, rows: _TaggingRows, work: Strip, begin: int, out: Array, halves: bool) -> None:
-        values = self.xp.empty(work.cells + 1)
+    def fill(self, rows: Rows, begin: int, end: int, out: Array, limit: int | None) -> None:
+        (words, following, parts, pieces), halves = rows, limit is not None
+        for length, (counts, own) in enumerate(zip(self.pieces, pieces, strict=True), 1):
+            counts.add(own, begin, end, out, begin, self.lam**length, halves)
+        sizes, columns = self.parts.sizes(self.device, limit), self.n_columns if halves else None
         where = out, out.strides[0] // out.itemsize, begin, halves
-        start = self.device.series(
-            *("tags_level", THREADS, work.chunk, work.part, rows.next, work.local, work.kind, work.at),
-            *(rows.words, len(rows.next), self.first, self.size, work.limit, self.next, self.words, len(self.next)),
-            *(_TAGS, values, *work.held.arrays, *self.post.arrays, *where, self.lam),
-        )
-        for first, end, blocks in work.levels():
-            start(blocks, first, end)
+        for work in parts.strips(self.device, begin, end, sizes, columns, COLUMNS_PER_THREAD):
+            values = self.xp.empty(work.cells + 1)
+            start = self.device.series(
+                *("tags_level", THREADS, work.chunk, work.part, following, work.local, work.kind, work.at),
+                *(words, len(following), self.parts.first, self.parts.size, work.limit, self.next, self.words),
+                *(len(self.next), _TAGS, values, *work.held.arrays, *self.post.arrays, *where, self.lam),
+            )
+            for first, last, blocks in work.levels():
+                start(blocks, first, last)
