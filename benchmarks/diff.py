@@ -248,75 +248,22 @@ def use() -> dict[str, Any]:
 
 
 def page(results: dict[str, Any]) -> str:
-    made, cost = results["made_by"], results["timed"]
-    rows = [row for name, found in results.items() if name.startswith("planted-") for row in found]
-    trials = [one for row in rows for one in row["trials"]]
-    first = sum(one["first"] for one in trials)
-    by = {
-        name: sum(one["first"] for row in rows if row["corpus"] == name for one in row["trials"]) for name in corpora()
-    }
-    return writing.page(
-        [
-            "# Comparison of two corpora",
-            f"{writing.created(made)} The kernel is normalized SST with λ 0.4, the default of `treelet.diff`. See [comparing corpora](../comparing-corpora.md).",
-            f"**A construction inserted into 5 % of the sentences of one half of a corpus is the first fragment in {first} of {len(trials)} trials ({', '.join(f'{name}: {n} of {len(trials) // len(by)}' for name, n in by.items())}). "
-            f"Two corpora of {cost['trees']:,} sentences each are compared in {cost['wall_s']:.0f} s.**",
-            "## Inserted constructions",
-            f"The sentences of a corpus are split into two random halves, and a construction is inserted into {100 * SHARE:.0f} % of the sentences of the second half. There are {TRIALS} trials for each construction. The columns are:",
-            "- *occurrences before*: the number of sentences of the corpus that already had the construction.\n"
-            "- *found first*: the number of trials in which the first fragment of the list has an inserted production, and at least "
-            f"{100 * OWN:.0f} % of the sentences of the second half with this fragment are changed ones.\n"
-            "- *z*: the median absolute z of the first fragment, and of the second one, which is usually chance or another part of the construction.",
-            writing.table(
-                ("corpus", "construction", "as a fragment", "occurrences before", "found first", "z", "z of the second"),
-                [
-                    (
-                        row["corpus"], row["says"], f"`{row['fragment']}`", f"{row['base']} of {row['trees']:,}", f"{sum(one['first'] for one in row['trials'])} of {len(row['trials'])}",
-                        f"{np.median([abs(one['z']) for one in row['trials']]):.1f}", f"{np.median([abs(one['next_z']) for one in row['trials']]):.1f}",
-                    )
-                    for row in rows
-                ],
-                right=(3, 4, 5, 6),
-            ),
-            "The first fragment in the first trial of each construction:",
-            writing.table(
-                ("corpus", "construction", "first fragment", "sentences of each half", "z"),
-                [(row["corpus"], row["planted"], f"`{(one := row['trials'][0])['fragment']}`", f"{one['counts'][0]} and {one['counts'][1]}", f"{one['z']:.1f}") for row in rows],
-                right=(3, 4),
-            ),
-            *_missed(rows),
-            "## p-values without a difference",
-            f"{DRAWN:,} sentences are drawn from a corpus and split at random, with 999 permutations per test. The p-values should be uniform. The table shows the Kolmogorov-Smirnov distance from the uniform distribution with its p-value, and the share of p ≤ 0.05 with a 95 % confidence interval.",
-            writing.table(
-                ("corpus", "splits", "distance", "p of the distance", "p ≤ 0.05", "confidence interval"),
-                [(row["corpus"], row["halves"], f"{row['ks']:.3f}", f"{row['ks_p']:.2f}", f"{100 * row['rejected']:.1f} %", f"{100 * row['low']:.1f} to {100 * row['high']:.1f} %") for row in results["halves"]],
-                right=(1, 2, 3, 4, 5),
-            ),
-            "## Run time",
-            f"The command `treelet diff a.mrg b.mrg --jobs 2` compared two files of {cost['trees']:,} sentences each from CRAFT (biomedical articles; {cost['nodes']:,} nodes in total), with {cost['permutations']:,} permutations. The whole command took {cost['wall_s']:.1f} s of wall-clock time and {cost['cpu_s']:.1f} s of CPU time, with a peak memory of "
-            f"{cost['peak_mb']:,.0f} MB. The matrix of 20,000 by 20,000 values would take 3,200 MB; it is never stored. The wall-clock time may be affected by other work on the two cores; the CPU time is not.",
-            "## Example: the Wall Street Journal and questions",
-            "```text\n" + results["use"]["printed"] + "\n```",
-        ]
-    )  # fmt: skip
-
-
-def _missed(rows: list[dict[str, Any]]) -> list[str]:
-    missed = [(row["corpus"], row["planted"], one) for row in rows for one in row["trials"] if not one["first"]]
-    if not missed:
-        return []
-    table = [
-        (
-            name,
-            what,
-            f"`{one['fragment']}`",
-            f"{one['counts'][0]} and {one['counts'][1]}",
-            f"{one['z']:.1f}",
-            one["rank"] or "none",
-        )
-        for name, what, one in missed
-    ]
-    return ["Trials in which another fragment was first, with the rank of the first inserted fragment:", writing.table(("corpus", "construction", "first fragment", "sentences of each half", "z", "rank"), table, right=(3, 4, 5))]  # fmt: skip
+    """Return the results as a Markdown page."""
+    rows = [row for name, part in results.items() if name.startswith("planted-") for row in part]
+    return writing.render(
+        "diff",
+        results,
+        created=writing.created(results["made_by"]),
+        rows=rows,
+        trials=[(row, trial) for row in rows for trial in row["trials"]],
+        corpora=list(corpora()),
+        found_first=lambda some: sum(trial["first"] for row in some for trial in row["trials"]),
+        median=lambda trials, key: np.median([abs(trial[key]) for trial in trials]),
+        share=SHARE,
+        own=OWN,
+        trials_per_row=TRIALS,
+        drawn=DRAWN,
+    )
 
 
 def main() -> None:

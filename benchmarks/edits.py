@@ -330,92 +330,27 @@ def between(found: Results, digits: int = 0) -> str:
 
 def page(results: Results) -> str:
     """Return the results as a Markdown page."""
-    join, checked, near, full = (results[name] for name in ("join", "check", "neighbors", "matrix"))
-    ratios = {peer: [row["ratios"][peer]["median"] for row in results["peers"]] for peer in PEERS}
-    times = " and ".join(f"{row['seconds']['median']:.1f} s at {row['threshold']}" for row in join["rows"])
-    lost = sum(row["lost"] + row["extra"] + row["different"] for row in checked["rows"])
-    return writing.page(
-        [
-            "# Speed of the tree edit distance",
-            f"{writing.created(results['made_by'])} {commits(results)}Times are CPU times of one thread, unless stated otherwise. The machine has {results['cores']} cores, on which other processes were running. Ratios are therefore more reliable than times. "
-            "Values with a range in parentheses are medians of repeated measurements; the others were measured once.",
-            f"**In one thread, treelet is {min(ratios['edist']):.1f} to {max(ratios['edist']):.1f} times faster than edist, {min(ratios['apted']):,.0f} to {max(ratios['apted']):,.0f} times faster than apted, and "
-            f"{min(ratios['zss']):,.0f} to {max(ratios['zss']):,.0f} times faster than zss. A join of {join['trees']:,} Python functions by similarity takes {times}. A check against a full matrix finds {'no lost pair' if not lost else f'{lost} differences'}.**",
-            "## Comparison with other packages",
-            f"The trees have 80 to 120 nodes. There are {ROUNDS} rounds with {ROWS} × {COLUMNS} pairs of different trees each, in one thread. treelet computes each matrix with a call of `gram`; the other packages are called once per pair. "
-            f"Conversion of the trees to the form of a package is not included. edist 1.2.2 (compiled) is called as `standard_ted`, apted 1.0.3 and zss 1.2 (Python) with unit costs. apted and zss are slow and compute only {SOME['apted']} and {SOME['zss']} random pairs of each round. All values are equal. "
-            "The ratio compares a package with treelet's mean time right before and after it, for the matrix of the same round.",
-            writing.table(
-                ("corpus", "package", "pairs", "µs per pair", "time relative to treelet"),
-                [
-                    (row["corpus"], peer, f"{row['pairs'][peer]:,}", between(row["us"][peer]), between(row["ratios"][peer], 1 if peer == "edist" else 0) if peer in PEERS else "")
-                    for row in results["peers"]
-                    for peer in ("treelet", *PEERS)
-                ],
-                right=(2, 3, 4),
-            ),
-            f"A call with a single pair, `d([a], [b])`, takes {' or '.join(format(row['single_us']['median'], ',.0f') for row in results['peers'])} µs, most of it for the call itself. Pass many trees at once.",
-            "## Growth with the size of trees",
-            "Each point is the mean of 16 pairs of treelet and of 4 pairs of edist, of trees of about equal size; from 1,000 nodes on, of 4 and 2 pairs. Below 100 nodes, the fixed time of a call takes a large part of treelet's time. *Functions* are the functions of the standard library nearest in size, or parts of them below "
-            f"{LEAST} nodes. *Random trees* are drawn uniformly from all ordered trees of this size, with ten labels.",
-            "![time by number of nodes](edit-distance.png)",
-            writing.table(
-                ("trees", "nodes", "treelet, ms", "edist, ms", "ratio"),
-                [
-                    (row["kind"], f"{row['mean']:,.0f}", f"{row['treelet_us'] / 1e3:,.3f}", f"{row['edist_us'] / 1e3:,.2f}" if "edist_us" in row else "", f"{row['edist_us'] / row['treelet_us']:.1f}" if "edist_us" in row else "")
-                    for kind in ("functions", "random trees")
-                    for row in results["growth"]
-                    if row["kind"] == kind
-                ],
-                right=(1, 2, 3, 4),
-            ),
-            *_slopes(results["growth"]),
-            "## Matrix of WSJ sentences",
-            f"The matrix of {full['trees']:,} trees of the Wall Street Journal sample, drawn with seed 0, has {full['pairs']:,} pairs. The trees have {full['nodes']['mean']:.0f} nodes on average and {full['nodes']['most']:,} at most. Each way was run once, one after the other. All matrices are equal to the bit.",
-            f"The load was {full['load']:.1f}: other processes took most of the {results['cores']} cores. The wall-clock times depend on them and are not a measure of the speedup by threads; compare the CPU times.",
-            writing.table(
-                ("computed by", "CPU time of all threads, s", "pairs per second of CPU time", "wall-clock time, s", "pairs per second"),
-                [(row["way"], f"{row['cpu_s']:.1f}", f"{full['pairs'] / row['cpu_s']:,.0f}", f"{row['wall_s']:.1f}", f"{full['pairs'] / row['wall_s']:,.0f}") for row in full["rows"]],
-                right=(1, 2, 3, 4),
-            ),
-            "## Join of Python functions",
-            f"The collection is {join['trees']:,} functions of Python's standard library, without its test suites, drawn with seed 0 from the {join['available']:,} distinct functions with at least {LEAST} nodes. Identifiers are anonymous, constants are types, and docstrings are removed. "
-            f"The functions have {join['nodes']['median']:.0f} nodes (median), {join['nodes']['mean']:.0f} on average and {join['nodes']['most']:,} at most. `nearest(similarity, X, threshold=..., graph=True)` returns all pairs whose edit similarity reaches the threshold, in one thread.",
-            writing.table(
-                ("similarity at least", "seconds", "pairs found"),
-                [(row["threshold"], between(row["seconds"], 2), f"{row['matches']:,}") for row in join["rows"]],
-                right=(0, 1, 2),
-            ),
-            "Pairs that are left over after each filter. *Labels* compares the multisets of labels, *strings* compares the sequences of labels in pre-order and post-order, and the distance verifies what is left over:",
-            writing.table(
-                ("similarity at least", "all pairs", "size", "labels", "strings", "verified matches"),
-                [(row["threshold"], *(_share(row["counts"], name) for name in FILTERS)) for row in join["rows"]],
-                right=range(6),
-            ),
-            f"The counts include the {join['trees']:,} pairs of a tree with itself. To test that nothing is lost, the full matrix of {checked['trees']:,} of the functions with at most {LARGEST} nodes was computed ({checked['matrix_s']:.0f} s of CPU time). "
-            f"It has {' and '.join(format(row['pairs'], ',') for row in checked['rows'])} pairs at {' and '.join(str(row['threshold']) for row in checked['rows'])}. "
-            + ("The joins of these functions find the same pairs with the same values." if not lost else f"**The joins differ in {lost} places.**"),
-            "## Nearest neighbors",
-            f"The {near['k']} nearest neighbors of {near['queries']} other functions among the {near['trees']:,} take {between(near['search_s'], 2)} s in one thread. "
-            f"For {near['compared']} of these queries, the search takes {near['some_s']:.2f} s, and the computation of all values {near['full_s']:.1f} s, **{near['ratio']:.0f} times as long**. Both have the same best values. "
-            f"The similarity of a query to its nearest neighbor is {near['best']['median']:.2f} (median).",
-        ]
-    )  # fmt: skip
-
-
-def _share(counts: dict[str, int], name: str) -> str:
-    count, total = counts[name], counts["pairs"]
-    return f"{count:,}" if name in ("pairs", "matches") else f"{count:,} ({100 * count / total:.3g} %)"
-
-
-def _slopes(rows: list[Results]) -> list[str]:
-    """Return a sentence with the exponents of growth from 200 to 2,000 nodes."""
-    texts = []
+    exponents = {}  # of the growth of time from 200 to 2,000 nodes
     for kind in ("functions", "random trees"):
-        large = [row for row in rows if row["kind"] == kind and row["size"] >= 200]
-        slope = np.polyfit(np.log([row["mean"] for row in large]), np.log([row["treelet_us"] for row in large]), 1)[0]
-        texts.append(f"n^{slope:.1f} for {kind}")
-    return [f"From 200 to 2,000 nodes, the time of treelet grows like {' and '.join(texts)}."]
+        large = [row for row in results["growth"] if row["kind"] == kind and row["size"] >= 200]
+        nodes, times = ([row[key] for row in large] for key in ("mean", "treelet_us"))
+        exponents[kind] = np.polyfit(np.log(nodes), np.log(times), 1)[0]
+    ratios = {peer: [row["ratios"][peer]["median"] for row in results["peers"]] for peer in PEERS}
+    return writing.render(
+        "edits",
+        results,
+        created=writing.created(results["made_by"]),
+        earlier=[f"{part} at `{commit}`" for part, commit in results["commits"].items() if commit != results["made_by"]["commit"]],
+        ratios={peer: (min(values), max(values)) for peer, values in ratios.items()},
+        differences=sum(row["lost"] + row["extra"] + row["different"] for row in results["check"]["rows"]),
+        exponents=exponents,
+        between=between,
+        rounds=ROUNDS,
+        pairs=(ROWS, COLUMNS),
+        some=SOME,
+        least=LEAST,
+        largest=LARGEST,
+    )  # fmt: skip
 
 
 def draw(results: Results, path: Path) -> None:
@@ -433,13 +368,6 @@ def draw(results: Results, path: Path) -> None:
 
 
 PARTS = {"peers": peers, "growth": growth, "matrix": matrix, "join": join, "check": check, "neighbors": neighbors}
-
-
-def commits(results: dict[str, Any]) -> str:
-    """Return a sentence with the commits of parts that were measured at other commits, or an empty string."""
-    last = results["made_by"]["commit"]
-    others = [f"{part} at `{commit}`" for part, commit in results["commits"].items() if commit != last]
-    return f"Parts that were measured earlier: {', '.join(others)}. " if others else ""
 
 
 def main() -> None:

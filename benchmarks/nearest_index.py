@@ -156,98 +156,23 @@ def reader(folder: Path) -> None:
     sys.stdin.read()
 
 
-def page(found: Results) -> str:
-    """Return the page of the results."""
-    made, results = found["made_by"], found["sizes"]
-    parts = ["# An index on disk", writing.created(made)]
-    parts.append(
-        "An index of generated trees (`benchmarks.scale`; about 35 nodes each) with string ids and the normalized SST "
-        "kernel is built, saved, opened and changed. Times are CPU seconds of one thread, unless stated otherwise. "
-        "Other programs used the machine at the same time, so wall-clock seconds are upper bounds."
-    )
-    header = ("", *(f"{one['trees']:,} trees" for one in results))
-    rows: list[tuple[Any, ...]] = []
+def page(results: Results) -> str:
+    """Return the results as a Markdown page."""
 
-    def add(name: str, value: Callable[[Results], str]) -> None:
-        rows.append((name, *(value(one) for one in results)))
+    def over_appends(size: Results, key: str, statistic: Callable[[Any], float]) -> float:
+        return statistic([append[key] for append in size["append"]])
 
-    add("build (`fit`), s", lambda one: f"{one['fit']['cpu']:.1f}")
-    add("save, s", lambda one: f"{one['save']['cpu']:.1f}")
-    add("size on disk, MB", lambda one: f"{one['bytes'] / 1e6:,.0f}")
-    add("size on disk, bytes per tree", lambda one: f"{one['bytes'] / one['trees']:,.0f}")
-    add(
-        'open with `mode="r"`, wall s (smallest to largest of 5)',
-        lambda one: _range([t["wall"] for t in one["open"]], 3),
+    return writing.render(
+        "nearest_index",
+        results,
+        created=writing.created(results["made_by"]),
+        queries=QUERIES,
+        readers=READERS,
+        over_appends=over_appends,
+        mean=statistics.mean,
+        median=statistics.median,
+        largest=max,
     )
-    add(
-        "append 1,000 trees, s (median of 100)", lambda one: f"{statistics.median(t['cpu'] for t in one['append']):.2f}"
-    )
-    add("append 1,000 trees, s (mean)", lambda one: f"{statistics.mean(t['cpu'] for t in one['append']):.2f}")
-    add("append 1,000 trees, s (largest: parts are merged)", lambda one: f"{max(t['cpu'] for t in one['append']):.1f}")
-    add(
-        "bytes written per append, MB (median)",
-        lambda one: f"{statistics.median(t['bytes'] for t in one['append']) / 1e6:.1f}",
-    )
-    add(
-        "bytes written per append, MB (mean)",
-        lambda one: f"{statistics.mean(t['bytes'] for t in one['append']) / 1e6:.1f}",
-    )
-    add("remove 10 % of the trees, s", lambda one: f"{one['remove']['cpu']:.2f}")
-    add("bytes written by the removal, MB", lambda one: f"{one['remove']['bytes'] / 1e6:.1f}")
-    add("compact, s", lambda one: f"{one['compact']['cpu']:.1f}")
-    parts.append(writing.table(header, rows, right=range(1, 1 + len(results))))
-    parts.append("## Queries")
-    parts.append(
-        f"CPU milliseconds per query for the ten nearest trees: median of {QUERIES} single queries, and mean of {QUERIES} queries in one call. "
-        "The last column is the ratio to a new index of the same trees."
-    )
-    rows = []
-    states = (
-        ("fresh", "new index in memory", "fresh"),
-        ("mapped", 'opened with `mode="r"`', "fresh"),
-        ("grown", "after 100 appends of 1,000 trees", "fresh again"),
-        ("shrunk", "after the removal of 10 %", "fresh again"),
-        ("compacted", "after `compact`", "fresh again"),
-        ("fresh again", "new index of the trees that remain", "fresh again"),
-    )
-    for one in results:
-        for key, name, base in states:
-            ratios = [one[key][kind] / one[base][kind] for kind in ("single", "together")]
-            times = [f"{one[key][kind] * 1e3:.1f}" for kind in ("single", "together")]
-            rows.append((f"{one['trees']:,}", name, *times, f"{ratios[0]:.2f}, {ratios[1]:.2f}"))
-    parts.append(writing.table(("trees", "state", "single, ms", "together, ms", "ratio"), rows, right=range(2, 5)))
-    for one in results:
-        equal = "equal to the bit to" if one["equal"] else "NOT equal to"
-        parts.append(
-            f"At {one['trees']:,} trees, the index has {one['parts']} parts after the appends. After the removal, neighbors and values of all "
-            f"queries are {equal} those of a new index."
-        )
-    parts.append("## Several processes")
-    rows = []
-    for one in results:
-        total = one["readers"]["total"]
-        opened = [child["open"]["wall"] for child in one["readers"]["opened"]]
-        rows.append(
-            (
-                f"{one['trees']:,}",
-                _range(opened, 2),
-                f"{total['resident']:,.0f}",
-                f"{total['proportional']:,.0f}",
-                f"{total['private']:,.0f}",
-            )
-        )
-    parts.append(
-        f"{READERS} processes open the same index and answer 50 queries each. Their memory is added up: resident "
-        "memory counts shared pages once per process, proportional memory counts them once in total, and private "
-        "memory is not shared."
-    )
-    columns = ("trees", "open, wall s", "resident, MB", "proportional, MB", "private, MB")
-    parts.append(writing.table(columns, rows, right=range(1, 5)))
-    return writing.page(parts)
-
-
-def _range(values: list[float], digits: int) -> str:
-    return f"{min(values):.{digits}f} to {max(values):.{digits}f}"
 
 
 def main() -> None:
@@ -268,8 +193,8 @@ def main() -> None:
             print(json.dumps(sizes[-1]), flush=True)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-    found = {"made_by": writing.provenance("python -m benchmarks.nearest_index"), "sizes": sizes}
-    writing.write_results(ROOT / "docs" / "results", "nearest-index", found, page(found))
+    results = {"made_by": writing.provenance("python -m benchmarks.nearest_index"), "sizes": sizes}
+    writing.write_results(ROOT / "docs" / "results", "nearest-index", results, page(results))
 
 
 if __name__ == "__main__":

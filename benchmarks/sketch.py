@@ -164,60 +164,19 @@ def questions() -> list[dict[str, Any]]:
 
 
 def page(results: dict[str, Any]) -> str:
-    made = results["made_by"]
-    picked = {(r["kernel"], r["min_trees"], r["components"]): r for r in results["errors"]}
-    least, pruned = picked["SST", 1, 4096], picked["SST", 2, 4096]
-    kernel = results["questions"][0]
-    sketch = next(r for r in results["questions"] if r["vectors"].startswith("TreeSketch, 4,096"))
-    larger = next(r for r in results["questions"] if r["vectors"].startswith("TreeSketch, 8,192"))
-    total = sketch["features_s"] + sketch["train_s"]
-    return writing.page(
-        [
-            "# Explicit vectors instead of kernels",
-            f"{writing.created(made)} Times are CPU times of one thread.",
-            f"**A sketch of SST with 4,096 components has a correlation of {least['pearson']:.4f} with the exact normalized kernel, and a mean absolute error of {least['mae']:.4f}, "
-            f"at {least['ms']:.2f} ms per tree. It is unbiased.** If fragments that occur in only one of the trees are left out (`min_trees=2`, the default for this number of trees), these are {pruned['pearson']:.4f} and {pruned['mae']:.4f}, at {pruned['ms']:.2f} ms per tree.",
-            "The data is 1,000 trees of the Wall Street Journal sample, drawn with seed 0. Errors are measured over all 499,500 pairs, with λ 0.4 and μ 0.4, for normalized kernels. "
-            f"Exact values have a standard deviation of {least['deviation']:.3f} (SST) and {picked['PT', 1, 4096]['deviation']:.3f} (PT). "
-            "*Expected error* is `TreeSketch.error_`, the square root of the mean variance. By Chebyshev's inequality, at most 5 % of the values have an error of more than 6.3 times this. *Beyond* is the measured share of such values.",
-            "![error by number of components](sketch.png)",
-            writing.table(
-                ("kernel", "`min_trees`", "components", "exactly counted", "expected error", "RMSE", "mean absolute error", "99 % below", "beyond", "correlation", "fit, ms per tree", "transform, ms per tree"),
-                [
-                    (r["kernel"], r["min_trees"], f"{r['components']:,}", f"{r['exact']:,}", f"{r['expected']:.4f}", f"{r['rmse']:.4f}", f"{r['mae']:.4f}", f"{r['q99']:.4f}",
-                     f"{100 * r['beyond']:.2f} %", f"{r['pearson']:.4f}", f"{r['fit_ms']:.3f}", f"{r['ms']:.3f}")
-                    for r in results["errors"]
-                ],
-                right=range(1, 12),
-            ),
-            "Fit and transform include the exact self-values that normalize the vectors.",
-            "## Landmarks (Nyström)",
-            "The trees are the same, with SST, and values are means of five seeds. Errors are those of the whole matrix, relative to its Frobenius norm or spectral norm. *Best possible* is the eigendecomposition. "
-            "Times include fit and transform.",
-            writing.table(
-                ("landmarks", "sampling", "Frobenius error", "spectral error", "ms per tree"),
-                [(r["landmarks"], r["sampling"], f"{r['frobenius']:.4f}", f"{r['spectral']:.4f}", f"{r['ms']:.2f}" if "ms" in r else "") for r in results["landmarks"]],
-                right=(0, 2, 3, 4),
-            ),
-            "## Question classification",
-            "There are 5,452 training and 500 test questions in six classes. The kernel is SST with leaves, λ 0.3 and C 10, as [chosen by cross-validation](questions.md). The linear models are "
-            "`LinearSVC(C=10, tol=0.1)` and `RidgeClassifier(alpha=0.3)` of scikit-learn. Times are CPU seconds.",
-            f"**With LinearSVC, the accuracy of the sketch is {100 * (kernel['accuracy'] - larger['accuracy']):.1f} points below that of the exact kernel with 8,192 components, and {100 * (kernel['accuracy'] - sketch['accuracy']):.1f} points below with 4,096.** These are means of three seeds; "
-            "with 500 questions, the standard error is 1.3 points.",
-            f"**The sketch is not faster here.** The kernel SVM takes {kernel['train_s']:.1f} s "
-            f"in total. With 4,096 components, features and linear model take {total:.1f} s, most of it for LinearSVC. The time of the kernel SVM grows with the square of the number of examples, and that of the sketch linearly. Both would take "
-            f"the same time at about {round(5452 * total / kernel['train_s'], -3):,.0f} questions. With ten times as many, a sketch would take a tenth of the time (extrapolated, not measured).",
-            writing.table(
-                ("vectors", "classifier", "seeds", "features, s", "training, s", "accuracy", "range over seeds"),
-                [
-                    (r["vectors"], r["machine"], r.get("seeds", ""), f"{r['features_s']:.2f}" if r["features_s"] else "", f"{r['train_s']:.2f}", f"{100 * r['accuracy']:.1f}",
-                     f"{100 * r['least']:.1f} – {100 * r['most']:.1f}" if r.get("seeds", 1) > 1 else "")
-                    for r in results["questions"]
-                ],
-                right=(2, 3, 4, 5, 6),
-            ),
-        ]
-    )  # fmt: skip
+    """Return the results as a Markdown page."""
+    errors = {(row["kernel"], row["min_trees"], row["components"]): row for row in results["errors"]}
+    return writing.render(
+        "sketch",
+        results,
+        created=writing.created(results["made_by"]),
+        all_fragments=errors["SST", 1, 4096],
+        pruned=errors["SST", 2, 4096],
+        pt=errors["PT", 1, 4096],
+        kernel=results["questions"][0],
+        sketch=next(row for row in results["questions"] if row["vectors"].startswith("TreeSketch, 4,096")),
+        larger=next(row for row in results["questions"] if row["vectors"].startswith("TreeSketch, 8,192")),
+    )
 
 
 def draw(results: dict[str, Any], path: Path) -> None:
