@@ -21,7 +21,7 @@ from treelet.metrics import align_words, link_f1
 from treelet.metrics.ranking import _leveled
 from treelet.parsing import link_grammar_version
 from treelet.tasks import ParsedSentence, ParseLists, ParseRanker
-from treelet.tasks.dependency_ranking import _default_kernels, _trees
+from treelet.tasks.dependency_ranking import _default_kernels
 
 # --- how good a parse is --------------------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ def test_lists() -> None:
     whole = tl.On("parse", tl.Locality(3))(table)
     parts: Sequence[np.ndarray] = [tl.On(name, tl.Locality(3))(table) for name in FEATURES]
     np.testing.assert_allclose(sum(parts), whole)
-    assert len(_trees(lists.parses, "lct")) == 30
+    assert len(lists.table(form="lct")["tree"]) == 30
     both = tl.On("parse", tl.Locality(3).normalized()) + 0.5 * tl.On("main", tl.Locality(3).normalized())
     plain = tl.On("parse", tl.Locality(3))
     kernels = [

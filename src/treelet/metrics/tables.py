@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 from xml.etree.ElementTree import Element
 
 import numpy as np
@@ -198,12 +198,8 @@ _Cell = tuple[str, str, bytes]
 """A cell: its colspan, its rowspan and its content as 32-bit tokens."""
 
 
-class _TableTree(NamedTuple):
-    """The tree of a table, parents before children."""
-
-    nodes: list[str | _Cell]  # the name of the element, or a cell
-    arity: list[int]
-    elements: int  # elements inside the table
+_TableTree = tuple[list[str | _Cell], list[int], int]
+"""The tree of a table: its nodes (names of elements, or cells), parents first; numbers of children; number of elements."""
 
 
 def _table(table: Any, tags: dict[str, bytes] | None) -> _TableTree:
@@ -225,7 +221,7 @@ def _table(table: Any, tags: dict[str, bytes] | None) -> _TableTree:
         nodes.append(name)
         arity.append(len(children))
         stack.extend(reversed(children))
-    return _TableTree(nodes, arity, elements)
+    return nodes, arity, elements
 
 
 def _name(element: Any) -> str:
@@ -283,37 +279,33 @@ def _score(predicted: Any, true: Any, place: str, structure_only: bool, size: st
         return 0.0
     tags: dict[str, bytes] | None = None if structure_only else {}
     a, b = _table(first, tags), _table(second, tags)
-    if a.nodes == b.nodes and a.arity == b.arity:
+    if a[:2] == b[:2]:
         return 1.0
-    larger = max(len(a.nodes), len(b.nodes)) if size == "nodes" else max(a.elements, b.elements)
+    larger = max(len(a[0]), len(b[0])) if size == "nodes" else max(a[2], b[2])
     return 1 - _distance(a, b) / larger
 
 
 def _distance(a: _TableTree, b: _TableTree) -> float:
-    """Return the edit distance of two trees."""
+    """Return the edit distance of two trees. Renaming costs 1, except between cells with the same spans and other contents."""
     from treelet.edits.distance import check_sizes  # other measures do not need the kernels that this loads
 
-    check_sizes(len(a.nodes), len(b.nodes))
-    nodes, ends = a.nodes + b.nodes, np.array([len(a.nodes), len(a.nodes) + len(b.nodes)])
-    order, arity, _ = _core.children_first(np.array(a.arity + b.arity, dtype=np.int32), ends)
+    check_sizes(len(a[0]), len(b[0]))
+    nodes, ends = a[0] + b[0], np.array([len(a[0]), len(a[0]) + len(b[0])])
+    order, arity, _ = _core.children_first(np.array(a[1] + b[1], dtype=np.int32), ends)
     labels: dict[str | _Cell, int] = {}  # numbered as the store does, in the order of their first nodes
     label = np.array([labels.setdefault(nodes[i], len(labels)) for i in order], dtype=np.int32)
     store, roots = _core.build([str(number) for number in labels.values()], label, arity, ends)
-    out = np.empty((1, 1))
-    columns = _core.EditColumns(store, roots[1:], _costs(a, b, labels), False)
-    columns.rows(store, roots[:1], False, 0, 1, out, False, np.inf, 0)
-    return float(out[0, 0])
-
-
-def _costs(a: _TableTree, b: _TableTree, labels: dict[str | _Cell, int]) -> _core.EditCosts:
-    """Return the costs of edits. Renaming costs 1, except between cells with the same spans and other contents."""
-    cells = [list(dict.fromkeys(node for node in table.nodes if isinstance(node, tuple))) for table in (a, b)]
+    cells = [list(dict.fromkeys(node for node in table if isinstance(node, tuple))) for table in (a[0], b[0])]
     places = np.full((2, len(labels)), -1, dtype=np.int32)  # the label's row and column in the table of costs
     for place, some in zip(places, cells, strict=True):
         place[[labels[cell] for cell in some]] = range(len(some))
     without = not any(content for some in cells for *_, content in some)
     renames = np.empty((0, 0)) if without else _renames(*cells)
-    return _core.EditCosts.of(1, 1, 1, np.empty(0), np.empty(0), places[0], places[1], renames)
+    costs = _core.EditCosts.of(1, 1, 1, np.empty(0), np.empty(0), places[0], places[1], renames)
+    out = np.empty((1, 1))
+    columns = _core.EditColumns(store, roots[1:], costs, False)
+    columns.rows(store, roots[:1], False, 0, 1, out, False, np.inf, 0)
+    return float(out[0, 0])
 
 
 def _renames(a: Sequence[_Cell], b: Sequence[_Cell]) -> NDArray[np.float64]:

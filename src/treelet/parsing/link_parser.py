@@ -14,7 +14,7 @@ import threading
 import unicodedata
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -138,9 +138,6 @@ class Linkages(Sequence[Linkage]):
     def __len__(self) -> int:
         return len(self.linkages)
 
-    def __iter__(self) -> Iterator[Linkage]:
-        return iter(self.linkages)
-
     @overload
     def __getitem__(self, index: int) -> Linkage: ...
     @overload
@@ -183,9 +180,6 @@ class LinkResults(Sequence[Linkages]):
 
     def __len__(self) -> int:
         return len(self._results)
-
-    def __iter__(self) -> Iterator[Linkages]:
-        return iter(self._results)
 
     @overload
     def __getitem__(self, index: int) -> Linkages: ...

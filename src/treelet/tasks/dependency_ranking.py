@@ -15,11 +15,11 @@ from treelet.cuts.features import FEATURES
 from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels import Kernel, Locality, On
 from treelet.learn import RLS, RankRLS
-from treelet.learn.selection import Trial, select
+from treelet.learn.selection import select
 from treelet.metrics import kendall_tau_by_group, link_f1
 from treelet.parsing import LinkParser, LinkResults
 from treelet.resources import config_context
-from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, Treebank, main_types
+from treelet.structures import Dependencies, DependencyBank, SequenceBank, Table, main_types
 from treelet.work import generator
 
 _ALPHAS = tuple(2.0**power for power in range(-12, 7, 3))
@@ -207,7 +207,9 @@ class ParseLists:
         for name in FEATURES:
             columns[name] = SequenceBank([item[name] if isinstance(item, dict) else () for item in bank])
         if form is not None:
-            columns["tree"] = _trees(self.parses, form)
+            # Undirected links are directed away from the first word, Link Grammar's left wall.
+            rooted = [parse if parse.directed else parse.rooted(0) for parse in self.parses]
+            columns["tree"] = dependency_trees(DependencyBank(rooted), form=form)
         return Table(columns)
 
     def tau(self, scores: Any) -> NDArray[np.float64]:
@@ -218,12 +220,6 @@ class ParseLists:
         which depends on the number of threads and the order of examples.
         """
         return kendall_tau_by_group(scores, self.goodness, self.qid, tolerance=_ROUNDING)
-
-
-def _trees(parses: Sequence[Dependencies], form: str = "grct") -> Treebank:
-    """Convert undirected parses to trees. Links are directed away from the first word, Link Grammar's left wall."""
-    rooted = [parse if parse.directed else parse.rooted(0) for parse in parses]
-    return dependency_trees(DependencyBank(rooted), form=form)
 
 
 @dataclass(frozen=True)
@@ -340,24 +336,26 @@ class ParseRanker:
                 estimator=self._learner("precomputed"),
                 grid={"alpha": self.alphas},
                 cv=cv,
-                scoring=_unscored,
+                scoring=lambda *_, **options: 0.0,  # only the mean over the sentences of all folds is used
                 **more,
             )
         choices: list[KernelChoice] = []
         for begin in range(0, len(selection.trials), len(self.alphas)):
-            tried = [self._choice(lists, trial) for trial in selection.trials[begin : begin + len(self.alphas)]]
+            # Each sentence is predicted by a model that was fitted without it.
+            tried = [
+                KernelChoice(
+                    trial.kernel,
+                    float(trial.parameters["alpha"]),
+                    float(np.mean([np.nanmean(lists.tau(scores)) for scores in trial.held_out])),
+                )
+                for trial in selection.trials[begin : begin + len(self.alphas)]
+            ]
             choices.append(max(tried, key=lambda choice: choice.tau))
         best = max(choices, key=lambda choice: choice.tau)
         model = self._learner(best.kernel, best.alpha).fit(X, lists.goodness, **more)
         # All attributes are set at once, so an interrupted fit does not change an earlier one.
         self.__dict__.update(refused_=selection.refused, choices_=choices, choice_=best, model_=model)
         return self
-
-    @staticmethod
-    def _choice(lists: ParseLists, trial: Trial) -> KernelChoice:
-        """Return the mean tau_b over sentences, each predicted by a model that was fitted without it."""
-        taus = [np.nanmean(lists.tau(scores)) for scores in trial.held_out]
-        return KernelChoice(trial.kernel, float(trial.parameters["alpha"]), float(np.mean(taus)))
 
     def _learner(self, kernel: Any, alpha: float = 1.0) -> RLS | RankRLS:
         return (RLS if self.learner == "rls" else RankRLS)(kernel, alpha=alpha, n_jobs=self.n_jobs)
@@ -374,11 +372,6 @@ class ParseRanker:
         scores = self.scores(lists)
         starts = np.searchsorted(lists.qid, np.arange(len(lists)))
         return [np.argsort(-of_sentence, kind="stable") for of_sentence in np.split(scores, starts[1:])]
-
-
-def _unscored(estimator: Any, X: Any, y: Any, qid: Any = None) -> float:
-    """Return 0 as the score of a fold, because only the mean over the sentences of all folds is used."""
-    return 0.0
 
 
 def _default_kernels() -> list[Kernel]:
