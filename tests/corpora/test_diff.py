@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import fail, succeed
-from treelet.corpora import corpus_diff, diversity, vendi_score
+from treelet.corpora import corpus_diff, vendi_score
 from treelet.corpora.corpus_diff import _discrepancy, _p_value, _pair_sums, _relabeled
 from treelet.datasets import flights
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
@@ -60,13 +60,13 @@ def test_mmd_is_as_defined(bank: list[tl.Tree], data: Any) -> None:
     for kernel in (tl.SubsetTree(), KERNEL):
         K = kernel(bank)
         labels = _relabeled(m, len(bank) - m, 20, np.random.default_rng(m), paired=False)
-        found = _discrepancy(kernel, bank, labels)
+        mmd2, biased, p_value = _discrepancy(kernel, bank, labels)
         wanted = [defined(K, labels[:, column] == 1) for column in range(21)]
         scale = K.mean()
-        assert found.mmd2 == pytest.approx(wanted[0][0], rel=1e-9, abs=1e-9 * scale)
-        assert found.biased == pytest.approx(wanted[0][1], rel=1e-9, abs=1e-9 * scale)
+        assert mmd2 == pytest.approx(wanted[0][0], rel=1e-9, abs=1e-9 * scale)
+        assert biased == pytest.approx(wanted[0][1], rel=1e-9, abs=1e-9 * scale)
         drawn = np.array([one[0] for one in wanted])
-        assert found.p_value == _p_value(drawn[0], drawn[1:], 1e-9 * scale)
+        assert p_value == _p_value(drawn[0], drawn[1:], 1e-9 * scale)
 
 
 def test_permutations_approach_all_of_them() -> None:
@@ -238,7 +238,7 @@ def test_vendi_of_the_same_and_of_strangers(monkeypatch: pytest.MonkeyPatch) -> 
     assert vendi_score(KERNEL, ["(A a)"] * 6) == pytest.approx(1)
     assert vendi_score(KERNEL, [f"(A {word})" for word in "abcdef"]) == pytest.approx(6)
     assert vendi_score(KERNEL, A, sample=30) == vendi_score(KERNEL, A, sample=30) != vendi_score(KERNEL, A)
-    monkeypatch.setattr(diversity, "_LARGEST", 100)
+    monkeypatch.setattr(corpus_diff, "_MOST_SCORED", 100)
     with pytest.raises(ParameterError, match="too many for an eigendecomposition"):
         vendi_score(KERNEL, A)
     with pytest.raises(ParameterError, match="vendi_score needs at least one example"):

@@ -13,16 +13,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from treelet.checks import check_boolean, check_integer, plural
-from treelet.corpora.diversity import vendi_score
 from treelet.errors import InputTypeError, ParameterError, TreeletWarning
 from treelet.fragments.model_fragments import top_fragments
 from treelet.kernels import Kernel, SubsetTree
+from treelet.kernels.algebra import Normalized
 from treelet.kernels.fragments import has_fragments
 from treelet.kernels.pairwise import Matrix, Pairwise, Vector
 from treelet.learn.fragment_features import FragmentCounter, listed_parts
 from treelet.learn.model import CompressedModel, Roots
 from treelet.learn.outputs import resolve_output
-from treelet.matrices.executors import ThreadExecutor
+from treelet.matrices.executors import ThreadExecutor, host_matrix
 from treelet.matrices.matrix import ordered
 from treelet.matrices.stored import fingerprint
 from treelet.matrices.tiles import Job, Plan, Tile, check_pairwise, plan_matrix
@@ -32,7 +32,7 @@ from treelet.shown import Tabled
 from treelet.structures import Tree, Treebank
 from treelet.structures.bank import Bank
 from treelet.structures.table import stacked
-from treelet.work import one_blas_thread, progress_bar, seed_of
+from treelet.work import generator, one_blas_thread, progress_bar, seed_of
 
 # --- sums of kernel values over pairs within groups -------------------------------------------------------------------
 
@@ -105,7 +105,8 @@ class _PairSums:
     def tile(self, tile: Tile) -> Iterator[Matrix]:
         values = np.empty(tile.shape)
         yield values
-        self._cut(tile, values)
+        square = values[:, tile.rows.begin - tile.columns.begin :]
+        square[...] = np.tril(square, -1)  # Only pairs below the diagonal, so each pair counts once.
         rows, columns = self._groups[tile.rows.slice], self._groups[tile.columns.slice]
         within = np.empty(self._groups.shape[1])
         for begin in range(0, len(within), _GROUPINGS):
@@ -116,34 +117,17 @@ class _PairSums:
         with self._lock:
             self._ready[self._order[tile]] = sums
             while self._next in self._ready:
-                self._add(*self._ready.pop(self._next))
+                done, within, by_row, by_column = self._ready.pop(self._next)
+                self.within += within
+                self.rows[done.rows.slice] += by_row
+                self.rows[done.columns.slice] += by_column
                 self._next += 1
-
-    @staticmethod
-    def _cut(tile: Tile, values: Matrix) -> None:
-        """Set all pairs to 0 except those below the diagonal, so each pair counts once."""
-        before = tile.rows.begin - tile.columns.begin
-        square = values[:, before:]
-        square[...] = np.tril(square, -1)
-
-    def _add(self, tile: Tile, within: Vector, by_row: Vector, by_column: Vector) -> None:
-        self.within += within
-        self.rows[tile.rows.slice] += by_row
-        self.rows[tile.columns.slice] += by_column
 
 
 # --- the two-sample test ----------------------------------------------------------------------------------------------
 
 _ROUNDING = 1e-11  # smaller differences, relative to the mean value, count as equal
 Labels = NDArray[np.int8]
-
-
-class _Discrepancy(NamedTuple):
-    """The result of `_discrepancy`."""
-
-    mmd2: float
-    biased: float
-    p_value: float
 
 
 def _relabeled(first: int, second: int, times: int, rng: np.random.Generator, *, paired: bool) -> Labels:
@@ -162,8 +146,8 @@ def _relabeled(first: int, second: int, times: int, rng: np.random.Generator, *,
     return np.ascontiguousarray(labels.T)
 
 
-def _discrepancy(kernel: Kernel, X: Any, labels: Labels, resources: Resources = PLAIN) -> _Discrepancy:
-    r"""Return the squared maximum mean discrepancy of two samples, and its p-value.
+def _discrepancy(kernel: Kernel, X: Any, labels: Labels, resources: Resources = PLAIN) -> tuple[float, float, float]:
+    r"""Return two estimates of the squared maximum mean discrepancy of two samples, unbiased and biased, and the p-value.
 
     See Gretton et al. (2012), equations 3 and 5.
 
@@ -182,7 +166,7 @@ def _discrepancy(kernel: Kernel, X: Any, labels: Labels, resources: Resources = 
     first = labels[:, 0] == 1
     biased = (within[0] + own[first].sum()) / m**2 + (others[0] + own[~first].sum()) / n**2 - 2 * between[0] / (m * n)
     close = _ROUNDING * float(np.abs(within[0] / m**2) + np.abs(others[0] / n**2) + np.abs(between[0] / (m * n)))
-    return _Discrepancy(float(values[0]), float(biased), _p_value(values[0], values[1:], close))
+    return float(values[0]), float(biased), _p_value(values[0], values[1:], close)
 
 
 def _p_value(value: float, drawn: Vector, close: float = 0.0) -> float:
@@ -195,7 +179,6 @@ def _p_value(value: float, drawn: Vector, close: float = 0.0) -> float:
 _VARIETY = 2_000  # maximal number of examples for the Vendi score
 _ALPHA = 0.05
 LEAST = 2
-_LETTERS = 200  # maximal number of characters of a printed fragment
 _DRAWS = ("sample", "labels", "variety", "searches")
 """Independent streams of random numbers: more draws from one stream do not change the others."""
 
@@ -278,9 +261,9 @@ class CorpusDifference(Tabled):
         for fragment in self.fragments:
             p = "" if fragment.p_value is None else f"{fragment.p_value:.4f} "
             a, b = fragment.per_thousand
-            lines.append(
-                f"{fragment.z:>+7.2f}  {fragment.weight:>+9.2g}  {a:>13.1f}  {b:>6.1f}  {p}{_line(str(fragment.tree))}"
-            )
+            text = printable(str(fragment.tree))
+            text = text if len(text) <= 200 else f"{text[:196]} ..."
+            lines.append(f"{fragment.z:>+7.2f}  {fragment.weight:>+9.2g}  {a:>13.1f}  {b:>6.1f}  {p}{text}")
         return "\n".join(lines)
 
     def as_json(self) -> dict[str, Any]:
@@ -311,11 +294,6 @@ class CorpusDifference(Tabled):
                 for fragment in self.fragments
             ],
         }
-
-
-def _line(text: str) -> str:
-    text = printable(text)
-    return text if len(text) <= _LETTERS else f"{text[: _LETTERS - 4]} ..."
 
 
 def diff(
@@ -440,26 +418,44 @@ def diff(
     own = kernel.diag(X)
     _warn_of_empty(own, sizes, turned)
 
-    rows = _drawn(sizes, most, rngs["sample"], paired)
+    # The rows of both corpora that are compared: all, or a sample; of pairs, both examples
+    samples = [
+        np.arange(size) if most is None or size <= most else np.sort(rngs["sample"].permutation(size)[:most])
+        for size in sizes
+    ]
+    rows = samples[0], sizes[0] + (samples[0] if paired else samples[1])
     labels = _relabeled(len(rows[0]), len(rows[1]), permutations, rngs["labels"], paired=paired)
     some = X if (len(rows[0]), len(rows[1])) == sizes else X[np.concatenate(rows)]
-    result = _discrepancy(kernel, some, labels, resources)
+    mmd2, biased, p_value = _discrepancy(kernel, some, labels, resources)
     fragments: list[FragmentDifference] = []
     looked_at = 0
     if n and listed_parts(kernel):
         dealt = _relabeled(*sizes, searches, rngs["searches"], paired=paired)
         fragments, looked_at = differing_fragments(kernel, X, dealt, n, paired=paired, progress=progress)
+    if turned:
+        fragments = [
+            fragment._replace(
+                z=-fragment.z,
+                weight=-fragment.weight,
+                counts=fragment.counts[::-1],
+                per_thousand=fragment.per_thousand[::-1],
+            )
+            for fragment in fragments
+        ]
     vendi, vendi_size = _variety(kernel, X, own, sizes, rngs["variety"], n_jobs)
+    pairs: list[tuple[Any, Any]] = [sizes, (len(rows[0]), len(rows[1])), vendi]
+    if turned:
+        pairs = [(b, a) for a, b in pairs]
     return CorpusDifference(
-        sizes=_in_order(sizes, turned),
-        mmd2=result.mmd2,
-        mmd2_biased=result.biased,
-        p_value=result.p_value,
+        sizes=pairs[0],
+        mmd2=mmd2,
+        mmd2_biased=biased,
+        p_value=p_value,
         permutations=permutations,
-        compared=_in_order((len(rows[0]), len(rows[1])), turned),
-        fragments=[_turned(fragment) for fragment in fragments] if turned else fragments,
+        compared=pairs[1],
+        fragments=fragments,
         looked_at=looked_at,
-        vendi=_in_order(vendi, turned),
+        vendi=pairs[2],
         vendi_size=vendi_size,
         kernel=kernel,
         paired=paired,
@@ -495,14 +491,6 @@ def _warn_of_empty(own: Any, sizes: tuple[int, int], turned: bool) -> None:
             )
 
 
-def _drawn(sizes: tuple[int, int], most: int | None, rng: np.random.Generator, paired: bool) -> tuple[Any, Any]:
-    """Return the sampled rows of both corpora."""
-    rows = [
-        np.arange(size) if most is None or size <= most else np.sort(rng.permutation(size)[:most]) for size in sizes
-    ]
-    return rows[0], sizes[0] + (rows[0] if paired else rows[1])
-
-
 def _variety(
     kernel: Kernel, X: Any, own: Any, sizes: tuple[int, int], rng: np.random.Generator, n_jobs: int | None
 ) -> tuple[tuple[float, float], int]:
@@ -515,14 +503,86 @@ def _variety(
     return (first, second), size
 
 
-def _in_order(pair: tuple[Any, Any], turned: bool) -> tuple[Any, Any]:
-    return pair[::-1] if turned else pair
+# --- the diversity of a corpus ---
+
+_MOST_SCORED = 5_000  # maximal number of examples without `sample`; the eigenvalues take half a minute
 
 
-def _turned(fragment: FragmentDifference) -> FragmentDifference:
-    return fragment._replace(
-        z=-fragment.z, weight=-fragment.weight, counts=fragment.counts[::-1], per_thousand=fragment.per_thousand[::-1]
-    )
+def vendi_score(
+    kernel: Kernel, X: Any, *, sample: int | None = None, random_state: Any = 0, n_jobs: int | None = 1
+) -> float:
+    r"""Compute the Vendi score of a corpus: its effective number of different examples.
+
+    The score is 1 if all examples are equal for the kernel, and n if no two of n examples have
+    anything in common. See Friedman & Dieng (2023).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        Kernel that compares the examples. It is normalized if necessary.
+    X : collection of examples
+        The corpus, with at least one example.
+    sample : int, optional
+        Maximal number of examples, drawn at random. Default: all examples. A sample has a lower
+        score than the corpus, so compare only scores of the same number of examples.
+    random_state : int, RandomState, Generator or None, default 0
+        Seed of the sample.
+    n_jobs : int, default 1
+        Number of threads for the matrix. -1 uses one thread per core.
+
+    Returns
+    -------
+    float
+        The Vendi score.
+
+    Raises
+    ------
+    ParameterError
+        If X is empty, if an example has no fragments, or if X has more than 5,000 examples and
+        `sample` is not given.
+
+    Notes
+    -----
+    With :math:`\lambda_i` the eigenvalues of :math:`K / n`, which add up to 1, the score is
+    :math:`\exp(-\sum_i \lambda_i \log \lambda_i)`. The computation is exact and takes the time of an
+    eigendecomposition, which grows with n³.
+
+    References
+    ----------
+    D. Friedman and A. B. Dieng. The Vendi Score: A Diversity Evaluation Metric for Machine Learning. Transactions on Machine Learning
+    Research, 2023.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> from treelet.corpora import vendi_score
+    >>> round(vendi_score(tl.SubsetTree(), ["(D a)", "(D a)", "(D the)", "(N cat)"]), 3)
+    2.828
+    """
+    check_pairwise(kernel, "vendi_score", Kernel)
+    check_integer("sample", sample, of="vendi_score", optional=True)
+    X = kernel.coerce(X)
+    if not len(X):
+        raise ParameterError("X is empty: vendi_score needs at least one example.")
+    if sample is not None and sample < len(X):
+        X = X[np.sort(generator(random_state).permutation(len(X))[:sample])]
+    elif sample is None and len(X) > _MOST_SCORED:
+        raise ParameterError(
+            f"X has {len(X):,} examples, too many for an eigendecomposition. Pass sample={_MOST_SCORED} to score a random sample, "
+            "whose score is lower than that of all examples."
+        )
+    empty = np.flatnonzero(kernel.diag(X) == 0)
+    if len(empty):
+        raise ParameterError(
+            f"{len(empty):,} of {len(X):,} examples have no fragments for the kernel (self-value 0). Remove them; the first one is "
+            f"example {empty[0]}."
+        )
+    normalized = kernel if isinstance(kernel, Normalized) else kernel.normalized()
+    K = host_matrix(normalized, normalized.coerce(X), resources=Resources.of(n_jobs, owner="vendi_score"))
+    with one_blas_thread():
+        values = np.linalg.eigvalsh(K / len(K))
+    values = values[values > 0]
+    return float(np.exp(-np.sum(values * np.log(values))))
 
 
 # --- the fragments by which two samples differ ------------------------------------------------------------------------
@@ -621,7 +681,12 @@ class _Witness:
             counter = FragmentCounter(summand.kernel, Treebank([entry.tree for entry in fragments]))
             values = sp.csr_array(counter.rows(summand.data(self.X), None))
             logs = self.roots.logs(term.kernel_term.roots)
-            z = self._standardized(values if logs is None else sp.diags_array(_inverse(logs)) @ values, signs)
+            z = self._standardized(
+                values
+                if logs is None
+                else sp.diags_array(np.exp(np.where(np.isfinite(logs), -logs, -np.inf))) @ values,
+                signs,
+            )
             held = sp.csc_array(values > 0)
             holders = [(held.T @ (sign * signs > 0).astype(np.int64)).tolist() for sign in (1, -1)]
             for at, entry in enumerate(fragments):
@@ -648,11 +713,6 @@ class _Witness:
         variance = (values * values).sum(axis=0) / n - means**2
         spread = np.sqrt(np.maximum(variance, 0) * n / (n - 1) * n / ((signs > 0).sum() * (signs < 0).sum()))
         return _ratio(values.T @ signs, spread)
-
-
-def _inverse(logs: Vector) -> Vector:
-    factors: Vector = np.exp(np.where(np.isfinite(logs), -logs, -np.inf))
-    return factors
 
 
 def _ratio(values: Any, spread: Any) -> Vector:

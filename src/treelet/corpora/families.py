@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import heapq
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from treelet.checks import check_integer, is_number, plural, wrong
 from treelet.corpora.corpus_diff import FragmentDifference, differing_fragments
 from treelet.edits import EditDistance
 from treelet.edits.distance import EditMeasure
-from treelet.errors import TreeletWarning
+from treelet.errors import TreeletWarning, user_level
 from treelet.kernels import Kernel, SubsetTree
 from treelet.kernels.pairwise import Pairwise, Vector
 from treelet.learn.fragment_features import listed_parts
@@ -26,14 +26,6 @@ from treelet.structures.treebank import Treebank
 
 Numbers = NDArray[np.int64]
 LISTED = 3  # pairs to name in a warning
-
-
-class MedoidGroup(NamedTuple):
-    """A medoid, the indices of all members in ascending order, and the value of each member with the medoid."""
-
-    medoid: int
-    members: Numbers
-    values: Vector
 
 
 @dataclass(frozen=True, repr=False)
@@ -189,9 +181,8 @@ def families(
     options: dict[str, Any] = {"n_jobs": n_jobs, "memory": memory, "device": device, "device_memory": device_memory}
     pairs = SimilarPairs(measure, X, None, threshold, progress=progress, **options)
     places = X.places if isinstance(X, Treebank) else None
-    named = [[f"item {at}{'' if places is None else f' ({places[at]})'}" for at in pair] for pair in pairs.skipped]
-    warn_of_skipped(named)
-    return [Family(group.members, group.medoid, group.values, X, measure) for group in pairs.groups()]
+    pairs.warn_of_skipped(pairs.skipped, lambda at: f"item {at}{'' if places is None else f' ({places[at]})'}")
+    return [Family(members, medoid, values, X, measure) for medoid, members, values in pairs.groups()]
 
 
 class SimilarPairs:
@@ -275,14 +266,30 @@ class SimilarPairs:
         """Return whether two examples were not compared because they are too large."""
         return _ordered(int(self._number[first]), int(self._number[second])) in self._skipped
 
+    def warn_of_skipped(self, skipped: Sequence[tuple[int, int]], name: Callable[[int], str]) -> None:
+        """Warn about some of the skipped pairs. `name` returns the name of an example."""
+        if not skipped:
+            return
+        listed = "; ".join(f"{name(one)} and {name(two)}" for one, two in skipped[:LISTED])
+        more = f"; and {len(skipped) - LISTED:,} more" if len(skipped) > LISTED else ""
+        warnings.warn(
+            f"Skipped {plural(len(skipped), 'pair')} whose edit distance needs too much memory: {printable(listed)}{more}. "
+            f"Increase memory= to compare them.",
+            TreeletWarning,
+            stacklevel=user_level(),
+        )
+
     def _closeness(self, values: Any) -> Any:
         """Return values as similarities that are not negative, so that sums decrease when neighbors are removed."""
         if self._farthest is None:
             return np.maximum(values, 0)
         return 1 - values / (2 * self._farthest) if self._farthest else np.ones_like(values)
 
-    def groups(self, left_out: Any = ()) -> list[MedoidGroup]:
-        """Group the examples, apart from those that are left out, as `families` describes."""
+    def groups(self, left_out: Any = ()) -> list[tuple[int, Numbers, Vector]]:
+        """Group the examples, apart from those that are left out, as `families` describes.
+
+        A group has a medoid, the indices of all members in ascending order, and the value of each member with the medoid.
+        """
         known = self._number.copy()
         known[np.asarray(left_out, np.int64)] = -1
         copies_of = _Copies(known, len(self._own))
@@ -322,14 +329,9 @@ class SimilarPairs:
             value = np.append(values, self._own[center])
             members = [copies_of.of(number) for number in every.tolist()]
             order = np.argsort(np.concatenate(members))
-            groups.append(
-                MedoidGroup(
-                    int(copies_of.first[center]),
-                    np.concatenate(members)[order],
-                    np.repeat(value, [len(some) for some in members])[order],
-                )
-            )
-        return sorted(groups, key=lambda group: (-len(group.members), group.members[0]))
+            values = np.repeat(value, [len(some) for some in members])[order]
+            groups.append((int(copies_of.first[center]), np.concatenate(members)[order], values))
+        return sorted(groups, key=lambda group: (-len(group[1]), group[1][0]))
 
 
 class _Side:
@@ -365,20 +367,6 @@ class _Copies:
 
     def of(self, number: int) -> Numbers:
         return self._order[self._start[number] : self._start[number + 1]]
-
-
-def warn_of_skipped(pairs: Sequence[Sequence[str]]) -> None:
-    """Warn about pairs that were skipped because they are too large. `pairs` are the names of both examples."""
-    if not pairs:
-        return
-    listed = "; ".join(" and ".join(pair) for pair in pairs[:LISTED])
-    more = f"; and {len(pairs) - LISTED:,} more" if len(pairs) > LISTED else ""
-    warnings.warn(
-        f"Skipped {plural(len(pairs), 'pair')} whose edit distance needs too much memory: {printable(listed)}{more}. "
-        f"Increase memory= to compare them.",
-        TreeletWarning,
-        stacklevel=3,
-    )
 
 
 def _ordered(first: int, second: int) -> tuple[int, int]:

@@ -364,7 +364,7 @@ def _kernel_suggestion(kernel: Any, *others: str) -> str:
     return hint.replace("'", "") if "()" in hint else hint
 
 
-class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class _KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator with a ``kernel`` parameter. The kernel determines the accepted examples."""
 
     kernel: Pairwise | str | None
@@ -597,7 +597,7 @@ class KernelEstimator(BaseEstimator):  # type: ignore[misc]  # scikit-learn has 
             self.X_fit_ = self._examples(self.kernel_, self.X_fit_)
 
 
-class KernelTransformer(TransformerMixin, KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
+class KernelTransformer(TransformerMixin, _KernelEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """An estimator with a method `transform`."""
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -606,7 +606,7 @@ class KernelTransformer(TransformerMixin, KernelEstimator):  # type: ignore[misc
             cls.transform = one_fit(cls.transform)
 
 
-class KernelLearner(KernelEstimator):
+class KernelLearner(_KernelEstimator):
     """An estimator that fits coefficients of training examples and merges these into a model.
 
     With ``kernel="precomputed"``, `fit` accepts the square kernel matrix of the training examples,

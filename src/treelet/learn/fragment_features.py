@@ -6,20 +6,19 @@ import copy
 import itertools
 import math
 import warnings
-from collections.abc import Callable
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import normalize
 from sklearn.utils.validation import check_is_fitted
 
 from treelet import _core
 from treelet.checks import check_boolean, check_integer, check_one_of
 from treelet.errors import InputTypeError, KernelOverflowError, ParameterError, TreeletWarning, user_level
-from treelet.kernels import Kernel, PartialTree, SubsetTree, Subtree
+from treelet.kernels import Kernel, PartialTree, SubsetTree
 from treelet.kernels.fragments import (
     FRAGMENTS,
     NodeWeighting,
@@ -28,7 +27,7 @@ from treelet.kernels.fragments import (
     search_fragments,
 )
 from treelet.kernels.pairwise import Matrix, Vector
-from treelet.learn.base import KernelEstimator, KernelTransformer
+from treelet.learn.base import KernelTransformer
 from treelet.learn.fits import atomic_fit, one_fit, snapshot
 from treelet.learn.model import CompressedModel, GraphTerm, KernelTerm, Roots, linear_parts
 from treelet.learn.outputs import LinearOutput, compressed_model, resolve_output
@@ -45,41 +44,22 @@ Rows = Any  # a csr_matrix: SciPy has no types
 Arrays = tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]
 
 
-class _NativeKernel(NamedTuple):
-    """The parameters of a kernel in the form of the native core."""
-
-    name: str
-    leaves: bool
-    lam: float
-    mu: float = 1.0
-
-    @staticmethod
-    def of(kernel: Kernel) -> _NativeKernel:
-        if isinstance(kernel, PartialTree):
-            return _NativeKernel("partial", bool(kernel.leaves), float(kernel.lam), float(kernel.mu))
-        if isinstance(kernel, SubsetTree):
-            return _NativeKernel("subset", bool(kernel.leaves), float(kernel.lam))
-        assert isinstance(kernel, Subtree)
-        return _NativeKernel("complete", False, float(kernel.lam))
-
-
-def _decays(kernel: Kernel, fragments: Treebank) -> Vector:
+def _decays(kernel: Any, fragments: Treebank) -> Vector:
     r"""Return the weight of one occurrence of each fragment.
 
     The weight is :math:`\lambda^{\mathrm{size}/2}`, or :math:`\mu^{\mathrm{nodes}/2}
     \lambda^{\mathrm{edge}}` for `PartialTree`.
     """
     store, roots = fragments.columns
-    kind = _NativeKernel.of(kernel)
     factors: Vector
-    if kind.name != "partial":
-        factors = kind.lam ** (0.5 * store.productions_below[roots])
+    if not isinstance(kernel, PartialTree):
+        factors = float(kernel.lam) ** (0.5 * store.productions_below[roots])
         return factors
     weights = fragments.weights()
     row = np.repeat(np.arange(len(fragments)), np.diff(weights.start))
     nodes = np.bincount(row, weights.weight, len(fragments))
     edge = np.bincount(row, weights.weight * (store.production[weights.node] < 0), len(fragments))
-    factors = kind.mu ** (0.5 * nodes) * kind.lam**edge
+    factors = float(kernel.mu) ** (0.5 * nodes) * float(kernel.lam) ** edge
     return factors
 
 
@@ -88,9 +68,14 @@ class FragmentCounter:
 
     def __init__(self, kernel: Kernel, fragments: Treebank, scale: float = 1.0) -> None:
         fragments = fragments.compact()
-        kind, factor = _NativeKernel.of(kernel), np.ascontiguousarray(scale * _decays(kernel, fragments))
+        factor = np.ascontiguousarray(scale * _decays(kernel, fragments))
+        name = (
+            "partial" if isinstance(kernel, PartialTree) else "subset" if isinstance(kernel, SubsetTree) else "complete"
+        )
+        leaves = isinstance(kernel, PartialTree | SubsetTree) and bool(kernel.leaves)
+        lam = float(kernel.lam)  # type: ignore[attr-defined]  # All kernels with fragments of trees have it.
         self._columns = len(fragments)
-        self._native = _core.FragmentMatcher(*fragments.columns, factor, kind.name, kind.leaves, kind.lam)
+        self._native = _core.FragmentMatcher(*fragments.columns, factor, name, leaves, lam)
 
     def rows(self, bank: Treebank, factors: Vector | None, *, unit: bool = False, threads: int = 1) -> Rows:
         """Return one row per tree, multiplied by its factor, or scaled to length 1 if `unit` is true."""
@@ -102,61 +87,32 @@ class FragmentCounter:
         """Return one row per weighted sum of trees, as `rows` does."""
         scale = np.ones(len(weights)) if factors is None else np.ascontiguousarray(factors, np.float64)
 
-        def rows_between(begin: int, end: int) -> Arrays:
-            arrays: Arrays = self._native.rows(store, weights, scale, begin, end, unit)
-            return arrays
+        n, columns = len(weights), self._columns
+        size = max(1, min(_ROWS, -(-n // threads)))
+        block_at: dict[int, Arrays] = {}
 
-        return _in_rows(rows_between, len(weights), self._columns, threads)
+        def work(begin: int) -> int:
+            block_at[begin] = self._native.rows(store, weights, scale, begin, min(n, begin + size), unit)
+            return 0
 
-
-def _in_rows(rows_between: Callable[[int, int], Arrays], n: int, columns: int, threads: int) -> Rows:
-    """Return a sparse matrix whose rows are computed in blocks, by threads."""
-    size = max(1, min(_ROWS, -(-n // threads)))
-    block_at: dict[int, Arrays] = {}
-
-    def work(begin: int) -> int:
-        block_at[begin] = rows_between(begin, min(n, begin + size))
-        return 0
-
-    run(work, range(0, n, size), threads, lambda _: None)
-    if len(block_at) == 1:
-        start, column, value = block_at[0]
-        return _sparse(start, column, value, (n, columns))
-    blocks = [block_at[begin] for begin in range(0, n, size)]
-    ends = np.cumsum([0, *(len(column) for _, column, _ in blocks)])
-    starts = [start[1:] + end for (start, _, _), end in zip(blocks, ends[:-1], strict=True)]
-    empty = np.empty(0)
-    return _sparse(
-        np.concatenate([np.zeros(1, np.int64), *starts]),
-        np.concatenate([empty.astype(np.int32), *(column for _, column, _ in blocks)]),
-        np.concatenate([empty, *(value for _, _, value in blocks)]),
-        (n, columns),
-    )
+        run(work, range(0, n, size), threads, lambda _: None)
+        if len(block_at) == 1:
+            start, column, value = block_at[0]
+        else:  # Join the rows of all blocks: the starts of rows, and the columns and values of their entries.
+            blocks = [block_at[begin] for begin in range(0, n, size)]
+            ends = np.cumsum([0, *(len(column) for _, column, _ in blocks)])
+            starts = [start[1:] + end for (start, _, _), end in zip(blocks, ends[:-1], strict=True)]
+            start = np.concatenate([np.zeros(1, np.int64), *starts])
+            column = np.concatenate([np.empty(0, np.int32), *(column for _, column, _ in blocks)])
+            value = np.concatenate([np.empty(0), *(value for _, _, value in blocks)])
+        if len(column) < 2**31:  # Linear models of scikit-learn need 32-bit indices.
+            return sp.csr_matrix((value, column, start.astype(np.int32)), shape=(n, columns))
+        return sp.csr_matrix((value, column, start), shape=(n, columns))
 
 
-def _check_finite(rows: Rows) -> Rows:
-    """Return rows unchanged, or raise an error if a number is not finite."""
-    if not np.isfinite(rows.data).all():
-        bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
-        raise KernelOverflowError(
-            f"The number of fragments of item {bad} is too large for a float64. Use a smaller lam=."
-        )
-    return rows
-
-
-def _sparse(start: Any, column: Any, value: Any, shape: tuple[int, int]) -> Rows:
-    if len(column) < 2**31:  # Linear models of scikit-learn need 32-bit indices.
-        start = start.astype(np.int32)
-    return sp.csr_matrix((value, column, start), shape=shape)
-
-
-class _SelectedFragments(NamedTuple):
-    """Fragments in the order of selection, each with the number of the kernel's term that counts it."""
-
-    trees: list[Tree]
-    parts: list[int]
-    exact: bool
-    """True if no fragment with a larger weight was missed."""
+# Fragments in the order of selection, the number of the kernel's term that counts each of them, and whether no fragment
+# with a larger weight was missed
+_Selected = tuple[list[Tree], list[int], bool]
 
 
 def listed_parts(kernel: Kernel) -> list[KernelTerm]:
@@ -179,7 +135,7 @@ def _terms(function: LinearOutput) -> list[GraphTerm]:
     return [term for term in function.listed if has_fragments(term.kernel_term.inner.kernel)]
 
 
-def _select_from_model(functions: list[LinearOutput], n: int, depth: int | None) -> _SelectedFragments:
+def _select_from_model(functions: list[LinearOutput], n: int, depth: int | None) -> _Selected:
     """Select the fragments with the largest weights in each function in turn, until there are `n` different ones."""
     kernel = functions[0].model.kernel
     kernel_terms = listed_parts(kernel)
@@ -195,19 +151,28 @@ def _select_from_model(functions: list[LinearOutput], n: int, depth: int | None)
             heaviest: list[tuple[float, int, Tree]] = []
             for term in _terms(function):
                 weighting = NodeWeighting.of(term.mixed_weights(function.mix[None, :]))
-                number, scale = _term_number(kernel_terms, term.kernel_term), math.exp(-term.shift)
+                wanted, scale = term.kernel_term, math.exp(-term.shift)
+                number = next(
+                    number
+                    for number, other in enumerate(kernel_terms)
+                    if other.inner == wanted.inner and other.roots == wanted.roots
+                )
                 result = _searched(term.kernel_term.inner.kernel, term.graph.columns.store, weighting, limit, depth)
                 heaviest += [(-abs(value) * scale, number, tree) for tree, value, _ in result.fragments]
                 complete, exact = complete and result.complete, exact and result.exact
             heaviest.sort(key=lambda entry: entry[0])
             lists.append([(number, tree) for _, number, tree in heaviest[:limit]])
-        chosen = _in_turn(lists, n)
+        taken: dict[tuple[int, Tree], None] = {}
+        for entry in itertools.chain.from_iterable(itertools.zip_longest(*lists)):
+            if entry is not None and len(taken) < n:
+                taken.setdefault(entry)
+        chosen = list(taken)
         if len(chosen) >= n or complete or limit >= n:
-            return _SelectedFragments([tree for _, tree in chosen], [number for number, _ in chosen], exact)
+            return [tree for _, tree in chosen], [number for number, _ in chosen], exact
         limit = min(n, 2 * limit)
 
 
-def _select_from_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> _SelectedFragments:
+def _select_from_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> _Selected:
     """Select the fragments with the largest sums over the trees' feature vectors."""
     kernel_terms, roots = listed_parts(kernel), Roots(X)
     heaviest: list[tuple[float, int, Tree]] = []
@@ -219,7 +184,7 @@ def _select_from_trees(kernel: Kernel, X: Any, n: int, depth: int | None) -> _Se
         heaviest += [(-abs(value) * kernel_term.factor, number, tree) for tree, value, _ in result.fragments]
         exact = exact and result.exact
     heaviest.sort(key=lambda entry: entry[0])
-    return _SelectedFragments([tree for _, _, tree in heaviest[:n]], [number for _, number, _ in heaviest[:n]], exact)
+    return [tree for _, _, tree in heaviest[:n]], [number for _, number, _ in heaviest[:n]], exact
 
 
 def _searched(kernel: Kernel, store: Any, weighting: NodeWeighting, limit: int, depth: int | None) -> SearchResult:
@@ -232,23 +197,6 @@ def _searched(kernel: Kernel, store: Any, weighting: NodeWeighting, limit: int, 
         return result
     kept = [fragment for fragment in result.fragments if fragment.tree.height() <= depth]
     return SearchResult(kept, result.complete, result.complete or (result.exact and len(kept) == len(result.fragments)))
-
-
-def _in_turn(lists: list[list[tuple[int, Tree]]], n: int) -> list[tuple[int, Tree]]:
-    taken: dict[tuple[int, Tree], None] = {}
-    for entry in itertools.chain.from_iterable(itertools.zip_longest(*lists)):
-        if entry is not None and len(taken) < n:
-            taken.setdefault(entry)
-    return list(taken)
-
-
-def _term_number(kernel_terms: list[KernelTerm], wanted: KernelTerm) -> int:
-    """Return the number of the kernel's term that a model's term belongs to."""
-    return next(
-        k
-        for k, kernel_term in enumerate(kernel_terms)
-        if kernel_term.inner == wanted.inner and kernel_term.roots == wanted.roots
-    )
 
 
 def _row_factors(roots: Roots, kernel_term: KernelTerm) -> Vector | None:
@@ -423,7 +371,15 @@ class FragmentFeatures(KernelTransformer):
         """
         self._check_parameters()
         if self.model is not None:
-            self._choose_from(self.model if _is_fitted(self.model) else self._fitted_copy(X, y, fit_params))
+            is_fitted = isinstance(self.model, CompressedModel) or hasattr(self.model, "model_")
+            model = snapshot(self.model if is_fitted else self._fitted_copy(X, y, fit_params))
+            functions = _linear_outputs(model)
+            self._keep(functions[0].model.kernel, _select_from_model(functions, int(self.n), self.depth))
+            counted = _counters(self.kernel_, self.fragments_, self.part_)
+            self.coef_: Matrix = _coefficients(functions, counted, len(self.fragments_))
+            self.intercept_: Vector = np.array([function.intercept for function in functions])
+            if (classes := getattr(model, "classes_", None)) is not None:
+                self.classes_ = classes.copy()
             return self
         kernel = self._own_kernel()
         if not listed_parts(kernel):
@@ -447,21 +403,10 @@ class FragmentFeatures(KernelTransformer):
             raise ParameterError("The model of FragmentFeatures is not fitted. Pass the examples X and y to fit.")
         return clone(self.model).fit(X, y, **fit_params)
 
-    def _choose_from(self, model: Any) -> None:
-        model = snapshot(model)
-        functions = _linear_outputs(model)
-        self._keep(functions[0].model.kernel, _select_from_model(functions, int(self.n), self.depth))
-        counted = _counters(self.kernel_, self.fragments_, self.part_)
-        self.coef_: Matrix = _coefficients(functions, counted, len(self.fragments_))
-        self.intercept_: Vector = np.array([function.intercept for function in functions])
-        if (classes := getattr(model, "classes_", None)) is not None:
-            self.classes_ = classes.copy()
-
-    def _keep(self, kernel: Kernel, chosen: _SelectedFragments) -> None:
-        self.kernel_, self.exact_ = kernel, chosen.exact
-        self.fragments_ = Treebank(chosen.trees).compact()
-        self.part_ = np.array(chosen.parts, np.int64)
-        if not chosen.trees:
+    def _keep(self, kernel: Kernel, chosen: _Selected) -> None:
+        trees, parts, self.exact_ = chosen
+        self.kernel_, self.fragments_, self.part_ = kernel, Treebank(trees).compact(), np.array(parts, np.int64)
+        if not trees:
             warnings.warn(_NOTHING, TreeletWarning, stacklevel=user_level())
 
     def transform(self, X: Any) -> Rows:
@@ -492,7 +437,12 @@ class FragmentFeatures(KernelTransformer):
         if len(blocks) > 1:
             rows = sp.csr_matrix(sp.hstack(blocks, format="csr")[:, np.argsort(np.concatenate(order))])
             rows = normalize(rows, copy=False) if unit else rows
-        return _check_finite(rows)
+        if not np.isfinite(rows.data).all():
+            bad = int(np.searchsorted(rows.indptr, np.flatnonzero(~np.isfinite(rows.data))[0], side="right")) - 1
+            raise KernelOverflowError(
+                f"The number of fragments of item {bad} is too large for a float64. Use a smaller lam=."
+            )
+        return rows
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in dict(super().__getstate__()).items() if name != "_counters"}
@@ -592,7 +542,7 @@ class FragmentFeatures(KernelTransformer):
         recipe = state["params"].get("model")
         if isinstance(recipe, dict):
             estimator_class = known_class(recipe["made_by"])
-            if not issubclass(estimator_class, KernelEstimator) or estimator_class is cls:
+            if not issubclass(estimator_class, BaseEstimator) or estimator_class is cls:
                 raise ValueError("the class of the model is not an estimator")
             state = {**state, "params": {**state["params"], "model": estimator_class(**recipe["params"])}}
         return super()._from_state(state)
@@ -613,7 +563,3 @@ class FragmentFeatures(KernelTransformer):
             check_intercepts(self.intercept_, len(self.coef_))
             if hasattr(self, "classes_") and len(self.classes_) != max(2, len(self.coef_)):
                 raise ValueError("classes and weights do not match")
-
-
-def _is_fitted(model: Any) -> bool:
-    return isinstance(model, CompressedModel) or hasattr(model, "model_")

@@ -177,7 +177,10 @@ def select(
     kernels = list(kernels)
     if not kernels:
         raise ParameterError("kernels is empty: select needs at least one kernel.")
-    learner = _learner(estimator)
+    learner: Any = KernelSVC() if estimator is None else estimator
+    if not isinstance(learner, KernelLearner):
+        raise wrong("estimator", "an estimator that supports kernel='precomputed', such as KernelSVC()", learner)
+    learner = clone(learner).set_params(kernel="precomputed")
     settings = _settings(learner, grid)
     resources = Resources.of(learner.n_jobs, memory, owner="select")
     matrices = _SharedMatrices(kernels, X, resources)
@@ -200,14 +203,6 @@ def select(
     if not selection.trials and last is not None:
         raise last
     return selection
-
-
-def _learner(estimator: Any) -> KernelLearner:
-    learner = KernelSVC() if estimator is None else estimator
-    if not isinstance(learner, KernelLearner):
-        raise wrong("estimator", "an estimator that supports kernel='precomputed', such as KernelSVC()", learner)
-    copied: KernelLearner = clone(learner)
-    return copied.set_params(kernel="precomputed")
 
 
 def _settings(learner: KernelLearner, grid: Any) -> list[dict[str, Any]]:
@@ -240,7 +235,7 @@ class _Data:
             raise ParameterError(
                 f"{type(learner).__name__} is not a ranker and does not accept qid. Pass groups= instead."
             )
-        queries = group_numbers(checked_groups(qid, n, of=type(learner).__name__), n) if ranks else None
+        queries: Any = group_numbers(checked_groups(qid, n, of=type(learner).__name__), n) if ranks else None
         by = queries if groups is None else group_numbers(checked_groups(groups, n, "groups"), n)
         if classes or ranks:
             values = checked_targets(y, n)
@@ -251,8 +246,12 @@ class _Data:
             if groups is None:  # The user did not pass groups, and queries are checked below.
                 warnings.filterwarnings("ignore", "The groups parameter is ignored")
             folds = _folds_of(cv, values, by, classifier=classes)
-        if queries is not None:
-            _check_whole(folds, queries)
+        for number, (train, test) in enumerate(folds if queries is not None else ()):
+            if len(np.intersect1d(queries[train], queries[test])):
+                raise ParameterError(
+                    f"Fold {number} of cv= splits a query into training and test candidates. "
+                    f"Pass cv= as a number, or a splitter that keeps groups together."
+                )
         return cls(values, queries, folds)
 
     def named(self, rows: Any) -> dict[str, Any]:
@@ -276,13 +275,12 @@ class _Trials:
             trials.append(Trial(kernel, dict(setting), scores, self.data.folds, predicted))
         return trials
 
-    def _nothing(self) -> Results:
-        return [[] for _ in self.settings]
-
     def _fitted(self, K: Matrix, advance: Callable[[int], None]) -> Results:
         """Return the predictions and the score per setting and fold, by separate fits."""
-        data, results = self.data, self._nothing()
-        for train, test, own, across in _matrix_parts(K, data.folds):
+        data = self.data
+        results: Results = [[] for _ in self.settings]
+        for train, test in data.folds:
+            own, across = K[np.ix_(train, train)], K[np.ix_(test, train)]
             for setting, folds in zip(self.settings, results, strict=True):
                 fitted = clone(self.learner).set_params(**setting)
                 fitted.fit(own, data.y[train], **data.named(train))
@@ -305,7 +303,8 @@ class _Trials:
 
     def _decomposed(self, K: Matrix, advance: Callable[[int], None]) -> Results:
         """Return the predictions and the score per setting and fold, from one decomposition."""
-        data, results = self.data, self._nothing()
+        data = self.data
+        results: Results = [[] for _ in self.settings]
         fitted: Any = clone(self.learner)
         if hasattr(fitted, "solver"):
             fitted.solver = "eigen"  # "auto" may choose conjugate gradients, which give no held-out predictions.
@@ -320,7 +319,9 @@ class _Trials:
                 test = data.folds[number][1]
                 across = K[test]
                 for values, folds in zip(predictions, results, strict=True):
-                    folds.append((values[test], self._score(_with_predictions(fitted, values[test]), across, test)))
+                    known = copy.copy(fitted)  # an estimator that returns the known predictions
+                    known.predict = lambda X, qid=None, predictions=values[test]: predictions
+                    folds.append((values[test], self._score(known, across, test)))
                 advance(1)
         return results
 
@@ -334,13 +335,6 @@ class _Trials:
                 "Check that the score is defined for every fold."
             )
         return value
-
-
-def _with_predictions(fitted: Any, predictions: NDArray[Any]) -> Any:
-    """Return a copy of a fitted estimator that returns known predictions."""
-    copied = copy.copy(fitted)
-    copied.predict = lambda X, qid=None: predictions
-    return copied
 
 
 def _scorer(scoring: Any) -> Callable[..., float]:
@@ -420,12 +414,7 @@ class _SharedMatrices:
     [1.0, 2.0, 0.408]
     """
 
-    def __init__(
-        self,
-        kernels: Sequence[Kernel],
-        X: Any,
-        resources: Resources = PLAIN,
-    ) -> None:
+    def __init__(self, kernels: Sequence[Kernel], X: Any, resources: Resources = PLAIN) -> None:
         self.kernels, self.limit = list(kernels), resources.memory_limit
         self.resources = resources._replace(memory_limit=None)
         for kernel in self.kernels:
@@ -536,14 +525,20 @@ def _folds_of(cv: Any, y: NDArray[Any], groups: Rows | None, *, classifier: bool
     """
     from sklearn.model_selection import GroupKFold, StratifiedGroupKFold, StratifiedKFold, check_cv
 
-    if isinstance(cv, int | np.integer) and groups is not None:
-        cv = (StratifiedGroupKFold if classifier else GroupKFold)(_number(cv))
-    elif isinstance(cv, bool | int | np.integer):
-        _number(cv)
+    if isinstance(cv, bool | int | np.integer):
+        if isinstance(cv, bool) or cv < 2:
+            raise wrong("cv", "an int of at least 2, a splitter or a list of splits", cv)
+        if groups is not None:
+            cv = (StratifiedGroupKFold if classifier else GroupKFold)(int(cv))
     try:
         splitter = check_cv(cv, y, classifier=classifier)
         if isinstance(splitter, StratifiedKFold):
-            _check_classes(y)
+            classes, counts = np.unique(y, return_counts=True)
+            if len(counts) and counts.min() < 2:
+                raise ParameterError(
+                    "Cross-validation needs at least two examples per class. "
+                    f"Class {str(classes[counts.argmin()])!r} has only one: remove it, or add examples."
+                )
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The least populated class")  # Harmless: a class may miss some folds.
             folds = [
@@ -564,37 +559,6 @@ def _folds_of(cv: Any, y: NDArray[Any], groups: Rows | None, *, classifier: bool
     if not folds:
         raise ParameterError("cv= contains no folds.")
     return folds
-
-
-def _check_whole(folds: Sequence[Fold], queries: Rows) -> None:
-    """Raise ParameterError if a query is in both parts of a fold."""
-    for number, (train, test) in enumerate(folds):
-        if len(np.intersect1d(queries[train], queries[test])):
-            raise ParameterError(
-                f"Fold {number} of cv= splits a query into training and test candidates. "
-                f"Pass cv= as a number, or a splitter that keeps groups together."
-            )
-
-
-def _number(folds: Any) -> int:
-    if isinstance(folds, bool) or folds < 2:
-        raise wrong("cv", "an int of at least 2, a splitter or a list of splits", folds)
-    return int(folds)
-
-
-def _check_classes(y: NDArray[Any]) -> None:
-    classes, counts = np.unique(y, return_counts=True)
-    if len(counts) and counts.min() < 2:
-        raise ParameterError(
-            "Cross-validation needs at least two examples per class. "
-            f"Class {str(classes[counts.argmin()])!r} has only one: remove it, or add examples."
-        )
-
-
-def _matrix_parts(K: Matrix, folds: Sequence[Fold]) -> Iterator[tuple[Rows, Rows, Matrix, Matrix]]:
-    """Yield, per fold, the training rows, the test rows, and the matrices train x train and test x train."""
-    for train, test in folds:
-        yield train, test, K[np.ix_(train, train)], K[np.ix_(test, train)]
 
 
 def _rounds_of(folds: Sequence[Fold], n: int) -> list[list[int]] | None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 import treelet
 from treelet.checks import check_integer, check_one_of, is_number, plural, wrong
-from treelet.corpora.families import LISTED, MedoidGroup, SimilarPairs, warn_of_skipped
+from treelet.corpora.families import LISTED, SimilarPairs
 from treelet.edits import EditDistance, EditOperation, edit_script
 from treelet.edits.distance import check_sizes, tree_sizes
 from treelet.errors import FileError, FormatError, ParameterError, TreeletWarning
@@ -667,6 +667,11 @@ def _by_language(places: Places | None, languages: str | Collection[str] | None)
     return rows
 
 
+_Group = tuple[
+    int, _Numbers, NDArray[np.float64]
+]  # the medoid, the members, and the value of each member with the medoid
+
+
 def _families(
     sides: list[_Units], similarity: float, language: str, memory: int, options: dict[str, Any]
 ) -> list[CloneFamily]:
@@ -690,7 +695,7 @@ def _families(
     skipped = [
         (one, two) for one, two in pairs.skipped if one not in _around(two, outer) and two not in _around(one, outer)
     ]
-    warn_of_skipped([[str(places[at]) for at in pair] for pair in skipped])
+    pairs.warn_of_skipped(skipped, lambda at: str(places[at]))
     nested = []  # functions that are similar to the function around them
     for at in np.flatnonzero(outer >= 0).tolist():
         around = int(outer[at])
@@ -704,10 +709,10 @@ def _families(
         # Functions inside another member are removed. The medoid is never inside one of them.
         known = set(members.tolist())
         kept = np.array([known.isdisjoint(_around(at, outer)) for at in members.tolist()])
-        groups.append(MedoidGroup(medoid, members[kept], values[kept]))
+        groups.append((medoid, members[kept], values[kept]))
     if other is not None:
-        groups = [group for group in groups if 0 < np.count_nonzero(group.members < shift) < len(group.members)]
-    groups = _without_nested([group for group in groups if len(group.members) > 1], outer)
+        groups = [group for group in groups if 0 < np.count_nonzero(group[1] < shift) < len(group[1])]
+    groups = _without_nested([group for group in groups if len(group[1]) > 1], outer)
     families = []
     for medoid, members, values in groups:
         listed = [
@@ -725,17 +730,17 @@ def _around(at: int, outer: _Numbers) -> Iterator[int]:
         yield at
 
 
-def _without_nested(groups: list[MedoidGroup], outer: _Numbers) -> list[MedoidGroup]:
+def _without_nested(groups: list[_Group], outer: _Numbers) -> list[_Group]:
     """Return the groups without those whose members lie one by one inside the members of another group."""
-    group_of = {int(at): number for number, group in enumerate(groups) for at in group.members}
+    group_of = {int(at): number for number, group in enumerate(groups) for at in group[1]}
     kept = []
     for group in groups:
         around: defaultdict[int, set[int]] = defaultdict(set)
-        for at in group.members.tolist():
+        for at in group[1].tolist():
             for one in _around(at, outer):
                 if one in group_of:
                     around[group_of[one]].add(one)
         # As many functions around as members: no two members are inside the same function.
-        if not any(len(functions) >= len(group.members) for functions in around.values()):
+        if not any(len(functions) >= len(group[1]) for functions in around.values()):
             kept.append(group)
     return kept
