@@ -55,13 +55,13 @@ def checked_targets(
     labels = _one_dimension(y, n, name)
     missing = missing_places(y, labels)
     if missing:
-        raise _missing(missing, name)
+        raise _unusable(missing, name, missing=True)
     if labels.dtype.kind == "c":
         raise ParameterError(
             f"{name} contains complex numbers ({labels.dtype}). Pass real numbers, for example the real parts."
         )
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise _infinite(labels, name)
+        raise _unusable(np.flatnonzero(~np.isfinite(labels)), name, missing=False)
     if labels.dtype.kind == "O":
         kinds = {type(label) for label in labels.tolist()}
         if len(kinds) == 1 and kinds <= {str, int, bool, float}:
@@ -87,28 +87,21 @@ def checked_numbers(
             f"{name} must contain one number per example. Got {_first_other(targets, name)} instead.{remedy}"
         ) from None
     if not np.isfinite(values).all():
-        raise _infinite(values, name)
+        raise _unusable(np.flatnonzero(~np.isfinite(values)), name, missing=False)
     return values
 
 
-def _missing(rows: list[int], name: str) -> ParameterError:
-    return ParameterError(
-        f"{name}[{rows[0]}] is missing (None or NaN; {plural(len(rows), 'missing value')} in total). "
-        f"Remove the examples without a value from {_parallel(name)}."
+def _unusable(rows: Any, name: str, *, missing: bool) -> ParameterError:
+    """Return the error for missing or infinite values at some rows."""
+    fact = "missing (None or NaN; {} in total)" if missing else "infinite ({} in total)"
+    count = plural(len(rows), "missing value" if missing else "infinite value")
+    arrays = "X and y" if name == "y" else f"X, y and {name}"
+    remedy = (
+        f"the examples without a value from {arrays}."
+        if missing
+        else f"such examples from {arrays}, or clip their values."
     )
-
-
-def _infinite(values: Vector, name: str) -> ParameterError:
-    rows = np.flatnonzero(~np.isfinite(values))
-    return ParameterError(
-        f"{name}[{rows[0]}] is infinite ({plural(len(rows), 'infinite value')} in total). "
-        f"Remove such examples from {_parallel(name)}, or clip their values."
-    )
-
-
-def _parallel(name: str) -> str:
-    """Return the names of the arrays from which an example is removed, for a message."""
-    return "X and y" if name == "y" else f"X, y and {name}"
+    return ParameterError(f"{name}[{rows[0]}] is {fact.format(count)}. Remove {remedy}")
 
 
 def _first_other(targets: NDArray[Any], name: str) -> str:
@@ -152,7 +145,7 @@ def checked_groups(groups: Any, n: int, name: str = "qid", *, of: str = "a ranke
         raise ParameterError(f"{name} is missing: pass the group of each example, for example [0, 0, 1, 1].")
     names = _one_dimension(groups, n, name)
     if missing := missing_places(groups, names):
-        raise _missing(missing, name)
+        raise _unusable(missing, name, missing=True)
     codes, known = np.empty(n, np.intp), dict[Any, int]()
     for row, value in enumerate(names.tolist()):
         try:

@@ -64,7 +64,7 @@ class Ids:
 
     @classmethod
     def _strings(cls, values: Sequence[str]) -> Ids:
-        texts = [_encoded(value) for value in values]
+        texts = [value.encode("utf-8", "surrogatepass") for value in values]
         end = np.cumsum([len(text) for text in texts], dtype=np.int64)
         return cls._sorted(_hashes(texts), np.frombuffer(b"".join(texts), np.uint8), end)
 
@@ -176,7 +176,12 @@ def _listed(ids: object, owner: str) -> list[Any]:
     if isinstance(ids, str | bytes | Mapping | set | frozenset) or not isinstance(one_column(ids, "ids"), Iterable):
         raise InputTypeError(f"The 'ids' parameter of {owner} must be a list of integers or strings. Got {ids!r:.60}.")
     column = one_column(ids, "ids")
-    values = column.tolist() if isinstance(column, np.ndarray) else [_plain(value) for value in column]
+    values: list[Any]
+    if isinstance(column, np.ndarray):
+        values = column.tolist()
+    else:  # NumPy's scalars and strings become those of Python.
+        values = [value.item() if isinstance(value, np.generic) else value for value in column]
+        values = [str(value) if isinstance(value, str) else value for value in values]
     wrong = next((value for value in values if type(value) not in (int, str)), None)
     mixed = {type(value) for value in values}
     if wrong is not None or None in values:
@@ -188,23 +193,12 @@ def _listed(ids: object, owner: str) -> list[Any]:
     return values
 
 
-def _plain(value: Any) -> Any:
-    value = value.item() if isinstance(value, np.generic) else value
-    return str(value) if isinstance(value, str) else value
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
-
-
 def _hashes(texts: Sequence[bytes]) -> NDArray[np.uint64]:
     digests = b"".join(blake2b(text, digest_size=8).digest() for text in texts)
     return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
-# --- a collection of examples that grows and shrinks, in parts that are never changed ---------------------------------
-
-# --- ids of examples --------------------------------------------------------------------------------------------------
+# --- the collection ---------------------------------------------------------------------------------------------------
 
 Numbers = NDArray[np.int64]
 _TIER = 4
@@ -341,7 +335,8 @@ class Collection(NamedTuple):
         for number, stored in enumerate(self.parts):
             if len(stored.part.removed) > _MOST_REMOVED * len(stored.data) and len(stored):
                 return slice(number, number + 1)
-        levels = [_level(len(stored)) for stored in self.parts]
+        sizes = [len(stored) for stored in self.parts]
+        levels = [0 if size < _SMALL else 1 + int(math.log(size / _SMALL, _TIER)) for size in sizes]
         begin = len(levels)
         while begin > 0 and levels[begin - 1] <= levels[-1]:
             begin -= 1
@@ -350,16 +345,7 @@ class Collection(NamedTuple):
     def merged(self, kernel: Pairwise, parts: slice) -> Collection:
         """Return the collection with some neighboring parts as one part, without the examples that were removed."""
         some = self.parts[parts]
-        one = _merge(kernel, some)
+        data = reduce(stacked, [stored.data[stored.part.rows] for stored in some])
+        ids = Ids.joined([stored.ids.select(stored.part.rows) for stored in some])
+        one = StoredPart(Part(compact_examples(kernel, data)), ids)
         return self._replace(parts=self.parts[: parts.start] + ((one,) if len(one) else ()) + self.parts[parts.stop :])
-
-
-def _level(size: int) -> int:
-    return 0 if size < _SMALL else 1 + int(math.log(size / _SMALL, _TIER))
-
-
-def _merge(kernel: Pairwise, parts: Sequence[StoredPart]) -> StoredPart:
-    """Return one part with the examples of several parts."""
-    data = reduce(stacked, [stored.data[stored.part.rows] for stored in parts])
-    ids = Ids.joined([stored.ids.select(stored.part.rows) for stored in parts])
-    return StoredPart(Part(compact_examples(kernel, data)), ids)

@@ -299,11 +299,9 @@ class SupportSum(Term):
             out[begin:end] += device.to_host(values @ coefficients.T)
 
     def copied_kernels(self, device: Device | None) -> list[Any]:
-        return (
-            []
-            if device is None
-            else self.kernel_term.inner.kernel.evaluator(self.examples[:8]).on(device).copied_kernels()
-        )
+        if device is None:
+            return []
+        return self.kernel_term.inner.kernel.evaluator(self.examples[:8]).on(device).copied_kernels()
 
     def scaled(self, data: Any, log_roots: Vector, out: Matrix) -> None:
         if isinstance(self.kernel_term.inner.kernel, Linear):
@@ -399,7 +397,7 @@ class GraphTerm(Term):
     def native(self) -> Any:
         """Return the kernel bound to the graph."""
         if self._plain is None:
-            self._plain = self._bound(self._weights(), False)
+            self._plain = self._kernel.native(self.graph.columns.store, self._weights(), False)
         return self._plain
 
     def scaled_native(self) -> tuple[Any, Vector]:
@@ -419,7 +417,8 @@ class GraphTerm(Term):
             row = (2 * number + (weight < 0)) * self.outputs + output
             shape = (2 * self.outputs * len(bands), len(self.graph.columns.store))
             rows = sp.csr_array((np.ldexp(np.abs(weight), -_BAND * band), (row, node)), shape=shape)
-            self._scaled = self._bound(_node_weights(rows), True), bands * _BAND * math.log(2)
+            bound = self._kernel.native(self.graph.columns.store, _node_weights(rows), True)
+            self._scaled = bound, bands * _BAND * math.log(2)
         return self._scaled
 
     def _weights(self) -> _core.NodeWeights:
@@ -438,9 +437,6 @@ class GraphTerm(Term):
     @property
     def _kernel(self) -> StoreKernel:
         return cast(StoreKernel, self.kernel_term.inner.kernel)
-
-    def _bound(self, weights: _core.NodeWeights, scaled: bool) -> Any:
-        return self._kernel.native(self.graph.columns.store, weights, scaled)
 
     def plain(self, data: Graph, out: Matrix, device: Device | None = None) -> None:
         if device is not None and self._kernel.can_be_on_device():
@@ -489,15 +485,8 @@ def _node_weights(rows: Any) -> _core.NodeWeights:
 
 
 def _term_state(term: Term) -> dict[str, Any]:
-    def pair(inner: _ColumnKernel) -> list[Any]:
-        return [inner.kernel, list(inner.path)]
-
-    return {
-        "place": pair(term.kernel_term.inner),
-        "roots": [pair(root) for root in term.kernel_term.roots],
-        "shift": float(term.shift),
-        "needs_scaling": term.needs_scaling,
-    }
+    place, *roots = ([inner.kernel, list(inner.path)] for inner in (term.kernel_term.inner, *term.kernel_term.roots))
+    return {"place": place, "roots": roots, "shift": float(term.shift), "needs_scaling": term.needs_scaling}
 
 
 def _state_term(state: dict[str, Any]) -> tuple[KernelTerm, float, bool]:
@@ -510,11 +499,8 @@ def _state_term(state: dict[str, Any]) -> tuple[KernelTerm, float, bool]:
     shift, needs_scaling = state["shift"], state["needs_scaling"]
     if not isinstance(shift, float) or not math.isfinite(shift) or not isinstance(needs_scaling, bool):
         raise ValueError("a term needs a finite shift")
-    return (
-        KernelTerm(1.0, column_kernel(state["place"]), tuple(map(column_kernel, state["roots"]))),
-        shift,
-        needs_scaling,
-    )
+    place, roots = column_kernel(state["place"]), tuple(map(column_kernel, state["roots"]))
+    return KernelTerm(1.0, place, roots), shift, needs_scaling
 
 
 def _floats(values: Any, dimensions: int) -> NDArray[np.float64]:
@@ -574,7 +560,6 @@ def _unpacked_weights(state: Any, columns: int) -> _core.NodeWeights:
 ROOT_LARGE = LARGE / 2  # limit for the logarithm of a root
 _STEP = 200  # examples between two updates of the progress bar
 _PIECES = 10  # updates of the progress bar on a device
-_LABELS_SHOWN = 3  # labels of each side in a warning
 
 
 def warn_if_unrelated(model: CompressedModel, X: Any, values: Matrix) -> None:
@@ -589,13 +574,9 @@ def warn_if_unrelated(model: CompressedModel, X: Any, values: Matrix) -> None:
     unrelated = np.count_nonzero(model.kernel.self_values(examples))
     if unrelated:
         noun = "tree" if isinstance(examples, Treebank) else "example"
-        one = unrelated == 1
-        verb, same = (
-            ("has", f"its prediction does not depend on the {noun}")
-            if one
-            else ("have", "they all get the same prediction")
-        )
-        came, was = ("it comes", "was") if one else ("they come", "were")
+        verb, same, came, was = "have", "they all get the same prediction", "they come", "were"
+        if unrelated == 1:
+            verb, same, came, was = "has", f"its prediction does not depend on the {noun}", "it comes", "was"
         warnings.warn(
             f"{unrelated:,} of {plural(len(values), 'example')} {verb} no fragment in common with the model, so {same}. "
             f"Check that {came} from the same parser as the training data and {was} read with the same options."
@@ -626,26 +607,23 @@ def warn_if_missing(kernel: Kernel, X: Any, values: NDArray[Any]) -> None:
 
 def _compared_labels(model: CompressedModel, examples: Any) -> str:
     """Return the most frequent labels of the model's trees and of other trees, if they differ, for a message."""
+
+    def frequent_labels(bank: Treebank) -> list[str]:
+        weights, store = bank.weights(), bank.columns.store
+        inner = store.production[weights.node] >= 0  # nodes with children
+        counts = np.bincount(store.label[weights.node[inner]], weights.weight[inner], len(store.labels))
+        order = np.argsort(-counts, kind="stable")[:3]
+        return [store.labels[number] for number in order if counts[number] > 0]
+
+    def names(labels: list[str]) -> str:  # Labels may come from a stranger: long and unprintable ones are quoted.
+        return ", ".join(label if label.isprintable() and len(label) <= 20 else shortened(label) for label in labels)
+
     for term in model.terms:
         if isinstance(term, GraphTerm) and isinstance(term.graph, Treebank):
-            trained, here = (_frequent_labels(bank) for bank in (term.graph, term.kernel_term.inner.data(examples)))
+            trained, here = (frequent_labels(bank) for bank in (term.graph, term.kernel_term.inner.data(examples)))
             if here and set(trained) != set(here):
-                return f" Frequent node labels in training: {_names(trained)}; here: {_names(here)}."
+                return f" Frequent node labels in training: {names(trained)}; here: {names(here)}."
     return ""
-
-
-def _names(labels: list[str]) -> str:
-    """Join labels of trees, which may come from a stranger: long and unprintable ones are quoted."""
-    return ", ".join(label if label.isprintable() and len(label) <= 20 else shortened(label) for label in labels)
-
-
-def _frequent_labels(bank: Treebank) -> list[str]:
-    """Return the most frequent labels of nodes with children."""
-    weights, store = bank.weights(), bank.columns.store
-    inner = store.production[weights.node] >= 0
-    counts = np.bincount(store.label[weights.node[inner]], weights.weight[inner], len(store.labels))
-    order = np.argsort(-counts, kind="stable")[:_LABELS_SHOWN]
-    return [store.labels[number] for number in order if counts[number] > 0]
 
 
 @dataclass(frozen=True)
@@ -967,15 +945,11 @@ def _check_scores(term: Term, scores: Matrix, examples: NDArray[np.intp]) -> Non
     """Raise KernelOverflowError, with the number of the example, if a score is not finite."""
     bad = np.flatnonzero(~np.isfinite(scores).all(axis=1))
     if len(bad):
-        raise _overflow(term, int(examples[bad[0]]))
-
-
-def _overflow(term: Term, example: int) -> KernelOverflowError:
-    return KernelOverflowError(
-        f"The score of item {example} is too large for a float64: values of {term.kernel_term.inner.kernel!r} grow "
-        f"exponentially with the size of an item. Train with a smaller lam, or with kernel.normalized(), "
-        "which does not overflow."
-    )
+        raise KernelOverflowError(
+            f"The score of item {int(examples[bad[0]])} is too large for a float64: values of "
+            f"{term.kernel_term.inner.kernel!r} grow exponentially with the size of an item. Train with a smaller lam, or "
+            "with kernel.normalized(), which does not overflow."
+        )
 
 
 # --- building a model from support vectors and their coefficients -----------------------------------------------------
@@ -1053,8 +1027,14 @@ class _Builder:
             if (
                 isinstance(kernel, Linear) and len(data) > coefficients.shape[0]
             ):  # One summed vector per output suffices.
-                sums = Vectors._of(_summed(coefficients, data.values), data.names)
-                return SupportSum(rest, shift, needs_scaling, sums, np.eye(len(sums)))
+                sums = coefficients @ data.values
+                if isinstance(data.values, np.ndarray):
+                    sums = np.asarray(sums)
+                else:  # Loaded indices are sorted too, so a model that is saved again gives the same file.
+                    sums = sp.csr_array(sums)
+                    sums.sort_indices()
+                vectors = Vectors._of(sums, data.names)
+                return SupportSum(rest, shift, needs_scaling, vectors, np.eye(len(vectors)))
             return SupportSum(rest, shift, needs_scaling, data, coefficients.toarray())
         graph, which = self._graph(kernel_term.inner)
         return GraphTerm(rest, shift, needs_scaling, graph, _node_weights(coefficients @ which))
@@ -1078,12 +1058,3 @@ class _Builder:
         self.loose_bytes += 4 * nodes + 4 * (nodes - len(present)) + 8 * self.alpha.nnz + texts
         self._graphs.append((inner.path, graph, which))
         return graph, which
-
-
-def _summed(coefficients: Any, values: Any) -> Any:
-    import scipy.sparse as sp  # not at the top: predictions need no SciPy
-
-    total = np.asarray(coefficients @ values) if isinstance(values, np.ndarray) else sp.csr_array(coefficients @ values)
-    if not isinstance(total, np.ndarray):
-        total.sort_indices()  # Loaded indices are sorted too, so a model that is saved again gives the same file.
-    return total

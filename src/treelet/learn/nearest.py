@@ -155,8 +155,9 @@ class Nearest(KernelTransformer):
     @atomic_fit()
     def _fit(self, X: Any, ids: Any) -> Self:
         kernel = self._own_kernel()
-        stored, next_id = self._new_part(Collection(), kernel, X, ids, "fit")
-        self.__dict__.update(self._written(Collection((stored,), next_id), kernel))
+        data = self._kept_examples(kernel, X)
+        new_ids, next_id = Collection().new_ids(ids, len(data), "fit")
+        self.__dict__.update(self._written(Collection((StoredPart(Part(data), new_ids),), next_id), kernel))
         return self
 
     def partial_fit(self, X: Any, y: Any = None, *, ids: Any = None) -> Self:
@@ -199,8 +200,9 @@ class Nearest(KernelTransformer):
             collection, kernel = self._collection, self.kernel_
             if len(removed):
                 collection = collection.removed(removed, "partial_fit")
-            stored, next_id = self._new_part(collection, kernel, X, ids, "partial_fit")
-            self._replace(self._tidy(collection.added(stored, next_id)), kernel)
+            data = self._kept_examples(kernel, X)
+            new_ids, next_id = collection.new_ids(ids, len(data), "partial_fit")
+            self._replace(self._tidy(collection.added(StoredPart(Part(data), new_ids), next_id)), kernel)
         return self
 
     def remove(self, ids: Any) -> Self:
@@ -240,11 +242,6 @@ class Nearest(KernelTransformer):
             if collection.size and (len(collection.parts) > 1 or collection.parts[0].needs_rebuilding(self.kernel_)):
                 self._replace(collection.merged(self.kernel_, slice(0, len(collection.parts))), self.kernel_)
         return self
-
-    def _new_part(self, collection: Collection, kernel: Any, X: Any, ids: Any, method: str) -> tuple[StoredPart, int]:
-        data = self._kept_examples(kernel, X)
-        new_ids, next_id = collection.new_ids(ids, len(data), method)
-        return StoredPart(Part(data), new_ids), next_id
 
     def _tidy(self, collection: Collection) -> Collection:
         """Return the collection after merging parts, if there are many."""
@@ -304,7 +301,9 @@ class Nearest(KernelTransformer):
         """
         collection, kernel, indexes = self._state()
         k = self.n_neighbors if n_neighbors is None else n_neighbors
-        values, numbers = self._index(kernel, collection, indexes).nearest(self._queries(kernel, Q), k)
+        values, numbers = self._index(kernel, collection, indexes).nearest(
+            None if Q is None else self._coerced(kernel, Q), k
+        )
         return values, collection.ids_at(numbers)
 
     def threshold_neighbors(
@@ -326,7 +325,9 @@ class Nearest(KernelTransformer):
             Sorted as in `kneighbors`.
         """
         collection, kernel, indexes = self._state()
-        values, numbers, start = self._index(kernel, collection, indexes).above(self._queries(kernel, Q), threshold)
+        values, numbers, start = self._index(kernel, collection, indexes).above(
+            None if Q is None else self._coerced(kernel, Q), threshold
+        )
         if Q is None:  # Remove each example from its own neighbors.
             row = np.repeat(np.arange(len(start) - 1), np.diff(start))
             others = numbers != row
@@ -374,7 +375,7 @@ class Nearest(KernelTransformer):
         if mode == "distance" and not kernel.is_distance:
             measure = kernel.distance if isinstance(kernel, EditSimilarity) else kernel.distance()
         index = self._index(measure, collection, indexes)
-        graph = index.graph(self._queries(kernel, Q), n_neighbors, threshold)
+        graph = index.graph(None if Q is None else self._coerced(kernel, Q), n_neighbors, threshold)
         if mode == "connectivity":
             graph.data[:] = 1
         return graph
@@ -392,9 +393,6 @@ class Nearest(KernelTransformer):
         """
         check_is_fitted(self)
         return self.kneighbors_graph(X, min(self.n_neighbors + 1, self._collection.size))
-
-    def _queries(self, kernel: Pairwise, Q: Any | None) -> Any:
-        return None if Q is None else self._coerced(kernel, Q)
 
     def _state(self) -> tuple[Collection, Any, dict[Any, Index]]:
         """Return the examples, the kernel and the indexes, all of the same moment."""
