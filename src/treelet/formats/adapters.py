@@ -488,18 +488,6 @@ def library_of(item: Any) -> str | None:
     return None
 
 
-def _instead_of(item: object) -> str:
-    """Return advice for an object that is not a tree."""
-    if isinstance(item, os.PathLike):
-        return "Read a file with treelet.read_trees."
-    if library_of(item) is not None or (hasattr(item, "words") and hasattr(item, "heads")):
-        return "Convert dependency parses with treelet.cuts.dependency_trees."
-    return (
-        "Pass a Tree, a bracketed string such as '(NP (D the))', an NLTK tree, a Python ast node or an XML element. "
-        "None stands for a missing tree."
-    )
-
-
 def _walk(root: Node, adapter: _Adapter) -> Iterator[tuple[Node, str, int]]:
     """Yield the nodes of a tree, children before parents, with their labels and numbers of children."""
     on_path: set[int] = set()
@@ -624,8 +612,16 @@ def flatten(
         adapter = adapter_of(item)
         if adapter is None:
             value = f" ({item!r:.60})" if isinstance(item, int | float) else ""
+            remedy = (
+                "Pass a Tree, a bracketed string such as '(NP (D the))', an NLTK tree, a Python ast node or an XML element. "
+                "None stands for a missing tree."
+            )
+            if isinstance(item, os.PathLike):
+                remedy = "Read a file with treelet.read_trees."
+            elif library_of(item) is not None or (hasattr(item, "words") and hasattr(item, "heads")):
+                remedy = "Convert dependency parses with treelet.cuts.dependency_trees."
             raise InputTypeError(
-                f"Item {number} is {article(type(item).__name__)}{value}, but a tree is needed. {_instead_of(item)}"
+                f"Item {number} is {article(type(item).__name__)}{value}, but a tree is needed. {remedy}"
             )
         try:
             flat.add(adapter.root(item), adapter)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import check_integer, in_words, plural
-from treelet.errors import FormatError, ParameterError
+from treelet.errors import FormatError
 from treelet.formats.places import Places
 
 # --- options of a format, written after its name: ``python:each=function,docstrings=false`` ---------------------------
@@ -28,40 +28,20 @@ class OptionText(str):
     __slots__ = ()
 
 
-def split_options(name: str) -> tuple[str, dict[str, str]]:
-    """Split the text of a format into its name and its options.
-
-    >>> split_options("tsv"), split_options("python:each=function,ctx=true")
-    (('tsv', {}), ('python', {'each': 'function', 'ctx': 'true'}))
-    """
-    if not isinstance(name, str) or ":" not in name:
-        return name, {}
-    name, _, rest = name.partition(":")
-    options: dict[str, str] = {}
-    for assignment in rest.split(","):
-        option, equals, value = assignment.partition("=")
-        if not (option and equals and value):
-            raise ParameterError(
-                f"Options of a format are written as {name}:option=value,option=value. Got {assignment!r} instead."
-            )
-        options[option.strip().replace("-", "_")] = value
-    return name, options
-
-
 def option_values(given: Mapping[str, str], known: Mapping[str, inspect.Parameter]) -> dict[str, Any]:
     """Convert the texts of options to booleans, ints, lists of names (joined by ``+``), None or strings."""
-    return {name: _value(text, known[name]) if name in known else text for name, text in given.items()}
-
-
-def _value(text: str, parameter: inspect.Parameter) -> Any:
-    kinds = str(parameter.annotation)
-    if "bool" in kinds and text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    if "None" in kinds and text.lower() == "none":
-        return None
-    if "int" in kinds and text.lstrip("+-").isdecimal():
-        return int(text)
-    return text.split("+") if "Collection" in kinds else text
+    values: dict[str, Any] = dict(given)
+    for name, text in given.items():
+        kinds = str(known[name].annotation) if name in known else ""
+        if "bool" in kinds and text.lower() in ("true", "false"):
+            values[name] = text.lower() == "true"
+        elif "None" in kinds and text.lower() == "none":
+            values[name] = None
+        elif "int" in kinds and text.lstrip("+-").isdecimal():
+            values[name] = int(text)
+        elif "Collection" in kinds:
+            values[name] = text.split("+")
+    return values
 
 
 # --- limits on the size of trees, for programs that read or score untrusted trees -------------------------------------

@@ -75,12 +75,7 @@ class Reader:
             trees = self._native.trees - before
             if trees != 1:
                 number = "there is none" if trees == 0 else f"there are {trees:,} trees"
-                raise FormatError(
-                    f"exactly one tree is needed here, but {number}.",
-                    self._source,
-                    line,
-                    column,
-                )
+                raise FormatError(f"exactly one tree is needed here, but {number}.", self._source, line, column)
         except FormatError:
             self._native.abandon(before)
             raise
@@ -90,7 +85,10 @@ class Reader:
         if source.on_error != "raise":
             self._feed_what_is_right(source)
             self._doubt_lines(source)
-            yield from _in_blocks(self.result(), size)
+            store, roots = self.result()
+            n = max(len(roots), 1)  # at least one block, which may be empty
+            for begin in range(0, n, size or n):
+                yield Columns(store, roots[begin:][:size])
             return
         first = True
         for chunk in source.chunks():
@@ -167,13 +165,6 @@ class Reader:
         return FormatError(message, self._source, line, column)
 
 
-def _in_blocks(columns: Columns, size: int | None) -> Iterator[Columns]:
-    """Yield columns of at most `size` trees each: at least one, which may be empty."""
-    n = len(columns.roots)
-    for begin in range(0, max(n, 1), size or max(n, 1)):
-        yield Columns(columns.store, columns.roots[begin:][:size])
-
-
 class _DamagedText:
     """A text with malformed trees. It finds lines, and the place where reading continues after a malformed tree."""
 
@@ -181,7 +172,8 @@ class _DamagedText:
         self.data = data
         self._codes = np.frombuffer(data, np.uint8)
         self._starts = np.concatenate([[0], np.flatnonzero(self._codes == ord("\n")) + 1])
-        depth = np.cumsum(_steps(self._codes), dtype=np.int32)
+        steps = np.subtract(self._codes == ord("("), self._codes == ord(")"), dtype=np.int8)
+        depth = np.cumsum(steps, dtype=np.int32)
         least = np.minimum.accumulate(depth[::-1])[::-1]  # minimum depth from here to the end
         self._depth = depth
         self._closed = least < depth  # whether a bracket that opens here is closed somewhere
@@ -239,11 +231,6 @@ class _DamagedText:
 def _begins_character(codes: NDArray[np.uint8]) -> NDArray[np.bool_]:
     begins: NDArray[np.bool_] = np.not_equal(codes & 0xC0, 0x80)
     return begins
-
-
-def _steps(codes: NDArray[np.uint8]) -> NDArray[np.int8]:
-    steps: NDArray[np.int8] = np.subtract(codes == ord("("), codes == ord(")"), dtype=np.int8)
-    return steps
 
 
 def _read_brackets(

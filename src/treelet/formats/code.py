@@ -210,8 +210,7 @@ def _python_text(source: Source) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise source.error(
-            f"these bytes are not text in the encoding {error.encoding}. Name another encoding (encoding=).",
-            line,
+            f"these bytes are not text in the encoding {error.encoding}. Name another encoding (encoding=).", line
         ) from None
 
 

@@ -250,22 +250,19 @@ class SkipLog:
         """Warn about skipped files and items in one warning. `kept` items, called `what`, were read from `files` files."""
         for doubt in self._doubts:
             warnings.warn(doubt, TreeletWarning, stacklevel=5)
-        message = " ".join(
-            _skipped(count, count + read, noun, reasons)
-            for count, read, noun, reasons in (
-                (len(self.files), files, "files", self.files[:_SHOWN]),
-                (self.left_out, kept, what, [str(error) for error in self._wrong]),
-            )
-            if count
-        )
-        if message:
-            warnings.warn(message, TreeletWarning, stacklevel=5)
-
-
-def _skipped(count: int, total: int, what: str, reasons: list[str]) -> str:
-    places = "; ".join(reason.rstrip(".") for reason in reasons)
-    more = "; ..." if count > len(reasons) else "."
-    return f"{count:,} of {total:,} {what} {'was' if count == 1 else 'were'} skipped: {places}{more}"
+        sentences = []
+        for count, read, noun, reasons in (
+            (len(self.files), files, "files", self.files[:_SHOWN]),
+            (self.left_out, kept, what, [str(error) for error in self._wrong]),
+        ):
+            if count:
+                places = "; ".join(reason.rstrip(".") for reason in reasons) + (
+                    "; ..." if count > len(reasons) else "."
+                )
+                were = "was" if count == 1 else "were"
+                sentences.append(f"{count:,} of {count + read:,} {noun} {were} skipped: {places}")
+        if sentences:
+            warnings.warn(" ".join(sentences), TreeletWarning, stacklevel=5)
 
 
 class _ItemGuard:
@@ -577,16 +574,11 @@ def open_target(file: PathLike | IO[str]) -> Iterator[IO[str]]:
     elif hasattr(file, "write"):
         yield cast("IO[str]", file)
     else:
-        with (
-            open_whole(file) as raw,
-            _packing(raw, Path(file).suffix.lower()) as out,
-            io.TextIOWrapper(out, encoding="utf-8", errors="surrogatepass", newline="\n") as stream,
-        ):
-            yield stream
-
-
-def _packing(raw: IO[bytes], suffix: str) -> IO[bytes]:
-    """Return a stream that packs, if the suffix requires it. Equal contents give equal bytes: no time stamp is written."""
-    if suffix == ".gz":
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="wb", mtime=0))
-    return cast("IO[bytes]", PACKED[suffix](raw, "wb")) if suffix in PACKED else raw
+        with open_whole(file) as raw:
+            suffix, out = Path(file).suffix.lower(), raw
+            if suffix == ".gz":  # without a time stamp, so equal contents give equal bytes
+                out = cast("IO[bytes]", gzip.GzipFile(fileobj=raw, mode="wb", mtime=0))
+            elif suffix in PACKED:
+                out = PACKED[suffix](raw, "wb")
+            with out, io.TextIOWrapper(out, encoding="utf-8", errors="surrogatepass", newline="\n") as stream:
+                yield stream

@@ -19,7 +19,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import in_words, suggestion, wrong
@@ -55,6 +54,10 @@ _HOLDER = re.compile(
     r"|function_declaration|function_expression|arrow_function|for_in_statement)\w*"
 )
 
+_JAVASCRIPT_FUNCTIONS = (
+    "function_declaration function_expression generator_function_declaration generator_function arrow_function "
+    "method_definition"
+)
 _JAVASCRIPT = """
 (variable_declarator name: (identifier) @bound)
 (arrow_function parameter: (identifier) @bound) (assignment_pattern left: (identifier) @bound)
@@ -129,9 +132,8 @@ class _Language:
             ) from None
         return tree_sitter.Language(getattr(module, self.function)())
 
-    @cached_property
-    def binding_paths(self) -> list[list[tuple[int, int, int]]]:
-        """Paths from bound names upwards: kind, field (0: any) and position of each node."""
+    def _binding_paths(self) -> list[list[tuple[int, int, int]]]:
+        """Return the paths from bound names upwards: kind, field (0: any) and position of each node."""
         numbers = {"_": 0, "": 0}
         for name in {*re.findall(r"\((\w+)", self.bindings)} - {"_"}:
             numbers[name] = self.grammar.id_for_node_kind(name, True)
@@ -157,22 +159,43 @@ class _Language:
             for number in range(grammar.node_kind_count)
         ]
 
-    @cached_property
-    def labels(self) -> list[str]:
-        """Name of each kind of nodes, which is the label of its nodes."""
-        return [name for name, _ in self.kinds]
-
     def has_kind(self, name: str) -> bool:
         """Return whether the grammar has named nodes of this kind."""
         return (name, True) in self.kinds
 
+    @lru_cache(256)  # noqa: B019  # languages live as long as the program
     def node_rules(self, each: str, concrete: bool, anonymous: bool) -> _core.NodeRules:
-        """Return what becomes of the nodes of this language."""
-        return _node_rules(self, each, concrete, anonymous)
-
-    def kinds_of(self, each: str) -> Collection[str]:
-        """Return the kinds of nodes that ``each`` selects."""
-        return {"function": self.functions.split(), "class": self.classes.split(), "file": ()}.get(each, (each,))
+        """Return what becomes of the nodes of this language. ``each`` selects the kinds of nodes that are units."""
+        chosen: dict[str, Collection[str]] = {
+            "function": self.functions.split(),
+            "class": self.classes.split(),
+            "file": (),
+        }
+        identifiers, units = frozenset(self.identifiers.split()), frozenset(chosen.get(each, (each,)))
+        scopes = frozenset(f"{self.functions} {self.classes} {self.scopes}".split())
+        types = "type_identifier) @bound" in self.bindings
+        codes = []
+        for name, named in self.kinds:
+            if not named:
+                codes.append(KEPT_TOKEN if concrete else DELIMITER if _DELIMITER.fullmatch(name) else TOKEN)
+                continue
+            if _COMMENT.search(name):
+                code = DROPPED
+            elif name in identifiers or (_IDENTIFIER.fullmatch(name) and name not in _CONTENT_TOO):
+                code = IDENTIFIER | (
+                    MEMBER if _MEMBER.fullmatch(name) or (name == "type_identifier" and not types) else 0
+                )
+            elif _CONTENT.fullmatch(name) or name in _CONTENT_TOO:
+                code = CONTENT
+            elif _LITERAL.fullmatch(name):
+                code = LITERAL
+            else:
+                code = INNER | (HOLDER if _HOLDER.fullmatch(name) else 0)
+                code |= MEMBER_HOLDER if _MEMBER_HOLDER.fullmatch(name) else 0
+            codes.append(code | (UNIT if name in units else 0) | (SCOPE if name in scopes else 0))
+        bindings = self._binding_paths() if anonymous else []
+        labels = [name for name, _ in self.kinds]
+        return _core.NodeRules(np.array(codes, np.uint8), labels, bindings, self.never_bound)
 
 
 def _paths(patterns: str) -> list[list[tuple[str, str, int]]]:
@@ -198,37 +221,6 @@ def _paths(patterns: str) -> list[list[tuple[str, str, int]]]:
     return paths
 
 
-@lru_cache(256)
-def _node_rules(language: _Language, each: str, concrete: bool, anonymous: bool) -> _core.NodeRules:
-    bindings = language.binding_paths if anonymous else []
-    treatments = _treatments(language, each, concrete)
-    return _core.NodeRules(treatments, language.labels, bindings, language.never_bound)
-
-
-def _treatments(language: _Language, each: str, concrete: bool) -> NDArray[np.uint8]:
-    identifiers, units = frozenset(language.identifiers.split()), frozenset(language.kinds_of(each))
-    scopes = frozenset(f"{language.functions} {language.classes} {language.scopes}".split())
-    types = "type_identifier) @bound" in language.bindings
-    codes = []
-    for name, named in language.kinds:
-        if not named:
-            codes.append(KEPT_TOKEN if concrete else DELIMITER if _DELIMITER.fullmatch(name) else TOKEN)
-            continue
-        if _COMMENT.search(name):
-            code = DROPPED
-        elif name in identifiers or (_IDENTIFIER.fullmatch(name) and name not in _CONTENT_TOO):
-            code = IDENTIFIER | (MEMBER if _MEMBER.fullmatch(name) or (name == "type_identifier" and not types) else 0)
-        elif _CONTENT.fullmatch(name) or name in _CONTENT_TOO:
-            code = CONTENT
-        elif _LITERAL.fullmatch(name):
-            code = LITERAL
-        else:
-            code = INNER | (HOLDER if _HOLDER.fullmatch(name) else 0)
-            code |= MEMBER_HOLDER if _MEMBER_HOLDER.fullmatch(name) else 0
-        codes.append(code | (UNIT if name in units else 0) | (SCOPE if name in scopes else 0))
-    return np.array(codes, np.uint8)
-
-
 _LANGUAGES = (
     _Language(
         "python",
@@ -247,8 +239,7 @@ _LANGUAGES = (
         "javascript",
         "JavaScript",
         (".js", ".jsx", ".mjs", ".cjs"),
-        "function_declaration function_expression generator_function_declaration generator_function arrow_function "
-        "method_definition",
+        _JAVASCRIPT_FUNCTIONS,
         "class_declaration class",
         _JAVASCRIPT + "(formal_parameters (identifier) @bound) (class_declaration name: (identifier) @bound)",
     ),
@@ -256,8 +247,7 @@ _LANGUAGES = (
         "typescript",
         "TypeScript",
         (".ts", ".mts", ".cts"),
-        "function_declaration function_expression generator_function_declaration generator_function arrow_function "
-        "method_definition",
+        _JAVASCRIPT_FUNCTIONS,
         "class_declaration class abstract_class_declaration interface_declaration",
         _TYPESCRIPT,
         function="language_typescript",
@@ -266,8 +256,7 @@ _LANGUAGES = (
         "tsx",
         "TSX",
         (".tsx",),
-        "function_declaration function_expression generator_function_declaration generator_function arrow_function "
-        "method_definition",
+        _JAVASCRIPT_FUNCTIONS,
         "class_declaration class abstract_class_declaration interface_declaration",
         _TYPESCRIPT,
         package="tree-sitter-typescript",
@@ -286,14 +275,7 @@ _LANGUAGES = (
 (method_declaration name: (identifier) @bound) (constructor_declaration name: (identifier) @bound)
 (class_declaration name: (identifier) @bound)""",
     ),
-    _Language(
-        "c",
-        "C",
-        (".c", ".h"),
-        "function_definition",
-        "struct_specifier union_specifier enum_specifier",
-        _C,
-    ),
+    _Language("c", "C", (".c", ".h"), "function_definition", "struct_specifier union_specifier enum_specifier", _C),
     _Language(
         "cpp",
         "C++",

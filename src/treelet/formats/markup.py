@@ -205,8 +205,7 @@ def _xml(source: Source) -> tuple[Any, dict[int, Place]]:
         raise
     except (ValueError, LookupError) as error:
         raise source.error(
-            f"the encoding that this XML declares cannot be read ({error}). Name the encoding (encoding=).",
-            1,
+            f"the encoding that this XML declares cannot be read ({error}). Name the encoding (encoding=).", 1
         ) from None
     return reader.builder.close(), reader.places
 
@@ -271,8 +270,14 @@ def parse_html(source: Source) -> Any | None:
         raise TreeletError("Reading HTML needs the package lxml: pip install 'treelet[html]'.") from None
     data = b"".join(source.chunks())
     known = source.decoded or not _CHARSET.search(data[:4096])
-    if known:
-        _check_utf8(source, data)
+    try:
+        if known:
+            data.decode()
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise source.error(
+            "these bytes are not UTF-8, and the page does not declare an encoding. Name the encoding (encoding=).", line
+        ) from None
     parser = etree.HTMLParser(huge_tree=True, encoding="utf-8" if known else None)
     try:
         root = etree.fromstring(data, parser) if data.strip() else None
@@ -283,17 +288,6 @@ def parse_html(source: Source) -> Any | None:
             hint = "elements are nested too deeply for the HTML parser, or the page is too large"
             raise source.error(f"{hint} ({problem.message.split(',')[0]}).", problem.line)
     return root
-
-
-def _check_utf8(source: Source, data: bytes) -> None:
-    try:
-        data.decode()
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise source.error(
-            "these bytes are not UTF-8, and the page does not declare an encoding. Name the encoding (encoding=).",
-            line,
-        ) from None
 
 
 # --- detection of the format ------------------------------------------------------------------------------------

@@ -92,12 +92,22 @@ def find_files(
         elif matches := [] if os.path.lexists(name) else glob.glob(name, recursive=True):
             folder, paths, several = Path(), sorted(path for path in map(Path, matches) if path.is_file()), True
         else:
-            _check_exists(name, several)
+            # A tree in place of a file name is reported when it is opened, and so is a single file that does not exist.
+            if not os.path.lexists(name) and not name.lstrip().startswith("("):
+                if glob.has_magic(name):
+                    raise FileError(f"{name}: no file matches this pattern.")
+                if several:
+                    raise unreadable(name, FileNotFoundError())
             found.setdefault(name if "\0" in name else os.path.realpath(name), item)
             continue
         paths = [path for path in paths if not _excluded(path, folder, patterns)]
         if not paths:
-            raise FileError(_nothing_found(name, suffixes))
+            if not os.path.isdir(name):
+                raise FileError(f"{name}: no file matches this pattern and is not excluded.")
+            raise FileError(
+                f"{name}: the folder contains no files with a suffix that is read here ({some_of(sorted(suffixes), 8)}). "
+                f"To read other files, name them or use a pattern such as {name.rstrip('/') + '/*'!r}."
+            )
         for path in paths:
             problem = _problem(path, max_bytes, encoding)
             if problem:
@@ -105,25 +115,6 @@ def find_files(
             else:
                 found.setdefault(os.path.realpath(path), str(path))
     return FoundFiles(list(found.values()), list(dict.fromkeys(skipped)), several)
-
-
-def _check_exists(name: str, several: bool) -> None:
-    """Raise an error for a pattern that matches nothing and, among several files, for a missing file."""
-    if name.lstrip().startswith("("):  # a tree in place of a file name, which is reported when it is opened
-        return
-    if glob.has_magic(name) and not os.path.lexists(name):
-        raise FileError(f"{name}: no file matches this pattern.")
-    if several and not os.path.lexists(name):
-        raise unreadable(name, FileNotFoundError())
-
-
-def _nothing_found(name: str, suffixes: Collection[str]) -> str:
-    if not os.path.isdir(name):
-        return f"{name}: no file matches this pattern and is not excluded."
-    return (
-        f"{name}: the folder contains no files with a suffix that is read here ({some_of(sorted(suffixes), 8)}). To read "
-        f"other files, name them or use a pattern such as {name.rstrip('/') + '/*'!r}."
-    )
 
 
 def _excluded(path: Path, folder: Path, patterns: Collection[str]) -> bool:

@@ -10,8 +10,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
-from typing import IO, Any, NamedTuple, TypeVar
+from typing import IO, Any, TypeVar
 
 from treelet.checks import check_integer, check_one_of, in_words, plural, suggestion, wrong
 from treelet.errors import (
@@ -23,7 +22,7 @@ from treelet.errors import (
     TreeletWarning,
     TreeSizeError,
 )
-from treelet.formats.base import FORMATS, PARTS, Document, Format, OptionText, TreeLimits, option_values, split_options
+from treelet.formats.base import FORMATS, PARTS, Document, Format, OptionText, TreeLimits, option_values
 from treelet.formats.files import NOT_TEXT, ON_ERROR, PathLike, SkipLog, Source, open_source, open_target, unpacked_name
 from treelet.formats.languages import BY_SUFFIX, UNITS, find_language
 from treelet.formats.paths import File, FoundFiles, find_files, listed_files
@@ -72,34 +71,6 @@ def _by_content(head: bytes, options: Collection[str] = (), but: Format | None =
     return None
 
 
-class _FormatChoice(NamedTuple):
-    """A format, the reason for choosing it (None if the choice is certain), and the options after its name."""
-
-    format: Format
-    why: str | None = None
-    given: Mapping[str, Any] = MappingProxyType({})
-    by_name: bool = False
-
-    def explained(self, error: FormatError, head: bytes) -> FormatError:
-        """Return the error, extended by the detected format and by formats that would fit better."""
-        if self.why is None or isinstance(error, TreeSizeError):
-            return error
-        if NOT_TEXT in error.message:  # a new error, because the whole file is wrong and not one of its items
-            return FormatError(error.message, error.source, error.line, error.column)
-        other = _by_content(head, but=self.format)
-        problem = error.message if error.message.endswith((".", "?", "!")) else f"{error.message}."
-        if other:
-            hint = f"format={other[0].name!r} may fit better, because {other[1]}."
-        elif self.by_name:
-            hint = "For another format, use format=."
-            problem = _plain_text_problem(error, head) or problem
-        else:
-            hint = f"To choose another format, use format= with one of {', '.join(FORMATS)}."
-            problem = _plain_text_problem(error, head) or problem
-        message = f"{problem} The file was read as {self.format.name!r}, because {self.why}. {hint}"
-        return FormatError(message, error.source, error.line, error.column)
-
-
 def plain_text(shown: str) -> str:
     """Return the message for a text that is not a tree."""
     return (
@@ -108,36 +79,68 @@ def plain_text(shown: str) -> str:
     )
 
 
-def _plain_text_problem(error: FormatError, head: bytes) -> str:
-    """Return the message for a line of plain text in a file, or an empty string if the line is something else."""
-    lines = head.split(b"\n")
-    if "text outside brackets" not in error.message or not error.line or error.line > len(lines):
-        return ""
-    text = lines[error.line - 1].decode("utf-8", "replace").strip()
-    return "" if set(text) & set("()<>{}\t") else plain_text(shortened(text))
+def _split_options(name: str) -> tuple[str, dict[str, str]]:
+    """Split the text of a format into its name and its options.
+
+    >>> _split_options("tsv"), _split_options("python:each=function,ctx=true")
+    (('tsv', {}), ('python', {'each': 'function', 'ctx': 'true'}))
+    """
+    if not isinstance(name, str) or ":" not in name:
+        return name, {}
+    name, _, rest = name.partition(":")
+    options: dict[str, str] = {}
+    for assignment in rest.split(","):
+        option, equals, value = assignment.partition("=")
+        if not (option and equals and value):
+            raise ParameterError(
+                f"Options of a format are written as {name}:option=value,option=value. Got {assignment!r} instead."
+            )
+        options[option.strip().replace("-", "_")] = value
+    return name, options
 
 
-def _choose_format(name: str | None, source: Source, options: Collection[str] = ()) -> _FormatChoice:
-    """Return the format to read a source with.
+def _choose_format(name: str | None, source: Source, options: Collection[str]) -> tuple[Format, str, dict[str, Any]]:
+    """Return the format to read a source with, why it was chosen, and the options after its name.
 
     An explicit `name` wins. Otherwise the suffix of the file decides, unless the content clearly has
     another format. Without a known suffix, the content decides, and the last resort is brackets. A
-    detected format must support all `options`.
+    detected format must support all `options`. The reason is empty if the choice is certain.
     """
     if name is not None:
-        name, texts = split_options(name)
+        name, texts = _split_options(name)
         chosen = find_format(name)
-        return _FormatChoice(chosen, given=option_values(texts, chosen.options()))
+        return chosen, "", option_values(texts, chosen.options())
     head = source.head()
     named, seen = _by_suffix(source), _by_content(head, options)
     if named is not None:
         sure = named.looks is None or named.looks(head) is not None or not head.strip()
         if seen is None or (sure and named.takes(options)):
-            why = None if sure else f"its name ends in {unpacked_name(source.name).suffix}"
-            return _FormatChoice(named, why, by_name=True)
+            return named, "" if sure else f"its name ends in {unpacked_name(source.name).suffix}", {}
     if seen is not None:
-        return _FormatChoice(*seen)
-    return _FormatChoice(FORMATS["brackets"], "it does not look like any other format" if head.strip() else None)
+        return *seen, {}
+    return FORMATS["brackets"], "it does not look like any other format" if head.strip() else "", {}
+
+
+def _explained(error: FormatError, format: Format, why: str, head: bytes) -> FormatError:
+    """Return the error, extended by the detected format and by formats that would fit better."""
+    if isinstance(error, TreeSizeError):
+        return error
+    if NOT_TEXT in error.message:  # a new error, because the whole file is wrong and not one of its items
+        return FormatError(error.message, error.source, error.line, error.column)
+    problem = error.message if error.message.endswith((".", "?", "!")) else f"{error.message}."
+    if other := _by_content(head, but=format):
+        hint = f"format={other[0].name!r} may fit better, because {other[1]}."
+    else:
+        hint = f"To choose another format, use format= with one of {', '.join(FORMATS)}."
+        if why.startswith("its name"):
+            hint = "For another format, use format=."
+        lines = head.split(b"\n")
+        if "text outside brackets" in error.message and error.line and error.line <= len(lines):
+            text = lines[error.line - 1].decode("utf-8", "replace").strip()
+            if not set(text) & set("()<>{}\t"):
+                problem = plain_text(shortened(text))
+    message = f"{problem} The file was read as {format.name!r}, because {why}. {hint}"
+    return FormatError(message, error.source, error.line, error.column)
 
 
 def find_target(name: str | None, file: object = None) -> Format:
@@ -196,8 +199,16 @@ def write_document(
     dropped = [drop] if isinstance(drop, str) else list(drop)
     for content in dropped:
         check_one_of("drop", content, PARTS, of="write_document")
-    for content, described in _beside(document, chosen.holds).items():
-        if content not in chosen.holds and content not in dropped:
+    more = list(document.trees)[1:]
+    texts = [name for name in document.strings if name not in chosen.holds]
+    beside = {  # contents besides one column of trees and the text columns that the format knows
+        "labels": "labels" if document.labels is not None and any(document.labels) else "",
+        "vectors": f"the feature vectors {', '.join(document.vectors)}" if document.vectors else "",
+        "strings": f"the texts {', '.join(texts)}" if texts else "",
+        "trees": f"more than one tree per row ({', '.join(more)})" if more else "",
+    }
+    for content, described in beside.items():
+        if described and content not in chosen.holds and content not in dropped:
             others = [name for name, other in FORMATS.items() if other.write and content in other.holds]
             raise ParameterError(
                 f"The format {chosen.name!r} cannot store {described}. Choose {in_words(others)}, or drop this part "
@@ -211,19 +222,6 @@ def write_document(
     with open_target(file) as stream:
         assert chosen.write is not None
         chosen.write(document, stream)
-
-
-def _beside(document: Document, known: Collection[str]) -> dict[str, str]:
-    """Describe the contents besides one column of trees and the text columns that are `known`."""
-    more = list(document.trees)[1:]
-    texts = [name for name in document.strings if name not in known]
-    contents = {
-        "labels": "labels" if document.labels is not None and any(document.labels) else "",
-        "vectors": f"the feature vectors {', '.join(document.vectors)}" if document.vectors else "",
-        "strings": f"the texts {', '.join(texts)}" if texts else "",
-        "trees": f"more than one tree per row ({', '.join(more)})" if more else "",
-    }
-    return {content: described for content, described in contents.items() if described}
 
 
 # --- reading of files and folders in any registered format ------------------------------------------------------------
@@ -457,7 +455,7 @@ def _read_each(
 
 def _suffixes(format: str | None, options: Collection[str]) -> set[str]:
     """Return the suffixes of the files that are read in a folder: of the format, or of all formats with these options."""
-    named = () if format is None else find_format(split_options(format)[0]).suffixes
+    named = () if format is None else find_format(_split_options(format)[0]).suffixes
     return set(named or (suffix for known in FORMATS.values() if known.takes(options) for suffix in known.suffixes))
 
 
@@ -576,17 +574,23 @@ def _opened(
     """Yield an open file, its format and the reader's options. Errors report how the format was chosen."""
     with open_source(file, encoding, on_error) as source, _naming_memory(source):
         source.log = log
-        choice = _choose_format(format, source, options)
+        chosen, why, given = _choose_format(format, source, options)
+        known = chosen.options()
         written = {name: value for name, value in options.items() if isinstance(value, OptionText)}
-        options = {**choice.given, **options, **option_values(written, choice.format.options())}
-        _check_options(choice.format, options)
-        if not labels and "label_column" in choice.format.options():
+        options = {**given, **options, **option_values(written, known)}
+        for name in options:
+            if not chosen.takes([name]):
+                listed = f"Its options are {', '.join(known)}." if known else "It has no options."
+                raise ParameterError(
+                    f"The format {chosen.name!r} has no option {name!r}.{suggestion(name, known)} {listed}"
+                )
+        if not labels and "label_column" in known:
             options.setdefault("label_column", None)
-        head = source.head() if choice.why is not None else b""
+        head = source.head() if why else b""
         try:
-            yield source, choice.format, options
+            yield source, chosen, options
         except FormatError as error:
-            raise choice.explained(error, head) from None
+            raise (_explained(error, chosen, why, head) if why else error) from None
 
 
 @contextmanager
@@ -628,23 +632,11 @@ def label_text(label: str) -> str:
     >>> [label_text(label) for label in ("+1", "1.0", "-1.50", "-0", "007", "1e3", "DESC:def", "spam +1")]
     ['1', '1', '-1.5', '0', '007', '1e3', 'DESC:def', 'spam 1']
     """
-    return " ".join(map(_word_text, label.split(" ")))
-
-
-def _word_text(word: str) -> str:
-    number = _NUMBER.fullmatch(word)
-    if number is None or sum(char.isdigit() for char in word) > 15:
-        return word
-    sign, whole, fraction = number.groups("")
-    fraction = fraction.rstrip("0").rstrip(".")
-    return f"{sign.strip('+') if whole + fraction != '0' else ''}{whole}{fraction}"
-
-
-def _check_options(format: Format, options: Collection[str]) -> None:
-    for name in options:
-        if not format.takes([name]):
-            known = list(format.options())
-            listed = f"Its options are {', '.join(known)}." if known else "It has no options."
-            raise ParameterError(
-                f"The format {format.name!r} has no option {name!r}.{suggestion(name, known)} {listed}"
-            )
+    words = label.split(" ")
+    for at, word in enumerate(words):
+        number = _NUMBER.fullmatch(word)
+        if number is not None and sum(char.isdigit() for char in word) <= 15:
+            sign, whole, fraction = number.groups("")
+            fraction = fraction.rstrip("0").rstrip(".")
+            words[at] = f"{sign.strip('+') if whole + fraction != '0' else ''}{whole}{fraction}"
+    return " ".join(words)

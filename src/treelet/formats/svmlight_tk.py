@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import partial
-from typing import IO, NamedTuple
+from typing import IO
 
 import numpy as np
 
@@ -28,7 +28,6 @@ _SPACE = " \t\n\v\f\r"  # separates labels in brackets; any other white space is
 _MARK = "\ufeff"  # byte order mark: at the beginning of a file it is not part of the text
 _TOKEN = re.compile(f"[^{_SPACE}]+")
 _GAP = re.compile(f"[{_SPACE}]*")
-_LARGEST_INDEX = 2**63 - 1
 
 _MARKER = re.compile(r"\|(BT|ET|BV|EV|STD)\|")
 _ANY_MARKER = re.compile(rf"\|[^|{_SPACE}()]*\|")
@@ -69,12 +68,6 @@ class _TreeColumn:
         return Columns(store, roots)
 
 
-def _cancel(columns: Iterable[_TreeColumn], row: int) -> None:
-    """Remove all trees of a row, because one of them is malformed."""
-    for column in columns:
-        column.cancel(row)
-
-
 def _parse_number(text: str, source: Source, line: int, column: int) -> float:
     """Return a finite decimal number. Raise an error at that place if the text is not one."""
     value = float(text) if _NUMBER.fullmatch(text) else math.nan
@@ -95,12 +88,6 @@ def _number_text(value: float, place: str) -> str:
     return repr(value)
 
 
-def _end_of_gap(text: str, at: int) -> int:
-    """Return the first position from `at` on that is not white space."""
-    gap = _GAP.match(text, at)
-    return gap.end() if gap else at
-
-
 def _write_line(line: str, stream: IO[str], place: str) -> None:
     """Write a line. Raise an error if it is not valid Unicode text."""
     if line.startswith(_MARK):
@@ -117,13 +104,17 @@ def _write_line(line: str, stream: IO[str], place: str) -> None:
     stream.write(line + "\n")
 
 
-def _check_length(name: str, values: int, rows: int) -> None:
-    """Raise an error unless a column has as many rows as its document."""
-    if values != rows:
-        raise FormatError(
-            f"the column {name!r} has {plural(values, 'row')}, but the document has {rows:,}. All columns need the same length.",
-            "document",
-        )
+def _check_lengths(document: Document) -> None:
+    """Raise an error unless all columns of a document have as many rows as the document."""
+    columns = {name: len(trees.roots) for name, trees in document.trees.items()}
+    columns |= {name: len(values) for group in (document.vectors, document.strings) for name, values in group.items()}
+    for name, rows in columns.items():
+        if rows != len(document):
+            raise FormatError(
+                f"the column {name!r} has {plural(rows, 'row')}, but the document has {len(document):,}. All columns need "
+                "the same length.",
+                "document",
+            )
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -138,12 +129,8 @@ class _Line:
     def error(self, message: str, at: int | None = None) -> FormatError:
         return self.source.error(message, self.number, (self.at if at is None else at) + 1)
 
-    def marker(self) -> re.Match[str] | None:
-        """Return the next marker, wherever it is."""
-        return _MARKER.search(self.text, self.at)
-
     def skip_space(self) -> None:
-        self.at = _end_of_gap(self.text, self.at)
+        self.at = _GAP.match(self.text, self.at).end()  # type: ignore[union-attr]  # it matches an empty text, too
 
     def at_end(self) -> bool:
         """Return whether only a comment is left."""
@@ -182,7 +169,7 @@ class _Line:
             if marker is None or marker[1] != "BT":
                 break
             self.at = marker.end()
-            following = self.marker()
+            following = _MARKER.search(self.text, self.at)
             end = following.start() if following else len(self.text)
             tree = self.text[self.at : end]
             self._check_no_marker(tree)
@@ -254,7 +241,7 @@ class _Line:
         name, colon, value = text.partition(":")
         if not colon:
             raise self.error(f"{text!r} is not a feature. Write features as index:value.")
-        if not re.fullmatch("[0-9]{1,19}", name) or not 1 <= int(name) <= _LARGEST_INDEX:
+        if not re.fullmatch("[0-9]{1,19}", name) or not 1 <= int(name) < 2**63:
             raise self.error(f"the index {name!r} is not a whole number of at least 1. Number features from 1.")
         if int(name) in vector:
             raise self.error(f"the index {int(name)} occurs twice in this vector. Remove one of the two features.")
@@ -308,7 +295,8 @@ def _read_svmlight_tk(
                 for tree_column, (tree, column) in zip(columns, parts, strict=False):
                     tree_column.add(row, tree, number, column)
             except FormatError:
-                _cancel(columns, row)
+                for tree_column in columns:
+                    tree_column.cancel(row)
                 raise
             trees = columns
             vectors += [[] for _ in range(len(features) - len(vectors))]
@@ -345,15 +333,9 @@ def _target_text(label: str, place: str) -> str:
     return label
 
 
-def _tree_text(text: str, place: str) -> str:
-    if marker := _MARKER.search(text):
-        raise FormatError(f"a tree with {marker[0]} in a label cannot be written. Rename the label.", place)
-    return text
-
-
 def _vector_text(vector: Vector, place: str) -> str:
     for index in vector:
-        if isinstance(index, str) or not 1 <= index <= _LARGEST_INDEX:
+        if isinstance(index, str) or not 1 <= index < 2**63:
             raise FormatError(
                 f"the feature {index!r} cannot be written: SVM-Light features are numbered from 1. Number the features, or "
                 "choose kelp, which supports names.",
@@ -371,10 +353,7 @@ def _write_svmlight_tk(document: Document, stream: IO[str]) -> None:
     """
     rows = len(document)
     labels = ["0"] * rows if document.labels is None else document.labels
-    for name, columns in document.trees.items():
-        _check_length(name, len(columns.roots), rows)
-    for name, values in document.vectors.items():
-        _check_length(name, len(values), rows)
+    _check_lengths(document)
     texts = [bracketed(columns) for columns in document.trees.values()]
     vectors, queries = list(document.vectors.values()), document.strings.get("qid")
     plain = not texts and len(vectors) == 1 and any(vectors[0])
@@ -382,9 +361,16 @@ def _write_svmlight_tk(document: Document, stream: IO[str]) -> None:
         where = f"row {row}"
         parts = [_target_text(labels[row], where)]
         if queries is not None:
-            parts.append(_query_text(queries[row], where))
-        for trees in texts:
-            parts += ["|BT|", _tree_text(next(trees), where)]
+            if not _QUERY.fullmatch(f"qid:{queries[row]}"):
+                raise FormatError(
+                    f"{where}: the query {queries[row]!r} is not a number, but svmlight_tk needs numbers. Choose kelp.",
+                    "<output>",
+                )
+            parts.append(f"qid:{queries[row]}")
+        for tree in map(next, texts):
+            if marker := _MARKER.search(tree):
+                raise FormatError(f"a tree with {marker[0]} in a label cannot be written. Rename the label.", where)
+            parts += ["|BT|", tree]
         if texts:
             parts.append("|ET|")
         for k, values in enumerate(vectors):
@@ -392,14 +378,6 @@ def _write_svmlight_tk(document: Document, stream: IO[str]) -> None:
         if vectors and not plain:
             parts.append("|EV|")
         _write_line(" ".join(text for text in parts if text), stream, where)
-
-
-def _query_text(query: str, place: str) -> str:
-    if not _QUERY.fullmatch(f"qid:{query}"):
-        raise FormatError(
-            f"{place}: the query {query!r} is not a number, but svmlight_tk needs numbers. Choose kelp.", "<output>"
-        )
-    return f"qid:{query}"
 
 
 def _looks_like_svmlight_tk(head: bytes) -> str | None:
@@ -433,37 +411,16 @@ register(
 
 _CLOSING = {"BT": "|ET|", "BV": "|EV|", "BDV": "|EDV|", "BS": "|ES|"}
 _OPENING = re.compile(r"\|(BT|BV|BDV|BS):([^|\n]+)\|")
-_INDEX = re.compile(r"[1-9][0-9]{0,17}")
-_NUMBER_IN_LIST = re.compile(f"[^,{_SPACE}]+")
-
-
-class _MarkedField(NamedTuple):
-    """A named field of a line, between its opening and closing markers."""
-
-    kind: str
-    name: str
-    text: str
-    at: int  # where the text starts in the line, from 0
-    marker_at: int
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
 
 
-def _taken_apart(source: Source, number: int, text: str) -> tuple[str, list[_MarkedField]]:
-    """Return the labels of a line, and its parts."""
-    first = text.find("|")
-    head = text if first < 0 else text[:first]
-    if head.lstrip(_SPACE).startswith("("):
-        raise source.error("this tree has no marker. Write |BT:name| before the tree and |ET| after it.", number, 1)
-    return " ".join(_TOKEN.findall(head)), list(_parts(source, number, text, len(head)))
-
-
-def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_MarkedField]:
-    """Yield the fields between markers, from position `at` on."""
+def _fields(source: Source, number: int, text: str, at: int) -> Iterator[tuple[str, str, str, int]]:
+    """Yield the kind, the name and the text of each field between markers from position `at` on, and where it begins."""
     seen: set[tuple[str, str]] = set()
     while True:
-        at = _end_of_gap(text, at)
+        at = _GAP.match(text, at).end()  # type: ignore[union-attr]  # it matches an empty text, too
         if at == len(text):
             return
         opening = _OPENING.match(text, at)
@@ -484,50 +441,26 @@ def _parts(source: Source, number: int, text: str, at: int) -> Iterator[_MarkedF
                 f"{opening[0]} occurs twice on this line. Give the two parts different names.", number, at + 1
             )
         seen.add((family, name))
-        yield _MarkedField(kind, name, text[opening.end() : end], opening.end(), at)
+        yield kind, name, text[opening.end() : end], opening.end()
         at = end + len(closing)
 
 
-def _read_tree(column: _TreeColumn, row: int, part: _MarkedField, source: Source, number: int) -> None:
-    try:
-        column.add(row, part.text, number, part.at + 1)
-    except FormatError:
-        if not _OPENING.search(part.text):
-            raise
-        # The closing marker most likely belongs to a later part.
-        raise source.error(
-            f"|BT:{part.name}| is not closed before the next part. Write |ET| after its tree.",
-            number,
-            part.marker_at + 1,
-        ) from None
-
-
-def _read_vector(part: _MarkedField, source: Source, number: int) -> Vector:
-    return (_read_sparse if part.kind == "BV" else _read_dense)(part, source, number)
-
-
-def _read_sparse(part: _MarkedField, source: Source, number: int) -> Vector:
+def _read_sparse(text: str, at: int, source: Source, number: int) -> Vector:
+    """Return the features ``name:value`` in a text that begins at a position of a line."""
     vector: Vector = {}
-    for token in _TOKEN.finditer(part.text):
-        column = part.at + token.start() + 1
+    for token in _TOKEN.finditer(text):
+        column = at + token.start() + 1
         name, colon, value = token[0].rpartition(":")
         if not colon or not name:
             raise source.error(f"{token[0]!r} is not a feature. Write features as name:value.", number, column)
         # A number is the same feature in KeLP and in SVM-Light-TK.
-        feature = int(name) if _INDEX.fullmatch(name) else name
+        feature = int(name) if re.fullmatch("[1-9][0-9]{0,17}", name) else name
         if feature in vector:
             raise source.error(
                 f"the feature {name!r} occurs twice in this vector. Remove one of the two features.", number, column
             )
         vector[feature] = _parse_number(value, source, number, column + len(name) + 1)
     return vector
-
-
-def _read_dense(part: _MarkedField, source: Source, number: int) -> Vector:
-    return {
-        index: _parse_number(token[0], source, number, part.at + token.start() + 1)
-        for index, token in enumerate(_NUMBER_IN_LIST.finditer(part.text), 1)
-    }
 
 
 def _read_kelp(
@@ -558,21 +491,41 @@ def _read_kelp(
             continue
         row = len(labels)
         with source.item():
-            label, parts = _taken_apart(source, number, text)
-            row_vectors = {
-                field.name: _read_vector(field, source, number) for field in parts if field.kind in ("BV", "BDV")
-            }
-            texts = {
-                field.name: field.text.removeprefix(" ").removesuffix(" ") for field in parts if field.kind == "BS"
-            }
-            bracketed = [field for field in parts if field.kind == "BT"]
-            columns = {field.name: trees.get(field.name) or new_column() for field in bracketed}
+            head = text.partition("|")[0]
+            if head.lstrip(_SPACE).startswith("("):
+                raise source.error(
+                    "this tree has no marker. Write |BT:name| before the tree and |ET| after it.", number, 1
+                )
+            row_trees: dict[str, tuple[str, int]] = {}
+            row_vectors: dict[str, Vector] = {}
+            texts: dict[str, str] = {}
+            for kind, name, field, at in list(_fields(source, number, text, len(head))):
+                if kind == "BT":
+                    row_trees[name] = field, at
+                elif kind == "BS":
+                    texts[name] = field.removeprefix(" ").removesuffix(" ")
+                elif kind == "BV":
+                    row_vectors[name] = _read_sparse(field, at, source, number)
+                else:
+                    row_vectors[name] = {
+                        index: _parse_number(token[0], source, number, at + token.start() + 1)
+                        for index, token in enumerate(re.finditer(f"[^,{_SPACE}]+", field), 1)
+                    }
+            columns = {name: trees.get(name) or new_column() for name in row_trees}
             try:
-                for field in bracketed:
-                    _read_tree(columns[field.name], row, field, source, number)
+                for name, (field, at) in row_trees.items():
+                    columns[name].add(row, field, number, at + 1)
             except FormatError:
-                _cancel(columns.values(), row)
-                raise
+                for column in columns.values():
+                    column.cancel(row)
+                if not _OPENING.search(field):
+                    raise
+                # The closing marker most likely belongs to a later part.
+                raise source.error(
+                    f"|BT:{name}| is not closed before the next part. Write |ET| after its tree.",
+                    number,
+                    at - len(f"|BT:{name}|") + 1,
+                ) from None
             trees.update(columns)
             for name, vector in row_vectors.items():
                 values = vectors.setdefault(name, [])
@@ -582,7 +535,7 @@ def _read_kelp(
                 lines = strings.setdefault(name, [])
                 lines.extend([""] * (row - len(lines)))
                 lines.append(line)
-            labels.append(label)
+            labels.append(" ".join(_TOKEN.findall(head)))
     rows = len(labels)
     if rows == 0:  # an empty file has a column without trees, rather than no column
         trees["tree"] = new_column()
@@ -595,16 +548,6 @@ def _read_kelp(
 
 
 # --- writing ----------------------------------------------------------------------------------------------------
-
-
-def _label_text(label: str, place: str) -> str:
-    if " ".join(_TOKEN.findall(label)) != label or "|" in label or label.startswith("("):
-        raise FormatError(
-            f"the label {label!r} cannot be written. A label consists of words separated by single spaces. It must not "
-            "contain '|' or start with '('.",
-            place,
-        )
-    return label
 
 
 def _enclosed(kind: str, name: str, text: str, place: str) -> str:
@@ -622,18 +565,6 @@ def _enclosed(kind: str, name: str, text: str, place: str) -> str:
     return whole
 
 
-def _is_dense(vectors: list[Vector]) -> bool:
-    """Return whether all nonempty rows have the same number of features, numbered from 1."""
-    full = [vector for vector in vectors if vector]
-    return bool(full) and all(
-        len(vector) == len(full[0]) and all(index in vector for index in range(1, len(vector) + 1)) for vector in full
-    )
-
-
-def _dense_text(vector: Vector, place: str) -> str:
-    return ",".join(_number_text(vector[index], place) for index in range(1, len(vector) + 1))
-
-
 def _sparse_text(vector: Vector, place: str) -> str:
     parts = {}
     for index, value in vector.items():
@@ -647,13 +578,6 @@ def _sparse_text(vector: Vector, place: str) -> str:
     return " ".join(parts.values())
 
 
-def _empty_part(document: Document, place: str) -> str:
-    for kind, names in (("BT", document.trees), ("BV", document.vectors), ("BS", document.strings)):
-        for name in names:
-            return _enclosed(kind, name, "", place)
-    raise FormatError("this row is empty, so it cannot be written. Give it a label, or remove the row.", place)
-
-
 def _write_kelp(document: Document, stream: IO[str]) -> None:
     """Write one example per line, with the names of all columns.
 
@@ -664,30 +588,43 @@ def _write_kelp(document: Document, stream: IO[str]) -> None:
     """
     rows = len(document)
     labels = [""] * rows if document.labels is None else document.labels
-    for name, columns in document.trees.items():
-        _check_length(name, len(columns.roots), rows)
-    for name, values in document.vectors.items():
-        _check_length(name, len(values), rows)
-    for name, lines in document.strings.items():
-        _check_length(name, len(lines), rows)
+    _check_lengths(document)
     texts = [(name, bracketed(columns)) for name, columns in document.trees.items()]
-    vectors = [(name, values, _is_dense(values)) for name, values in document.vectors.items()]
+    dense = set()  # columns of which all nonempty rows have the same number of features, numbered from 1
+    for name, values in document.vectors.items():
+        full = [vector for vector in values if vector]
+        indices = set(range(1, len(full[0]) + 1)) if full else set()
+        if full and all(vector.keys() == indices for vector in full):
+            dense.add(name)
     for row in range(rows):
-        where = f"row {row}"
-        parts = [_label_text(labels[row], where)] if labels[row] else []
+        where, label = f"row {row}", labels[row]
+        if " ".join(_TOKEN.findall(label)) != label or "|" in label or label.startswith("("):
+            raise FormatError(
+                f"the label {label!r} cannot be written. A label consists of words separated by single spaces. It must not "
+                "contain '|' or start with '('.",
+                where,
+            )
+        parts = [label] if label else []
         for name, trees in texts:
             if tree := next(trees):
                 parts.append(_enclosed("BT", name, tree, where))
-        for name, numbers, dense in vectors:
-            if numbers[row] and dense:
-                parts.append(_enclosed("BDV", name, _dense_text(numbers[row], where), where))
-            elif numbers[row]:
-                parts.append(_enclosed("BV", name, _sparse_text(numbers[row], where), where))
+        for name, values in document.vectors.items():
+            if values[row] and name in dense:
+                listed = ",".join(_number_text(values[row][index], where) for index in range(1, len(values[row]) + 1))
+                parts.append(_enclosed("BDV", name, listed, where))
+            elif values[row]:
+                parts.append(_enclosed("BV", name, _sparse_text(values[row], where), where))
         for name, strings in document.strings.items():
             if strings[row]:
                 parts.append(_enclosed("BS", name, strings[row], where))
         if not parts:  # a blank line would not be read back
-            parts.append(_empty_part(document, where))
+            groups = (("BT", document.trees), ("BV", document.vectors), ("BS", document.strings))
+            empty = next(((kind, name) for kind, names in groups for name in names), None)
+            if empty is None:
+                raise FormatError(
+                    "this row is empty, so it cannot be written. Give it a label, or remove the row.", where
+                )
+            parts.append(_enclosed(*empty, "", where))
         _write_line(" ".join(parts), stream, where)
 
 

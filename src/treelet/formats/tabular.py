@@ -16,8 +16,6 @@ from treelet.formats.brackets import Reader, bracketed, is_tree
 from treelet.formats.files import Source
 
 _SHOWN = 3  # number of rows inspected to find the columns, and of values that an error shows per column
-_LABEL_NAMES = frozenset({"label", "class", "target", "category", "y"})
-_LONGEST_CELL = 1 << 30
 
 
 class _Find(Enum):
@@ -27,7 +25,6 @@ class _Find(Enum):
 
 
 _FIND = _Find.FIND
-Column = int | str
 
 
 class _TableRow(NamedTuple):
@@ -36,33 +33,6 @@ class _TableRow(NamedTuple):
     line: int
     cells: list[str]
     text: str
-
-    def begin(self, column: int) -> int:
-        """Return the position in the line at which a cell begins, counted from 1."""
-        before = sum(len(cell) + 1 for cell in self.cells[:column])
-        return max(self.text.find(self.cells[column], before), 0) + 1
-
-
-class _Wanted(NamedTuple):
-    """The requested columns."""
-
-    tree_column: Column | _Find = _FIND
-    label_column: Column | _Find | None = _FIND
-    query_column: Column | None = None
-
-    def by_name(self) -> bool:
-        """Return whether a column was requested by its name in a header."""
-        return any(isinstance(column, str) for column in self)
-
-
-class _TableLayout(NamedTuple):
-    """The columns to read, the header (if the first line is a header), and the number of columns that every row must have."""
-
-    tree: int
-    label: int | None
-    query: int | None = None
-    header: _TableRow | None = None
-    width: int | None = None
 
 
 # --- rows -------------------------------------------------------------------------------------------------------
@@ -97,7 +67,7 @@ def _comma_rows(source: Source) -> Iterator[_TableRow]:
             taken.append((number, text))
             yield text + "\n"
 
-    usual = csv.field_size_limit(_LONGEST_CELL)
+    usual = csv.field_size_limit(1 << 30)
     try:
         for cells in csv.reader(lines(), strict=True, skipinitialspace=True):
             number, text = taken[0]
@@ -120,44 +90,44 @@ def _starts_tree(cell: str) -> bool:
     return cell.lstrip().startswith("(")
 
 
-class _ColumnFinder:
-    """Chooses the tree, label and query columns by looking at the first rows."""
+class _TableLayout:
+    """The tree, label and query columns, which are requested or found in the first rows.
 
-    def __init__(self, source: Source, rows: list[_TableRow], wanted: _Wanted) -> None:
-        for name, value in zip(_Wanted._fields, wanted, strict=True):
+    Attributes
+    ----------
+    tree, label, query : int or None
+        Numbers of the columns.
+    header : _TableRow or None
+        The first row, if a column was requested by name, or if the row has no bracket and the next one has a tree.
+    width : int or None
+        Number of cells that every row must have, if columns were found.
+    """
+
+    def __init__(self, source: Source, rows: list[_TableRow], wanted: dict[str, Any]) -> None:
+        for name, value in wanted.items():
             optional = (value is _FIND and name != "query_column") or (value is None and name != "tree_column")
             if not (optional or is_integer(value) or isinstance(value, str)):
                 raise wrong(name, "the number of a column or its name in the header", value)
-        self.source, self.wanted = source, wanted
-        self.header = rows[0] if self._has_header(rows) else None
+        self.source, self.by_name = source, any(isinstance(value, str) for value in wanted.values())
+        self.header = rows[0] if self.by_name or self._begins_with_header(rows) else None
         self.rows = rows[1:] if self.header else rows
-        self.first = (rows[1:] or rows)[0] if self.header else rows[0]
+        self.first = (self.rows or rows)[0]
+        self.query = self._number("query_column", wanted["query_column"])
+        tree = wanted["tree_column"]
+        self.tree: int = self._find_tree() if tree is _FIND else self._number("tree_column", tree)  # type: ignore[assignment]
+        label = wanted["label_column"]
+        self.label = self._find_label() if label is _FIND else self._number("label_column", label)
+        searched = _FIND in wanted.values() and len(self.first.cells) > 1
+        self.width = len(self.first.cells) if searched else None
 
-    def _has_header(self, rows: list[_TableRow]) -> bool:
-        """Return whether a column was requested by name, or the first row has no bracket and the second has a tree."""
-        if self.wanted.by_name():
-            return True
+    def _begins_with_header(self, rows: list[_TableRow]) -> bool:
         if "(" in rows[0].text or not all(cell.strip() for cell in rows[0].cells) or len(rows) == 1:
             return False
         # A tree whose quotes do not match is malformed, but the line before it is a header all the same.
-        return len(rows[0].cells) == len(rows[1].cells) and any(
-            _starts_tree(cell.lstrip(' "')) for cell in rows[1].cells
-        )
+        same = len(rows[0].cells) == len(rows[1].cells)
+        return same and any(_starts_tree(cell.lstrip(' "')) for cell in rows[1].cells)
 
-    def layout(self) -> _TableLayout:
-        """Return the number of each column."""
-        wanted, label, query = self.wanted, None, None
-        if wanted.query_column is not None:
-            query = self._number("query_column", wanted.query_column)
-        tree = self._find_tree() if wanted.tree_column is _FIND else self._number("tree_column", wanted.tree_column)
-        if wanted.label_column is _FIND:
-            label = self._find_label([tree] if query is None else [tree, query])
-        elif wanted.label_column is not None:
-            label = self._number("label_column", wanted.label_column)
-        searched = _FIND in wanted and len(self.first.cells) > 1
-        return _TableLayout(tree, label, query, self.header, len(self.first.cells) if searched else None)
-
-    def _number(self, name: str, column: Column) -> int:
+    def _number(self, name: str, column: int | str | None) -> int | None:
         if not isinstance(column, str):
             return column
         names = [cell.strip() for cell in self.header.cells] if self.header else []
@@ -178,15 +148,15 @@ class _ColumnFinder:
             return 1
         problem = "several columns contain trees" if tree_columns else "no column contains trees, which begin with '('"
         raise self.source.error(
-            f"{problem}. Choose the tree column with tree_column=. The columns are {self._listed()}",
-            self.first.line,
+            f"{problem}. Choose the tree column with tree_column=. The columns are {self._listed()}", self.first.line
         )
 
-    def _find_label(self, taken: list[int]) -> int | None:
+    def _find_label(self) -> int | None:
         n = len(self.first.cells)
-        others = sorted(set(range(n)) - {column % n for column in taken})
+        others = sorted(set(range(n)) - {column % n for column in (self.tree, self.query) if column is not None})
         if len(others) > 1 and self.header:
-            named = [k for k in others if self.header.cells[k].strip().lower() in _LABEL_NAMES]
+            usual = ("label", "class", "target", "category", "y")
+            named = [k for k in others if self.header.cells[k].strip().lower() in usual]
             others = named if len(named) == 1 else others
         if len(others) > 1:
             raise self.source.error(
@@ -206,6 +176,27 @@ class _ColumnFinder:
             shown.append(f"{column}{name}: {', '.join(values)}{more}")
         listed = "; ".join(shown)
         return listed if listed.endswith("...") else f"{listed}."
+
+    def check(self, row: _TableRow, separator: str) -> None:
+        """Raise an error unless a row has the columns that are read, and as many cells as the rows before."""
+        n = len(row.cells)
+        needed = [column for column in (self.tree, self.label, self.query) if column is not None]
+        if all(-n <= column < n for column in needed) and self.width in (None, n):
+            return
+        want = f"label<{separator.upper()}>tree" if self.width in (None, 2) else f"{self.width}, as the rows before"
+        hint = ""
+        if n == 1 and not _starts_tree(row.text) and "(" in row.text:
+            hint = f" Separate label and tree by a {separator}, not by a space."
+        elif separator == "comma" and self.width is not None and n > self.width:
+            hint = ' Put a tree that contains commas in quotes: "(S (, ,))".'
+        columns = plural(n, f"{separator}-separated column")
+        raise self.source.error(f"this row has {columns} but needs {want}.{hint}", row.line)
+
+    def read_tree(self, row: _TableRow, reader: Reader) -> None:
+        """Read the tree of a row. Errors name its place in the line."""
+        column = self.tree % len(row.cells)
+        before = sum(len(cell) + 1 for cell in row.cells[:column])
+        reader.feed_one(row.cells[column].encode(), row.line, max(row.text.find(row.cells[column], before), 0) + 1)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -237,18 +228,9 @@ def _read_tsv(
     drop_empty, drop_function_tags, root
         See `read_brackets`.
     """
-    return next(
-        _tab_blocks(
-            source,
-            None,
-            label_column=label_column,
-            tree_column=tree_column,
-            query_column=query_column,
-            drop_empty=drop_empty,
-            drop_function_tags=drop_function_tags,
-            root=root,
-        )
-    )
+    columns = {"label_column": label_column, "tree_column": tree_column, "query_column": query_column}
+    options = {"drop_empty": drop_empty, "drop_function_tags": drop_function_tags, "root": root}
+    return next(_tab_blocks(source, None, **columns, **options))
 
 
 @wraps(_read_tsv, assigned=())
@@ -269,73 +251,43 @@ def _blocks(
     source: Source, rows: Iterator[_TableRow], separator: str, size: int | None, options: dict[str, Any]
 ) -> Iterator[Document]:
     """Yield the rows in documents of `size` examples."""
-    wanted = _Wanted(**{name: options.pop(name) for name in _Wanted._fields if name in options})
+    default = {"tree_column": _FIND, "label_column": _FIND, "query_column": None}
+    wanted = {name: options.pop(name, value) for name, value in default.items()}
     reader = Reader(source.name, **options)
     first = list(islice(rows, _SHOWN))
     if not first:
-        yield Document(trees={"tree": reader.result()}, labels=None if wanted.label_column is None else [])
+        yield Document(trees={"tree": reader.result()}, labels=None if wanted["label_column"] is None else [])
         return
-    layout = _ColumnFinder(source, first, wanted).layout()
-    guessed = None if wanted.by_name() else layout.header
-    pending, begun = _PendingExamples(reader, layout), False
+    layout = _TableLayout(source, first, wanted)
+    guessed = None if layout.by_name else layout.header
+    labels: list[str] = []
+    queries: list[str] = []
+
+    def document() -> Document:
+        return Document(
+            trees={"tree": reader.result()},
+            labels=None if layout.label is None else labels,
+            strings={} if layout.query is None else {"qid": queries},
+        )
+
+    begun = False
     for row in chain(first[1:] if layout.header else first, rows):
         if guessed is not None and any(name == cell for name, cell in zip(guessed.cells, row.cells, strict=False)):
             with source.item():  # the supposed header is a malformed example: its values occur again
                 malformed, guessed = guessed, None
-                _read_tree(malformed, layout, reader)
+                layout.read_tree(malformed, reader)
         with source.item():
-            _check(source, row, layout, separator)
-            pending.add(row)
+            layout.check(row, separator)
+            layout.read_tree(row, reader)
+            if layout.label is not None:
+                labels.append(row.cells[layout.label].strip(" "))
+            if layout.query is not None:
+                queries.append(row.cells[layout.query].strip(" "))
         if reader.trees == size:
-            yield pending.document()
-            begun = True
+            yield document()
+            begun, labels, queries = True, [], []
     if reader.trees or not begun:
-        yield pending.document()
-
-
-class _PendingExamples:
-    """Examples that have been read, but not yet returned in a document."""
-
-    def __init__(self, reader: Reader, layout: _TableLayout) -> None:
-        self._reader, self._layout = reader, layout
-        self._labels: list[str] = []
-        self._queries: list[str] = []
-
-    def add(self, row: _TableRow) -> None:
-        """Read one more example."""
-        _read_tree(row, self._layout, self._reader)
-        if self._layout.label is not None:
-            self._labels.append(row.cells[self._layout.label].strip(" "))
-        if self._layout.query is not None:
-            self._queries.append(row.cells[self._layout.query].strip(" "))
-
-    def document(self) -> Document:
-        """Return the examples as a document, and start again without examples."""
-        labels, self._labels, queries, self._queries = self._labels, [], self._queries, []
-        return Document(
-            trees={"tree": self._reader.result()},
-            labels=None if self._layout.label is None else labels,
-            strings={} if self._layout.query is None else {"qid": queries},
-        )
-
-
-def _read_tree(row: _TableRow, layout: _TableLayout, reader: Reader) -> None:
-    column = layout.tree % len(row.cells)
-    reader.feed_one(row.cells[column].encode(), row.line, row.begin(column))
-
-
-def _check(source: Source, row: _TableRow, layout: _TableLayout, separator: str) -> None:
-    n = len(row.cells)
-    needed = [column for column in (layout.tree, layout.label, layout.query) if column is not None]
-    if all(-n <= column < n for column in needed) and layout.width in (None, n):
-        return
-    want = f"label<{separator.upper()}>tree" if layout.width in (None, 2) else f"{layout.width}, as the rows before"
-    hint = ""
-    if n == 1 and not _starts_tree(row.text) and "(" in row.text:
-        hint = f" Separate label and tree by a {separator}, not by a space."
-    elif separator == "comma" and layout.width is not None and n > layout.width:
-        hint = ' Put a tree that contains commas in quotes: "(S (, ,))".'
-    raise source.error(f"this row has {plural(n, f'{separator}-separated column')} but needs {want}.{hint}", row.line)
+        yield document()
 
 
 # --- writing ----------------------------------------------------------------------------------------------------

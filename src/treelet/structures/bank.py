@@ -86,21 +86,33 @@ def _unpacked(arrays: Arrays) -> Columns:
 
 # --- errors about trees that were passed as strings rather than read from a file --------------------------------------
 
-_SOURCE_CODE = re.compile(r"\s*(@\w|(async\s+def|def|class|import)\s+\w|from\s+[\w.]+\s+import\s)")
-_MISSING = ("", "nan", "none", "<na>", "nat", "null")
-_EXAMPLE = "'(NP (D the) (N cat))'"
-
 
 def inline_error(error: FormatError, text: str, source: str = "") -> InlineFormatError:
     """Return the error for a string that is not a tree, with a remedy that depends on the string.
 
     `source` names the string in the message, for example "item 3". It is empty for a single string.
     """
-    if problem := _problem(text, in_list=bool(source)):
-        return InlineFormatError(problem, source)
-    hint = _hint(text)
-    message = f"{error.message.rstrip('.')}. {hint}" if hint else error.message
-    return InlineFormatError(message, source, error.line, error.column)
+    shown = shortened(str(text))  # str() drops the type of a NumPy string
+    is_code = re.match(r"\s*(@\w|(async\s+def|def|class|import)\s+\w|from\s+[\w.]+\s+import\s)", text)
+    if source and text.strip().lower() in ("", "nan", "none", "<na>", "nat", "null"):
+        problem = f"{shown} is not a tree. For a missing tree, pass None or a float NaN instead of a string."
+    elif not text.strip():
+        problem = "The text is empty, but a tree such as '(NP (D the) (N cat))' is needed."
+    elif _is_file_name(text):
+        problem = f"{shown} is a file name, but a tree is needed. Read the file with treelet.read_trees."
+    elif "(" in text or text.lstrip().startswith(("<", ")")) or is_code:
+        hint = ""
+        if text.lstrip().startswith("<"):
+            hint = "Read markup with treelet.formats.xml_trees or html_trees."
+        elif is_code:
+            hint = "Read source code with treelet.formats.python_trees."
+        elif "\t(" in text:
+            hint = "For label<TAB>tree, pass only the part after the tab, or read the lines with treelet.read_examples."
+        message = f"{error.message.rstrip('.')}. {hint}" if hint else error.message
+        return InlineFormatError(message, source, error.line, error.column)
+    else:
+        problem = plain_text(shown)
+    return InlineFormatError(problem, source)
 
 
 def _is_file_name(text: str) -> bool:
@@ -112,31 +124,6 @@ def _is_file_name(text: str) -> bool:
         return False
     suffixes = {suffix for known in FORMATS.values() for suffix in known.suffixes}
     return unpacked_name(text).suffix.lower() in suffixes
-
-
-def _problem(text: str, *, in_list: bool) -> str:
-    """Return a message for a string that is something else than a malformed tree, or an empty string."""
-    shown = shortened(str(text))  # str() drops the type of a NumPy string
-    if in_list and text.strip().lower() in _MISSING:
-        return f"{shown} is not a tree. For a missing tree, pass None or a float NaN instead of a string."
-    if not text.strip():
-        return f"The text is empty, but a tree such as {_EXAMPLE} is needed."
-    if _is_file_name(text):
-        return f"{shown} is a file name, but a tree is needed. Read the file with treelet.read_trees."
-    if "(" in text or text.lstrip().startswith(("<", ")")) or _SOURCE_CODE.match(text):
-        return ""
-    return plain_text(shown)
-
-
-def _hint(text: str) -> str:
-    """Return a sentence that names the reader for a string of markup, source code or labeled lines."""
-    if text.lstrip().startswith("<"):
-        return "Read markup with treelet.formats.xml_trees or html_trees."
-    if _SOURCE_CODE.match(text):
-        return "Read source code with treelet.formats.python_trees."
-    if "\t(" in text:
-        return "For label<TAB>tree, pass only the part after the tab, or read the lines with treelet.read_examples."
-    return ""
 
 
 # --- the base class of banks ------------------------------------------------------------------------------------------
@@ -210,19 +197,16 @@ def one_column(items: Any, what: str) -> Any:
         return getattr(items, "column", items.__getitem__)(names[0])
     if not names:
         raise InputTypeError(f"A collection of {what} is needed. Got {article(type(items).__name__)} without columns.")
-    example = next((name for name in names if _holds_trees(items[name])), names[0])
+    example = names[0]
+    for name in names:  # the first column that begins with a bracketed string or a tree
+        first = next(iter(items[name]), None) if isinstance(items[name], Iterable) else None
+        if str(first).lstrip().startswith("(") if isinstance(first, str) else hasattr(first, "label"):
+            example = name
+            break
     columns = f"the {'keys' if isinstance(items, Mapping) else 'columns'} {some_of(names)}"
     raise InputTypeError(
         f"A collection of {what} is needed. Got {article(type(items).__name__)} with {columns}. Pass one of them, "
         f"for example X[{example!r}], or choose one with On({example!r}, kernel)."
-    )
-
-
-def _holds_trees(column: Any) -> bool:
-    """Return whether the first value of a column is a bracketed string or a tree."""
-    first = next(iter(column), None) if isinstance(column, Iterable) else None
-    return first is not None and (
-        str(first).lstrip().startswith("(") if isinstance(first, str) else hasattr(first, "label")
     )
 
 
@@ -371,12 +355,7 @@ class Bank(Tabled, Sequence[Item], Generic[Item]):
         else:
             self._set(*self._taken_in(items))
 
-    def _set(
-        self,
-        columns: Columns | None,
-        items: list[Item] | None,
-        weights: _core.NodeWeights | None = None,
-    ) -> None:
+    def _set(self, columns: Columns | None, items: list[Item] | None, weights: _core.NodeWeights | None = None) -> None:
         self._columns, self._items, self._weights, self._known = columns, items, weights, {}
         self._indexes = self._places = None
 

@@ -148,8 +148,13 @@ class Dependencies(Drawn):
         if relations is None:
             relations = [UNKNOWN if head else "root" for head in head_numbers]
         types = _texts("relation", relations, number)
+        # One link per word that is not a root, between positions counted from 0.
+        ends = (
+            (index, head - 1, kind) for index, (head, kind) in enumerate(zip(head_numbers, types, strict=True)) if head
+        )
+        links = sorted(Link(min(word, above), max(word, above), kind) for word, above, kind in ends)
         self = cls.__new__(cls)
-        self._set(*texts, _links_of(head_numbers, types), head_numbers, types)
+        self._set(*texts, tuple(links), head_numbers, types)
         return self
 
     def _set(
@@ -497,11 +502,6 @@ def _check_position(index: int, position: object, words: int) -> None:
         )
 
 
-def _links_of(heads: tuple[int, ...], relations: tuple[str, ...]) -> tuple[Link, ...]:
-    pairs = ((index, head - 1, kind) for index, (head, kind) in enumerate(zip(heads, relations, strict=True)) if head)
-    return tuple(sorted(Link(min(first, second), max(first, second), kind) for first, second, kind in pairs))
-
-
 LEFT_WALL, RIGHT_WALL = "LEFT-WALL", "RIGHT-WALL"
 # --- conversion of Link Grammar linkages to dependency parses ---------------------------------------------------------
 
@@ -602,9 +602,7 @@ def from_linkage(
         if first in new_position and second in new_position:
             kept_links[new_position[min(first, second)], new_position[max(first, second)], kind] = None
     return Dependencies(
-        [pairs[position][0] for position in kept],
-        [pairs[position][1] for position in kept],
-        kept_links,
+        [pairs[position][0] for position in kept], [pairs[position][1] for position in kept], kept_links
     )
 
 

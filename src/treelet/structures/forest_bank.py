@@ -127,10 +127,7 @@ class ForestBank(Bank[Forest]):
 
 
 def read_forests(
-    *files: File | Sequence[File],
-    exclude: str | Collection[str] = (),
-    encoding: str = "utf-8",
-    on_error: str = "raise",
+    *files: File | Sequence[File], exclude: str | Collection[str] = (), encoding: str = "utf-8", on_error: str = "raise"
 ) -> ForestBank:
     """Read files of forests that `ForestBank.write` wrote: one forest per line, as JSON.
 

@@ -140,7 +140,11 @@ class Table(Tabled):
     @classmethod
     def _of_records(cls, records: list[Any]) -> Table:
         columns: dict[Name, list[Any]] = {}
-        for number, record in enumerate(map(_record, records)):
+        for number, record in enumerate(records):
+            if isinstance(record, np.void) and record.dtype.names:  # a row of a record array
+                record = {name: record[name] for name in record.dtype.names}  # noqa: PLW2901
+            elif hasattr(record, "to_dict") and hasattr(record, "index") and getattr(record, "ndim", 0) == 1:
+                record = record.to_dict()  # noqa: PLW2901  # a Series of pandas
             if not isinstance(record, Mapping):
                 raise InputTypeError(
                     f"Row {number} is {article(type(record).__name__)}, but a dict from column names to values is needed."
@@ -280,15 +284,6 @@ def _name(name: object) -> Name:
     if isinstance(name, (str, int)) and not isinstance(name, bool):
         return name
     raise ParameterError(f"The name of a column must be a string or an int. Got {name!r:.60} instead.")
-
-
-def _record(row: Any) -> Any:
-    """Return a row of a DataFrame or of a record array as a dict. Other values are returned unchanged."""
-    if isinstance(row, np.void) and row.dtype.names:
-        return {name: row[name] for name in row.dtype.names}
-    if hasattr(row, "to_dict") and hasattr(row, "index") and getattr(row, "ndim", 0) == 1:  # a Series of pandas
-        return row.to_dict()
-    return row
 
 
 def _not_a_column(name: object, kind: str) -> InputTypeError:

@@ -14,14 +14,7 @@ from treelet.formats.base import Columns, Document
 from treelet.formats.brackets import Reader, bracketed
 from treelet.formats.files import PathLike
 from treelet.formats.paths import File, listed_files
-from treelet.formats.reading import (
-    MAX_BYTES,
-    is_format,
-    read_blocks,
-    read_code_document,
-    read_document,
-    write_document,
-)
+from treelet.formats.reading import MAX_BYTES, is_format, read_blocks, read_code_document, read_document, write_document
 from treelet.structures.bank import Bank, Stats, inline_error, listed
 from treelet.structures.tree import Tree, trees_of
 

@@ -106,6 +106,16 @@ class Vectors:
         matrix.sort_indices()
         return matrix
 
+    def _reordered(self, names: Sequence[str | int]) -> Any:
+        """Return the matrix of a DataFrame with its columns in the order of another DataFrame."""
+        places = {name: index for index, name in enumerate(self.names or ())}
+        wanted = dict.fromkeys(names)
+        if alone := [name for name in {**wanted, **places} if (name in wanted) != (name in places)]:
+            raise ParameterError(
+                f"The two DataFrames must have the same columns. Columns of only one of them: {some_of(alone)}."
+            )
+        return self.values[:, [places[name] for name in wanted]]
+
     def matched(self, other: Vectors) -> tuple[Any, Any]:
         """Return the two matrices with the same features as columns. Features that only `other` has are dropped."""
         mine, theirs = self.values, other.values
@@ -113,7 +123,7 @@ class Vectors:
             if self.names is not None and other.names is not None:
                 if self.names is not other.names and self.names != other.names:
                     sparse = self.is_sparse or other.is_sparse
-                    theirs = other.renumbered(self.names) if sparse else _reordered(other, self)
+                    theirs = other.renumbered(self.names) if sparse else other._reordered(self.names)
             elif any(vectors.names is not None and vectors.is_sparse for vectors in (self, other)):
                 raise ParameterError(
                     "Vectors with named features (dicts) cannot be compared with vectors without names (an array). "
@@ -131,17 +141,6 @@ class Vectors:
 
             mine, theirs = csr_array(mine), csr_array(theirs)
         return mine, theirs
-
-
-def _reordered(vectors: Vectors, by: Vectors) -> Any:
-    """Return the matrix of one DataFrame with its columns in the order of another DataFrame."""
-    places = {name: index for index, name in enumerate(vectors.names or ())}
-    wanted = dict.fromkeys(by.names or ())
-    if alone := [name for name in {**wanted, **places} if (name in wanted) != (name in places)]:
-        raise ParameterError(
-            f"The two DataFrames must have the same columns. Columns of only one of them: {some_of(alone)}."
-        )
-    return vectors.values[:, [places[name] for name in wanted]]
 
 
 def as_vectors(rows: Any) -> Vectors:
