@@ -70,7 +70,7 @@ def trees(folder: Path, name: str, text: str, **options: Any) -> list[str]:
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_the_tables_fit_the_installed_grammars(name: str) -> None:
     language = LANGUAGES[name]
-    assert language.binding_paths
+    assert language.binding_paths()
     for kind in f"{language.functions} {language.classes} {language.scopes} {language.identifiers}".split():
         assert language.has_kind(kind), kind
 
@@ -140,7 +140,7 @@ def test_patterns_that_do_not_fit_the_grammar() -> None:
     ):
         language = replace(LANGUAGES["java"], bindings=bindings)
         with pytest.raises(TreeletError, match=rf"do not fit tree-sitter-java .*, which has no ({missing})\. Install"):
-            _ = language.binding_paths
+            language.binding_paths()
 
 
 def test_the_tree_of_a_function(tmp_path: Path) -> None:

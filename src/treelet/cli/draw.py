@@ -73,7 +73,7 @@ def _read(file: str, reading: Reading) -> Bank[Any]:
     from treelet.formats.files import unpacked_name
     from treelet.formats.reading import find_format
     from treelet.structures import read_conllu, read_forests, read_trees
-    from treelet.structures.forest_bank import SUFFIXES
+    from treelet.structures.forest import SUFFIXES
 
     name, settings = file.removeprefix("@"), {"encoding": reading.encoding, "on_error": reading.on_error}
     if reading.format is None and unpacked_name(name).suffix.lower() in SUFFIXES:

@@ -19,7 +19,7 @@ from treelet.formats.adapters import library_of
 from treelet.structures import Forest
 from treelet.structures.bank import listed
 from treelet.structures.dependency import Dependencies, DependencyBank
-from treelet.structures.sequence_bank import SequenceBank
+from treelet.structures.sequence import SequenceBank
 from treelet.structures.spans import Span
 
 # --- seven feature sequences of a dependency parse, for sequence kernels ----------------------------------------------

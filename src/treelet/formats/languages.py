@@ -132,7 +132,7 @@ class _Language:
             ) from None
         return tree_sitter.Language(getattr(module, self.function)())
 
-    def _binding_paths(self) -> list[list[tuple[int, int, int]]]:
+    def binding_paths(self) -> list[list[tuple[int, int, int]]]:
         """Return the paths from bound names upwards: kind, field (0: any) and position of each node."""
         numbers = {"_": 0, "": 0}
         for name in {*re.findall(r"\((\w+)", self.bindings)} - {"_"}:
@@ -193,7 +193,7 @@ class _Language:
                 code = INNER | (HOLDER if _HOLDER.fullmatch(name) else 0)
                 code |= MEMBER_HOLDER if _MEMBER_HOLDER.fullmatch(name) else 0
             codes.append(code | (UNIT if name in units else 0) | (SCOPE if name in scopes else 0))
-        bindings = self._binding_paths() if anonymous else []
+        bindings = self.binding_paths() if anonymous else []
         labels = [name for name, _ in self.kinds]
         return _core.NodeRules(np.array(codes, np.uint8), labels, bindings, self.never_bound)
 

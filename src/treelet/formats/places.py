@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Numbers = NDArray[np.int64]
+_Rows = dict[str, NDArray[Any]]
 
 
 class SourcePlace(NamedTuple):
@@ -64,7 +65,7 @@ class Places(Sequence[SourcePlace]):
         Per tree, its number of lines of code. Default: the number of different lines of its nodes.
     """
 
-    __slots__ = ("_begin", "_code_lines", "_end", "_end_line", "_file", "_files", "_line", "_names", "_node_line")
+    __slots__ = ("_files", "_names", "_node_line", "_rows")
 
     def __init__(
         self,
@@ -78,11 +79,21 @@ class Places(Sequence[SourcePlace]):
         end: Numbers | None = None,
         code_lines: Any = None,
     ) -> None:
-        self._files, self._names = tuple(files), list(names)
-        self._file, self._line = np.asarray(file, np.int32), np.asarray(line, np.int32)
-        self._end_line = np.asarray(end_line, np.int32)
-        self._node_line, self._begin, self._end = node_line, begin, end
-        self._code_lines = None if code_lines is None else np.asarray(code_lines, np.int32)
+        self._files, self._names, self._node_line = tuple(files), list(names), node_line
+        self._rows: _Rows = {  # one value per tree; `begin` and `end` are there if `node_line` is
+            name: np.asarray(values, np.int32)
+            for name, values in (("file", file), ("line", line), ("end_line", end_line), ("code_lines", code_lines))
+            if values is not None
+        }
+        if node_line is not None and begin is not None and end is not None:
+            self._rows |= {"begin": begin, "end": end}
+        else:
+            self._node_line = None
+
+    @classmethod
+    def _of(cls, files: Sequence[str], names: Sequence[str], node_line: NDArray[Any] | None, rows: _Rows) -> Self:
+        lines = (rows.get(name) for name in ("begin", "end", "code_lines"))
+        return cls(files, rows["file"], rows["line"], rows["end_line"], names, node_line, *lines)
 
     @classmethod
     def of_file(cls, file: str, lines: Sequence[int]) -> Self:
@@ -91,31 +102,21 @@ class Places(Sequence[SourcePlace]):
         return cls([file], np.zeros(n), lines, np.zeros(n), [""] * n)
 
     def __len__(self) -> int:
-        return len(self._line)
+        return len(self._names)
 
     def __getitem__(self, index: Any) -> Any:
         """Return the place of one tree. A slice or a list of indices selects several."""
+        rows = self._rows
         if isinstance(index, (int, np.integer)):
-            end_line = int(self._end_line[index]) or None
-            return SourcePlace(self._files[self._file[index]], int(self._line[index]), end_line, self._names[index])
+            line, end_line = int(rows["line"][index]), int(rows["end_line"][index]) or None
+            return SourcePlace(self._files[rows["file"][index]], line, end_line, self._names[index])
         order = np.arange(len(self))[index]
-        return type(self)(
-            self._files,
-            self._file[order],
-            self._line[order],
-            self._end_line[order],
-            [self._names[number] for number in order.tolist()],
-            self._node_line,
-            None if self._begin is None else self._begin[order],
-            None if self._end is None else self._end[order],
-            None if self._code_lines is None else self._code_lines[order],
-        )
+        names = [self._names[number] for number in order.tolist()]
+        return self._of(self._files, names, self._node_line, {name: values[order] for name, values in rows.items()})
 
     def with_file_names(self, renamed: Callable[[str], str]) -> Self:
         """Return the same places with other names of files."""
-        files = list(map(renamed, self._files))
-        columns = (self._file, self._line, self._end_line, self._names, self._node_line, self._begin, self._end)
-        return type(self)(files, *columns, self._code_lines)
+        return self._of(list(map(renamed, self._files)), self._names, self._node_line, self._rows)
 
     def __iter__(self) -> Iterator[SourcePlace]:
         return (self[index] for index in range(len(self)))
@@ -127,19 +128,19 @@ class Places(Sequence[SourcePlace]):
 
     def node_lines(self, index: int) -> NDArray[Any] | None:
         """Return the line of each node of a tree, parents before children. None if lines of nodes are unknown."""
-        if self._node_line is None or self._begin is None or self._end is None:
+        if self._node_line is None:
             return None
-        return self._node_line[self._begin[index] : self._end[index]]
+        return self._node_line[self._rows["begin"][index] : self._rows["end"][index]]
 
     def code_lines(self) -> NDArray[Any] | None:
         """Return the number of lines of code of each tree. None if lines of nodes are unknown.
 
         These are the lines that contain more than white space, comments and docstrings of Python that were not read.
         """
-        if self._code_lines is None and self._node_line is not None:  # from a file of an earlier version
+        if "code_lines" not in self._rows and self._node_line is not None:  # from a file of an earlier version
             counts = [len(np.unique(self.node_lines(index))) for index in range(len(self))]  # type: ignore[arg-type]
-            self._code_lines = np.array(counts, np.int32)
-        return self._code_lines
+            self._rows["code_lines"] = np.array(counts, np.int32)
+        return self._rows.get("code_lines")
 
     def outer(self) -> Numbers:
         """Return the index of the innermost tree around each tree, or -1 if there is none or lines of nodes are unknown.
@@ -147,11 +148,12 @@ class Places(Sequence[SourcePlace]):
         The trees of one file share their lines of nodes, so a tree is inside another if its range is.
         """
         outer = np.full(len(self), -1, np.int64)
-        if self._begin is None or self._end is None:
+        if self._node_line is None:
             return outer
+        begin, end = self._rows["begin"], self._rows["end"]
         around: list[int] = []
-        for at in np.lexsort((-self._end, self._begin)).tolist():  # outer trees first
-            while around and self._end[around[-1]] < self._end[at]:
+        for at in np.lexsort((-end, begin)).tolist():  # outer trees first
+            while around and end[around[-1]] < end[at]:
                 around.pop()
             if around:
                 outer[at] = around[-1]
@@ -159,22 +161,17 @@ class Places(Sequence[SourcePlace]):
         return outer
 
     def __reduce__(self) -> tuple[Any, ...]:
-        columns = (self._files, self._file, self._line, self._end_line, self._names)
-        if self._node_line is None or self._begin is None or self._end is None:
+        columns = (self._files, *(self._rows[name] for name in ("file", "line", "end_line")), self._names)
+        if self._node_line is None:
             return type(self), columns
         # Lines that no tree needs are left out; lines that several trees share, such as nested functions, are kept once.
+        begin, end = self._rows["begin"], self._rows["end"]
         change = np.zeros(len(self._node_line) + 1, np.int64)
-        np.add.at(change, self._begin, 1)
-        np.add.at(change, self._end, -1)
+        np.add.at(change, begin, 1)
+        np.add.at(change, end, -1)
         needed = np.cumsum(change[:-1]) > 0
         before = np.concatenate([np.zeros(1, np.int64), np.cumsum(needed)])
-        return type(self), (
-            *columns,
-            self._node_line[needed],
-            before[self._begin],
-            before[self._end],
-            self.code_lines(),
-        )
+        return type(self), (*columns, self._node_line[needed], before[begin], before[end], self.code_lines())
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the places as arrays, for a file."""
@@ -224,22 +221,20 @@ class Places(Sequence[SourcePlace]):
         files = {
             name: number for number, name in enumerate(dict.fromkeys(name for part in known for name in part._files))
         }
-        numbers = [np.array([files[name] for name in part._files] or [0], np.int32)[part._file] for part in known]
-        columns = (
-            list(files),
-            np.concatenate(numbers),
-            np.concatenate([part._line for part in known]),
-            np.concatenate([part._end_line for part in known]),
-            [name for part in known for name in part._names],
-        )
+        numbers = [np.array([files[name] for name in part._files] or [0], np.int32) for part in known]
+        rows = {
+            "file": np.concatenate([own[part._rows["file"]] for own, part in zip(numbers, known, strict=True)]),
+            **{name: np.concatenate([part._rows[name] for part in known]) for name in ("line", "end_line")},
+        }
+        names = [name for part in known for name in part._names]
         node_lines = [part._node_line for part in known if part._node_line is not None]
         if len(node_lines) < len(known):
-            return cls(*columns)
-        if all(array is node_lines[0] for array in node_lines):
-            shared, offsets = node_lines[0], [0] * len(known)
-        else:
-            shared = np.concatenate(node_lines)
-            offsets = np.cumsum([0, *map(len, node_lines[:-1])]).tolist()
-        begin = np.concatenate([part._begin + offset for part, offset in zip(known, offsets, strict=True)])  # type: ignore[operator]
-        end = np.concatenate([part._end + offset for part, offset in zip(known, offsets, strict=True)])  # type: ignore[operator]
-        return cls(*columns, shared, begin, end, np.concatenate([part.code_lines() for part in known]))
+            return cls._of(list(files), names, None, rows)
+        shared, offsets = node_lines[0], [0] * len(known)
+        if not all(array is shared for array in node_lines):
+            shared, offsets = np.concatenate(node_lines), np.cumsum([0, *map(len, node_lines[:-1])]).tolist()
+        for name in ("begin", "end"):
+            ranges = zip(known, offsets, strict=True)
+            rows[name] = np.concatenate([part._rows[name] + offset for part, offset in ranges])
+        rows["code_lines"] = np.concatenate([part.code_lines() for part in known])
+        return cls._of(list(files), names, shared, rows)

@@ -8,7 +8,7 @@ from treelet import _core
 from treelet.checks import check_boolean, check_tunable
 from treelet.kernels.parameters import DECAYS, Bounds
 from treelet.kernels.store import StoreKernel
-from treelet.structures.forest_bank import ForestBank
+from treelet.structures.forest import ForestBank
 
 
 class ForestKernel(StoreKernel):

@@ -40,7 +40,7 @@ from treelet.kernels import (
 )
 from treelet.kernels.pairwise import Vector
 from treelet.structures import Tree
-from treelet.structures.sequence_bank import feature_of
+from treelet.structures.sequence import feature_of
 from treelet.structures.tree import OpenNode
 
 WORD = "\u2022"  # child of a word that a fragment of SubsetTree(leaves=True) expands

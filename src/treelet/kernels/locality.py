@@ -26,7 +26,7 @@ from treelet.errors import ParameterError
 from treelet.kernels.pairwise import Matrix
 from treelet.kernels.parameters import DECAYS, Bounds
 from treelet.kernels.store import StoreKernel
-from treelet.structures.sequence_bank import SequenceBank
+from treelet.structures.sequence import SequenceBank
 
 _MATCHES = ("position", "exact", "count")
 

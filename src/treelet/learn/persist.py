@@ -34,9 +34,8 @@ from treelet.lazy import names_in_stub
 from treelet.learn.fits import snapshot
 from treelet.structures.bank import Bank
 from treelet.structures.dependency import DependencyBank
-from treelet.structures.forest_bank import ForestBank
-from treelet.structures.sequence import Tagged, TaggedBank
-from treelet.structures.sequence_bank import SequenceBank
+from treelet.structures.forest import ForestBank
+from treelet.structures.sequence import SequenceBank, Tagged, TaggedBank
 from treelet.structures.table import Table
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank

@@ -27,8 +27,7 @@ from treelet.parsing.estimate import estimate
 from treelet.parsing.unknown import Lexicon, UnknownWords
 from treelet.resources import Resources
 from treelet.structures.bank import Stats
-from treelet.structures.forest import Forest
-from treelet.structures.forest_bank import ForestBank
+from treelet.structures.forest import Forest, ForestBank
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
 from treelet.work import progress_bar, run, seed_of

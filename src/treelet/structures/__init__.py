@@ -1,8 +1,7 @@
 """Trees, forests, tagged sequences, dependency parses and feature vectors, and collections of them."""
 
 from treelet.structures.dependency import Dependencies, DependencyBank, Link, from_linkage, main_types, read_conllu
-from treelet.structures.forest import Forest, ForestEdge, ForestNode
-from treelet.structures.forest_bank import ForestBank, read_forests
+from treelet.structures.forest import Forest, ForestBank, ForestEdge, ForestNode, read_forests
 from treelet.structures.instances import (
     Argument,
     Parse,
@@ -11,8 +10,7 @@ from treelet.structures.instances import (
     read_instances,
     write_instances,
 )
-from treelet.structures.sequence import Tagged, TaggedBank, read_tagged
-from treelet.structures.sequence_bank import SequenceBank
+from treelet.structures.sequence import SequenceBank, Tagged, TaggedBank, read_tagged
 from treelet.structures.table import Table, iter_examples, read_examples
 from treelet.structures.tree import Tree
 from treelet.structures.treebank import Treebank, iter_trees, read_code, read_trees

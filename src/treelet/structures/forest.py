@@ -1,13 +1,13 @@
-"""Packed forests: many parses of a sentence, with their common parts stored once."""
+"""Packed forests, which store the common parts of many parses of a sentence once, and their collections."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import log
-from typing import Any, NamedTuple, Self, cast, overload
+from typing import IO, Any, NamedTuple, Self, cast, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,11 @@ from treelet.checks import check_integer, check_one_of, is_number, plural, wrong
 from treelet.errors import FormatError, InputTypeError, ParameterError, TreeError
 from treelet.formats.base import Columns
 from treelet.formats.brackets import label_problem
+from treelet.formats.files import PathLike, Source, open_target
+from treelet.formats.paths import File
+from treelet.formats.reading import read_items
 from treelet.shown import Drawn
+from treelet.structures.bank import Bank, Stats, listed
 from treelet.structures.spans import Span
 from treelet.structures.tree import Tree, trees_of
 from treelet.structures.treebank import Treebank
@@ -167,10 +171,8 @@ class Draft:
             key = (label, span, frozenset(ways.items()))
         else:
             key = (label, span)
-        number = self._made.setdefault(key, len(self.nodes))
-        if number == len(self.nodes):
-            self.nodes.append((label, *span))
-            self.ways.append(ways)
+        number = self.keyed(key, label, span)
+        self.ways[number] = self.ways[number] or ways
         return number
 
     def keyed(self, key: Hashable, label: str, span: Span) -> int:
@@ -206,64 +208,6 @@ def _scaled(ways: Ways) -> Ways:
     return ways if abs(total - 1) <= 1e-15 else {tails: weight / total for tails, weight in ways.items()}
 
 
-def _weighted(items: Iterable[tuple[object, float]]) -> tuple[Vector, list[Tree]]:
-    """Check pairs of trees and weights. Return weights that sum to 1, and the trees."""
-    try:
-        written = [(tree, weight) for tree, weight in items]
-        pairs = [(tree, float(weight)) for tree, weight in written]
-    except (TypeError, ValueError):
-        raise InputTypeError(
-            "Forest.from_trees needs a list of pairs (tree, weight), such as [('(S (A a))', 0.7)]."
-        ) from None
-    if not pairs:
-        raise TreeError("Forest.from_trees needs at least one tree, but the list is empty.")
-    bank = Treebank.of([tree for tree, _ in pairs])
-    weights = np.array([weight for _, weight in pairs])
-    words = None
-    trees = []
-    for number, tree in enumerate(bank):
-        if tree is None or not tree.children:
-            raise TreeError(f"Tree {number} is missing or a single word, but a tree with children is needed.")
-        if not 0 < weights[number] < math.inf:
-            raise TreeError(
-                f"The weight of tree {number} must be positive and finite. Got {written[number][1]!r} instead."
-            )
-        own = tree.words()
-        if words is not None and own != words:
-            raise TreeError(
-                f"The words of tree {number} differ from those of tree 0. A forest contains trees of one sentence."
-            )
-        words = own
-        trees.append(tree)
-    share = weights / weights.max()
-    if share.min() < 1e-300:
-        raise TreeError(
-            f"Tree {int(share.argmin())} is less than 1e-300 times as probable as the best tree. Leave this tree out."
-        )
-    return share / share.sum(), trees
-
-
-def _by_temperature(parses: Iterable[tuple[object, float]], temperature: float) -> list[tuple[object, float]]:
-    """Convert log probabilities to weights, raised to the power 1 / temperature. The largest weight is 1."""
-    if not is_number(temperature) or temperature <= 0:
-        raise wrong("temperature", "a positive number", temperature)
-    try:
-        pairs = [(tree, float(score)) for tree, score in parses]
-    except (TypeError, ValueError):
-        raise InputTypeError(
-            "from_nbest needs a list of pairs (tree, log probability), such as [('(S (A a))', -12.5)]."
-        ) from None
-    if not pairs:
-        raise TreeError("The list is empty: from_nbest needs at least one tree.")
-    scores = np.array([score for _, score in pairs])
-    if not np.isfinite(scores).all():
-        number = int(np.flatnonzero(~np.isfinite(scores))[0])
-        raise TreeError(f"The log probability of tree {number} must be finite. Got {float(scores[number])!r} instead.")
-    with np.errstate(over="ignore", under="ignore"):
-        weights = np.exp((scores - scores.max()) / float(temperature))
-    return [(tree, weight) for (tree, _), weight in zip(pairs, weights.tolist(), strict=True) if weight > 1e-300]
-
-
 class _Visit(NamedTuple):
     label: str
     begin: int
@@ -297,25 +241,6 @@ def _visits(tree: Tree) -> list[_Visit]:
     return out
 
 
-def _pack(trees: list[Tree], weights: Vector) -> Forest:
-    """Merge nodes with the same label and span. Nodes on a cycle of unary steps must also have the same level."""
-    visited = [_visits(tree) for tree in trees]
-    cyclic = _cyclic(visited)
-    draft = Draft()
-    roots: Ways = {}
-    for visits, weight in zip(visited, weights.tolist(), strict=True):
-        numbers: list[int] = []
-        for visit in visits:
-            loop = bool(visit.children) and (visit.begin, visit.end, visit.label) in cyclic
-            key = (visit.label, visit.begin, visit.end, not visit.children, visit.level if loop else None)
-            numbers.append(draft.keyed(key, visit.label, (visit.begin, visit.end)))
-            if visit.children:
-                ways, tails = draft.ways[numbers[-1]], tuple(numbers[child] for child in visit.children)
-                ways[tails] = ways.get(tails, 0.0) + weight
-        roots[numbers[-1],] = roots.get((numbers[-1],), 0.0) + weight
-    return draft.forest(roots)
-
-
 def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
     """Return each (begin, end, label) from which unary steps, taken from any of the trees, lead back to itself."""
     steps: dict[tuple[int, int], dict[str, set[str]]] = {}
@@ -339,15 +264,28 @@ def _cyclic(visited: list[list[_Visit]]) -> set[tuple[int, int, str]]:
     return cyclic
 
 
-def _unite(trees: list[Tree], weights: Vector) -> Forest:
-    """Merge only equal subtrees with the same span. Different roots become alternatives."""
+def _packed(trees: list[Tree], weights: Vector, packing: str) -> Forest:
+    """Return the forest of weighted trees.
+
+    The packing "union" merges only equal subtrees with the same span, and different roots become alternatives. "nodes" merges
+    nodes with the same label and span. Nodes on a cycle of unary steps must also have the same level.
+    """
+    visited = [_visits(tree) for tree in trees]
+    cyclic = _cyclic(visited) if packing == "nodes" else set()
     draft = Draft()
     roots: Ways = {}
-    for tree, weight in zip(trees, weights.tolist(), strict=True):
+    for visits, weight in zip(visited, weights.tolist(), strict=True):
         numbers: list[int] = []
-        for visit in _visits(tree):
-            tails = tuple(numbers[child] for child in visit.children)
-            numbers.append(draft.node(visit.label, (visit.begin, visit.end), {tails: 1.0} if tails else {}))
+        for visit in visits:
+            span, tails = (visit.begin, visit.end), tuple(numbers[child] for child in visit.children)
+            if packing == "union":
+                numbers.append(draft.node(visit.label, span, {tails: 1.0} if tails else {}))
+                continue
+            loop = bool(tails) and (*span, visit.label) in cyclic
+            number = draft.keyed((visit.label, *span, not tails, visit.level if loop else None), visit.label, span)
+            numbers.append(number)
+            if tails:
+                draft.ways[number][tails] = draft.ways[number].get(tails, 0.0) + weight
         roots[numbers[-1],] = roots.get((numbers[-1],), 0.0) + weight
     return draft.forest(roots)
 
@@ -462,8 +400,39 @@ class Forest(Drawn):
         3
         """
         check_one_of("packing", packing, ("nodes", "union"))
-        weights, trees = _weighted(items)
-        return (_pack if packing == "nodes" else _unite)(trees, weights)
+        try:
+            written = [(tree, weight) for tree, weight in items]
+            pairs = [(tree, float(weight)) for tree, weight in written]
+        except (TypeError, ValueError):
+            raise InputTypeError(
+                "Forest.from_trees needs a list of pairs (tree, weight), such as [('(S (A a))', 0.7)]."
+            ) from None
+        if not pairs:
+            raise TreeError("Forest.from_trees needs at least one tree, but the list is empty.")
+        bank = Treebank.of([tree for tree, _ in pairs])
+        weights = np.array([weight for _, weight in pairs])
+        words = None
+        trees = []
+        for number, tree in enumerate(bank):
+            if tree is None or not tree.children:
+                raise TreeError(f"Tree {number} is missing or a single word, but a tree with children is needed.")
+            if not 0 < weights[number] < math.inf:
+                raise TreeError(
+                    f"The weight of tree {number} must be positive and finite. Got {written[number][1]!r} instead."
+                )
+            own = tree.words()
+            if words is not None and own != words:
+                raise TreeError(
+                    f"The words of tree {number} differ from those of tree 0. A forest contains trees of one sentence."
+                )
+            words = own
+            trees.append(tree)
+        share = weights / weights.max()
+        if share.min() < 1e-300:
+            raise TreeError(
+                f"Tree {int(share.argmin())} is less than 1e-300 times as probable as the best tree. Leave this tree out."
+            )
+        return _packed(trees, share / share.sum(), packing)
 
     @staticmethod
     def from_nbest(
@@ -501,12 +470,32 @@ class Forest(Drawn):
         >>> [round(p, 3) for _, p in Forest.from_nbest(parses, temperature=10).trees()]
         [0.525, 0.475]
         """
-        return Forest.from_trees(_by_temperature(parses, temperature), packing)
+        if not is_number(temperature) or temperature <= 0:
+            raise wrong("temperature", "a positive number", temperature)
+        try:
+            pairs = [(tree, float(score)) for tree, score in parses]
+        except (TypeError, ValueError):
+            raise InputTypeError(
+                "from_nbest needs a list of pairs (tree, log probability), such as [('(S (A a))', -12.5)]."
+            ) from None
+        if not pairs:
+            raise TreeError("The list is empty: from_nbest needs at least one tree.")
+        scores = np.array([score for _, score in pairs])
+        if not np.isfinite(scores).all():
+            number = int(np.flatnonzero(~np.isfinite(scores))[0])
+            raise TreeError(
+                f"The log probability of tree {number} must be finite. Got {float(scores[number])!r} instead."
+            )
+        # The probabilities, raised to the power 1 / temperature. The largest is 1.
+        with np.errstate(over="ignore", under="ignore"):
+            weights = np.exp((scores - scores.max()) / float(temperature))
+        likely = [(tree, weight) for (tree, _), weight in zip(pairs, weights.tolist(), strict=True) if weight > 1e-300]
+        return Forest.from_trees(likely, packing)
 
     @staticmethod
     def from_tree(tree: Tree) -> Forest:
         """Return the forest of one tree, with probability 1."""
-        return _unite([tree], np.ones(1))
+        return _packed([tree], np.ones(1), "union")
 
     @staticmethod
     def from_columns(columns: _ForestColumns) -> Forest:
@@ -737,3 +726,164 @@ def _check_count(value: int, name: str = "k", least: int = 1) -> int:
     """Return an int of at least `least` that fits the native code, or raise ParameterError."""
     check_integer(name, value, least, most=2**62)
     return int(value)
+
+
+# --- collections of forests -------------------------------------------------------------------------------------------
+
+SUFFIXES = (".json", ".jsonl")  # of the files that are read in a folder
+
+
+class ForestBank(Bank[Forest]):
+    """A collection of forests that stores equal subforests once.
+
+    The stored columns contain the probability of each edge given its head, and no spans. An
+    unambiguous subtree is therefore stored once for all forests. The original forests are kept, too.
+
+    Parameters
+    ----------
+    items : iterable
+        `Forest` objects, or trees in any form that `Treebank` accepts; a tree becomes a forest with
+        one tree. None stands for a missing forest and becomes a forest without trees.
+
+    Examples
+    --------
+    >>> from treelet import Forest, ForestBank
+    >>> bank = ForestBank([Forest.from_trees([("(S (A x))", 1), ("(S (B x))", 1)]), "(S (A x))"])
+    >>> len(bank), bank.shape
+    (2, (2,))
+    >>> bank[1].count_trees()
+    1
+    """
+
+    __slots__ = ()
+
+    _store = _core.ForestStore
+    _columns_are_all = False
+
+    @classmethod
+    def _taken_in(cls, items: Iterable[object]) -> tuple[Columns | None, list[Forest] | None]:
+        if isinstance(items, Treebank):
+            return Columns(*_core.ForestStore().grown(*items.columns)), None
+        examples = listed(items, "forests or trees", (Forest, Tree))
+        if not any(isinstance(item, Forest) for item in examples):
+            return cls._taken_in(Treebank(examples))
+        others = [number for number, item in enumerate(examples) if not isinstance(item, Forest) and item is not None]
+        trees = iter(Treebank([examples[number] for number in others]))
+        converted = [item if isinstance(item, Forest) or item is None else next(trees) for item in examples]
+        empty = Forest([], [])
+        return None, [Forest.from_tree(item) if isinstance(item, Tree) else item or empty for item in converted]
+
+    @classmethod
+    def _columns_of(cls, items: list[Forest]) -> Columns:
+        try:
+            return Columns(*_core.ForestStore.of_forests([item._native for item in items]))
+        except ValueError as error:
+            raise TreeError(f"The forests are not valid: {error}.") from None
+
+    @classmethod
+    def _items_of(cls, columns: Columns) -> list[Forest]:
+        store, roots = columns
+        return [Forest._of(store.forest(root)) for root in roots.tolist()]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._items is None:
+            return super().__reduce__()
+        return type(self).from_lines, (self.lines(),)
+
+    @property
+    def has_forests(self) -> bool:
+        """True if the original forests, with their spans, are kept."""
+        return self._items is not None
+
+    def lines(self) -> list[str]:
+        """Return each forest as a line of JSON."""
+        return [forest.to_json() for forest in self]
+
+    @classmethod
+    def from_lines(cls, lines: Iterable[str]) -> Self:
+        """Read forests from lines of JSON, as returned by `lines`."""
+        return cls([Forest.from_json(line) for line in lines])
+
+    def stats(self) -> Stats:
+        """Count forests, nodes, edges and distinct subforests."""
+        natives = [forest._native for forest in self]
+        return Stats(
+            forests=len(self),
+            nodes=sum(len(native.label) for native in natives),
+            edges=sum(len(native.logp) for native in natives),
+            distinct_subforests=len(np.unique(self.weights().node)),
+        )
+
+    def best(self) -> Treebank:
+        """Return the best tree of each forest. The best tree of an empty forest is missing."""
+        return Treebank([forest.best()[0] if forest else None for forest in self])
+
+    def prune(self, threshold: float = 8.0) -> ForestBank:
+        """Prune each forest; see `Forest.prune`."""
+        return ForestBank([forest.prune(threshold) for forest in self])
+
+    def temperature(self, temperature: float) -> ForestBank:
+        """Change the temperature of each forest; see `Forest.temperature`."""
+        return ForestBank([forest.temperature(temperature) for forest in self])
+
+    def write(self, file: PathLike | IO[str]) -> None:
+        """Write one forest per line as JSON. The file appears only when it is complete.
+
+        Parameters
+        ----------
+        file : path or open file
+            Files whose names end in ``.gz``, ``.xz`` or ``.bz2`` are compressed. ``"-"`` is standard output.
+        """
+        with open_target(file) as stream:
+            stream.writelines(line + "\n" for line in self.lines())
+
+
+def read_forests(
+    *files: File | Sequence[File], exclude: str | Collection[str] = (), encoding: str = "utf-8", on_error: str = "raise"
+) -> ForestBank:
+    """Read files of forests that `ForestBank.write` wrote: one forest per line, as JSON.
+
+    Parameters
+    ----------
+    *files : path or open file
+        Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input. A
+        folder stands for all ``.json`` and ``.jsonl`` files below it, and a pattern such as
+        ``"forests/*.jsonl"`` for the files that match it, as for `read_trees`.
+    exclude : str or list of str, default ()
+        Patterns of files and folders to leave out of folders and patterns, as for `read_trees`.
+    encoding : str, default "utf-8"
+        Encoding of the files.
+    on_error : {"raise", "skip"}, default "raise"
+        ``"raise"`` raises an error for a malformed forest. ``"skip"`` skips malformed forests; a
+        warning reports how many were skipped and where the first ones are.
+
+    Returns
+    -------
+    ForestBank
+
+    Examples
+    --------
+    >>> import io, treelet
+    >>> bank = treelet.structures.ForestBank([treelet.Forest.from_tree(treelet.Tree.parse("(S (A a))"))])
+    >>> out = io.StringIO()
+    >>> bank.write(out)
+    >>> len(treelet.structures.read_forests(io.StringIO(out.getvalue())))
+    1
+    """
+    return ForestBank(
+        read_items(files, SUFFIXES, _forests_in, "forests", exclude=exclude, encoding=encoding, on_error=on_error)
+    )
+
+
+def _forests_in(source: Source) -> Iterator[Forest]:
+    """Yield the forests of a file, one per nonempty line."""
+    for number, line in source.text_lines():
+        if line.strip():
+            with source.item():
+                try:
+                    forest = Forest.from_json(line)
+                except FormatError as error:
+                    raise source.error(error.message, number) from None
+                except TreeError as error:
+                    raise source.error(str(error), number) from None
+                yield forest

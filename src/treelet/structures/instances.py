@@ -252,7 +252,6 @@ _FIELDS = {
     "roles": ("words", "predicate", "arguments", "tree", "nbest", "roleset", "doc", "sent"),
     "relations": ("words", "e1", "e2", "label", "types", "tree", "nbest", "doc", "sent"),
 }
-_NEEDED = {"roles": ("predicate",), "relations": ("e1", "e2")}
 
 
 @overload
@@ -325,44 +324,34 @@ def read_instances(
 def _read_records(source: Source, kind: str | None) -> Iterator[tuple[int, str, dict[str, Any]]]:
     """Yield the number, the kind and the fields of each nonempty line. By default all lines have the kind of the first."""
     for number, line in source.text_lines():
-        if line.strip():
-            with source.item():
-                fields = _json_object(source, number, line)
-                kind = kind or ("roles" if "predicate" in fields else "relations")
-                _check_fields(source, number, kind, fields)
-                yield number, kind, fields
-
-
-def _check_fields(source: Source, number: int, kind: str, fields: dict[str, Any]) -> None:
-    missing = [name for name in _NEEDED[kind] if name not in fields]
-    if missing:
-        names, needed = (" and ".join(map(repr, some)) for some in (missing, _NEEDED[kind]))
-        verb = "field {} is" if len(missing) == 1 else "fields {} are"
-        raise source.error(f"the {verb.format(names)} missing. Each line of {kind} needs {needed}.", number)
-    unknown = [name for name in fields if name not in _FIELDS[kind]]
-    if unknown:
-        raise source.error(
-            f"unknown field {unknown[0]!r}.{suggestion(unknown[0], _FIELDS[kind])} The fields of {kind} are "
-            f"{', '.join(_FIELDS[kind])}.",
-            number,
-        )
-
-
-def _json_object(source: Source, number: int, line: str) -> dict[str, Any]:
-    """Return the JSON object in a line. Raise an error with the place if the line is not one."""
-    try:
-        fields = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise source.error(f"this is not valid JSON ({error.msg}).", number, error.colno) from None
-    except (RecursionError, ValueError):  # nested too deeply, or a number with too many digits
-        raise source.error(
-            "this JSON cannot be read: it is nested too deeply, or a number is too long.", number
-        ) from None
-    if not isinstance(fields, dict):
-        raise source.error(
-            f"each line must be a JSON object, but this line is {article(type(fields).__name__)}.", number
-        )
-    return fields
+        if not line.strip():
+            continue
+        with source.item():
+            try:
+                fields = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise source.error(f"this is not valid JSON ({error.msg}).", number, error.colno) from None
+            except (RecursionError, ValueError):  # nested too deeply, or a number with too many digits
+                raise source.error(
+                    "this JSON cannot be read: it is nested too deeply, or a number is too long.", number
+                ) from None
+            if not isinstance(fields, dict):
+                raise source.error(
+                    f"each line must be a JSON object, but this line is {article(type(fields).__name__)}.", number
+                )
+            kind = kind or ("roles" if "predicate" in fields else "relations")
+            needed = ("predicate",) if kind == "roles" else ("e1", "e2")
+            if missing := [name for name in needed if name not in fields]:
+                names, all_names = (" and ".join(map(repr, some)) for some in (missing, needed))
+                verb = f"field {names} is" if len(missing) == 1 else f"fields {names} are"
+                raise source.error(f"the {verb} missing. Each line of {kind} needs {all_names}.", number)
+            if unknown := [name for name in fields if name not in _FIELDS[kind]]:
+                raise source.error(
+                    f"unknown field {unknown[0]!r}.{suggestion(unknown[0], _FIELDS[kind])} The fields of {kind} are "
+                    f"{', '.join(_FIELDS[kind])}.",
+                    number,
+                )
+            yield number, kind, fields
 
 
 def write_instances(instances: Iterable[Instance], file: PathLike | IO[str]) -> None:

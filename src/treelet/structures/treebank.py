@@ -54,9 +54,28 @@ class Treebank(Bank[Tree | Any]):
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[Columns, None]:
-        columns = _read_in(items)
-        columns.roots.setflags(write=False)
-        return columns, None
+        single = (type(items),) if adapter_for(items) is not None else ()
+        examples = listed(items, "trees", single, "read_trees")
+        if not any(isinstance(item, str) for item in examples):
+            columns = flatten(examples)
+            columns.roots.setflags(write=False)
+            return columns, None
+        # The native reader takes all strings; other items are converted separately and added to the same store.
+        reader, texts = Reader("tree"), [number for number, item in enumerate(examples) if isinstance(item, str)]
+        for number in texts:
+            try:
+                reader.feed_one(cast(str, examples[number]).encode("utf-8", "surrogatepass"))
+            except FormatError as error:
+                raise inline_error(error, cast(str, examples[number]), f"item {number}") from None
+        store, read = reader.result()
+        roots = np.full(len(examples), -1, np.int32)
+        roots[texts] = read
+        others = [number for number, item in enumerate(examples) if not isinstance(item, str) and item is not None]
+        if others:
+            more = flatten([examples[number] for number in others], others)
+            store, roots[others] = store.grown(*more)
+        roots.setflags(write=False)
+        return Columns(store, roots), None
 
     @classmethod
     def _columns_of(cls, items: list[Tree | None]) -> Columns:
@@ -99,28 +118,6 @@ class Treebank(Bank[Tree | Any]):
     def strings(self) -> list[str]:
         """Return each tree in brackets. A missing tree is an empty string."""
         return list(bracketed(self.compact().columns))
-
-
-def _read_in(trees: Iterable[object]) -> Columns:
-    single = (type(trees),) if adapter_for(trees) is not None else ()
-    items = listed(trees, "trees", single, "read_trees")
-    if not any(isinstance(item, str) for item in items):
-        return flatten(items)
-    # The native reader takes all strings; other items are converted separately and added to the same store.
-    reader, texts = Reader("tree"), [number for number, item in enumerate(items) if isinstance(item, str)]
-    for number in texts:
-        try:
-            reader.feed_one(cast(str, items[number]).encode("utf-8", "surrogatepass"))
-        except FormatError as error:
-            raise inline_error(error, cast(str, items[number]), f"item {number}") from None
-    store, read = reader.result()
-    roots = np.full(len(items), -1, np.int32)
-    roots[texts] = read
-    others = [number for number, item in enumerate(items) if not isinstance(item, str) and item is not None]
-    if others:
-        more = flatten([items[number] for number in others], others)
-        store, roots[others] = store.grown(*more)
-    return Columns(store, roots)
 
 
 def read_trees(
