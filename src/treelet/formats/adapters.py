@@ -520,77 +520,6 @@ class _LabelNumbers(dict[str, int]):
         return number
 
 
-class _Flat:
-    """Trees as two lists, parents before children: per node the number of its label, and the number of its children.
-
-    The arity -1 - k stands for node k once more, with everything below it.
-    """
-
-    def __init__(self) -> None:
-        self.numbers = _LabelNumbers()
-        self.label: list[int] = []
-        self.arity: list[int] = []
-        self._first_at: dict[int, int] = {}  # by the id of a shared node
-        self._alive: list[Node] = []  # so that no other object gets the id of a shared node
-
-    def add(self, root: Node, adapter: _Adapter) -> None:
-        """Append one more tree."""
-        if adapter.shares:
-            self._add_shared(root, adapter)
-        else:
-            self._add_unshared(root, adapter)
-
-    def _add_shared(self, root: Node, adapter: _Adapter) -> None:
-        """Append a tree whose nodes never change. A node that was met before, also in an earlier tree, becomes a reference."""
-        numbers, label, arity, parts = self.numbers, self.label, self.arity, adapter.parts
-        first_at, alive = self._first_at, self._alive
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            if type(node) is str:
-                label.append(numbers[node])
-                arity.append(0)
-                continue
-            name, below = parts(node)
-            if below:
-                first = first_at.setdefault(id(node), len(label))
-                if first < len(label):
-                    label.append(0)
-                    arity.append(-1 - first)
-                    continue
-                alive.append(node)
-            label.append(numbers[name])
-            arity.append(len(below))
-            stack += below[::-1]
-
-    def _add_unshared(self, root: Node, adapter: _Adapter) -> None:
-        """Append a tree of another library. A node that is met twice is written twice, unless it is its own descendant."""
-        numbers, label, arity, parts = self.numbers, self.label, self.arity, adapter.parts
-        met: dict[int, Node] = {}  # by id; the values keep the nodes alive, and so their ids their own
-        checked = False
-        stack = [root]
-        while stack:
-            node = stack.pop()
-            kind = type(node)
-            if kind is str:
-                label.append(numbers[node])
-                arity.append(0)
-                continue
-            if kind is tuple:  # made by the adapter
-                name, below = node
-            else:
-                name, below = parts(node)
-                if below and not checked:
-                    if id(node) in met:
-                        for _ in _walk(root, adapter):  # raises an error if a node is its own descendant
-                            pass
-                        checked = True
-                    met[id(node)] = node
-            label.append(numbers[name])
-            arity.append(len(below))
-            stack += below[::-1]
-
-
 def flatten(
     items: Iterable[object],
     numbers: Iterable[int] | None = None,
@@ -600,7 +529,13 @@ def flatten(
 
     Error messages name items by `numbers`, or by their indices.
     """
-    flat = _Flat()
+    # Per node, parents before children: the number of its label, and the number of its children. The arity -1 - k stands
+    # for node k once more, with everything below it.
+    label_numbers = _LabelNumbers()
+    label: list[int] = []
+    arity: list[int] = []
+    first_at: dict[int, int] = {}  # first position of each shared node, by its id
+    alive: list[Node] = []  # the same nodes, so that no other object gets the id of one of them
     ends: list[int] = []
     taken: list[int] = []
     missing: list[int] = []
@@ -623,17 +558,47 @@ def flatten(
             raise InputTypeError(
                 f"Item {number} is {article(type(item).__name__)}{value}, but a tree is needed. {remedy}"
             )
+        parts, shares, checked = adapter.parts, adapter.shares, False
+        met_at, met = (first_at, alive) if shares else ({}, [])
         try:
-            flat.add(adapter.root(item), adapter)
+            root = adapter.root(item)
+            stack = [root]
+            while stack:
+                node = stack.pop()
+                kind = type(node)
+                if kind is str:
+                    label.append(label_numbers[node])
+                    arity.append(0)
+                    continue
+                if kind is tuple and not shares:  # made by the adapter
+                    name, below = node
+                else:
+                    name, below = parts(node)
+                    if below:
+                        here = len(label)
+                        first = met_at.setdefault(id(node), here)
+                        if first == here:
+                            met.append(node)
+                        elif shares:  # met before, perhaps in an earlier tree
+                            label.append(0)
+                            arity.append(-1 - first)
+                            continue
+                        elif not checked:  # met twice and written twice, unless it is its own descendant
+                            for _ in _walk(root, adapter):
+                                pass
+                            checked = True
+                label.append(label_numbers[name])
+                arity.append(len(below))
+                stack += below[::-1]
         except TreeError as error:
             raise TreeError(f"Item {number} {error}") from None
-        ends.append(len(flat.label))
+        ends.append(len(label))
         taken.append(number)
-    order, arity, endless = _core.children_first(np.array(flat.arity, np.int32), np.array(ends, np.int64))
+    order, arities, endless = _core.children_first(np.array(arity, np.int32), np.array(ends, np.int64))
     if endless >= 0:
         raise TreeError(f"Item {taken[endless]} is not a tree: a node is its own descendant.")
-    label = np.array(flat.label, np.int32)[order]
-    store, roots = _core.build(list(flat.numbers), label, arity, np.array(ends, np.int64))
+    labels = np.array(label, np.int32)[order]
+    store, roots = _core.build(list(label_numbers), labels, arities, np.array(ends, np.int64))
     if missing:
         roots = np.insert(roots, np.array(missing) - np.arange(len(missing)), -1).astype(np.int32)
     return Columns(store, roots)

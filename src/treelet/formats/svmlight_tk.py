@@ -411,6 +411,7 @@ register(
 
 _CLOSING = {"BT": "|ET|", "BV": "|EV|", "BDV": "|EDV|", "BS": "|ES|"}
 _OPENING = re.compile(r"\|(BT|BV|BDV|BS):([^|\n]+)\|")
+_INDEX = re.compile("[1-9][0-9]{0,17}")
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -454,7 +455,7 @@ def _read_sparse(text: str, at: int, source: Source, number: int) -> Vector:
         if not colon or not name:
             raise source.error(f"{token[0]!r} is not a feature. Write features as name:value.", number, column)
         # A number is the same feature in KeLP and in SVM-Light-TK.
-        feature = int(name) if re.fullmatch("[1-9][0-9]{0,17}", name) else name
+        feature = int(name) if _INDEX.fullmatch(name) else name
         if feature in vector:
             raise source.error(
                 f"the feature {name!r} occurs twice in this vector. Remove one of the two features.", number, column

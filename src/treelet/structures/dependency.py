@@ -136,13 +136,15 @@ class Dependencies(Drawn):
         if len(head_numbers) != number:
             raise _wrong_count("head", len(head_numbers), number)
         for position, head in enumerate(head_numbers, 1):
-            place = f"word {position} ({shortened(texts[0][position - 1])})"
             if isinstance(head, bool) or not isinstance(head, int):
-                raise TreeError(f"{place}: a head must be an int. Got {head!r} instead.")
-            if not 0 <= head <= number:
-                raise TreeError(f"{place}: the head {head} does not exist. Heads are 1 to {number}, or 0 for a root.")
-            if head == position:
-                raise TreeError(f"{place}: a word cannot be its own head. Give a root the head 0.")
+                problem = f"a head must be an int. Got {head!r} instead."
+            elif not 0 <= head <= number:
+                problem = f"the head {head} does not exist. Heads are 1 to {number}, or 0 for a root."
+            elif head == position:
+                problem = "a word cannot be its own head. Give a root the head 0."
+            else:
+                continue
+            raise TreeError(f"word {position} ({shortened(texts[0][position - 1])}): {problem}")
         if (cyclic := word_on_cycle(head_numbers)) is not None:
             raise TreeError(f"Word {cyclic} ({shortened(texts[0][cyclic - 1])}) {ON_CYCLE}")
         if relations is None:
