@@ -31,20 +31,22 @@ Arrays = dict[str, NDArray[Any]]
 
 def _packed(columns: Columns) -> Arrays:
     """Return the columns of trees or forests as arrays. Those of forests include the probabilities of the edges."""
+
+    def small(values: NDArray[Any]) -> NDArray[Any]:
+        return values.astype(np.min_scalar_type(int(values.max(initial=0))))
+
     store, roots = columns
     texts, ends = store.texts
-    numbers = {
-        "text_lengths": np.diff(ends, prepend=0),
-        "label": store.label,
-        "arity": np.diff(store.child_start),
-        "child": store.child,
-        "roots": roots.astype(np.int64) + 1,
+    arrays = {
+        "texts": texts,
+        "text_lengths": small(np.diff(ends, prepend=0)),
+        "label": small(store.label),
+        "arity": small(np.diff(store.child_start)),
+        "child": small(store.child),
     }
-    more = {}
     if isinstance(store, _core.ForestStore):
-        numbers["edges"], more["probability"] = np.diff(store.edge_start), store.p
-    small = {name: values.astype(np.min_scalar_type(int(values.max(initial=0)))) for name, values in numbers.items()}
-    return {"texts": texts, **small, **more}
+        arrays |= {"edges": small(np.diff(store.edge_start)), "probability": store.p}
+    return arrays | {"roots": small(roots.astype(np.int64) + 1)}
 
 
 def _unpacked(arrays: Arrays) -> Columns:
