@@ -14,7 +14,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,8 @@ os.environ.update(OMP_NUM_THREADS="2", OPENBLAS_NUM_THREADS="2")
 import numpy as np
 
 import treelet as tl
-from benchmarks.scale import KERNEL, RESULTS, ROOT, blocks, first, generated, status
+from benchmarks.common import Results, Timer, memory_mb
+from benchmarks.scale import KERNEL, blocks, first, generated
 from experiments import writing
 
 THREADS = 2
@@ -44,18 +44,6 @@ INDEXES = {
 ENGINE_TREES, DASK_TREES = 100_000, 100_000
 REAL_SAMPLE, REAL_QUERIES, REAL_LISTS = 20_000, 200, 256
 ROUNDING = 1e-9
-Results = dict[str, Any]
-
-
-class Timed:
-    """Wall-clock and CPU seconds inside a with statement; CPU time is that of all threads."""
-
-    def __enter__(self) -> Timed:
-        self._begin = time.perf_counter(), time.process_time()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.wall, self.cpu = time.perf_counter() - self._begin[0], time.process_time() - self._begin[1]
 
 
 def cache(name: str) -> Path:
@@ -117,14 +105,14 @@ def gram_matrices(kernel: Any, bank: tl.Treebank, size: int) -> Iterator[tuple[s
 def exact() -> Results:
     bank, queries = first(TREES), drawn_queries()
     search = tl.Nearest(KERNEL, n_neighbors=K, n_jobs=THREADS)
-    with Timed() as fit:
+    with Timer() as fit:
         search.fit(bank)
-    with Timed() as query:
+    with Timer() as query:
         values, indices = search.kneighbors(queries)
     np.savez(cache("exact.npz"), values=values, indices=indices)
     return {
         "fit_s": fit.wall, "fit_cpu_s": fit.cpu, "wall_ms": 1e3 * query.wall / QUERIES, "cpu_ms": 1e3 * query.cpu / QUERIES,
-        "peak_mb": status("VmHWM"), "first": float(values[:, 0].mean()), "tenth": float(values[:, -1].mean()),
+        "peak_mb": memory_mb(), "first": float(values[:, 0].mean()), "tenth": float(values[:, -1].mean()),
         "load": os.getloadavg()[0],
     }  # fmt: skip
 
@@ -134,13 +122,13 @@ def vectors() -> list[Results]:
     sample, rows = first(SAMPLE), []
     for size, min_trees in SKETCHES:
         sketch = tl.TreeSketch(KERNEL, size, min_trees=min_trees, random_state=0, n_jobs=THREADS)
-        with Timed() as fit:
+        with Timer() as fit:
             sketch.fit(sample)
         np.save(cache(f"queries-{size}.npy"), sketch.unit_vectors(drawn_queries(), queries=True))
         stored = np.lib.format.open_memmap(cache(f"stored-{size}.npy"), "w+", np.float16, (TREES, size + 2))
         wall, cpu, begin = fit.wall, fit.cpu, 0
         for X, _ in blocks(TREES):
-            with Timed() as transform:
+            with Timer() as transform:
                 block = sketch.unit_vectors(X)
             wall, cpu = wall + transform.wall, cpu + transform.cpu
             stored[begin : begin + len(block)] = block
@@ -161,9 +149,9 @@ def million(size: int, form: str, probes_of: tuple[int, ...]) -> Results:
     true = np.load(cache("exact.npz"))
     texts = [line.partition("\t")[2] for line in generated().read_text(encoding="utf-8").splitlines()]
     queries = drawn_queries().strings()
-    before = status("RssAnon")
+    before = memory_mb("RssAnon")
     index = faiss.index_factory(stored.shape[1], f"IVF{LISTS},{codes_of(form, size)}", faiss.METRIC_INNER_PRODUCT)
-    with Timed() as build:
+    with Timer() as build:
         index.train(np.ascontiguousarray(stored[:: TREES // SAMPLE], dtype=np.float32))
         for begin in range(0, TREES, 50_000):
             index.add(stored[begin : begin + 50_000].astype(np.float32))
@@ -174,9 +162,9 @@ def million(size: int, form: str, probes_of: tuple[int, ...]) -> Results:
     for probes in probes_of:
         faiss.extract_index_ivf(index).nprobe = probes
         for candidates in CANDIDATES:
-            with Timed() as look_up:
+            with Timer() as look_up:
                 _, numbers = index.search(query_vectors, candidates)
-            with Timed() as ranking:
+            with Timer() as ranking:
                 found = [reranked(KERNEL, texts, query, row) for query, row in zip(queries, numbers, strict=True)]
             rows.append(
                 {
@@ -189,7 +177,7 @@ def million(size: int, form: str, probes_of: tuple[int, ...]) -> Results:
             print(rows[-1], file=sys.stderr, flush=True)
     return {
         "components": size, "codes": codes_of(form, size), "build_s": build.wall, "build_cpu_s": build.cpu, "bytes_per_tree": size_on_disk, "texts_mb": before,
-        "rss_mb": status("RssAnon"), "rows": rows,
+        "rss_mb": memory_mb("RssAnon"), "rows": rows,
     }  # fmt: skip
 
 
@@ -223,10 +211,10 @@ def engines() -> list[Results]:
     rows: list[Results] = []
 
     def measure(name: str, build: Callable[[], Any], settings: list[tuple[str, Callable[[], Any]]], length: Callable[[], int]) -> None:  # fmt: skip
-        with Timed() as building:
+        with Timer() as building:
             build()
         for setting, search in settings:
-            with Timed() as searching:
+            with Timer() as searching:
                 numbers = search()
             recall = np.mean([np.isin(row, found).mean() for row, found in zip(best, numbers, strict=True)])
             rows.append(
@@ -275,7 +263,7 @@ def engines() -> list[Results]:
 def real() -> Results:
     import faiss
 
-    from benchmarks.corpora import staged
+    from benchmarks.common import staged
 
     trees = staged()
     order = np.random.default_rng(0).permutation(len(trees))
@@ -310,9 +298,9 @@ def dask() -> Results:
     bank, queries = first(DASK_TREES), drawn_queries()
     with LocalCluster(n_workers=THREADS, threads_per_worker=1, dashboard_address=":0") as cluster, Client(cluster) as client:  # fmt: skip
         tl.nearest(KERNEL, bank[:100], queries[:2], K, client=client)  # makes the workers import treelet
-        with Timed() as threads:
+        with Timer() as threads:
             expected = tl.nearest(KERNEL, bank, queries, K, n_jobs=THREADS)
-        with Timed() as workers:
+        with Timer() as workers:
             found = tl.nearest(KERNEL, bank, queries, K, client=client)
     same = all(np.array_equal(a, b) for a, b in zip(expected, found, strict=True))
     return {"trees": DASK_TREES, "threads_s": threads.wall, "workers_s": workers.wall, "equal": same, "load": os.getloadavg()[0]}  # fmt: skip
@@ -413,20 +401,20 @@ def main() -> None:
     if given.one:
         print(json.dumps(PARTS[given.one]()))
         return
-    path = RESULTS / "approximate.json"
+    path = writing.RESULTS / "approximate.json"
     results: Results = json.loads(path.read_text()) if path.exists() else {}
     if not given.page:
         for name in given.parts or PARTS:
             command = [sys.executable, "-m", "benchmarks.approximate", "--one", name]
-            run = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
+            run = subprocess.run(command, cwd=writing.ROOT, check=True, stdout=subprocess.PIPE, text=True)
             results[name] = json.loads(run.stdout.splitlines()[-1])
             from treelet import gram, kernels, learn, parsing  # noqa: F401  # what the measured processes import
 
             results["made_by"] = writing.provenance("python -m benchmarks.approximate")
             # A part that fails later must not lose this one.
-            writing.write_results(RESULTS, "approximate", results, "")
-    writing.write_results(RESULTS, "approximate", results, page(results))
-    picture(results, RESULTS / "approximate.png")
+            writing.write_results(writing.RESULTS, "approximate", results, "")
+    writing.write_results(writing.RESULTS, "approximate", results, page(results))
+    picture(results, writing.RESULTS / "approximate.png")
 
 
 if __name__ == "__main__":

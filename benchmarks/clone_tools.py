@@ -2,16 +2,158 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
 import subprocess
 import sys
+import sysconfig
+import tarfile
 import time
-from pathlib import Path
+import zipfile
+from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
-from benchmarks.clone_packages import JSCPD, PYSCN, tool
+SUFFIXES = {"python": ".py", "javascript": ".js", "c": ".c"}
+
+
+class Package(NamedTuple):
+    """A release of a package. `kind` is "wheel", "sdist" or "npm"; `folder` is the part of it with the sources."""
+
+    kind: str
+    name: str
+    version: str
+    sha256: str
+    folder: str = ""
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+PYTHON = (
+    Package("wheel", "django", "5.2", "91ceed4e3a6db5aedced65e3c8f963118ea9ba753fc620831c77074e620e7d83"),
+    Package("wheel", "networkx", "3.4.2", "df5d4365b724cf81b8c6a7312509d0c22386097011ad1abe274afd5e9d3bbc5f"),
+    Package("wheel", "docutils", "0.21.2", "dafca5b9e384f0e419294eb4d2ff9fa826435bf15f15b7bd45723e8ad76811b2"),
+    Package("wheel", "werkzeug", "3.1.3", "54b78bf3716d19a65be4fceccc0d1d7b89e608834989dfae50ea87564639213e"),
+    Package("wheel", "rich", "14.0.0", "1c9491e1951aac09caffd42f448ee3d04e58923ffe14993f6e83068dc395d7e0"),
+    Package("wheel", "jinja2", "3.1.6", "85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"),
+    Package("wheel", "click", "8.1.8", "63c132bbbed01578a06712a2d1f497bb62d9c1c0d329b7903a866228027263b2"),
+    Package("wheel", "requests", "2.32.3", "70761cfe03c773ceb22aa2f671b4757976145175cdfca038c02654d061d6dcc6"),
+)
+JAVASCRIPT = (
+    Package("npm", "eslint", "9.25.1", "b07029c0b182403d7a12352356871658b51d70f20d9fcd3b2d04b6e8c447601c", "lib"),
+    Package("npm", "webpack", "5.99.6", "a76b8e4fd4a508734ade13acfab6fbba628a19cdc45fce0ac48295b02c993b8b", "lib"),
+    Package("npm", "mongoose", "8.14.0", "093015b2a172b2c57d1fc96532661332a8ac8256f822bfc71aa3cdf4cce81247", "lib"),
+    Package("npm", "knex", "3.1.0", "2bc4381e4c1d47673b30c2ed464e538bfd1976be1238bfb0085ae601e16157eb", "lib"),
+    Package("npm", "mysql2", "3.14.0", "5fa60d03f86cffb7080aa040a88c967c0f1167e377bab19d4432d3a8fe1f1429", "lib"),
+    Package("npm", "mocha", "11.1.0", "78fbb301cba604bba2b500217b47935b664cd954c5831c86c8b3835d9ff435ba", "lib"),
+    Package("npm", "leaflet", "1.9.4", "84c65a256e50657896f54c33bd857b6849ebe94c817803be818bf32a3dde0b77", "src"),
+    Package("npm", "three", "0.175.0", "44d1b679ef9034057d9a1e43b6aa7e1af76397b5d31a128233c6f94b5619c67a", "src"),
+    Package("npm", "ws", "8.18.1", "d43c9b82c88e584eca3af60ad3bc24b4690db15760cc20297aa20f26e581de96", "lib"),
+    Package("npm", "express", "5.1.0", "dd6bdb4d4e54d520c78443d5c35aa4ae552be1837e8650d2ec1641df99393e1b", "lib"),
+)
+C = (
+    Package("sdist", "psutil", "7.0.0", "7be9c3eba38beccb6495ea33afd982a44074b78f28c434a1f51cc07fd315c456", "psutil"),
+    Package("sdist", "cffi", "1.17.1", "1c39c6016c32bc48dd54561950ebd6836e1670f2ae46128f67cf49e789c52824", "src"),
+    Package("sdist", "brotli", "1.1.0", "81de08ac11bcb85841e440c13611c00b67d3bf82698314928d0b676362546724", "c"),
+    Package("sdist", "pillow", "11.2.1", "a64dd61998416367b7ef979b73d3a85853ba9bec4c2925f74e588879a58716b6", "src"),
+    Package("sdist", "psycopg2-binary", "2.9.10", "4b3df0e6990aa98acda57d983942eff13d824135fe2250e6522edaa782a06de2", "psycopg"),
+    Package("sdist", "hiredis", "3.1.0", "51d40ac3611091020d7dea6b05ed62cb152bff595fa4f931e7b6479d777acf7c", "vendor"),
+    Package("sdist", "pynacl", "1.5.0", "8ac7448f09ab85811607bdd21ec2464495ac8b7c66d146bf545b0f08fb9220ba", "src/libsodium/src"),
+    Package("sdist", "uvloop", "0.21.0", "3bf12b0fda68447806a7ad847bfa591613177275d35b6724b1ee573faa3704e3", "vendor/libuv/src"),
+    Package("sdist", "ujson", "5.10.0", "b3cd8f3c5d8c7738257f1018880444f7b7d9b66232c64649f562d7ba86ad4bc1"),
+    Package("sdist", "zstandard", "0.23.0", "b2d8c62d08e7255f68f7a740bae85b3c9b8e5466baa9cbf7f57f1cde0ac6bc09", "c-ext"),
+    Package("sdist", "regex", "2024.11.6", "7ab159b063c52a0333c884e4679f8d7a85112ee3078fe3d9004b2dd875585519", "regex_3"),
+)  # fmt: skip
+LARGE = (
+    PYTHON[0],
+    Package("wheel", "sympy", "1.14.0", "e091cc3e99d2141a0ba2847328f5479b05d94a6635cb96148ccb3f34671bd8f5"),
+    Package("wheel", "pandas", "2.2.3", "c124333816c3a9b03fbeef3a9f230ba9a737e9e5bb4060aa2107a86cc0a497fc"),
+    Package("wheel", "twisted", "24.11.0", "fe403076c71f04d5d2d789a755b687c5637ec3bcd3b2b8252d76f2ba65f54261"),
+)
+"""Python packages that have, with the standard library, more than 100,000 functions to compare."""
+PACKAGES = {"python": PYTHON, "javascript": JAVASCRIPT, "c": C}
+PYSCN = Package("wheel", "pyscn", "1.33.0", "")
+JSCPD = Package("npm", "jscpd", "5.3.3", "")
+
+
+def _fetched(package: Package, folder: Path) -> Path:
+    """Return the archive of a package, fetched if it is missing."""
+    target = folder / "archives" / f"{package.kind}-{package.name}-{package.version}"
+    target.mkdir(parents=True, exist_ok=True)
+    if not any(target.iterdir()):
+        wanted = f"{package.name}=={package.version}"
+        pip = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "-d", ".", wanted]
+        commands = {
+            "npm": ["npm", "pack", "--silent", f"{package.name}@{package.version}"],
+            "wheel": [*pip, "--only-binary", package.name, "--python-version", "3.11"],
+            "sdist": [*pip, "--no-binary", package.name],
+        }
+        subprocess.run(commands[package.kind], cwd=target, check=True)
+    (archive,) = target.iterdir()
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    if package.sha256 and digest != package.sha256:
+        raise SystemExit(f"{archive}: the checksum of {package.title} is {digest}, expected {package.sha256}.")
+    return archive
+
+
+def source_texts(package: Package, folder: Path, suffix: str) -> dict[str, str]:
+    """Return the sources of a package by path, without minified, generated and undecodable files."""
+    archive = _fetched(package, folder)
+    data: dict[str, bytes] = {}
+    if package.kind == "wheel":
+        with zipfile.ZipFile(archive) as wheel:
+            data = {name: wheel.read(name) for name in wheel.namelist() if name.endswith(suffix)}
+    else:
+        with tarfile.open(archive) as files:
+            for entry in files:
+                inner = PurePosixPath(*PurePosixPath(entry.name).parts[1:])
+                if entry.isfile() and inner.suffix == suffix and inner.is_relative_to(package.folder or "."):
+                    data[str(inner)] = files.extractfile(entry).read()  # type: ignore[union-attr]
+    texts = {}
+    for name, content in sorted(data.items()):
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            continue
+        if len(content) < 1_000_000 and max(map(len, text.splitlines()), default=0) < 1000 and "\0" not in text:
+            texts[f"{package.name}/{name}"] = text
+    return texts
+
+
+def standard_library() -> dict[str, str]:
+    """Return the sources of Python's standard library, with its tests, by path."""
+    root = Path(sysconfig.get_path("stdlib"))
+    texts = {}
+    for path in sorted(root.rglob("*.py")):
+        inner = path.relative_to(root)
+        if "site-packages" not in inner.parts:
+            try:
+                texts[f"stdlib/{inner}"] = path.read_text(encoding="utf-8")
+            except UnicodeDecodeError:
+                continue
+    return texts
+
+
+def tool(package: Package, folder: Path) -> Path:
+    """Return the program of a tool, installed if it is missing."""
+    place = folder / "tools" / f"{package.name}-{package.version}"
+    if not place.exists():
+        place.mkdir(parents=True)
+        if package.kind == "npm":
+            subprocess.run(
+                ["npm", "install", "--silent", "--prefix", ".", f"{package.name}@{package.version}"],
+                cwd=place, check=True,
+            )  # fmt: skip
+        else:
+            with zipfile.ZipFile(_fetched(package, folder)) as wheel:
+                wheel.extractall(place)
+    (program,) = [*place.glob("node_modules/jscpd-*/bin/jscpd"), *place.glob("pyscn/bin/pyscn-linux-amd64")]
+    program.chmod(0o755)
+    return program
+
 
 LENIENT_PYSCN = """[clones]
 min_lines = 5

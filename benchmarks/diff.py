@@ -23,7 +23,7 @@ import numpy as np
 from scipy.stats import binomtest, kstest
 
 import treelet as tl
-from benchmarks.corpora import staged
+from benchmarks.common import staged, stored_results
 from experiments import writing
 from experiments.data import question_bank, wsj_sample
 from treelet import Tree
@@ -31,7 +31,6 @@ from treelet.corpora.corpus_diff import _relabeled, differing_fragments
 from treelet.errors import TreeletWarning
 from treelet.learn.fragment_features import FragmentCounter
 
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 TRIALS = 10  # of each planting in each corpus
 SHARE = 0.05  # of the sentences of one half
 OWN = 0.9  # of the sentences of that half with the first fragment are planted ones
@@ -276,12 +275,12 @@ def main() -> None:
         "timed": timed,
         "use": use,
     }
-    results = writing.read_results("diff", RESULTS) if (RESULTS / "diff.json").exists() else {}
+    results = stored_results("diff")
     for name in sys.argv[1:] or list(parts):
         found = parts[name]()
-        results = (writing.read_results("diff", RESULTS) if (RESULTS / "diff.json").exists() else {}) | {name: found}
+        results = (stored_results("diff")) | {name: found}
     results["made_by"] = writing.provenance("python -m benchmarks.diff")
-    writing.write_results(RESULTS, "diff", results, page(results) if parts.keys() <= results.keys() else "")
+    writing.write_results(writing.RESULTS, "diff", results, page(results) if parts.keys() <= results.keys() else "")
 
 
 if __name__ == "__main__":

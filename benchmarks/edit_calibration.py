@@ -7,26 +7,22 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
 import treelet as tl
-from benchmarks.corpora import LEAST, functions, staged
+from benchmarks.common import LEAST, Results, functions, staged
 from experiments import writing
 from treelet.edits.distance import tree_sizes
 
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 KERNEL, SIMILARITY = tl.SubsetTree(lam=0.4).normalized(), tl.EditDistance().similarity()
 BINS = 10
 PER_BIN = 300
 TREES = 5000
 LEAST_OF_SENTENCE, MOST = 20, 500  # nodes
 THRESHOLDS = (0.7, 0.8)
-
-Results = dict[str, Any]
 
 
 def drawn(bank: tl.Treebank, least: int, rng: np.random.Generator) -> tl.Treebank:
@@ -133,10 +129,10 @@ def main() -> None:
     banks = {"Python functions": drawn(functions(), LEAST, rng), "WSJ sentences": drawn(staged("WSJ"), LEAST_OF_SENTENCE, rng)}  # fmt: skip
     results: Results = {"corpora": [measured(name, bank, rng) for name, bank in banks.items()]}
     results["made_by"] = writing.provenance("python -m benchmarks.edit_calibration")
-    draw(results, RESULTS / "edit-calibration.png")
+    draw(results, writing.RESULTS / "edit-calibration.png")
     points = [{"corpus": part["corpus"], "points": part.pop("points")} for part in results["corpora"]]
     text = page(results)
-    writing.write_results(RESULTS, "edit-calibration", results, text, points)
+    writing.write_results(writing.RESULTS, "edit-calibration", results, text, points)
     print(text)
 
 

@@ -19,12 +19,11 @@ import numpy as np
 from scipy import sparse
 
 import treelet as tl
-from benchmarks.corpora import LEAST, functions, staged
+from benchmarks.common import LEAST, Results, functions, staged, stored_results
 from benchmarks.edit_peers import PEERS, UNIT
 from experiments import writing
 from treelet.edits.distance import tree_sizes
 
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 DISTANCE, SIMILARITY = tl.EditDistance(), tl.EditDistance().similarity()
 ROUNDS, ROWS, COLUMNS = 5, 10, 20
 SOME = {"edist": 200, "apted": 100, "zss": 10}
@@ -35,8 +34,6 @@ MATRIX, REPEATS = 1000, 3
 COLLECTION, CHECKED, LARGEST, THRESHOLDS = 5000, 1500, 500, (0.8, 0.7)
 QUERIES, K, FULL = 100, 10, 10
 FILTERS = ("pairs", "size", "labels", "strings", "matches")
-
-Results = dict[str, Any]
 
 
 def seconds(call: Callable[[], Any], clock: Callable[[], float] = time.process_time) -> tuple[float, Any]:
@@ -374,15 +371,15 @@ def main() -> None:
     name = "edit-distance"
     for part in sys.argv[1:] or PARTS:
         measured = PARTS[part]()
-        results = writing.read_results(name, RESULTS) if (RESULTS / f"{name}.json").exists() else {}
+        results = stored_results(name)
         results[part] = measured
         results["cores"] = len(os.sched_getaffinity(0))
         results["made_by"] = made = writing.provenance("python -m benchmarks.edits")
         results.setdefault("commits", {})[part] = made["commit"]  # parts can be measured again one by one
         complete = PARTS.keys() <= results.keys()
         if complete:
-            draw(results, RESULTS / f"{name}.png")
-        writing.write_results(RESULTS, name, results, page(results) if complete else "")
+            draw(results, writing.RESULTS / f"{name}.png")
+        writing.write_results(writing.RESULTS, name, results, page(results) if complete else "")
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -19,10 +18,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 import treelet as tl
+from benchmarks.common import publish
 from experiments import data as corpora
 from experiments import writing
 
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 KERNEL = tl.SubsetTree(0.3, leaves=True)  # what cross-validation chose, docs/results/questions.md
 C = 10.0
 COLUMNS = (1000, 2000, 5000, 20_000)
@@ -183,9 +182,7 @@ def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     results: dict[str, Any] = {"questions": questions()}
     results["made_by"] = writing.provenance("python -m benchmarks.fragment_features")
-    text = page(results)
-    writing.write_results(RESULTS, "fragment-features", results, text)
-    print(text)
+    publish("fragment-features", results, page(results))
 
 
 if __name__ == "__main__":

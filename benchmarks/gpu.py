@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import treelet as tl
-from benchmarks.corpora import sequences, staged, tagged
+from benchmarks.common import Results, sequences, staged, tagged
 from experiments import writing
 from experiments.data import corpus
 from tests.cases import KERNELS, examples
@@ -37,8 +37,6 @@ from treelet.matrices.tiles import Job, fill_tile
 from treelet.resources import Resources
 from treelet.structures import ForestBank
 
-ROOT = Path(__file__).resolve().parents[1]
-Results = dict[str, Any]
 TREE_KERNELS = {
     "SST": tl.SubsetTree(lam=0.4),
     "SST, leaves": tl.SubsetTree(lam=0.4, leaves=True),
@@ -330,7 +328,7 @@ def write_page(path: Path) -> str:
     name = "gpu-check" if "check" in results else "gpu"
     results["made_by"] = writing.provenance(f"python -m benchmarks.gpu{' --check' if 'check' in results else ''}")
     text = page(results)
-    writing.write_results(ROOT / "docs" / "results", name, results, text)
+    writing.write_results(writing.RESULTS, name, results, text)
     return text
 
 
@@ -351,7 +349,7 @@ def main() -> None:
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--seeds", type=int, default=6)
     parser.add_argument("--device", default="cuda")
-    parser.add_argument("--out", type=Path, default=ROOT / "build")
+    parser.add_argument("--out", type=Path, default=writing.ROOT / "build")
     parser.add_argument("--only", nargs="*", help="kernels of a check, by the names of tests/cases.py")
     parser.add_argument("--page", type=Path)
     given = parser.parse_args()

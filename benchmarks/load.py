@@ -8,16 +8,23 @@ connections are to 127.0.0.1.
 from __future__ import annotations
 
 import argparse
+import asyncio
+import itertools
 import json
 import os
+import random
+import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
@@ -26,12 +33,219 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import treelet as tl
-from benchmarks.load_client import levels
-from benchmarks.load_inputs import Examples, examples
-from benchmarks.watching import BOUND_MB, EVERY, Watched, growth
+from benchmarks.common import stored_results
 from experiments import writing
+from experiments.data import questions
+from treelet.errors import FileError
 
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
+EVERY = 10.0  # seconds
+BOUND_MB = 10.0  # by which memory may differ between the first and the last quarter and still be called flat
+
+
+class Watched:
+    """Resident memory every ten seconds, in a thread."""
+
+    def __init__(self, process: int) -> None:
+        self._folder = Path(f"/proc/{process}")
+        self._begin, self._end = time.monotonic(), threading.Event()
+        self.at: list[float] = []
+        self.mb: list[float] = []
+
+    def now(self) -> float:
+        return time.monotonic() - self._begin
+
+    def cpu(self) -> float:
+        """Seconds of CPU time so far."""
+        fields = (self._folder / "stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def look(self) -> None:
+        lines = (self._folder / "status").read_text().splitlines()
+        self.mb.append(next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmRSS")))
+        self.at.append(self.now())
+
+    def __enter__(self) -> Self:
+        def work() -> None:
+            self.look()
+            while not self._end.wait(EVERY):
+                self.look()
+
+        self._thread = threading.Thread(target=work)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end.set()
+        self._thread.join()
+        self.look()
+
+
+def growth(watched: Watched, begin: float) -> dict[str, Any]:
+    """Memory from a moment on: first and last quarter, and the slope of a line through all of it."""
+    at, mb = np.array(watched.at), np.array(watched.mb)
+    late = at >= begin
+    at, mb = at[late], mb[late]
+    quarter = max(1, len(mb) // 4)
+    first, last = float(np.median(mb[:quarter])), float(np.median(mb[-quarter:]))
+    slope = float(np.polyfit(at, mb, 1)[0]) if len(mb) > 2 else 0.0
+    return {
+        "memory": {"at_s": watched.at, "mb": watched.mb, "from_s": begin},
+        "first_mb": first,
+        "last_mb": last,
+        "mb_a_minute": 60 * slope,
+        "flat": last - first <= BOUND_MB,
+    }
+
+
+WORD = re.compile(r"(?<=[^\s()] )[^\s()]+(?=\))")
+
+
+@dataclass
+class Examples:
+    """Trees with classes, and others made of them without an end."""
+
+    name: str
+    trees: tl.Treebank
+    labels: list[str]
+    _number: Iterator[int] = field(default_factory=itertools.count, repr=False)
+    _random: random.Random = field(default_factory=lambda: random.Random(0), repr=False)
+
+    def __post_init__(self) -> None:
+        self._texts = [str(tree) for tree in self.trees]
+        self._said = [" ".join(tree.words()) for tree in tl.datasets.flights(2000, 1)]
+
+    def tree(self) -> str:
+        """One of the trees with a word of its own, and another one that others have at that place."""
+        text = self._random.choice(self._texts)
+        places = list(WORD.finditer(text))
+        at = self._random.choice(places).span()
+        other = self._random.choice(WORD.findall(self._random.choice(self._texts)))
+        return f"{text[: at[0]]}{other}{next(self._number)}{text[at[1] :]}"
+
+    def bank(self, n: int) -> tl.Treebank:
+        return tl.Treebank([self.tree() for _ in range(n)])
+
+    def sentence(self) -> str:
+        """A travel question with one word that nobody has seen."""
+        words = self._random.choice(self._said).split()
+        words[self._random.randrange(len(words))] += str(next(self._number))
+        return " ".join(words)
+
+
+def examples() -> Examples:
+    """The TREC questions where they are; else travel questions by their first word."""
+    try:
+        trees, labels = questions()
+        return Examples("TREC questions", trees, labels)
+    except FileError:
+        trees = tl.datasets.flights(4000)
+        return Examples("generated travel questions", trees, [tree.words()[0] for tree in trees])
+
+
+MIX = {"file": 20, "about": 3, "examples": 2, "compare": 40, "curve": 5, "sentence": 8, "why": 4, "judge": 18}
+"""Of a hundred requests: a page with its files is opened, a slider is moved, sentences are parsed, trees are shown to the model."""
+FILES = ("", "static/main.js", "static/trees.js", "static/tree-view.js", "static/explorer.css", "static/layouts.js")
+LATEST = 30.0  # seconds after which an answer is an error
+
+
+class Client:
+    """One connection, which is made again when the server has ended it."""
+
+    def __init__(self, port: int, known: Examples, seed: int) -> None:
+        self.port, self.known, self.random = port, known, random.Random(seed)
+        self.pipe: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self.pair = known.tree(), known.tree()
+
+    def question(self) -> tuple[str, str, bytes]:
+        """Return the type, the address and the body of a request."""
+        kind = self.random.choices(list(MIX), list(MIX.values()))[0]
+        if kind == "file":
+            return kind, f"/{self.random.choice(FILES)}", b""
+        fields: dict[str, Any] = {}
+        if kind in ("compare", "curve"):
+            self.pair = self.pair[1], self.known.tree()
+            kernel, lam = self.random.choice(["st", "sst", "pt"]), round(self.random.uniform(0.02, 1), 2)
+            fields = {"a": self.pair[0], "b": self.pair[1], "kernel": kernel, "lam": lam, "normalized": self.random.random() < 0.3}  # fmt: skip
+        elif kind in ("sentence", "why"):
+            fields = {"sentence": self.known.sentence(), "k": 10, "a": 0, "b": 1}
+        elif kind == "judge":
+            fields = {"tree": self.known.tree()}
+        return kind, f"/ask/{kind}", json.dumps(fields).encode()
+
+    async def ask(self, address: str, body: bytes) -> tuple[int, bytes]:
+        if self.pipe is None:
+            self.pipe = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, writer = self.pipe
+        head = f"{'POST' if body else 'GET'} {address} HTTP/1.1\r\nHost: 127.0.0.1:{self.port}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n" if body else ""
+        writer.write(head.encode() + b"\r\n" + body)
+        answered = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
+        length = int(answered.split("content-length: ")[1].split("\r\n")[0])
+        content = await reader.readexactly(length)
+        if "connection: close" in answered:
+            self.close()
+        return int(answered.split()[1]), content
+
+    def close(self) -> None:
+        if self.pipe is not None:
+            self.pipe[1].close()
+            self.pipe = None
+
+    async def run(self, end: float, seen: list[tuple[str, float, str]]) -> None:
+        """Ask, one question after the other; `seen` gets the kind, the seconds and what went wrong with each."""
+        while time.monotonic() < end:
+            kind, address, body = self.question()
+            begin, wrong = time.monotonic(), ""
+            try:
+                async with asyncio.timeout(LATEST):
+                    status, content = await self.ask(address, body)
+                if status != 200:
+                    wrong = str(status)
+                elif body and b'"error"' in content[:20] and b"one parse only" not in content:
+                    wrong = json.loads(content)["error"]["message"][:80]
+            except (OSError, asyncio.IncompleteReadError, TimeoutError) as error:
+                wrong = type(error).__name__
+                self.close()
+            seen.append((kind, time.monotonic() - begin, wrong))
+        self.close()
+
+
+async def _level(port: int, known: Examples, clients: int, seconds: float) -> list[tuple[str, float, str]]:
+    end, seen = time.monotonic() + seconds, list[tuple[str, float, str]]()
+    await asyncio.gather(*(Client(port, known, seed).run(end, seen) for seed in range(clients)))
+    return seen
+
+
+def levels(port: int, known: Examples, wanted: list[tuple[int, float]], cpu: Callable[[], float]) -> list[dict[str, Any]]:  # fmt: skip
+    """For each number of clients and of seconds: requests a second, how late they are, what went wrong, the server's CPU time."""
+    asyncio.run(_warm(port, known))
+    rows = []
+    for clients, seconds in wanted:
+        before, begin = cpu(), time.monotonic()
+        seen = asyncio.run(_level(port, known, clients, seconds))
+        wall = time.monotonic() - begin
+        times = 1e3 * np.array([each for _, each, _ in seen])
+        kinds = {kind: 1e3 * np.array([each for other, each, _ in seen if other == kind]) for kind in MIX}
+        rows.append(
+            {
+                "clients": clients, "seconds": wall, "requests": len(seen), "rate": len(seen) / wall, "median_ms": float(np.median(times)),
+                "p99_ms": float(np.quantile(times, 0.99)), "worst_ms": float(times.max()), "cpu_ms": 1e3 * (cpu() - before) / len(seen),
+                "errors": dict(Counter(wrong for _, _, wrong in seen if wrong)),
+                "kinds": {kind: {"requests": len(each), "median_ms": float(np.median(each)), "p99_ms": float(np.quantile(each, 0.99))} for kind, each in kinds.items() if len(each)},
+            }
+        )  # fmt: skip
+        print({key: value for key, value in rows[-1].items() if key != "kinds"}, flush=True)
+    return rows
+
+
+async def _warm(port: int, known: Examples) -> None:
+    """The embedded ranker is made when it is first needed, and so is what looks for the nearest trees."""
+    client = Client(port, known, 0)
+    for what, fields in (("sentence", {"sentence": known.sentence()}), ("judge", {"tree": known.tree()})):
+        await client.ask(f"/ask/{what}", json.dumps(fields).encode())
+    client.close()
+
+
 SECONDS = 600.0
 LEVEL = 30.0  # seconds of each number of clients
 CLIENTS, STEADY = (1, 4, 16, 64), 16
@@ -193,10 +407,10 @@ def main() -> None:
         print(name, result, flush=True)
         if options.seconds < SECONDS:
             continue
-        results = writing.read_results("load", RESULTS) if (RESULTS / "load.json").exists() else {}
+        results = stored_results("load")
         results["made_by"] = writing.provenance("make load")
         results[name] = result | {"commit": results["made_by"]["commit"]}
-        writing.write_results(RESULTS, "load", results, page(results) if parts.keys() <= results.keys() else "")
+        writing.write_results(writing.RESULTS, "load", results, page(results) if parts.keys() <= results.keys() else "")
 
 
 if __name__ == "__main__":

@@ -9,13 +9,13 @@ import math
 import os
 import time
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
+from benchmarks.common import publish
 from experiments import writing
 from experiments.data import link_parses
 from treelet import Locality
@@ -23,7 +23,6 @@ from treelet.cuts import as_sequencebank
 from treelet.structures import SequenceBank
 from treelet.tasks import ParseLists
 
-ROOT = Path(__file__).resolve().parents[1]
 THETA = 0.5
 
 
@@ -95,9 +94,7 @@ def main() -> None:
     bank.weights()
     rows = [measured(bank, w, match) for w in (3, 5) for match in ("position", "exact", "count")]
     results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.locality")}
-    text = page(results)
-    writing.write_results(ROOT / "docs" / "results", "locality-speed", results, text)
-    print(text)
+    publish("locality-speed", results, page(results))
 
 
 def page(results: dict[str, Any]) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -16,10 +15,9 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 import treelet as tl
-from benchmarks.corpora import staged
+from benchmarks.common import publish, staged
 from experiments import writing
 
-ROOT = Path(__file__).resolve().parents[1]
 KERNELS = {"SST": tl.SubsetTree(lam=0.4).normalized(), "PT": tl.PartialTree(lam=0.4, mu=0.4).normalized()}
 QUERIES, KEPT, K, THREADS = 100, 20_000, 10, 2
 
@@ -75,9 +73,7 @@ def main() -> None:
     load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
     made = writing.provenance("python -m benchmarks.nearest")
     results = {"rows": rows, "trees": len(bank), "load": load, "cores": cores, "made_by": made}
-    text = page(results)
-    writing.write_results(ROOT / "docs" / "results", "nearest", results, text)
-    print(text)
+    publish("nearest", results, page(results))
 
 
 def page(results: dict[str, Any]) -> str:

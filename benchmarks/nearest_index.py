@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 
 import treelet as tl
+from benchmarks.common import Results
 from benchmarks.scale import first
 from experiments import writing
 
-ROOT = Path(__file__).resolve().parents[1]
 KERNEL = tl.SubsetTree(lam=0.4).normalized()
 APPENDS, APPENDED, REMOVED, READERS, QUERIES = 100, 1_000, 0.1, 4, 20
-Results = dict[str, Any]
 
 
 def seconds(work: Callable[[], Any]) -> tuple[Any, Results]:
@@ -133,7 +132,7 @@ def _written() -> int:
 def readers(folder: Path) -> Results:
     """Start several processes that query the same index, and measure their memory while all are alive."""
     words = [sys.executable, "-m", "benchmarks.nearest_index", "--reader", str(folder)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": ROOT}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": writing.ROOT}
     children: list[Any] = [subprocess.Popen(words, **pipes) for _ in range(READERS)]
     try:
         opened = [json.loads(child.stdout.readline()) for child in children]
@@ -194,7 +193,7 @@ def main() -> None:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
     results = {"made_by": writing.provenance("python -m benchmarks.nearest_index"), "sizes": sizes}
-    writing.write_results(ROOT / "docs" / "results", "nearest-index", results, page(results))
+    writing.write_results(writing.RESULTS, "nearest-index", results, page(results))
 
 
 if __name__ == "__main__":

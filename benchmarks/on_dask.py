@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -16,10 +15,9 @@ import numpy as np
 from distributed import Client, LocalCluster
 
 import treelet as tl
-from benchmarks.corpora import staged
+from benchmarks.common import publish, staged
 from experiments import writing
 
-ROOT = Path(__file__).resolve().parents[1]
 WORKERS = 2
 REPEATS = 3
 
@@ -59,9 +57,7 @@ def main() -> None:
         tl.gram(tl.SubsetTree(), wsj[:10], client=client)  # makes the workers import treelet
         rows = [measured(client, *task) for task in tasks]
     results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.on_dask")}
-    text = page(results)
-    writing.write_results(ROOT / "docs" / "results", "dask", results, text)
-    print(text)
+    publish("dask", results, page(results))
 
 
 def page(results: dict[str, Any]) -> str:

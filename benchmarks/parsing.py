@@ -22,7 +22,6 @@ import treelet as tl
 from experiments import writing
 from experiments.data import corpus, wsj_sample
 
-ROOT = Path(__file__).resolve().parents[1]
 clock = time.process_time
 
 
@@ -225,8 +224,8 @@ def main() -> None:
     text = page(results)
     print(text)
     if not arguments.quick:
-        writing.write_results(ROOT / "docs" / "results", "parsing-speed", results, text)
-        picture(results, ROOT / "docs" / "results" / "parsing-speed.png")
+        writing.write_results(writing.RESULTS, "parsing-speed", results, text)
+        picture(results, writing.RESULTS / "parsing-speed.png")
 
 
 if __name__ == "__main__":

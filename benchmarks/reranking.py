@@ -19,12 +19,12 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 import treelet as tl
+from benchmarks.common import publish
 from experiments import writing
 from experiments.data import question_bank
 from treelet.learn import perceptron
 from treelet.tasks import CandidateParses, Reranker, reranking_kernel
 
-ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("flights", "questionbank")
 
 
@@ -80,9 +80,7 @@ def main() -> None:
             rows.append(json.loads(run.stdout.splitlines()[-1]))
             print(rows[-1], flush=True)
     results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.reranking")}
-    text = page(results)
-    writing.write_results(ROOT / "docs" / "results", "reranking-speed", results, text)
-    print(text)
+    publish("reranking-speed", results, page(results))
 
 
 def page(results: dict[str, Any]) -> str:

@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import os
 import time
-from pathlib import Path
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
+from benchmarks.common import publish
 from experiments import writing
 from treelet.learn import RLS, RankRLS
 
-ROOT = Path(__file__).resolve().parents[1]
 ALPHAS = 2.0 ** np.arange(-10, 8, 2)
 
 
@@ -37,9 +36,7 @@ def measured(make: Any, n: int) -> dict[str, Any]:
 def main() -> None:
     rows = [measured(make, n) for n in (1500, 3000) for make in (RLS, RankRLS)]
     results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.rls")}
-    text = page(results)
-    writing.write_results(ROOT / "docs" / "results", "rls-speed", results, text)
-    print(text)
+    publish("rls-speed", results, page(results))
 
 
 def page(results: dict[str, Any]) -> str:

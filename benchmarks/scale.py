@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -28,16 +27,14 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import numpy as np
 
 import treelet as tl
+from benchmarks.common import FILES, Results, Timer, memory_mb, staged
 from experiments import writing
 from treelet.formats.files import whole_file
 
-ROOT = Path(__file__).resolve().parents[1]
-RESULTS = ROOT / "docs" / "results"
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 BLOCK, QUERIES, LANDMARKS, COMPONENTS = 10_000, 1_000, 500, 4096
 TRAIN = 0.9
 KERNEL = tl.SubsetTree(lam=0.4).normalized()
-Results = dict[str, Any]
 
 
 # --- the trees ----------------------------------------------------------------------------------------------------
@@ -74,22 +71,22 @@ def first(n: int) -> tl.Treebank:
 # --- Tasks: each returns its own results; time and memory are measured around it ------------------------------------
 
 
-def read(n: int, clock: Clock) -> Results:
-    before = status("VmRSS")
+def read(n: int, clock: Timer) -> Results:
+    before = memory_mb("VmRSS")
     with clock:
         bank = first(n)
-    held = status("VmRSS") - before
+    held = memory_mb("VmRSS") - before
     return {"bytes_a_tree": held * 2**20 / n, "distinct": len(bank.columns.store)}
 
 
-def matrix(n: int, clock: Clock, dtype: str) -> Results:
+def matrix(n: int, clock: Timer, dtype: str) -> Results:
     bank = first(n)
     with clock:
         tl.gram(KERNEL, bank, dtype=dtype)
     return {}
 
 
-def disk(n: int, clock: Clock) -> Results:
+def disk(n: int, clock: Timer) -> Results:
     bank = first(n)
     path = generated().with_name(f"treelet-scale-{os.getpid()}.npy")
     try:
@@ -100,7 +97,7 @@ def disk(n: int, clock: Clock) -> Results:
         path.unlink(missing_ok=True)
 
 
-def nearest(n: int, clock: Clock) -> Results:
+def nearest(n: int, clock: Timer) -> Results:
     bank, queries = first(n), tl.PCFG.from_treebank(tl.datasets.flights(2000)).sample(QUERIES, 12345)
     index = tl.Nearest(KERNEL, n_neighbors=10, n_jobs=2)
     begin = time.process_time()
@@ -108,10 +105,10 @@ def nearest(n: int, clock: Clock) -> Results:
     fit = time.process_time() - begin
     with clock:
         index.kneighbors(queries)
-    return {"fit_s": fit, "peak_with_index_mb": status("VmHWM")}
+    return {"fit_s": fit, "peak_with_index_mb": memory_mb()}
 
 
-def nystroem(n: int, clock: Clock) -> Results:
+def nystroem(n: int, clock: Timer) -> Results:
     model = tl.Nystroem(KERNEL, LANDMARKS, random_state=0)
     with clock:
         for number, (X, _) in enumerate(blocks(n)):
@@ -121,7 +118,7 @@ def nystroem(n: int, clock: Clock) -> Results:
     return {}
 
 
-def sketch(n: int, clock: Clock) -> Results:
+def sketch(n: int, clock: Timer) -> Results:
     """Read, sketch, train on nine tenths, and test on the last tenth, in one pass over the file."""
     from sklearn.linear_model import SGDClassifier
 
@@ -146,7 +143,7 @@ def sketch(n: int, clock: Clock) -> Results:
     return {"accuracy": correct / tested, "tested": tested, **spent}
 
 
-def product(n: int, clock: Clock) -> Results:
+def product(n: int, clock: Timer) -> Results:
     from treelet.matrices import operator
 
     bank, v = first(n), np.random.default_rng(0).normal(size=n)
@@ -159,7 +156,7 @@ class Step(NamedTuple):
     """A row of the table: its task, the largest measured size, and the powers of n by which time and memory grow beyond it."""
 
     title: str
-    work: Callable[[int, Clock], Results]
+    work: Callable[[int, Timer], Results]
     largest: int
     time: int
     memory: int
@@ -181,25 +178,10 @@ STEPS = {
 # --- measuring ----------------------------------------------------------------------------------------------------
 
 
-def status(field: str) -> float:
-    """Return a value of /proc/self/status, in MB."""
-    return int(re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024  # type: ignore[index]
-
-
-class Clock:
-    """Measure the time that is spent inside."""
-
-    def __enter__(self) -> None:
-        self._begin = time.perf_counter(), time.process_time()
-
-    def __exit__(self, *_: object) -> None:
-        self.wall, self.cpu = time.perf_counter() - self._begin[0], time.process_time() - self._begin[1]
-
-
 def one(name: str, n: int) -> Results:
-    clock = Clock()
+    clock = Timer()
     found = STEPS[name].work(n, clock)
-    return {"step": name, "n": n, "wall_s": clock.wall, "cpu_s": clock.cpu, "peak_mb": status("VmHWM"), **found}
+    return {"step": name, "n": n, "wall_s": clock.wall, "cpu_s": clock.cpu, "peak_mb": memory_mb(), **found}
 
 
 def measured(name: str) -> list[Results]:
@@ -208,10 +190,45 @@ def measured(name: str) -> list[Results]:
     for n in SIZES:
         if n <= STEPS[name].largest:
             command = [sys.executable, "-m", "benchmarks.scale", "--one", name, str(n)]
-            run = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+            run = subprocess.run(command, cwd=writing.ROOT, check=True, capture_output=True, text=True)
             rows.append(json.loads(run.stdout.splitlines()[-1]))
             print({key: round(value, 3) if isinstance(value, float) else value for key, value in rows[-1].items()}, flush=True)  # fmt: skip
     return rows
+
+
+FIRST, POINTS = 100, 25  # the smallest number of trees that is fitted to, and how many numbers
+
+
+def distinct_subtrees(bank: tl.Treebank, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of trees, drawn in random order, and of the distinct subtrees that they have, words left out."""
+    weights, n = bank.weights(), len(bank)
+    rank = np.random.default_rng(seed).permutation(n)
+    first = np.full(len(bank.columns.store), n)
+    np.minimum.at(first, weights.node, np.repeat(rank, np.diff(weights.start)))
+    known = np.bincount(first[bank.columns.store.production >= 0], minlength=n + 1)[:n]
+    sizes = np.unique(np.geomspace(FIRST, n, POINTS).astype(int))
+    return sizes, np.cumsum(known)[sizes - 1]
+
+
+def fit_heaps(bank: tl.Treebank) -> dict[str, Any]:
+    """a and b by least squares on logarithms, and how far off the curve is."""
+    sizes, distinct = distinct_subtrees(bank)
+    b, log_a = np.polyfit(np.log(sizes), np.log(distinct), 1)
+    off = distinct / np.exp(log_a + b * np.log(sizes)) - 1
+    late = len(sizes) // 2
+    stats = bank.stats()
+    return {
+        "trees": len(bank), "nodes_a_tree": (stats.nodes + stats.words) / len(bank), "distinct": int(distinct[-1]), "a": float(np.exp(log_a)), "b": float(b),
+        "b_late": float(np.polyfit(np.log(sizes[late:]), np.log(distinct[late:]), 1)[0]), "off": float(np.abs(off).max()),
+        "sizes": sizes.tolist(), "found": distinct.tolist(), "residuals": off.tolist(),
+    }  # fmt: skip
+
+
+def heaps_laws() -> list[dict[str, Any]]:
+    """All corpora, all of them together, and trees drawn from the grammar of one."""
+    found = [{"corpus": name, **fit_heaps(staged(name))} for name in (*FILES, "all")]
+    drawn = tl.PCFG.from_treebank(staged("WSJ")).sample(57_268)
+    return [*found, {"corpus": "drawn from WSJ's grammar", **fit_heaps(drawn)}]
 
 
 # --- Page -----------------------------------------------------------------------------------------------------------
@@ -302,23 +319,22 @@ def main() -> None:
     if given.one:
         print(json.dumps(one(given.one[0], int(given.one[1]))))
         return
-    from benchmarks import heaps
 
-    path = RESULTS / "scale.json"
+    path = writing.RESULTS / "scale.json"
     results: Results = json.loads(path.read_text()) if path.exists() else {"rows": [], "heaps": []}
     if not given.page:
         generated()
         for name in given.steps or [*STEPS, "heaps"]:
             if name == "heaps":
-                results["heaps"] = heaps.fits()
+                results["heaps"] = heaps_laws()
                 continue
             rows = measured(name)
             results["rows"] = [row for row in results["rows"] if row["step"] != name] + rows
         from treelet import gram, kernels, learn, parsing  # noqa: F401  # what the measured processes import
 
         results["made_by"] = writing.provenance("python -m benchmarks.scale")
-    writing.write_results(RESULTS, "scale", results, page(results))
-    picture(results, RESULTS / "scale.png")
+    writing.write_results(writing.RESULTS, "scale", results, page(results))
+    picture(results, writing.RESULTS / "scale.png")
 
 
 if __name__ == "__main__":

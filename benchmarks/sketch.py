@@ -25,10 +25,10 @@ from sklearn.linear_model import RidgeClassifier
 from sklearn.svm import LinearSVC
 
 import treelet as tl
+from benchmarks.common import publish, stored_results
 from experiments import data as corpora
 from experiments import writing
 
-RESULTS = Path(__file__).resolve().parents[1] / "docs" / "results"
 KERNELS = {"SST": tl.SubsetTree(0.4).normalized(), "PT": tl.PartialTree(0.4, 0.4).normalized()}
 SIZES = (256, 512, 1024, 2048, 4096, 8192, 16384)
 LANDMARKS = (64, 128, 256, 512)
@@ -202,17 +202,15 @@ def draw(results: dict[str, Any], path: Path) -> None:
 def main() -> None:
     parts = {"errors": errors, "landmarks": landmarks, "questions": questions}
     chosen = sys.argv[1:] or list(parts)
-    results = writing.read_results("sketch", RESULTS) if (RESULTS / "sketch.json").exists() else {}
+    results = stored_results("sketch")
     for name in chosen:
         results[name] = parts[name]()
     results["made_by"] = writing.provenance("python -m benchmarks.sketch")
     if not parts.keys() <= results.keys():
-        writing.write_results(RESULTS, "sketch", results, "")
+        writing.write_results(writing.RESULTS, "sketch", results, "")
         return
-    draw(results, RESULTS / "sketch.png")
-    text = page(results)
-    writing.write_results(RESULTS, "sketch", results, text)
-    print(text)
+    draw(results, writing.RESULTS / "sketch.png")
+    publish("sketch", results, page(results))
 
 
 if __name__ == "__main__":

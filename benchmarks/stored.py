@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 import treelet as tl
-from benchmarks.corpora import staged
+from benchmarks.common import memory_mb, publish, staged
 from experiments import writing
 
-ROOT = Path(__file__).resolve().parents[1]
 KERNEL = tl.SubsetTree(lam=0.4)
 IN_MEMORY, ON_DISK, BUDGET = 20_000, 40_000, "1GiB"
 KILLS = 3
@@ -39,7 +38,7 @@ def child(n: int, out: str | None) -> dict[str, Any]:
     """One matrix in this process: CPU and wall time of the call, peak memory of the process, and how large the examples are."""
     bank = sample(n)
     bank.weights()
-    before = peak("VmRSS")
+    before = int(memory_mb("VmRSS") * 2**20)
     cpu, wall = time.process_time(), time.perf_counter()
     if out is None:
         tl.gram(KERNEL, bank, dtype="float32")
@@ -49,20 +48,15 @@ def child(n: int, out: str | None) -> dict[str, Any]:
         "n": n,
         "cpu_s": time.process_time() - cpu,
         "wall_s": time.perf_counter() - wall,
-        "peak": peak("VmHWM"),
+        "peak": int(memory_mb() * 2**20),
         "before": before,
         "system_s": resource.getrusage(resource.RUSAGE_SELF).ru_stime,
     }
 
 
-def peak(field: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
-
-
 def start(n: int, out: Path | None = None) -> subprocess.Popen[str]:
     command = [sys.executable, "-m", "benchmarks.stored", "child", str(n), *([] if out is None else [str(out)])]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(command, cwd=writing.ROOT, stdout=subprocess.PIPE, text=True)
 
 
 def finished(process: subprocess.Popen[str]) -> dict[str, Any]:
@@ -102,7 +96,7 @@ def same(first: Path, second: Path) -> bool:
 
 def measured() -> dict[str, Any]:
     memory = finished(start(IN_MEMORY))
-    with tempfile.TemporaryDirectory(dir=ROOT / "build") as folder:
+    with tempfile.TemporaryDirectory(dir=writing.ROOT / "build") as folder:
         whole, out = Path(folder) / "whole.npy", Path(folder) / "K.npy"
         disk = finished(start(ON_DISK, whole))
         kills = [killed(out, disk["wall_s"]) for _ in range(KILLS)]
@@ -146,9 +140,7 @@ def main() -> None:
         return
     found = measured()
     made = writing.provenance("python -m benchmarks.stored")
-    text = page(found, made)
-    writing.write_results(ROOT / "docs" / "results", "stored", found | {"made_by": made}, text)
-    print(text)
+    publish("stored", found | {"made_by": made}, page(found, made))
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import random
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
@@ -19,12 +18,12 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
+from benchmarks.common import publish
 from experiments import writing
 from tests.definitions import tables
 from treelet import _core
 from treelet.metrics import teds
 
-ROOT = Path(__file__).resolve().parents[1]
 LIMIT = 28
 
 
@@ -117,9 +116,7 @@ def main() -> None:
     strings = [row for name, sequences in sets_of_strings().items() for row in measured_strings(name, sequences)]
     rows = [measured(name, pairs, score) for name, pairs in sets_of_tables().items()]
     results = {"rows": rows, "strings": strings, "made_by": writing.provenance("python -m benchmarks.teds")}
-    text = page(results)
-    writing.write_results(ROOT / "docs" / "results", "teds", results, text)
-    print(text)
+    publish("teds", results, page(results))
 
 
 def page(results: dict[str, Any]) -> str:

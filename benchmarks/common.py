@@ -1,20 +1,31 @@
-"""All trees of the staged corpora, for benchmarks that need many real ones: 57,268, from questions to biomedical articles."""
+"""What the benchmarks share: corpora, measured time and memory, and the files of their results.
+
+All corpora together have 57,268 trees, from questions to biomedical articles.
+"""
 
 from __future__ import annotations
 
 import re
 import sysconfig
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 import treelet as tl
+from experiments import writing
 from experiments.data import corpus
 from treelet.edits.distance import tree_sizes
 from treelet.formats.files import open_source
 from treelet.structures import SequenceBank, Tagged, TaggedBank
+
+Results = dict[str, Any]
+
+
+# --- Corpora --------------------------------------------------------------------------------------------------------
 
 FILES = {
     "WSJ": [("ptb_sample", "wsj_sample.clean.tsv")],
@@ -78,3 +89,36 @@ def functions() -> tl.Treebank:
             trees |= dict.fromkeys(tl.read_trees(path, format="python", **options).strings())
     bank = tl.Treebank(list(trees))
     return bank[np.flatnonzero(tree_sizes(bank)[0] >= LEAST)].compact()
+
+
+# --- Time and memory ------------------------------------------------------------------------------------------------
+
+
+class Timer:
+    """Wall-clock and CPU seconds inside a with statement. CPU time is that of all threads."""
+
+    def __enter__(self) -> Self:
+        self._begin = time.perf_counter(), time.process_time()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.wall, self.cpu = time.perf_counter() - self._begin[0], time.process_time() - self._begin[1]
+
+
+def memory_mb(field: str = "VmHWM") -> float:
+    """Return a field of the memory status of this process in MB: the peak by default, or for example ``VmRSS``."""
+    return int(re.search(rf"{field}:\s+(\d+) kB", Path("/proc/self/status").read_text())[1]) / 1024  # type: ignore[index]
+
+
+# --- Results --------------------------------------------------------------------------------------------------------
+
+
+def stored_results(name: str) -> Results:
+    """Return the results of an earlier run, so parts can be measured again one by one."""
+    return writing.read_results(name) if (writing.RESULTS / f"{name}.json").exists() else {}
+
+
+def publish(name: str, results: Results, text: str) -> None:
+    """Write docs/results/NAME.json and .md, and print the page."""
+    writing.write_results(writing.RESULTS, name, results, text)
+    print(text)
