@@ -90,19 +90,19 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambd
     )
     selector = Selector(data, choosing, quick=quick, n_jobs=n_jobs, seed=seed, log=log)
 
+    def parts(name: str, number: int) -> list[Part]:
+        """Return the official split, and splits of the training sentences that were not used to choose settings."""
+        own = "" if name == "split" else ", own grammar"
+        official = Part(f"official{own}", data.train, data.test)
+        return [official, *make_splits(data, order[len(choosing) :], number, name)]
+
     # The n-best lists of the lexicalized parser
     settings = choose_settings(selector)
     selector.choose_ngrams()
     data.tables.clear()
-    parts = [
-        Part("official", data.train, data.test),
-        *make_splits(data, order, len(choosing), sizes["splits"], "split"),
-    ]
     smaller = [np.sort(order[:size]) for size in CURVE if size < len(data.train)]
-    predictions, curve = predict(data, settings, parts, smaller, n_jobs=n_jobs, log=log)
-    predictions[NGRAMS] = [selector.predict_ngrams(part.train, part.test) for part in parts]
+    (official, *splits), curve = evaluate_systems(selector, settings, parts("split", sizes["splits"]), smaller)
     data.tables.clear()
-    official, *splits = [Outcome(data, part, {name: listed[k] for name, listed in predictions.items()}) for k, part in enumerate(parts)]  # fmt: skip
     rows = [official.row(name, selector.describe(name, settings.get(name, {}))) for name in (NGRAMS, *settings)]
     for row in rows:
         row["splits"] = mean_std(split.score(row["name"]) for split in splits)
@@ -111,13 +111,11 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambd
     notes = data.parse(trees=400 if quick else None, n_jobs=n_jobs)
     log(f"  parsed by a grammar of {notes['trees']} trees")
     own_settings = choose_grammar_settings(selector)
-    own_parts = [Part("official, own grammar", data.train, data.test), *make_splits(data, order, len(choosing), sizes["folds"], "fold")]  # fmt: skip
-    own_predictions, _ = predict(data, own_settings, own_parts, (), n_jobs=n_jobs, log=log)
-    own_predictions[NGRAMS] = [selector.predict_ngrams(part.train, part.test) for part in own_parts]
-    own_official, *folds = [Outcome(data, part, {name: listed[k] for name, listed in own_predictions.items()}) for k, part in enumerate(own_parts)]  # fmt: skip
+    (own_official, *folds), _ = evaluate_systems(selector, own_settings, parts("fold", sizes["folds"]))
+    systems = list(own_official.predictions)
     all_folds = Part("all folds", data.train, np.concatenate([fold.part.test for fold in folds]))
     pooled = Outcome(
-        data, all_folds, {name: np.concatenate([fold.predictions[name] for fold in folds]) for name in own_predictions}
+        data, all_folds, {name: np.concatenate([fold.predictions[name] for fold in folds]) for name in systems}
     )
     return {
         "sizes": {
@@ -132,7 +130,7 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambd
             "parses": sizes["parses"],
         },
         "rows": rows,
-        "tests": compare_systems(official, splits, pairs_to_compare(predictions), seed),
+        "tests": compare_systems(official, splits, pairs_to_compare(official.predictions), seed),
         "curve": {"sizes": [*map(len, smaller), len(data.train)], **curve},
         "grammar": notes
         | {
@@ -142,10 +140,10 @@ def run(*, quick: bool = False, n_jobs: int = 1, seed: int = 0, log: Log = lambd
             "rows": [
                 own_official.row(name, selector.describe(name, own_settings.get(name, {})))
                 | {"pooled": pooled.row(name, {})}
-                for name in own_predictions
+                for name in systems
             ],
-            "tests": compare_systems(own_official, [], pairs_to_compare(own_predictions), seed),
-            "pooled_tests": compare_systems(pooled, folds, pairs_to_compare(own_predictions), seed),
+            "tests": compare_systems(own_official, [], pairs_to_compare(systems), seed),
+            "pooled_tests": compare_systems(pooled, folds, pairs_to_compare(systems), seed),
         },
         "tried": selector.tried,
         "leaves": selector.by_leaves,
@@ -222,11 +220,11 @@ class Part(NamedTuple):
     test: Rows
 
 
-def make_splits(data: Sentences, order: Rows, chosen_on: int, number: int, name: str) -> list[Part]:
-    """Split the training sentences that were not used to choose settings. No sentence of the same words is in both sets."""
+def make_splits(data: Sentences, rows: Rows, number: int, name: str) -> list[Part]:
+    """Split some training sentences. The other training sentences without those of the same words are the training sets."""
     parts = []
     for k in range(number):
-        test = np.sort(order[chosen_on:][k::number])
+        test = np.sort(rows[k::number])
         train = apart_from((data.words[row] for row in test), np.setdiff1d(data.train, test), data.words)
         parts.append(Part(f"{name} {k}", train, test))
     return parts
@@ -440,16 +438,11 @@ def choose_grammar_settings(selector: Selector) -> dict[str, dict[str, Any]]:
 # --- Training and testing -------------------------------------------------------------------------------------------
 
 
-def predict(
-    data: Sentences,
-    settings: Mapping[str, dict[str, Any]],
-    parts: Sequence[Part],
-    smaller: Sequence[Rows],
-    *,
-    n_jobs: int,
-    log: Log,
-) -> tuple[dict[str, list[Labels]], dict[str, list[float]]]:
-    """Return the predictions of each system for each part, and F1 of tree and forest by number of training sentences."""
+def evaluate_systems(
+    selector: Selector, settings: Mapping[str, dict[str, Any]], parts: Sequence[Part], smaller: Sequence[Rows] = ()
+) -> tuple[list[Outcome], dict[str, list[float]]]:
+    """Train and test all systems on each part. Also return F1 of tree and forest by number of training sentences."""
+    data, n_jobs = selector.data, selector.n_jobs
     predictions: dict[str, list[Labels]] = {}
     curve: dict[str, list[float]] = {}
     gold = data.labels[data.test].tolist()
@@ -458,21 +451,26 @@ def predict(
         kernel, X = kernel_of(setting), data.table(setting, data.train)
         K = gram(kernel, X, n_jobs=n_jobs)
         K_test = gram(kernel, data.table(setting, data.test), X, n_jobs=n_jobs)
-
-        def fit_predict(train: Rows, test: Rows, K: Floats = K, K_test: Floats = K_test, C: float = setting["C"]) -> Labels:  # fmt: skip
-            model = KernelSVC("precomputed", C=C, n_jobs=n_jobs)
-            model.fit(K if len(train) == len(K) else K[np.ix_(train, train)], data.labels[train])
+        predictions[name] = []
+        official = [Part("", rows, data.test) for rows in smaller] if name in ("tree", "forest") else []
+        for part in (*parts, *official):
+            model = KernelSVC("precomputed", C=setting["C"], n_jobs=n_jobs)
+            K_train = K if len(part.train) == len(K) else K[np.ix_(part.train, part.train)]
+            model.fit(K_train, data.labels[part.train])
             first = data.test[0]
-            rows = K_test[np.ix_(test - first, train)] if test[0] >= first else K[np.ix_(test, train)]
-            return np.asarray(model.predict(rows))
-
-        predictions[name] = [fit_predict(part.train, part.test) for part in parts]
+            if part.test[0] >= first:
+                rows = K_test[np.ix_(part.test - first, part.train)]
+            else:
+                rows = K[np.ix_(part.test, part.train)]
+            predictions[name].append(np.asarray(model.predict(rows)))
+        predictions[name], by_size = predictions[name][: len(parts)], predictions[name][len(parts) :]
         f1 = semeval_scores(gold, predictions[name][0].tolist()).f1
         if name in ("tree", "forest"):
-            scores = [semeval_scores(gold, fit_predict(rows, data.test).tolist()).f1 for rows in smaller]
-            curve[name] = [*scores, f1]
-        log(f"  {name}: test F1 {f1:.2f}")
-    return predictions, curve
+            curve[name] = [*(semeval_scores(gold, each.tolist()).f1 for each in by_size), f1]
+        selector.log(f"  {name}: test F1 {f1:.2f}")
+    predictions[NGRAMS] = [selector.predict_ngrams(part.train, part.test) for part in parts]
+    by_part = [{name: listed[k] for name, listed in predictions.items()} for k in range(len(parts))]
+    return [Outcome(data, part, each) for part, each in zip(parts, by_part, strict=True)], curve
 
 
 class Outcome:
@@ -721,60 +719,62 @@ def claims(results: dict[str, Any]) -> list[Claim]:
         prefix = f"{name}, " if name else ""
         return find_test(tests, f"{prefix}forest", f"{prefix}tree")
 
-    lists = gain("", tests)
-    span, sentence, linear, polynomial = (
-        gain(name, own["pooled_tests"]) for name in ("span", "sentence", "span, linear", "span, polynomial")
-    )
-    same_settings = [
-        find_test(own["pooled_tests"], f"{name}, forest", f"{name}, tree{FOREST_SETTINGS}")
+    lists, cuts = gain("", tests), find_test(tests, "tree", "MCT")
+    span, sentence = (gain(name, own["pooled_tests"]) for name in ("span", "sentence"))
+    same_settings = {
+        name: find_test(own["pooled_tests"], f"{name}, forest", f"{name}, tree{FOREST_SETTINGS}")
         for name in ("span", "sentence")
-    ]
-    official = [gain(name, own["tests"]) for name in ("span", "sentence")]
-    composites = [gain(way, tests) for way in ("linear", "polynomial")]
-    with_features = [find_test(tests, f"{way}, tree", "tree") for way in ("linear", "polynomial")]
-    cuts = find_test(tests, "tree", "MCT")
+    }
     folds = f"SemEval-2010, our grammar, {own['pooled']:,} sentences in {own['folds']} folds"
     ten_parses = "with ten parses, on the official test sentences"
+
+    def text(tests: Mapping[str, Mapping[str, Any]]) -> str:
+        return "; ".join(f"{name} {difference(test)}" for name, test in tests.items())
+
+    def better(
+        says: str,
+        printed: str,
+        where: str,
+        tests: Mapping[str, Mapping[str, Any]],
+        effect: float | None,
+        note: str = "",
+    ) -> Claim:
+        ours = f"{where}: {text(tests)}"
+        return Claim(
+            PAPER, f"relations: {says}", printed, ours, "greater", list(tests.values()), effect=effect, note=note
+        )
+
     return [
-        Claim(
-            PAPER,
-            "relations: the forest kernel is better than the tree kernel",
+        better(
+            "the forest kernel is better than the tree kernel",
             "F1 64.7 against 63.6, +1.1",
-            f"{folds}: span {difference(span)}; sentence {difference(sentence)}",
-            "greater",
-            [span, sentence],
-            effect=1.1,
-            note=f"the tree with the forest's settings: span {difference(same_settings[0])}; sentence "
-            f"{difference(same_settings[1])}; {ten_parses}: {difference(lists)}",
+            folds,
+            {"span": span, "sentence": sentence},
+            1.1,
+            f"the tree with the forest's settings: {text(same_settings)}; {ten_parses}: {difference(lists)}",
         ),
-        Claim(
-            PAPER,
-            "relations: the forest kernel is also better with forests of a chart parser, of the span from entity to entity",
+        better(
+            "the forest kernel is also better with forests of a chart parser, of the span from entity to entity",
             "F1 +1.1",
-            f"SemEval-2010, our grammar, official test sentences: span {difference(official[0])}; sentence {difference(official[1])}",
-            "greater",
-            official,
-            effect=1.1,
+            "SemEval-2010, our grammar, official test sentences",
+            {name: gain(name, own["tests"]) for name in ("span", "sentence")},
+            1.1,
         ),
-        Claim(
-            PAPER,
-            "relations: the forest kernel is also better within the composite kernels of Zhang et al. (2006)",
+        better(
+            "the forest kernel is also better within the composite kernels of Zhang et al. (2006)",
             "F1 +1.1",
-            f"{folds}, span: linear {difference(linear)}; polynomial {difference(polynomial)}",
-            "greater",
-            [linear, polynomial],
-            effect=1.1,
-            note=f"{ten_parses}: linear {difference(composites[0])}; polynomial {difference(composites[1])}",
+            f"{folds}, span",
+            {way: gain(f"span, {way}", own["pooled_tests"]) for way in DEGREES},
+            1.1,
+            f"{ten_parses}: {text({way: gain(way, tests) for way in DEGREES})}",
         ),
-        Claim(
-            PAPER,
-            "relations: the forest kernel increases precision",
+        better(
+            "the forest kernel increases precision",
             "P 70.3 against 68.6, +1.7",
-            f"{folds}: span {difference(span['precision'])}; sentence {difference(sentence['precision'])}",
-            "greater",
-            [span["precision"], sentence["precision"]],
-            effect=1.7,
-            note=f"in the paper, recall increases less; {ten_parses}: {difference(lists['precision'])}",
+            folds,
+            {"span": span["precision"], "sentence": sentence["precision"]},
+            1.7,
+            f"in the paper, recall increases less; {ten_parses}: {difference(lists['precision'])}",
         ),
         Claim(
             PAPER,
@@ -785,13 +785,12 @@ def claims(results: dict[str, Any]) -> list[Claim]:
             [cuts],
             note="about Zhang et al. (2006)",
         ),
-        Claim(
-            PAPER,
-            "relations: the tree with features of the entities is better than the tree alone",
+        better(
+            "the tree with features of the entities is better than the tree alone",
             "none",
-            f"SemEval-2010: linear {difference(with_features[0])}; polynomial {difference(with_features[1])}",
-            "greater",
-            with_features,
-            note="about Zhang et al. (2006)",
+            "SemEval-2010",
+            {way: find_test(tests, f"{way}, tree", "tree") for way in DEGREES},
+            None,
+            "about Zhang et al. (2006)",
         ),
     ]

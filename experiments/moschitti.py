@@ -380,6 +380,7 @@ def default_settings() -> dict[str, Chosen]:
 
 CURVES = ("linear", "ST", "SST", "PT", "linear + SST")  # systems with a learning curve
 PARSED = (*CURVES, "SST, paper", "PT, paper")  # systems that are also tested on automatic trees
+# Trees of the test arguments and of the training arguments, as in the stored results
 GOLD, FROM_GOLD, FROM_PARSES = "gold trees", "parses, learnt from gold trees", "parses, learnt from parses"
 COMPARISONS = [
     ("SST", "ST"),
@@ -414,14 +415,8 @@ def run(
     decays: dict[str, list[tuple[dict[str, Any], Trial]]] = {}
     if quick:
         chosen = default_settings()
-        ngrams: dict[str, Any] = {
-            "words": 2,
-            "characters": 4,
-            "C": 0.5,
-            "cross_validation": None,
-            "tried": 0,
-            "at_edge": [],
-        }
+        ngrams: dict[str, Any] = {"words": 2, "characters": 4, "C": 0.5, "cross_validation": None}
+        ngrams |= {"tried": 0, "at_edge": []}
     else:
         documents = [e.document for e in selection]
         X, y = to_table(selection)
@@ -507,10 +502,10 @@ class Trainer(NamedTuple):
         if parses is None:
             return results
         for name in (*PARSED, NGRAMS):
-            on_parses[f"{name}: {GOLD}"] = parses.spread(correct[name][parses.rows][parses.found])
+            on_parses[f"{name}: {GOLD}"] = parses.spread(correct[name][parses.rows][parses.is_constituent])
         ids = [test[k].id for k in parses.rows]
         results["items"].append(split_items(f"parses, split {number}", len(parses.train[1]), ids, on_parses))
-        results |= {"parsed": len(parses.rows), "constituents": int(parses.found.sum())}
+        results |= {"parsed": len(parses.rows), "constituents": int(parses.is_constituent.sum())}
         return results | {"twins": len(test) - len(parses.rows)}
 
     def fit(self, name: str, X: Table, y: Any) -> KernelSVC:
@@ -521,26 +516,22 @@ class Trainer(NamedTuple):
 class _Parses:
     """Training and test arguments in automatic trees, without sentences on which the parser was trained.
 
-    `rows` are the test arguments of other sentences, and `found` whether each is a constituent of its automatic tree.
+    `rows` are the test arguments of other sentences. `is_constituent` states whether each is a constituent of its tree.
     """
 
     def __init__(
-        self,
-        forms: Sequence[str],
-        train: Sequence[Argument],
-        test: Sequence[Argument],
-        seen: set[tuple[str, ...]],
+        self, forms: Sequence[str], train: Sequence[Argument], test: Sequence[Argument], seen: set[tuple[str, ...]]
     ) -> None:
         self.rows = [k for k, e in enumerate(test) if e.words not in seen]
         parsed = [in_parse(test[k]) for k in self.rows]
-        self.found = np.array([e is not None for e in parsed])
+        self.is_constituent = np.array([e is not None for e in parsed])
         self.test = to_table((e for e in parsed if e is not None), forms)
         self.train = to_table((p for e in train if e.words not in seen and (p := in_parse(e)) is not None), forms)
 
     def spread(self, values: Any) -> NDArray[np.float64]:
         """Return one value per test argument, NaN for those that are not constituents."""
         spread = np.full(len(self.rows), np.nan)
-        spread[self.found] = values
+        spread[self.is_constituent] = values
         return spread
 
 
