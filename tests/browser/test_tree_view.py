@@ -15,7 +15,8 @@ from treelet.datasets import flights
 from treelet.drawing import web
 from treelet.drawing.arcs import _ArcLayout
 from treelet.drawing.svg import MARGIN, ForestGraph, _ForestLayout
-from treelet.drawing.web.pictures import edited, picture
+from treelet.drawing.web.pictures import picture
+from treelet.explorer.handlers import _edited_trees
 
 HOSTILE = "<img src=x onerror=alert`1`></script><script>window.hurt=1</script>\"'&"
 SENTENCE = tl.Tree.parse("(S (NP (D the) (N cat)) (VP (V saw) (NP (D a) (N dog))))")
@@ -281,7 +282,7 @@ def show(page: Any, content: dict[str, Any], options: dict[str, Any] | None = No
 
 
 def test_edits_have_signs_forms_and_a_legend(page: Any, draw: Draw) -> None:
-    first, second = edited(tl.edit_script(*EDITS))
+    first, second = _edited_trees(tl.edit_script(*EDITS))
     show(page, first)
     assert page.locator("g.treelet-delete").count() == page.locator("path.treelet-strike").count() == 3
     assert {"cat", "→ dog", "−", "~"} <= set(texts(page))
@@ -301,7 +302,7 @@ def test_edits_have_signs_forms_and_a_legend(page: Any, draw: Draw) -> None:
 
 def test_unchanged_parts_of_large_trees_are_folded(page: Any, draw: Draw) -> None:
     tree = f"(S {' '.join(f'(X (Y a{n}) (Y b))' for n in range(60))})"
-    first, _ = edited(tl.edit_script(tree, tree.replace("a40", "changed")))
+    first, _ = _edited_trees(tl.edit_script(tree, tree.replace("a40", "changed")))
     show(page, first)
     assert {"a40", "→ changed"} <= set(texts(page))
     assert "a39" not in texts(page)

@@ -12,7 +12,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from conftest import all_commands, fail, file_marks, run
-from treelet.cli.options import READ, WRITTEN, shown_name
+from treelet.cli.options import READ, WRITTEN, _shown_name
 
 COMMANDS = all_commands()
 NO_FILES = {
@@ -105,7 +105,7 @@ def test_no_output_is_an_input_or_another_output(
     if names[first] and way not in ("as it is", "relative"):
         given = {first: other.parent, second: file}
     line = fail(*words(command, given))
-    shown = {parameter.name: shown_name(parameter) for parameter in command.params}
+    shown = {parameter.name: _shown_name(parameter) for parameter in command.params}
     assert shown[first] in line
     assert shown[second] in line
     assert "Choose another name" in line

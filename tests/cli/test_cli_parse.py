@@ -335,6 +335,7 @@ def test_bytes_that_are_no_text(grammar: Path, sentences: Path) -> None:
         (["-g", "g.txt", "--forest", "--prune", "no"], "--prune must be a number of at least 0, or none"),
         (["-g", "g.txt", "--picture", "x.gif"], "must end in .svg, .png, .pdf or .tex"),
         (["-g", "g.txt", "--markov", "1"], "--markov applies to --treebank only."),
+        (["-g", "g.txt", "--markov", "0"], "--markov applies to --treebank only. Add --treebank, or remove --markov."),
         (
             ["-g", "g.txt", "--format", "json"],
             "--format applies to --treebank only. Use --to for the output format.",

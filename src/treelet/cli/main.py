@@ -21,7 +21,7 @@ from typer.core import TyperCommand, TyperGroup
 
 import treelet
 from treelet.cli import INTERRUPTED, interrupted
-from treelet.cli.options import COMMANDS, shown_name
+from treelet.cli.options import COMMANDS
 from treelet.errors import FileError, TreeletError
 from treelet.printable import printable, shortened
 
@@ -177,24 +177,24 @@ def _with_options(message: str, ctx: Any) -> str:
     The parameters of a command have the names of the Python API: ``n_jobs: Annotated[int, typer.Option("--jobs")]``.
     A parameter that has no option keeps its Python form.
     """
-    options: dict[str, str] = {}
+    shown, options = (
+        {},
+        dict[str, str](),
+    )  # the names that users know: of all parameters, and of options by Python's names
     for parameter in ctx.command.params:
+        long = [name for name in parameter.opts if name.startswith("--")]
+        shown[parameter.name] = long[0] if long else str(parameter.metavar)
         if parameter.param_type_name == "option":
-            long = [name[2:].replace("-", "_") for name in parameter.opts if name.startswith("--")]
-            options |= dict.fromkeys([parameter.name, *long], shown_name(parameter))
+            options |= dict.fromkeys([parameter.name, *(name[2:].replace("-", "_") for name in long)], long[0])
 
     def subject(match: re.Match[str]) -> str:
         got = re.search(r"Got '([^']*)' instead", match.string)
-        passed = [parameter for parameter in ctx.command.params if got and ctx.params.get(parameter.name) == got[1]]
-        within = [
-            parameter for parameter in ctx.command.params if f"{match[1]}=" in str(ctx.params.get(parameter.name))
-        ]
-        if passed and options.get(match[1]) not in [
-            shown_name(parameter) for parameter in passed
-        ]:  # --to is also a 'format' parameter
-            return shown_name(passed[0])
+        passed = [shown[name] for name in shown if got and ctx.params.get(name) == got[1]]
+        within = [shown[name] for name in shown if f"{match[1]}=" in str(ctx.params.get(name))]
+        if passed and options.get(match[1]) not in passed:  # --to is also a 'format' parameter
+            return passed[0]
         if match[1] not in options and within:  # --option rows=2
-            return f"{match[1]} in {shown_name(within[0])}"
+            return f"{match[1]} in {within[0]}"
         return options.get(match[1], match[0])
 
     def keyword(match: re.Match[str]) -> str:

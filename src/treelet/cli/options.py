@@ -84,7 +84,7 @@ def at_least(least: int) -> Callable[[typer.CallbackParam, int | None], int | No
 
     def check(param: typer.CallbackParam, value: int | None) -> int | None:
         if value is not None and value < least:
-            raise wrong_value(shown_name(param), f"a whole number of at least {least}", value)
+            raise wrong_value(_shown_name(param), f"a whole number of at least {least}", value)
         return value
 
     return check
@@ -93,7 +93,7 @@ def at_least(least: int) -> Callable[[typer.CallbackParam, int | None], int | No
 def file_name(param: typer.CallbackParam, value: str | None) -> str | None:
     """Check an option that cannot be standard output."""
     if value == "-":
-        raise ParameterError(f"{shown_name(param)} cannot be standard output (-). Pass a file name.")
+        raise ParameterError(f"{_shown_name(param)} cannot be standard output (-). Pass a file name.")
     return value
 
 
@@ -102,7 +102,7 @@ def among(*choices: str) -> Any:
     return typer.Option(autocompletion=lambda incomplete: [name for name in choices if name.startswith(incomplete)])
 
 
-def shown_name(parameter: Any) -> str:
+def _shown_name(parameter: Any) -> str:
     """Return the name that users know: the long form of an option, or the placeholder of an argument."""
     long = [str(name) for name in parameter.opts if name.startswith("--")]
     return long[0] if long else str(parameter.metavar or parameter.opts[0])
@@ -115,7 +115,7 @@ def _memory_size(param: typer.CallbackParam, value: str | None) -> str | None:
 
         number = value.strip()
         raise ParameterError(
-            f"{shown_name(param)} {number} is a limit of {plural(int(number), 'byte')}. Did you mean {number}GiB? "
+            f"{_shown_name(param)} {number} is a limit of {plural(int(number), 'byte')}. Did you mean {number}GiB? "
             f"Write {number}B if you mean bytes."
         )
     return value
@@ -282,7 +282,7 @@ def edit_measure(ctx: typer.Context, measure: str, *kernel_only: str) -> EditMea
         )
         if source is not None and source.name != "DEFAULT":
             negative = ctx.params[parameter.name] is False
-            passed.append(parameter.secondary_opts[0] if negative else shown_name(parameter))
+            passed.append(parameter.secondary_opts[0] if negative else _shown_name(parameter))
     if passed:
         from treelet.checks import in_words
 
@@ -461,7 +461,8 @@ def _declared(parameter: inspect.Parameter, hint: Any, words: str) -> Any:
     """Return the annotation of a parameter for typer: ``Annotated[str, "--output -o OUT", WRITTEN]`` becomes an option."""
     if hint is typer.Context:
         return hint
-    kind, marks = getattr(hint, "__origin__", hint), getattr(hint, "__metadata__", ())
+    marks = getattr(hint, "__metadata__", ())
+    kind = hint.__origin__ if marks else hint
     info = next((copy(mark) for mark in marks if hasattr(mark, "param_decls")), typer.Option())
     if parameter.kind is not parameter.KEYWORD_ONLY:
         info = typer.Argument()
@@ -486,7 +487,7 @@ def _context(settings: dict[str, Any]) -> Any:
 
 
 def _shown(parameter: inspect.Parameter) -> str:
-    """Return the name of a parameter that users know, as `shown_name`."""
+    """Return the name of a parameter that users know, as `_shown_name`."""
     info = parameter.annotation.__metadata__[0]
     if parameter.kind is not parameter.KEYWORD_ONLY:
         return str(info.metavar)
@@ -501,7 +502,9 @@ def _check_combinations(
 ) -> None:
     """Raise an error for options that cannot be combined, and for options without the option that they belong to."""
     known = {parameter.name: parameter for parameter in parameters}
-    passed = {name for name in known if values[name] not in (known[name].default, None, False)}
+    passed = {
+        name for name, value in values.items() if not (value is None or value is False or value == known[name].default)
+    }
     for first, second in exclusive:
         if {first, second} <= passed:
             raise ParameterError(

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from treelet import _core
 from treelet.checks import some_of, suggestion
+from treelet.drawing.edits import edited_trees
 from treelet.drawing.leaves import fragment_text, shortened
-from treelet.drawing.web.pictures import edited, picture
-from treelet.edits import edit_script
+from treelet.drawing.web.pictures import picture
+from treelet.edits import EditScript, edit_script
 from treelet.edits.distance import tree_sizes
 from treelet.errors import InputTypeError, KernelOverflowError, TreeletError
 from treelet.explorer.requests import LETTERS, NODES, Request, RequestError
@@ -497,8 +498,28 @@ def _edits(request: Request) -> dict[str, Any]:
         ],
         "counts": {kind: sum(operation.kind == kind for operation in script) for kind in _KINDS},
         "pairs": script.mapping,
-        "trees": edited(script),
+        "trees": _edited_trees(script),
     }
+
+
+def _edited_trees(script: EditScript) -> list[dict[str, Any]]:
+    """Return both trees of an edit script in the form that tree-view.js takes, with their changed nodes.
+
+    Examples
+    --------
+    >>> import treelet as tl
+    >>> [tree["edits"] for tree in _edited_trees(tl.edit_script("(N cat)", "(N dog)"))]
+    [[{'node': 1, 'kind': 'rename', 'text': '→ dog'}], [{'node': 1, 'kind': 'rename', 'text': 'was cat'}]]
+    """
+    pictures = []
+    for tree, side in zip((script.source, script.target), edited_trees(script, folded=False), strict=True):
+        edits = [
+            {"node": node, "kind": operation.kind, "text": text}
+            for node, (operation, text) in enumerate(zip(side.operations, side.other_labels, strict=True))
+            if operation is not None and operation.kind != "keep"
+        ]
+        pictures.append({**picture(tree), "edits": edits})
+    return pictures
 
 
 def _trees_and_kernel(request: Request, most: float = _PAIRS) -> tuple[tuple[Tree, Tree], TreeKernel]:

@@ -10,10 +10,8 @@ from typing import Any
 
 from treelet.checks import article, plural
 from treelet.cuts import TreeIndex
-from treelet.drawing.edits import edited_trees
 from treelet.drawing.leaves import fragment_text, open_nodes, shortened
 from treelet.drawing.svg import ForestGraph, signed
-from treelet.edits import EditScript
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.fragments.explanation import Explanation, NodeShare
 from treelet.fragments.occurrences import places
@@ -142,29 +140,6 @@ def _mark(mark: Any, number: int, size: int) -> Picture:
             f"The 'marks' parameter must contain node numbers from 0 to {size - 1:,}. Got {wrong[0]} instead."
         )
     return {"nodes": numbers, "tone": tone % _TONES}
-
-
-# --- edit scripts ---------------------------------------------------------------------------------------------------
-
-
-def edited(script: EditScript) -> list[Picture]:
-    """Return both trees of an edit script in the form that tree-view.js takes, with their changed nodes.
-
-    Examples
-    --------
-    >>> import treelet as tl
-    >>> [tree["edits"] for tree in edited(tl.edit_script("(N cat)", "(N dog)"))]
-    [[{'node': 1, 'kind': 'rename', 'text': '→ dog'}], [{'node': 1, 'kind': 'rename', 'text': 'was cat'}]]
-    """
-    pictures = []
-    for tree, side in zip((script.source, script.target), edited_trees(script, folded=False), strict=True):
-        edits = [
-            {"node": node, "kind": operation.kind, "text": text}
-            for node, (operation, text) in enumerate(zip(side.operations, side.other_labels, strict=True))
-            if operation is not None and operation.kind != "keep"
-        ]
-        pictures.append({**picture(tree), "edits": edits})
-    return pictures
 
 
 # --- explanations ---------------------------------------------------------------------------------------------------
