@@ -29,14 +29,13 @@ from treelet.kernels import ForestKernel, Kernel, Linear, On, SubsetTree
 from treelet.learn import KernelSVC
 from treelet.metrics import paired_bootstrap, paired_t_test, semeval_scores
 from treelet.parsing import PCFG
-from treelet.structures import Forest, ForestBank, Table, Tree, Treebank
-from treelet.structures.instances import RelationInstance
-from treelet.structures.spans import Span
+from treelet.structures import Forest, ForestBank, RelationInstance, Table, Tree, Treebank
 from treelet.tasks import composite
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.str_]
 Rows = NDArray[np.intp]
+Span = tuple[int, int]  # of words
 
 PAPER = "Zhang, Zhang & Li (2010)"
 PAPER_SCORES = {"tree": (68.6, 59.3, 63.6), "forest": (70.3, 60.0, 64.7)}

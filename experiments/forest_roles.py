@@ -55,20 +55,18 @@ from treelet.cuts import (
     path_forest,
     path_tree,
 )
-from treelet.cuts.tree_index import PUNCTUATION
 from treelet.errors import TreeletWarning
 from treelet.kernels import Kernel, Linear, On
 from treelet.learn import KernelSVC
 from treelet.metrics import paired_t_test, parseval
 from treelet.parsing import PCFG
-from treelet.structures import Forest, ForestBank, Table, Tree, Treebank
-from treelet.structures.instances import RoleInstance
-from treelet.structures.spans import Span
+from treelet.structures import Forest, ForestBank, RoleInstance, Table, Tree, Treebank
 from treelet.tasks import hybrid
 
 Floats = NDArray[np.float64]
 Rows = NDArray[np.intp]
 Labels = NDArray[np.str_]
+Span = tuple[int, int]  # of words
 Key = tuple[str, int]  # document and number of a sentence
 
 PAPER_SCORES = {"tree": (76.02, 67.38, 71.44), "forest": (79.06, 69.12, 73.76)}
@@ -714,6 +712,7 @@ def compare_systems(
 
 # --- Arguments that are not candidates ------------------------------------------------------------------------------
 
+PUNCTUATION = {",", ".", ":", "``", "''", "?", "!", "-LRB-", "-RRB-", "-LCB-", "-RCB-", "-LSB-", "-RSB-"}  # tags
 ALL_OF_TREE, ALL_OF_FOREST, PRUNED_TREE = "best tree, every constituent", "forest, every node", "best tree, pruned"
 
 

@@ -26,6 +26,7 @@ from experiments.locality_kernels import (
     COUNT,
     COUNTS,
     EXACT,
+    FEATURES,
     GRAMS,
     POSITION,
     Block,
@@ -43,7 +44,6 @@ from experiments.locality_kernels import (
 from experiments.writing import Claim
 from treelet import gram
 from treelet.cuts import as_sequencebank
-from treelet.cuts.features import FEATURES
 from treelet.kernels import Kernel, Locality, On, PartialTree
 from treelet.metrics import paired_t_test
 from treelet.structures import Table

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.evaluation import balanced_folds, draw_documents, rows_of_documents
-from treelet.cuts.features import feature_sequences
+from treelet.cuts import feature_sequences
 from treelet.metrics import align_words
 from treelet.structures import Dependencies, Table, main_types
 from treelet.tasks import ParsedSentence, ParseLists

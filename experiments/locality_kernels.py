@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, solve
 
 from treelet import gram
-from treelet.cuts.features import FEATURES
 from treelet.kernels import Kernel, Linear, Locality, On
 from treelet.learn import RLS, RankRLS
 from treelet.structures import Table
@@ -28,6 +27,7 @@ from treelet.tasks import ParseLists
 Floats = NDArray[np.float64]
 
 POSITION, EXACT, COUNT, GRAMS = "position", "exact", "count", "n-grams"  # forms of matching
+FEATURES = ("bigram", "word_tag", "link_type", "word_link_type", "link_length", "link_length_type", "link_bigram")
 SELECTION_REPEATS = 2
 WINDOWS, THETAS = (3, 5, 7), (0.25, 0.5, 1.0, 2.0)
 WIDTHS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # of Gaussians, as multiples of the median distance between parses

@@ -33,15 +33,13 @@ from experiments.evaluation import (
 )
 from experiments.writing import Checkpoint, Claim
 from treelet.cuts import TreeIndex, argument_tree, indicators, role_features
-from treelet.cuts.roles import ARGUMENT, PREDICATE
 from treelet.errors import TreeletWarning
 from treelet.kernels import Kernel, Linear, On, PartialTree, SubsetTree, Subtree
-from treelet.learn import KernelSVC
-from treelet.learn.selection import Selection, Trial, select
+from treelet.learn import KernelSVC, Selection, Trial, select
 from treelet.structures import Table, Tree, Treebank
-from treelet.structures.spans import Span
 
 Rows = NDArray[np.intp]
+Span = tuple[int, int]  # of words
 
 PAPER = "Moschitti (2006)"
 PAPER_GOLD = {"linear": "87.6", "ST": "84.6", "SST": "87.7", "PT": "86.7"}  # table 1: PropBank, gold trees
@@ -196,7 +194,7 @@ def tree_of(argument: Argument, form: str) -> Tree:
         if not level:
             break
     tag = index.parent[word]
-    marks = {tag: index.label(tag) + PREDICATE, top: index.label(top) + ARGUMENT}
+    marks = {tag: f"{index.label(tag)}-P", top: f"{index.label(top)}-ARG"}
     return index.rebuilt(up[-1], keep=keep, rename=marks)
 
 
