@@ -230,10 +230,17 @@ class SimilarPairs:
         skipped: list[tuple[int, int]] = []
         if isinstance(measure, EditMeasure):
             measure = measure.skipping(skipped, self._all_apart(apart) if apart and not self._across else None)
-        rows, columns, values = _joined(measure, sides, threshold, options)
+        # The rows, columns and values of all pairs of distinct examples that reach the threshold
+        first, last = sides[0].examples, sides[-1].examples
+        rows, columns, values = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+        if len(first) and len(last):
+            queries = first if self._across or len(first) == 1 else None
+            graph: Any = nearest(measure, last, queries, threshold=threshold, graph=True, **options)
+            rows = np.repeat(np.arange(len(first)), np.diff(graph.indptr))
+            columns, values = graph.indices.astype(np.int64), graph.data
         self._skipped = {_ordered(row, column + self._across * shift) for row, column in skipped}
-        first = _Copies(self._number, len(self._own)).first.tolist()
-        self.skipped = sorted(_ordered(first[row], first[column]) for row, column in self._skipped)
+        copy = _Copies(self._number, len(self._own)).first.tolist()
+        self.skipped = sorted(_ordered(copy[row], copy[column]) for row, column in self._skipped)
         if self._across:
             columns = columns + shift
             rows, columns, values = np.r_[rows, columns], np.r_[columns, rows], np.r_[values, values]
@@ -376,16 +383,3 @@ def _ordered(first: int, second: int) -> tuple[int, int]:
 def _present(X: Any) -> Numbers:
     """Return the indices of the examples that are not missing."""
     return np.flatnonzero(X.columns.roots >= 0) if isinstance(X, Bank) else np.arange(len(X))
-
-
-def _joined(
-    measure: Pairwise, sides: list[_Side], threshold: float, options: dict[str, Any]
-) -> tuple[Numbers, Numbers, Vector]:
-    """Return the rows, columns and values of all pairs of distinct examples that reach the threshold."""
-    first, last = sides[0].examples, sides[-1].examples
-    if not len(first) or not len(last):
-        return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    queries = first if len(sides) > 1 or len(first) == 1 else None
-    graph: Any = nearest(measure, last, queries, threshold=threshold, graph=True, **options)
-    rows = np.repeat(np.arange(len(first)), np.diff(graph.indptr))
-    return rows, graph.indices.astype(np.int64), graph.data

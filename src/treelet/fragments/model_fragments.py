@@ -140,7 +140,9 @@ class _NodeAttribution:
         if sum(map(len, sequences.values())) > _LARGEST_SEQUENCE:
             return None
         values = self._at_features(view, row, sequences)
-        parse = _in_column(self.examples[row], view.term.kernel_term.inner.path)
+        parse = self.examples[row]  # the uncoerced value in the column of the kernel, or None
+        for column in view.term.kernel_term.inner.path:
+            parse = parse[column] if isinstance(parse, Mapping) and column in parse else None
         if isinstance(parse, Dependencies):
             shares = np.zeros(len(parse.words))
             for name, words in feature_words(parse).items():
@@ -173,15 +175,6 @@ class _NodeAttribution:
 
 def _words(example: Any) -> list[TaggedWord]:
     return [TaggedWord(at, word, tag) for at, (word, tag) in enumerate(zip(example.words, example.tags, strict=True))]
-
-
-def _in_column(example: Any, path: Sequence[Any]) -> Any:
-    """Return the uncoerced value of an example in the column of a kernel, or None if there is no such column."""
-    for name in path:
-        if not isinstance(example, Mapping) or name not in example:
-            return None
-        example = example[name]
-    return example
 
 
 def _pre_order(store: Any, root: int) -> list[int]:
@@ -314,11 +307,8 @@ def explain_output(
         data = term.graph.joined(term.kernel_term.inner.data(X))[1]
         logs = roots.logs(term.kernel_term.roots)
         model_weighting = NodeWeighting.of(term.mixed_weights(linear.mix[None, :]))
-        factors, kernel, column = (
-            _factors(term, logs, len(X)),
-            term.kernel_term.inner.kernel,
-            term.kernel_term.inner.column,
-        )
+        factors, inner = _factors(term, logs, len(X)), term.kernel_term.inner
+        kernel, column = inner.kernel, inner.column
         weightings = NodeWeighting.of(data.weights(), signs * factors), model_weighting
         result = (
             search_fragments(kernel, data.columns.store, weightings, limit) if limit else SearchResult([], False, False)
@@ -328,7 +318,8 @@ def explain_output(
         attribution.add(_TermExamples(term, data, logs, factors, model_weighting, column))
     others: list[OtherShare] = []
     for other in linear.others:
-        unlisted = float(signs @ _scores(linear, other, X))
+        model = CompressedModel(linear.model.kernel, linear.model.outputs, [other], support=0, nodes=0, loose_bytes=0)
+        unlisted = float(signs @ (model.score(X) @ linear.mix))
         for vectors in _vector_terms(other, linear.mix):
             features, values = vectors.of_examples(
                 X, signs, _factors(other, roots.logs(other.kernel_term.roots), len(X))
@@ -338,7 +329,9 @@ def explain_output(
             for index in _largest(found, limit + 1):  # one more, so that it is known whether any is missing
                 feature = vectors.feature(index, float(values[index]))
                 shares.append(FragmentShare(feature, float(found[index]), vectors.kernel, feature.column))
-        if not _is_linear(other):
+        if not isinstance(other, SupportSum) or not all(
+            isinstance(part.inner.kernel, Linear) for part in _parts(other)
+        ):
             others.append(OtherShare(other.kernel_term.inner.kernel, unlisted))
     shares.sort(key=lambda share: -abs(share.share))
     complete = complete and len(shares) <= limit
@@ -413,13 +406,6 @@ def top_fragments(model: Any, n: int, output: Any = None) -> TopFragments:
     return TopFragments(heaviest[:n], linear.output, complete and len(heaviest) <= n, exact)
 
 
-def _scores(linear: LinearOutput, term: Term, X: Any) -> Vector:
-    """Return the scores of a single term."""
-    model = CompressedModel(linear.model.kernel, linear.model.outputs, [term], support=0, nodes=0, loose_bytes=0)
-    scores: Vector = model.score(X) @ linear.mix
-    return scores
-
-
 def _factors(term: Term, logs: Vector | None, n: int) -> Vector:
     """Return the factor of a term for each example, which is 0 if the self-value is 0."""
     return _inverse(None if logs is None else logs + term.shift, n)
@@ -476,11 +462,6 @@ def _vector_terms(term: Term, mix: Vector) -> Iterator[_VectorTerm]:
                 * _inverse(Roots(term.examples).logs(part.roots), len(term.examples))
             )
             yield _VectorTerm(term, part, support, support.values.T @ coefficients)
-
-
-def _is_linear(term: Term) -> bool:
-    """Return whether a term consists of inner products of vectors only."""
-    return isinstance(term, SupportSum) and all(isinstance(part.inner.kernel, Linear) for part in _parts(term))
 
 
 def _parts(term: Term) -> list[KernelTerm]:

@@ -38,21 +38,6 @@ _TINY = 1e-300  # replaces 0 in divisors
 Between = Callable[[Rows, Rows], Matrix]  # the kernel values of rows x columns
 
 
-def _landmarks(diagonal: Vector, between: Between, wanted: int, sampling: str, rng: np.random.Generator) -> Rows:
-    """Return the rows of the landmarks, ascending.
-
-    There are fewer than `wanted` if the others add nothing.
-    """
-    n = len(diagonal)
-    if wanted >= n:
-        return np.arange(n)
-    if sampling == "uniform":
-        chosen = rng.choice(n, wanted, replace=False)
-    else:
-        chosen = (_pivots if sampling == "kmeans++" else _by_leverage)(diagonal, between, wanted, rng)
-    return np.sort(chosen).astype(np.intp)
-
-
 def _pivots(
     diagonal: Vector, between: Between, wanted: int, rng: np.random.Generator, at_once: int | None = None
 ) -> Rows:
@@ -123,7 +108,10 @@ def _by_leverage(diagonal: Vector, between: Between, wanted: int, rng: np.random
     for size in reversed(sizes):
         rows = order[:size]
         across, inner = between(rows, sample), between(sample, sample)
-        ridge = _ridge(inner * np.outer(weight, weight), rank)
+        # The trace of the error of the best approximation of that rank, divided by the rank
+        eigenvalues = np.linalg.eigvalsh(inner * np.outer(weight, weight))
+        error = float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum())
+        ridge = max(error / rank, float(np.abs(eigenvalues).sum()) * 1e-10, _TINY)
         solved = np.linalg.solve(inner + np.diag(np.maximum(ridge / weight**2, _TINY)), across.T)
         scores = np.maximum(diagonal[rows] - (across * solved.T).sum(axis=1), 0) / ridge
         if size == n:
@@ -136,13 +124,6 @@ def _by_leverage(diagonal: Vector, between: Between, wanted: int, rng: np.random
     scores = np.minimum(scores, 1.0) + 1e-12  # No example has probability 0.
     chosen = rng.choice(n, wanted, replace=False, p=scores / scores.sum())
     return np.asarray(order[chosen], dtype=np.intp)
-
-
-def _ridge(inner: Matrix, rank: int) -> float:
-    """Return the trace of the error of the best approximation of that rank, divided by the rank."""
-    eigenvalues = np.linalg.eigvalsh(inner)
-    total = float(np.abs(eigenvalues).sum())
-    return max(float(eigenvalues[: max(0, len(eigenvalues) - rank)].sum()) / rank, total * 1e-10, _TINY)
 
 
 _BLOCK = 1 << 22  # maximum number of kernel values in memory during transform
@@ -321,7 +302,13 @@ class Nystroem(_FeatureMap):
             return self._gram(kernel, among if everyone else among[rows], among[columns])
 
         diagonal = kernel.diag(among) if self.sampling != "uniform" else np.ones(len(among))
-        chosen = _landmarks(diagonal, between, int(self.n_components), self.sampling, rng)
+        if self.n_components >= len(pool):
+            chosen = np.arange(len(pool))
+        elif self.sampling == "uniform":
+            chosen = np.sort(rng.choice(len(pool), int(self.n_components), replace=False))
+        else:  # There are fewer landmarks if the others add nothing.
+            choose = _pivots if self.sampling == "kmeans++" else _by_leverage
+            chosen = np.sort(choose(diagonal, between, int(self.n_components), rng)).astype(np.intp)
         self.component_indices_ = pool[chosen].astype(np.int64)
         self.components_ = compact_examples(kernel, among[chosen])
         self.normalization_ = _inverse_root(self._gram(kernel, self.components_))

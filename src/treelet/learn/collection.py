@@ -49,7 +49,9 @@ class Ids:
                 f"Got {plural(len(values), 'id')} for {plural(count, 'example')}."
             )
         if len(values) and isinstance(values[0], str):
-            found = cls._strings(values)
+            texts = [value.encode("utf-8", "surrogatepass") for value in values]
+            end = np.cumsum([len(text) for text in texts], dtype=np.int64)
+            found = cls._sorted(_hashes(texts), np.frombuffer(b"".join(texts), np.uint8), end)
         else:
             found = cls.numbers(np.asarray(values, np.int64))
         twice = found._twice()
@@ -61,12 +63,6 @@ class Ids:
     def numbers(cls, values: Numbers) -> Ids:
         """Return integers as ids."""
         return cls._sorted(values.view(np.uint64), values, np.zeros(0, np.int64))
-
-    @classmethod
-    def _strings(cls, values: Sequence[str]) -> Ids:
-        texts = [value.encode("utf-8", "surrogatepass") for value in values]
-        end = np.cumsum([len(text) for text in texts], dtype=np.int64)
-        return cls._sorted(_hashes(texts), np.frombuffer(b"".join(texts), np.uint8), end)
 
     @classmethod
     def _sorted(cls, key: NDArray[np.uint64], value: NDArray[Any], end: Numbers) -> Ids:

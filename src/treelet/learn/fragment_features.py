@@ -531,10 +531,10 @@ class FragmentFeatures(KernelTransformer):
     def _to_state(self) -> dict[str, Any]:
         state = super()._to_state()
         if self.model is not None:  # Only the parameters of the model; the weights of the columns are stored anyway.
-            params = None if isinstance(self.model, CompressedModel) else self.model.get_params(deep=False)
-            state["params"]["model"] = (
-                None if params is None else {"made_by": type(self.model).__name__, "params": params}
-            )
+            state["params"]["model"] = None
+            if not isinstance(self.model, CompressedModel):
+                params = self.model.get_params(deep=False)
+                state["params"]["model"] = {"made_by": type(self.model).__name__, "params": params}
         return state
 
     @classmethod

@@ -88,6 +88,10 @@ class _ColumnKernel:
         """The name of the column, a tuple of several names, or None without a path."""
         return None if not self.path else self.path[0] if len(self.path) == 1 else self.path
 
+    def below(self, column: Any) -> _ColumnKernel:
+        """Return the same kernel on a column of a column."""
+        return replace(self, path=(column, *self.path))
+
     def data(self, X: Any) -> Any:
         """Return the data in the kernel's form. A `Table` caches the result."""
         if not self.path:
@@ -146,15 +150,15 @@ def linear_parts(kernel: Kernel, *, vectors: bool = False) -> list[KernelTerm]:
                 replace(kernel_term, roots=(*kernel_term.roots, _ColumnKernel(kernel.kernel))) for kernel_term in inner
             ]
     if isinstance(kernel, On):
-        return [_on_column(kernel.column, kernel_term) for kernel_term in linear_parts(kernel.kernel, vectors=vectors)]
+        return [
+            replace(
+                kernel_term,
+                inner=kernel_term.inner.below(kernel.column),
+                roots=tuple(root.below(kernel.column) for root in kernel_term.roots),
+            )
+            for kernel_term in linear_parts(kernel.kernel, vectors=vectors)
+        ]
     return [KernelTerm(1.0, _ColumnKernel(kernel))]
-
-
-def _on_column(column: Any, kernel_term: KernelTerm) -> KernelTerm:
-    def below(inner: _ColumnKernel) -> _ColumnKernel:
-        return replace(inner, path=(column, *inner.path))
-
-    return replace(kernel_term, inner=below(kernel_term.inner), roots=tuple(below(root) for root in kernel_term.roots))
 
 
 class Roots:
