@@ -218,18 +218,6 @@ def _flush_files() -> None:
             stream.flush()
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
-    """Limit BLAS to one thread inside a ``with`` block.
-
-    The threads of treelet do the work instead. The order of summation in BLAS, and thus every bit of
-    the result, does not depend on their number.
-    """
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
-    return limits
-
-
 # --- progress: a bar on a terminal, lines in a log, or a line in a notebook --------------------------------------------
 
 Advance = Callable[[int], None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ from treelet.shown import Tabled
 from treelet.structures import Tree, Treebank
 from treelet.structures.bank import Bank
 from treelet.structures.table import stacked
-from treelet.work import generator, one_blas_thread, progress_bar, seed_of
+from treelet.work import generator, progress_bar, seed_of
 
 # --- sums of kernel values over pairs within groups -------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ def _pair_sums(
     resources = resources._replace(threads=min(_PLANNED, resources.threads))
     plan = plan_matrix(job, threads=_PLANNED, memory=resources.memory, buffers=1, strips=-(-len(job.X) // _ROWS))
     sums = _PairSums(plan, groups)
-    with one_blas_thread():
+    with _one_blas_thread():
         ThreadExecutor(resources).compute_all(job, plan, sums)
     return 2 * sums.within, groups.T @ sums.rows, float(sums.rows.sum())
 
@@ -579,7 +579,7 @@ def vendi_score(
         )
     normalized = kernel if isinstance(kernel, Normalized) else kernel.normalized()
     K = host_matrix(normalized, normalized.coerce(X), resources=Resources.of(n_jobs, owner="vendi_score"))
-    with one_blas_thread():
+    with _one_blas_thread():
         values = np.linalg.eigvalsh(K / len(K))
     values = values[values > 0]
     return float(np.exp(-np.sum(values * np.log(values))))
@@ -752,3 +752,15 @@ def _without_repeats(
         kept.append(differences[min(group, key=by_extent)])
         left = [at for at, is_same in zip(left, same, strict=True) if not is_same]
     return sorted(kept, key=lambda difference: -round(abs(difference.z), _DIGITS))
+
+
+def _one_blas_thread() -> AbstractContextManager[Any]:
+    """Limit BLAS to one thread inside a ``with`` block.
+
+    The threads of treelet do the work instead. The order of summation in BLAS, and thus every bit of
+    the result, does not depend on their number.
+    """
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, "blas")
+    return limits
