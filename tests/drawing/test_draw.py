@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import treelet as tl
 from conftest import run_python, trials
 from treelet.drawing import dependency_svg, draw, forest_svg, latex, tree_svg
+from treelet.drawing.drawing import _SPECIAL
 from treelet.drawing.svg import ForestGraph, _ForestLayout
-from treelet.drawing.tex import _SPECIAL
 from treelet.errors import InputTypeError, ParameterError, TreeError
 from treelet.parsing import PCFG
 from treelet.report import marked_svg
