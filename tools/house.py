@@ -24,8 +24,6 @@ EXCEPTIONS = {
     r"errors\.\w+": "errors that users catch",
     r"device\.\w+\.\w+Columns": "kernels name these classes as strings, so that devices are imported late",
     r"report\.widget\.TreeView": "a documented class of notebooks",
-    r"learn\.selection\.Selection": "the result of `select`, which users read",
-    r"learn\.model\.ModelStats": "figures of a model, which users read",
     r"work\.leave": "cli/main.py calls it only if the module is loaded",
 }
 

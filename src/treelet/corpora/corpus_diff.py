@@ -503,7 +503,7 @@ def _variety(
     return (first, second), size
 
 
-# --- the diversity of a corpus ---
+# --- the diversity of a corpus ----------------------------------------------------------------------------------------
 
 _MOST_SCORED = 5_000  # maximal number of examples without `sample`; the eigenvalues take half a minute
 

@@ -416,7 +416,7 @@ def _inverse(log_roots: Vector | None, n: int) -> Vector:
     return np.ones(n) if log_roots is None else np.exp(np.where(np.isfinite(log_roots), -log_roots, -np.inf))
 
 
-# --- features of vectors ------------------------------------------------------------------------------------------
+# --- features of vectors ----------------------------------------------------------------------------------------------
 
 
 class _VectorTerm(NamedTuple):

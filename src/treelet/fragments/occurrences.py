@@ -20,7 +20,7 @@ from treelet.printable import readable_number
 from treelet.shown import Tabled
 from treelet.structures import Tree, Treebank
 
-# --- the occurrences of a fragment in a tree ---
+# --- the occurrences of a fragment in a tree --------------------------------------------------------------------------
 
 
 class Occurrences(list[tuple[int, ...]]):
@@ -219,7 +219,7 @@ def _partial(match: _FragmentMatch, root: int) -> Iterator[tuple[int, ...]]:
             open_choices.append(choices(len(covered)))
 
 
-# --- the fragments that two examples share ---
+# --- the fragments that two examples share ----------------------------------------------------------------------------
 
 
 class SharedFragment(NamedTuple):

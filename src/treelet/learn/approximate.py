@@ -445,7 +445,7 @@ class KernelMatrix(ClassNamePrefixFeaturesOutMixin, KernelTransformer):  # type:
         return len(self.X_fit_)
 
 
-# --- random features of tree kernels ---
+# --- random features of tree kernels ----------------------------------------------------------------------------------
 
 _ROWS = 256  # trees per task of a thread
 _SMALLEST = 1e-6  # Smaller decays exceed the range of a float32.

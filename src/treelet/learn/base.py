@@ -39,7 +39,7 @@ from treelet.matrices.executors import host_matrix
 from treelet.resources import Resources, count_threads
 from treelet.shown import learnt
 
-# --- checks of training targets ---
+# --- checks of training targets ---------------------------------------------------------------------------------------
 
 Rows = NDArray[np.intp]
 USE_A_CLASSIFIER = " To predict classes, use KernelSVC."
@@ -187,7 +187,7 @@ def _one_dimension(values: Any, n: int, name: str) -> NDArray[Any]:
     return array
 
 
-# --- precomputed kernel matrices ---
+# --- precomputed kernel matrices --------------------------------------------------------------------------------------
 
 
 def _given_square(X: Any) -> Matrix:
@@ -319,7 +319,7 @@ class _MatrixModel:
         return cls(support, coefficients)
 
 
-# --- base classes ---
+# --- base classes -----------------------------------------------------------------------------------------------------
 
 _REMOVED = {"device", "device_memory", "progress"}  # settings of `treelet.config_context`
 _REMOVED |= {"fit_seconds_", "multi_class", "multi_class_", "n_features", "probability", "random_state", "size"}

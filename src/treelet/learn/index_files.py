@@ -234,7 +234,7 @@ def _layout() -> list[Any]:
     return [__version__, sys.byteorder]
 
 
-# --- opening ------------------------------------------------------------------------------------------------------
+# --- opening ----------------------------------------------------------------------------------------------------------
 
 
 def _read_index(path: PathLike, folder: Path, mode: str | None, known: dict[str, type[Pairwise]]) -> Any:
@@ -328,7 +328,7 @@ def _located(data: Any, places: Arrays | None) -> Any:
     return data.with_places(Places.from_arrays(places, len(data))) if places else data
 
 
-# --- files --------------------------------------------------------------------------------------------------------
+# --- files ------------------------------------------------------------------------------------------------------------
 
 
 @contextmanager

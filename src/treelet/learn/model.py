@@ -55,7 +55,7 @@ from treelet.structures.table import Table
 if TYPE_CHECKING:
     from treelet.device.launching import Device
 
-# --- the terms of a kernel and of a model ---
+# --- the terms of a kernel and of a model -----------------------------------------------------------------------------
 
 Path = tuple[Any, ...]
 
@@ -485,7 +485,7 @@ def _node_weights(rows: Any) -> _core.NodeWeights:
     return _core.NodeWeights.of(start, node, np.ascontiguousarray(rows.data, dtype=float))
 
 
-# --- saving a term ------------------------------------------------------------------------------------------------
+# --- saving a term ----------------------------------------------------------------------------------------------------
 
 
 def _term_state(term: Term) -> dict[str, Any]:
@@ -514,7 +514,7 @@ def _floats(values: Any, dimensions: int) -> NDArray[np.float64]:
     return array
 
 
-# --- weights as small arrays ----------------------------------------------------------------------
+# --- weights as small arrays ------------------------------------------------------------------------------------------
 
 
 def _packed_weights(weights: _core.NodeWeights, columns: int) -> dict[str, NDArray[Any]]:

@@ -196,7 +196,7 @@ class _GrowingSparse:
         return of, np.arange(len(of)) + np.repeat(self.start[rows] - np.cumsum(sizes) + sizes, sizes)
 
 
-# --- the function itself ------------------------------------------------------------------------------------------
+# --- the function itself ----------------------------------------------------------------------------------------------
 
 
 class _GrowingGraph:

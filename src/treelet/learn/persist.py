@@ -42,7 +42,7 @@ from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors
 from treelet.structures.word_vectors import WordVectors
 
-# --- values to JSON and arrays, and back ---
+# --- values to JSON and arrays, and back ------------------------------------------------------------------------------
 
 _DTYPES = frozenset(["|b1", "|i1", "|u1", *(f"<{kind}{size}" for kind in "iu" for size in (2, 4, 8)), "<f4", "<f8"])
 Array = NDArray[Any]
@@ -102,7 +102,7 @@ def known_kernels() -> dict[str, type[Pairwise]]:
     return {name: cls for name, cls in public if isinstance(cls, type) and issubclass(cls, Pairwise)}
 
 
-# --- values to JSON and arrays, and back --------------------------------------------------------------------------
+# --- values to JSON and arrays, and back ------------------------------------------------------------------------------
 
 
 class _Encoder:

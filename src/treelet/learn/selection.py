@@ -184,10 +184,10 @@ def select(
     settings = _settings(learner, grid)
     resources = Resources.of(learner.n_jobs, memory, owner="select")
     matrices = _SharedMatrices(kernels, X, resources)
-    trials = _Trials(learner, settings, _Data.of(learner, len(matrices.X), y, qid, groups, cv), scoring)
+    trials = _Trials(learner, settings, scoring, n=len(matrices.X), y=y, qid=qid, groups=groups, cv=cv)
     selection = Selection()
     last: KernelOverflowError | None = None
-    steps = 1 + len(trials.data.folds)  # the matrix of a kernel, and its folds
+    steps = 1 + len(trials.folds)  # the matrix of a kernel, and its folds
     with progress_bar(resources.progress, "grid", steps * len(kernels)) as advance:
         for kernel, K in zip(kernels, matrices, strict=True):
             if isinstance(K, KernelOverflowError):
@@ -220,16 +220,22 @@ def _settings(learner: KernelLearner, grid: Any) -> list[dict[str, Any]]:
     return settings
 
 
-@dataclass(frozen=True)
-class _Data:
-    """The targets, the queries and the folds."""
+class _Trials:
+    """Fits of one estimator with several settings, fold by fold: the targets, the queries and the folds."""
 
-    y: NDArray[Any]
-    qid: NDArray[Any] | None
-    folds: list[Fold]
-
-    @classmethod
-    def of(cls, learner: KernelLearner, n: int, y: Any, qid: Any, groups: Any, cv: Any) -> _Data:
+    def __init__(
+        self,
+        learner: KernelLearner,
+        settings: list[dict[str, Any]],
+        scoring: Any,
+        *,
+        n: int,
+        y: Any,
+        qid: Any,
+        groups: Any,
+        cv: Any,
+    ) -> None:
+        self.learner, self.settings, self.scorer = learner, settings, _scorer(scoring)
         ranks, classes = isinstance(learner, Ranker), is_classifier(learner)
         if qid is not None and not ranks:
             raise ParameterError(
@@ -238,33 +244,24 @@ class _Data:
         queries: Any = group_numbers(checked_groups(qid, n, of=type(learner).__name__), n) if ranks else None
         by = queries if groups is None else group_numbers(checked_groups(groups, n, "groups"), n)
         if classes or ranks:
-            values = checked_targets(y, n)
+            self.y = checked_targets(y, n)
         else:
             values, single = checked_outputs(y, n)
-            values = values[:, 0] if single else values
+            self.y = values[:, 0] if single else values
         with warnings.catch_warnings():
             if groups is None:  # The user did not pass groups, and queries are checked below.
                 warnings.filterwarnings("ignore", "The groups parameter is ignored")
-            folds = _folds_of(cv, values, by, classifier=classes)
-        for number, (train, test) in enumerate(folds if queries is not None else ()):
+            self.folds, self.qid = _folds_of(cv, self.y, by, classifier=classes), queries
+        for number, (train, test) in enumerate(self.folds if queries is not None else ()):
             if len(np.intersect1d(queries[train], queries[test])):
                 raise ParameterError(
                     f"Fold {number} of cv= splits a query into training and test candidates. "
                     f"Pass cv= as a number, or a splitter that keeps groups together."
                 )
-        return cls(values, queries, folds)
 
-    def named(self, rows: Any) -> dict[str, Any]:
+    def _named(self, rows: Any) -> dict[str, Any]:
         """Return the keyword arguments of a ranker's methods besides X and y."""
         return {} if self.qid is None else {"qid": self.qid[rows]}
-
-
-class _Trials:
-    """Fits of one estimator with several settings, fold by fold."""
-
-    def __init__(self, learner: KernelLearner, settings: list[dict[str, Any]], data: _Data, scoring: Any) -> None:
-        self.learner, self.settings, self.data = learner, settings, data
-        self.scorer = _scorer(scoring)
 
     def of(self, kernel: Kernel, K: Matrix, advance: Callable[[int], None]) -> list[Trial]:
         """Return one trial per setting."""
@@ -272,19 +269,18 @@ class _Trials:
         trials = []
         for setting, folds in zip(self.settings, results, strict=True):
             predicted, scores = zip(*folds, strict=True)
-            trials.append(Trial(kernel, dict(setting), scores, self.data.folds, predicted))
+            trials.append(Trial(kernel, dict(setting), scores, self.folds, predicted))
         return trials
 
     def _fitted(self, K: Matrix, advance: Callable[[int], None]) -> Results:
         """Return the predictions and the score per setting and fold, by separate fits."""
-        data = self.data
         results: Results = [[] for _ in self.settings]
-        for train, test in data.folds:
+        for train, test in self.folds:
             own, across = K[np.ix_(train, train)], K[np.ix_(test, train)]
             for setting, folds in zip(self.settings, results, strict=True):
                 fitted = clone(self.learner).set_params(**setting)
-                fitted.fit(own, data.y[train], **data.named(train))
-                predicted = fitted.predict(across, **data.named(test))
+                fitted.fit(own, self.y[train], **self._named(train))
+                predicted = fitted.predict(across, **self._named(test))
                 folds.append((predicted, self._score(fitted, across, test)))
             advance(1)
         return results
@@ -297,26 +293,25 @@ class _Trials:
             return False
         if getattr(learner, "solver", "eigen") == "cg":
             return False
-        rounds = _rounds_of(self.data.folds, len(self.data.y))
-        whole = all(len(train) + len(test) == len(self.data.y) for train, test in self.data.folds)
+        rounds = _rounds_of(self.folds, len(self.y))
+        whole = all(len(train) + len(test) == len(self.y) for train, test in self.folds)
         return rounds is not None and whole and all(set(setting) <= {"alpha"} for setting in self.settings)
 
     def _decomposed(self, K: Matrix, advance: Callable[[int], None]) -> Results:
         """Return the predictions and the score per setting and fold, from one decomposition."""
-        data = self.data
         results: Results = [[] for _ in self.settings]
         fitted: Any = clone(self.learner)
         if hasattr(fitted, "solver"):
             fitted.solver = "eigen"  # "auto" may choose conjugate gradients, which give no held-out predictions.
-        fitted.fit(K, data.y, **data.named(slice(None)))
+        fitted.fit(K, self.y, **self._named(slice(None)))
         alphas = [setting.get("alpha", fitted.alpha) for setting in self.settings]
-        for numbers in _rounds_of(data.folds, len(data.y)) or []:
-            fold = np.empty(len(data.y), np.intp)
+        for numbers in _rounds_of(self.folds, len(self.y)) or []:
+            fold = np.empty(len(self.y), np.intp)
             for number in numbers:
-                fold[data.folds[number][1]] = number
+                fold[self.folds[number][1]] = number
             predictions = fitted.held_out(fold, alphas)
             for number in numbers:
-                test = data.folds[number][1]
+                test = self.folds[number][1]
                 across = K[test]
                 for values, folds in zip(predictions, results, strict=True):
                     known = copy.copy(fitted)  # an estimator that returns the known predictions
@@ -328,7 +323,7 @@ class _Trials:
     def _score(self, fitted: Any, across: Matrix, test: Any) -> float:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UnseenLabelWarning)  # A rare class may be absent from a fold.
-            value = float(self.scorer(fitted, across, self.data.y[test], **self.data.named(test)))
+            value = float(self.scorer(fitted, across, self.y[test], **self._named(test)))
         if np.isnan(value):
             raise ParameterError(
                 f"scoring= returns NaN for the fold that tests example {test[0]}. "
@@ -350,7 +345,7 @@ def _scorer(scoring: Any) -> Callable[..., float]:
     return lambda estimator, X, y, **named: known(estimator, X, y)
 
 
-# --- matrices of many kernels ---
+# --- matrices of many kernels -----------------------------------------------------------------------------------------
 
 _CELLWISE = (Sum, Product, Scale, Normalized, Gaussian, PolynomialOf)
 """Kernels whose values are computed from the values of inner kernels for the same examples."""
