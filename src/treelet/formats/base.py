@@ -72,6 +72,7 @@ class TreeLimits(NamedTuple):
         """
         if self.max_nodes is not None:
             counts = _core.NodeWeights.count(store, roots) if weights is None else weights
+            # Row i of the sparse matrix of counts has how often tree i contains each distinct subtree.
             rows = np.repeat(np.arange(len(roots)), np.diff(counts.start))
             nodes = np.bincount(rows, weights=counts.weight, minlength=len(roots))
             for row in np.flatnonzero(nodes > self.max_nodes).tolist():

@@ -190,6 +190,7 @@ class _DamagedText:
         """Return the offset of a line and column, at least `least`: where a character begins, or where invalid UTF-8 is."""
         start = int(self._starts[line - 1])
         end = int(self._starts[line]) if line < len(self._starts) else len(self.data)
+        # Of the bytes of the line: which begin a character, and which of those or of invalid bytes stand in the column.
         codes = self._codes[start:end]
         begins = _begins_character(codes)
         stray = ~begins & np.concatenate([[True], codes[:-1] < 0x80])  # a continuation byte without a beginning

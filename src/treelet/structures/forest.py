@@ -535,7 +535,7 @@ class Forest(Drawn):
     def words(self) -> list[str]:
         """Words of the sentence, at the positions for which the forest has words."""
         native = self._native
-        leaf = np.flatnonzero(np.diff(native.edge_start) == 0)
+        leaf = np.flatnonzero(np.diff(native.edge_start) == 0)  # nodes without edges, which are words
         order = leaf[np.argsort(native.begin[leaf], kind="stable")]
         words = {int(native.begin[node]): native.labels[native.label[node]] for node in order[::-1]}
         return [words[at] for at in sorted(words)]

@@ -218,6 +218,7 @@ class TaggedBank(TreeFormBank[Tagged | Any]):
 
     @classmethod
     def _check(cls, columns: Columns) -> None:
+        # A position is a node with one child, its word, or with two, its word and the next position.
         store, roots = columns
         start, child = store.child_start, store.child
         arity = np.diff(start)
@@ -487,6 +488,7 @@ class SequenceBank(TreeFormBank[Sequences | Any]):
 
     @classmethod
     def _check(cls, columns: Columns) -> None:
+        # Nodes have the height 2 (roots), 1 (types) or 0 (features); a root without features has the height 0.
         store, roots = columns
         start, child, height, texts = store.child_start, store.child, store.height, store.labels
         parent = np.repeat(np.arange(len(store)), np.diff(start))

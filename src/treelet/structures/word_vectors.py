@@ -142,7 +142,7 @@ class WordVectors:
         counts = np.zeros(len(labels), np.int64)
         neighbors: list[NDArray[np.int64]] = []
         sigma: list[NDArray[np.float64]] = []
-        for begin in range(0, len(known), 1024):
+        for begin in range(0, len(known), 1024):  # cosines of 1,024 labels with all labels, without the diagonal
             block = unit[begin : begin + 1024] @ unit.T
             block[np.arange(len(block)), begin + np.arange(len(block))] = 0
             row, column = np.nonzero(block > threshold)
