@@ -94,5 +94,7 @@ def test_names_in_subpackages_are_located() -> None:
         tl.DependencyBank
     with pytest.raises(AttributeError, match="has no attribute 'python_trees'"):
         tl.python_trees
+    with pytest.raises(AttributeError, match=r"Use treelet\.metrics\.teds"):  # from the stub of a lazy package
+        tl.teds
     with pytest.raises(AttributeError, match="has no attribute 'nowhere'"):
         tl.nowhere

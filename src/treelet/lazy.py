@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from importlib.util import find_spec
@@ -44,8 +45,8 @@ def _hint(package: str, homes: dict[str, str], name: str) -> str:
         return f" Did you mean {full!r}?"
     folder = Path(__file__).parent.parent / package.replace(".", "/")
     for inner in sorted(inner for inner, home in homes.items() if home == package):
-        file = folder / inner / "__init__.py"
-        if file.exists() and name in names_in_stub(str(file), ".py"):
+        files = [file for suffix in (".pyi", ".py") if (file := folder / inner / f"__init__{suffix}").exists()]
+        if files and name in names_in_stub(str(files[0]), files[0].suffix):
             return f" Use {package}.{inner}.{name}."
     from treelet.checks import suggestion  # not at the top, because it imports NumPy
 
@@ -64,3 +65,19 @@ def loader(package: str, homes: dict[str, str]) -> Callable[[str], Any]:
         return import_module(f"{package}.{name}") if home == package else getattr(import_module(home), name)
 
     return load
+
+
+def attach_stub(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package whose names are listed in its stub.
+
+    A name is imported when it is first used, and then becomes an attribute of the package.
+    """
+    homes = names_in_stub(file)
+    load, names = loader(package, homes), sorted(homes)
+
+    def get(name: str) -> Any:
+        value = load(name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get, lambda: names, names

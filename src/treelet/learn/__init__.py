@@ -5,19 +5,6 @@ scikit-learn, and so does `treelet.load`, which returns an estimator. The comman
 ``evaluate`` and ``explain`` read models without scikit-learn.
 """
 
-from typing import Any
+from treelet.lazy import attach_stub
 
-from treelet.lazy import loader, names_in_stub
-
-HOMES = names_in_stub(__file__)
-__all__ = sorted(HOMES)  # noqa: PLE0605
-_load = loader(__name__, HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    value = globals()[name] = _load(name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)

@@ -3,19 +3,6 @@
 Names are listed in ``__init__.pyi`` and imported when they are first used, because only some tasks need scikit-learn.
 """
 
-from typing import Any
+from treelet.lazy import attach_stub
 
-from treelet.lazy import loader, names_in_stub
-
-_HOMES = names_in_stub(__file__)
-__all__ = sorted(_HOMES)  # noqa: PLE0605
-_load = loader(__name__, _HOMES)
-
-
-def __getattr__(name: str) -> Any:
-    value = globals()[name] = _load(name)
-    return value
-
-
-def __dir__() -> list[str]:
-    return __all__
+__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)
