@@ -324,9 +324,9 @@ def test_notebooks_are_kept_without_outputs(notebook: Path) -> None:
 
 def test_progress_in_a_notebook_is_one_line_that_changes(client: Any) -> None:
     work = (
-        "from treelet import progress\n"
-        "progress._BLINK = 0.0\n"
-        "with progress.progress_bar(True, 'work <b>', 3) as advance:\n"
+        "from treelet import work\n"
+        "work._BLINK = 0.0\n"
+        "with work.progress_bar(True, 'work <b>', 3) as advance:\n"
         "    for _ in range(3):\n"
         "        advance(1)\n"
     )
