@@ -168,4 +168,5 @@ def test_nothing_and_missing_trees():
 
 def test_strips_have_a_row_at_least():
     device = _Emulated(1)
-    assert list(strips.strips(device, np.array([5, 10**12, 3]), 0, 3, None)) == [(0, 1), (1, 2), (2, 3)]
+    parts = strips.RowParts(None, None, None, None, np.array([5, 10**12, 3]))
+    assert list(parts.ranges(device, 0, 3, None)) == [(0, 1), (1, 2), (2, 3)]

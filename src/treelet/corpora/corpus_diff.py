@@ -23,7 +23,6 @@ from treelet.learn.fragment_features import FragmentCounter, listed_parts
 from treelet.learn.model import CompressedModel, Roots
 from treelet.learn.outputs import resolve_output
 from treelet.matrices.executors import ThreadExecutor, host_matrix
-from treelet.matrices.matrix import ordered
 from treelet.matrices.stored import fingerprint
 from treelet.matrices.tiles import Job, Plan, Tile, check_pairwise, plan_matrix
 from treelet.printable import printable, shortened
@@ -414,7 +413,8 @@ def diff(
     # The corpora have a canonical order, so swapping A and B only changes signs.
     turned = fingerprint(B) < fingerprint(A)
     first, second = (B, A) if turned else (A, B)
-    X, sizes = ordered(stacked(first, second)), (len(first), len(second))
+    X, sizes = stacked(first, second), (len(first), len(second))
+    X = X.ordered() if isinstance(X, Bank) else X
     own = kernel.diag(X)
     _warn_of_empty(own, sizes, turned)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from treelet.device.counts import CountProduct, Counts, RowCounts
 from treelet.device.launching import Array, Device
-from treelet.device.strips import THREADS, DeviceColumns, Entries, RowParts, Strip, owners, starts, strips
+from treelet.device.strips import THREADS, DeviceColumns, Entries, RowParts, Strip, owners, starts
 from treelet.errors import TreeletError
 
 _FEW = 32  # must equal `few` of the device code
@@ -252,9 +252,7 @@ class PartialTreeColumns(DeviceColumns):
         edges = [0, *(np.flatnonzero(np.diff(ages)) + 1).tolist(), end - begin]
         for first, last in pairwise(edges):
             total = self.n_columns if halves else None
-            for begin_of_strip, end_of_strip in strips(
-                self.device, rows.parts.cells, begin + first, begin + last, total
-            ):
+            for begin_of_strip, end_of_strip in rows.parts.ranges(self.device, begin + first, begin + last, total):
                 yield begin_of_strip, end_of_strip, int(ages[first])
 
     def _compare(self, rows: _PartialTreeRows, work: Strip, last_node: int) -> Array:

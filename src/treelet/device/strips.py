@@ -194,10 +194,27 @@ class RowParts(NamedTuple):
 
         If only the half of the matrix up to the diagonal is needed, `columns` is the total number of columns.
         """
-        for first, last in strips(device, self.cells, begin, end, columns):
+        for first, last in self.ranges(device, begin, end, columns):
             work = self.strip(device, first, last, sizes, columns_per_thread)
             if work is not None:
                 yield work
+
+    def ranges(self, device: Device, begin: int, end: int, columns: int | None) -> Iterator[tuple[int, int]]:
+        """Yield ranges of rows whose values fit into memory; a single row may exceed it.
+
+        If only the half of the matrix up to the diagonal is needed, `columns` is the total number of columns, and a row
+        counts in proportion to its columns.
+        """
+        most = max(1, min(_VALUES, device.free_bytes() // 4) // 8)
+        first, total = begin, 0
+        for row in range(begin, end):
+            own = int(self.cells[row]) if columns is None else int(self.cells[row]) * (row + 1) // columns
+            if row > first and total + own > most:
+                yield first, row
+                first, total = row, 0
+            total += own
+        if first < end:
+            yield first, end
 
     def strip(self, device: Device, first: int, last: int, sizes: Array, columns_per_thread: int = 1) -> Strip | None:
         """Return the parts of some rows as a strip, or None if there are none.
@@ -293,23 +310,3 @@ class DeviceColumns(ABC):
         if halves:
             places = places[places[:, 1] <= places[:, 0] + begin]
         return (begin + int(places[0][0]), int(places[0][1])) if len(places) else None
-
-
-def strips(
-    device: Device, cells: NDArray[np.int64], begin: int, end: int, halves: int | None
-) -> Iterator[tuple[int, int]]:
-    """Yield ranges of rows whose values fit into memory; a single row may exceed it.
-
-    `cells` is the maximum number of values per row. If only the half of the matrix up to the diagonal is needed, `halves`
-    is the total number of columns, and a row counts in proportion to its columns.
-    """
-    most = max(1, min(_VALUES, device.free_bytes() // 4) // 8)
-    first, total = begin, 0
-    for row in range(begin, end):
-        own = int(cells[row]) if halves is None else int(cells[row]) * (row + 1) // halves
-        if row > first and total + own > most:
-            yield first, row
-            first, total = row, 0
-        total += own
-    if first < end:
-        yield first, end

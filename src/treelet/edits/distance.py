@@ -425,8 +425,7 @@ class EditDistance(ReadsVectors, EditMeasure):
     The dynamic program runs from the left or from the right, whichever has fewer subproblems. In
     practice this is close to the optimal strategy of Pawlik & Augsten (2016). Time and memory grow
     with the product of the sizes: two trees of 100 nodes take about 0.1 ms, and two trees of n
-    nodes take 16 n² bytes, or 8 n² with integer costs. `treelet.gram` can refuse expensive work in
-    advance with `limit`.
+    nodes take 16 n² bytes, or 8 n² with integer costs.
 
     Examples
     --------

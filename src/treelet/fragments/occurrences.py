@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treelet import _core
-from treelet.checks import check_integer
-from treelet.errors import InputTypeError
-from treelet.kernels import ForestKernel, Kernel, PartialTree, SubsetTree, Subtree
+from treelet.checks import check_integer, wrong
+from treelet.errors import InputTypeError, ParameterError
+from treelet.kernels import ForestKernel, Kernel, PartialTree, Smoothed, SubsetTree, Subtree
 from treelet.kernels.algebra import Normalized
-from treelet.kernels.fragments import WORD, NodeWeighting, check_fragments, search_fragments
+from treelet.kernels.fragments import FRAGMENTS, LISTED, WORD, NodeWeighting, has_fragments, search_fragments
 from treelet.kernels.pairwise import overflow
 from treelet.printable import readable_number
 from treelet.shown import Tabled
@@ -81,7 +81,7 @@ def places(fragment: object, tree: object, kernel: Kernel, limit: int = 1_000) -
     """
     check_integer("limit", limit, of="places")
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    check_fragments(inner, "places", of_trees=True)
+    _check_fragments(inner, "places", of_trees=True)
     pattern, whole = Treebank([fragment, tree])
     if pattern is None:
         raise InputTypeError(
@@ -310,7 +310,7 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
     """
     check_integer("limit", limit, of="shared_fragments")
     inner = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    check_fragments(inner, "shared_fragments")
+    _check_fragments(inner, "shared_fragments")
     bank = inner.coerce([a, b])
     weights = bank.weights()
     weightings = NodeWeighting.of(weights.take(np.array([0]))), NodeWeighting.of(weights.take(np.array([1])))
@@ -328,3 +328,15 @@ def shared_fragments(a: object, b: object, kernel: Kernel, limit: int = 2_000) -
         ),
         result.complete,
     )
+
+
+def _check_fragments(kernel: Kernel, of: str, of_trees: bool = False) -> None:
+    """Raise an error unless the fragments of the kernel can be listed. `of` is the public function."""
+    if has_fragments(kernel, of_trees):
+        kernel.validate()
+    elif isinstance(kernel, PartialTree) and not isinstance(kernel, Smoothed):
+        raise ParameterError(f"Fragments can be listed only if terminal_factor is 1. Got {kernel!r} instead.")
+    else:
+        names = FRAGMENTS if of_trees else LISTED
+        wanted = f"a kernel with fragments: {names.replace(' and ', ' or ')}"
+        raise InputTypeError(str(wrong("kernel", wanted, kernel, of=of)))

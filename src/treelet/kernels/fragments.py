@@ -25,8 +25,6 @@ from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from treelet import _core
-from treelet.checks import wrong
-from treelet.errors import InputTypeError, ParameterError
 from treelet.kernels import (
     ForestKernel,
     Kernel,
@@ -57,18 +55,6 @@ def has_fragments(kernel: Kernel, of_trees: bool = True) -> bool:
     if isinstance(kernel, (Subtree, SubsetTree, PartialTree)):
         return not isinstance(kernel, Smoothed)
     return not of_trees and isinstance(kernel, (ForestKernel, Tagging, Subsequence, Locality))
-
-
-def check_fragments(kernel: Kernel, of: str, of_trees: bool = False) -> None:
-    """Raise an error unless the fragments of the kernel can be listed. `of` is the public function."""
-    if has_fragments(kernel, of_trees):
-        kernel.validate()
-    elif isinstance(kernel, PartialTree) and not isinstance(kernel, Smoothed):
-        raise ParameterError(f"Fragments can be listed only if terminal_factor is 1. Got {kernel!r} instead.")
-    else:
-        names = FRAGMENTS if of_trees else LISTED
-        wanted = f"a kernel with fragments: {names.replace(' and ', ' or ')}"
-        raise InputTypeError(str(wrong("kernel", wanted, kernel, of=of)))
 
 
 class NodeWeighting(NamedTuple):

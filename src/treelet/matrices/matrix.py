@@ -135,7 +135,9 @@ def gram(
         return _small_matrix(job)
     executor = executor_for(resources)
     if resume:
-        job = replace(job, X=ordered(job.X), Y=ordered(job.Y))
+        # In a canonical order of the parts, equal examples give equal bits.
+        X, Y = (data.ordered() if isinstance(data, Bank) else data for data in (job.X, job.Y))
+        job = replace(job, X=X, Y=Y)
     if isinstance(out, str | os.PathLike) and Path(out).suffix.lower() == ".npy":
         matrix: Matrix = into_file(job, executor, out, resume)
         return matrix
@@ -166,8 +168,3 @@ def _small_matrix(job: Job) -> Matrix:
     if symmetric:
         _core.mirror(matrix, 0, len(matrix), 0, len(matrix))
     return matrix
-
-
-def ordered(X: Any) -> Any:
-    """Return the examples in a canonical order, in which equal examples give equal bits."""
-    return X.ordered() if isinstance(X, Bank) else X
