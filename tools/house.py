@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent / "src" / "treelet"
-MOST_WITH_ONE_READER = 285
+MOST_WITH_ONE_READER = 103
 # Names that are read in another way: a pattern for module.name, and the reason.
 EXCEPTIONS = {
     r"cli\.main\.(Command|start)": "the command line of experiments",

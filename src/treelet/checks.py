@@ -13,9 +13,9 @@ from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from treelet.errors import ParameterError
+from treelet.errors import InputTypeError, ParameterError
 
 
 def wrong(
@@ -145,6 +145,24 @@ def missing_places(values: Any, array: NDArray[Any]) -> list[int]:
     if array.dtype.kind != "O":
         return []
     return [index for index, value in enumerate(array.ravel().tolist()) if _is_missing(value)]
+
+
+def numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return a one-dimensional array of floats. Raise an error if a value is missing or not a number."""
+    try:
+        if np.asarray(values).dtype.kind in "cmM":
+            raise TypeError
+        missing = missing_places(values, np.asarray(values))
+        array = np.asarray(values, dtype=np.float64) if not missing else np.asarray(values)
+    except (TypeError, ValueError):
+        raise InputTypeError(f"The {name!r} parameter must be an array of numbers.") from None
+    if array.ndim != 1:
+        raise ParameterError(
+            f"The {name!r} parameter must be a one-dimensional array. Got an array of {plural(array.ndim, 'dimension')} instead."
+        )
+    if missing:
+        raise ParameterError(f"The {name!r} parameter must contain numbers only. Item {missing[0]} is NaN or missing.")
+    return array
 
 
 def _is_missing(value: Any) -> bool:

@@ -15,17 +15,6 @@ from treelet.kernels.values import check_inner
 from treelet.structures.table import Name, Names, Table
 
 
-def is_column(value: Any) -> bool:
-    """Return whether the value is a column name or a list of different column names."""
-    if isinstance(value, (list, tuple)):
-        return bool(value) and len(set(map(repr, value))) == len(value) and all(map(_is_name, value))
-    return _is_name(value)
-
-
-def _is_name(value: Any) -> bool:
-    return isinstance(value, (str, int)) and not isinstance(value, bool)
-
-
 class On(Kernel):
     """Apply a kernel to one column of the examples, or to several numeric columns at once.
 
@@ -62,13 +51,20 @@ class On(Kernel):
            [ 2.,  1.]])
     """
 
+    @staticmethod
+    def is_column(value: Any) -> bool:
+        """Return whether the value is a column name or a list of different column names."""
+        names = value if isinstance(value, (list, tuple)) else [value]
+        are_names = all(isinstance(name, (str, int)) and not isinstance(name, bool) for name in names)
+        return are_names and 0 < len(names) == len(set(map(repr, names)))
+
     def __init__(self, column: Name | Sequence[Name], kernel: Kernel) -> None:
         self.column = column
         self.kernel = kernel
         self.validate()
 
     def validate(self) -> None:
-        if not is_column(self.column):
+        if not self.is_column(self.column):
             wanted = "a column name (a string or an int) or a list of different column names"
             raise wrong("column", wanted, self.column, of="On")
         check_inner(self)

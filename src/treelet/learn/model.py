@@ -48,7 +48,7 @@ from typing import TYPE_CHECKING
 
 from treelet import _core
 from treelet.kernels.algebra import Scale, Sum
-from treelet.kernels.on import On, is_column
+from treelet.kernels.on import On
 from treelet.structures.bank import Bank
 from treelet.structures.table import Table
 
@@ -496,7 +496,7 @@ def _term_state(term: Term) -> dict[str, Any]:
 def _state_term(state: dict[str, Any]) -> tuple[KernelTerm, float, bool]:
     def column_kernel(pair: Any) -> _ColumnKernel:
         kernel, path = pair
-        if not isinstance(kernel, Kernel) or not all(is_column(name) for name in path):
+        if not isinstance(kernel, Kernel) or not all(On.is_column(name) for name in path):
             raise ValueError("a term needs a kernel and a list of column names")
         return _ColumnKernel(kernel, tuple(path))
 

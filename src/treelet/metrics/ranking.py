@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treelet.checks import missing_places, plural
-from treelet.errors import InputTypeError, ParameterError
+from treelet.checks import missing_places, numbers, plural
+from treelet.errors import ParameterError
 
 
 def best_of_group(scores: ArrayLike, qid: ArrayLike) -> NDArray[np.intp]:
@@ -186,24 +186,6 @@ def mean_kendall_tau(scores: ArrayLike, goodness: ArrayLike, qid: ArrayLike) -> 
             "The goodness is constant in every group. Kendall's tau needs a group whose candidates differ in goodness."
         )
     return float(taus.mean())
-
-
-def numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return a one-dimensional array of floats. Raise an error if a value is missing or not a number."""
-    try:
-        if np.asarray(values).dtype.kind in "cmM":
-            raise TypeError
-        missing = missing_places(values, np.asarray(values))
-        array = np.asarray(values, dtype=np.float64) if not missing else np.asarray(values)
-    except (TypeError, ValueError):
-        raise InputTypeError(f"The {name!r} parameter must be an array of numbers.") from None
-    if array.ndim != 1:
-        raise ParameterError(
-            f"The {name!r} parameter must be a one-dimensional array. Got an array of {plural(array.ndim, 'dimension')} instead."
-        )
-    if missing:
-        raise ParameterError(f"The {name!r} parameter must contain numbers only. Item {missing[0]} is NaN or missing.")
-    return array
 
 
 def _groups(qid: ArrayLike, length: int) -> tuple[int, NDArray[np.intp]]:

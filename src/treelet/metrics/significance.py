@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from treelet.checks import check_integer, in_words, plural, wrong
+from treelet.checks import check_integer, in_words, numbers, plural, wrong
 from treelet.errors import InputTypeError, ParameterError
 from treelet.metrics.parse import MEASURES, BracketCounts
-from treelet.metrics.ranking import numbers
 from treelet.work import generator
 
 _AT_ONCE = 1 << 21  # number of drawn items in memory at a time
