@@ -70,6 +70,10 @@ class Claim:
         Conditions of the comparison.
     own : bool
         Whether this is our own question rather than a claim of a paper.
+    decides : bool
+        Whether the result can decide. Results on generated sentences are shown but decide nothing.
+    other_readings : sequence of sequence of mapping
+        Tests by other readings of the claim. If the readings disagree, the verdict is undecided.
 
     Examples
     --------
@@ -92,12 +96,17 @@ class Claim:
     effect: float | None = None
     note: str = ""
     own: bool = False
+    decides: bool = True
+    other_readings: Sequence[Sequence[Mapping[str, Any]]] = ()
 
     @property
     def verdict(self) -> Verdict:
         """The verdict on all comparisons together."""
         if not self.tests:
             raise ValueError(f"The claim {self.says!r} has no tests: a claim needs at least one test.")
+        others = {replace(self, tests=tests, other_readings=()).verdict for tests in self.other_readings}
+        if not self.decides or others - {replace(self, other_readings=()).verdict if others else ""}:
+            return "undecided"
         outcomes = [self._outcome(test) for test in self.tests]
         if "contradicted" in outcomes:
             return "contradicted"
@@ -611,7 +620,9 @@ def index(experiments: Mapping[str, dict[str, Any]], folder: Path = RESULTS) -> 
     joined = []
     for by_page in claims.values():
         first = next(iter(by_page.values()))
-        joined.append(replace(first, tests=[test for claim in by_page.values() for test in claim.tests]))
+        deciding = [claim for claim in by_page.values() if claim.decides]
+        tests = [test for claim in deciding or by_page.values() for test in claim.tests]
+        joined.append(replace(first, tests=tests, decides=bool(deciding)))
         notes = "; ".join(dict.fromkeys(claim.note for claim in by_page.values() if claim.note))
         entry = {"number": len(joined), "claim": joined[-1], "notes": notes, "by_page": by_page}
         sections.setdefault("Our own question: " * first.own + first.paper, []).append(entry)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,10 @@ def test_verdicts_follow_the_rules() -> None:
     assert claim("within", sure, low=2, high=5) == "undecided"
     assert claim("within", sure, (4.0, (3.0, 4.5), 0.001), low=2, high=5) == "partly"
     assert claim("within", sure, low=4, high=5) == claim("within", sure, high=0.5) == "contradicted"
+    other = [{"difference": 2.0, "interval": [1.0, 3.0], "p": 0.001}]
+    assert claim("greater", against, other_readings=[other]) == "undecided", "the readings disagree"
+    assert claim("greater", sure, other_readings=[other, other]) == "holds"
+    assert claim("greater", sure, decides=False) == "undecided", "generated sentences decide nothing"
     for options in ({}, {"margin": None}):
         with pytest.raises(ValueError, match="has no margin"):
             claim("alike", sure, **options)
@@ -291,6 +296,14 @@ def test_a_claim_on_several_pages_is_one_row(monkeypatch: pytest.MonkeyPatch, tm
         "    - [two](two.md): +1.0: *undecided*",
     ]
     assert "| 2 | size | 1 | **holds** | within: at least 0 | splits |" in lines
+    monkeypatch.setattr(
+        writing,
+        "experiment_module",
+        lambda name: SimpleNamespace(claims=lambda results: [replace(of(results)[0], decides=name == "two")]),
+    )
+    generated = writing.index(found, tmp_path).splitlines()
+    assert "| 1 | kernels help | +3 | **undecided** | greater | splits |" in generated
+    assert "    - [one](one.md): +1.0: *decides nothing*" in generated
     text = " ".join(lines)
     assert "Claims 1, 2, 3 have no interval over items, because the results of single items were not stored." in text
     assert "## Our own question: ours" in lines
