@@ -97,6 +97,12 @@ EXPERIMENTS = {
         ("propbank_wsj_sample", "ptb_sample", "wsj_nbest", "masc_srl", "questionbank"),
         20,
     ),
+    "locality-protocol": Experiment(
+        "locality_protocol",
+        "ranking dependency parses with 500 sentences for training and 600 for testing (Tsivtsivadze et al. 2006)",
+        ("lg_parse_ranking",),
+        20,
+    ),
     "locality": Experiment(
         "locality",
         "ranking dependency parses with the locality-convolution kernel (Tsivtsivadze et al. 2006)",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import treelet as tl
 from conftest import first_lines
-from experiments import locality
+from experiments import locality, locality_protocol
 from experiments.__main__ import run
 from experiments.data import link_parses
 from experiments.evaluation import compare
@@ -273,3 +273,36 @@ def test_the_experiment_on_a_few_sentences(data_dir: Path, tmp_path: Path, monke
     assert {claim.verdict for claim in locality.claims(results)} <= set(VERDICTS)
     assert (tmp_path / "out" / "locality.png").read_bytes().startswith(b"\x89PNG")
     assert said[0].startswith("settings chosen on")
+
+
+def test_the_protocol_of_the_paper(data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few(data_dir, tmp_path, 110)
+    monkeypatch.setenv("TREELET_DATA", str(tmp_path))
+    results, page = run("locality-protocol", quick=True, out=tmp_path / "out")
+    assert (results["train"], results["test"]) == (50, 60), "the proportion of the paper"
+    grid = results["grid"]
+    assert (3 in grid["windows"], 0.5 in grid["thetas"], 2.0**-10 in grid["alphas"]) == (True, True, True)
+    assert all(155.0 in widths for widths in grid["widths"].values())
+    items = read_items("locality-protocol", tmp_path / "out")
+    assert all(len({*one["ids"]}) == 60 for one in items)
+    test = results["tests"]["lc"]
+    assert test["difference"] == pytest.approx(compare(items, test["a"], test["b"], "mean")["difference"])
+    for name, chosen in results["chosen"].items():
+        tried = [row for row in results["tried"] if row["system"] == name]
+        assert chosen[0]["cross_validation"] == max(max(row["taus"][0]) for row in tried)
+    # the paper's setting in the first split, computed again with a ranker that knows nothing of splits and blocks
+    sentences = link_parses()
+    train, tested = locality_protocol.random_splits(len(sentences), 2, 0)[0]
+    assert not {*train.tolist()} & {*tested.tolist()}
+    rng = np.random.default_rng(0)
+    five = [np.sort(np.flatnonzero(rng.permutation(len(sentence.parses)) < 5)) for sentence in sentences]
+    parses = [sentences[k].parses[place] for k in train for place in five[k]]
+    goodness = [sentences[k].goodness[place] for k in train for place in five[k]]
+    kernel = tl.Locality(window=3, theta=0.5).gaussian(155.0)
+    model = tl.RLS(kernel, alpha=2.0**-10).fit(parses, goodness)
+    taus = [ParseLists([sentences[k]]).tau(model.predict(list(sentences[k].parses)))[0] for k in tested[:10]]
+    assert items[0]["systems"][locality.PAPER_LC][:10] == pytest.approx(taus, abs=1e-5)
+    claims = locality_protocol.claims(results)
+    assert [claim.own for claim in claims] == [False] * 4 + [True, False]
+    assert {claim.verdict for claim in claims} <= set(VERDICTS)
+    assert "Quick run" in page
