@@ -101,7 +101,7 @@ EXPERIMENTS = {
         "locality_protocol",
         "ranking dependency parses with 500 sentences for training and 600 for testing (Tsivtsivadze et al. 2006)",
         ("lg_parse_ranking",),
-        20,
+        15,
     ),
     "locality": Experiment(
         "locality",
