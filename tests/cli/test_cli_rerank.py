@@ -197,7 +197,7 @@ def test_pages(outcome: Outcome) -> None:
         (["--parent", "child"], "--parent must be 'off', 'phrases' or 'tags'"),
         (["--seed", -1], "--seed must be a whole number from 0 to 2^32 - 1. Got -1 instead."),
         (["--save", "-"], "--save cannot be standard output"),
-        (["--drop-empty"], "--drop-empty applies to TREEBANK only. Add TREEBANK, or remove --drop-empty."),
+        (["--drop-empty"], "--drop-empty needs TREEBANK. Add TREEBANK, or remove --drop-empty."),
         (["a.mrg", "--nbest", "b.jsonl"], "TREEBANK and --nbest exclude each other."),
         (["--nbest", "b.jsonl", "--k", 5], "--k and --nbest exclude each other."),
         (["nowhere.mrg"], "nowhere.mrg"),

@@ -640,6 +640,8 @@ def test_work_takes_turns_and_has_limits(monkeypatch: pytest.MonkeyPatch) -> Non
         for task in (first, second):
             with pytest.raises(HTTPException, match="took more than 3 seconds"):
                 await task
+        await asyncio.sleep(0.05)  # the tasks are cancelled
+        assert workers._long.locked()  # abandoned work keeps its place until its thread has ended
         hold.set()
         assert await workers.do(lambda: 7, stays) == 7  # the thread is free again
         with pytest.raises(ZeroDivisionError):
@@ -719,6 +721,6 @@ def test_ports(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_wrong_usage(tmp_path: Path) -> None:
     assert "--port must be a whole number from 0" in fail("explore", "--port", "70000", "--no-browser")
     assert "--treebank exclude each other" in fail("explore", "--grammar", "a", "--treebank", "b")
-    assert "--data applies to MODEL only" in fail("explore", "--data", "a.tsv")
+    assert "--data needs MODEL." in fail("explore", "--data", "a.tsv")
     assert "--format applies to --data or --treebank only" in fail("explore", "--format", "tsv")
     assert "the file does not exist" in fail("explore", tmp_path / "none.treelet").lower()

@@ -508,12 +508,20 @@ def _check_combinations(
     for first, second in exclusive:
         if {first, second} <= passed:
             raise ParameterError(
-                f"{_shown(known[first])} and {_shown(known[second])} exclude each other. Pass one of them."
+                f"{_shown(known[first])} and {_shown(known[second])} exclude each other. Remove one of them."
             )
     for name, others in needs.items():
         if name in passed and passed.isdisjoint(others.split()):
             option, needed = _shown(known[name]), " or ".join(_shown(known[other]) for other in others.split())
-            raise ParameterError(f"{option} applies to {needed} only. Add {needed}, or remove {option}.")
+            # An option that is passed may exclude the missing one, as --grammar does --treebank.
+            pairs = [*exclusive, *((second, first) for first, second in exclusive)]
+            instead = [_shown(known[second]) for first, second in pairs if first in others.split() and second in passed]
+            if instead:
+                raise ParameterError(f"{option} applies to {needed}, not to {instead[0]}. Remove {option}.")
+            verb = "applies to" if needed.startswith("-") else "needs"
+            raise ParameterError(
+                f"{option} {verb} {needed}{' only' * needed.startswith('-')}. Add {needed}, or remove {option}."
+            )
 
 
 # --- protection of files ----------------------------------------------------------------------------------------------

@@ -212,6 +212,7 @@ class _Workers:
 
     async def _take_turn(self, work: Callable[[], Response], check: Callable[[], Awaitable[None]]) -> Response:
         slot: asyncio.Semaphore | None = None
+        running: asyncio.Future[Response] | None = None
         stop = _core.Stop()
         try:
             await self._short.acquire()
@@ -238,8 +239,10 @@ class _Workers:
             return running.result()
         finally:
             stop.set()
-            if slot is not None:
+            if slot is not None and (running is None or running.done()):
                 slot.release()
+            elif slot is not None and running is not None:  # abandoned work keeps its place until its thread has ended
+                running.add_done_callback(lambda _, slot=slot: slot.release())  # type: ignore[misc]
 
     def _start(self, work: Callable[[], Response], stop: _core.Stop) -> asyncio.Future[Response]:
         """Start the work in a thread. Its native loops end when `stop` is set."""
