@@ -154,7 +154,7 @@ def test_an_interrupt_while_threads_are_started_ends_their_work(monkeypatch: pyt
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs a timer's signal")
 @pytest.mark.usefixtures("alarm", "impatient")
 def test_an_interrupt_ends_all_threads_at_work() -> None:
-    bank = tl.Treebank([chain(2000 + n)[0] for n in range(12)])
+    bank = tl.Treebank([chain(9000 + n)[0] for n in range(24)])  # takes far longer than the timer
     before = set(threading.enumerate())
     with pytest.raises(KeyboardInterrupt):  # noqa: PT012
         signal.setitimer(signal.ITIMER_REAL, 0.3)
