@@ -31,6 +31,8 @@ class Experiment(NamedTuple):
         Arguments of ``run`` for this page.
     options : tuple of str
         Additional command-line options.
+    page : str
+        Page of results that the experiment is a section of. Default: a page of its own.
     """
 
     module: str
@@ -39,6 +41,7 @@ class Experiment(NamedTuple):
     minutes: int
     arguments: Mapping[str, Any] = {}
     options: tuple[str, ...] = ()
+    page: str = ""
 
 
 RERANKING = "reranking parses with the tree kernel and the voted perceptron (Collins & Duffy 2001)"
@@ -53,7 +56,13 @@ EXPERIMENTS = {
         ("treebank", "nbest", "splits"),
     ),
     "collins-duffy-questionbank": Experiment(
-        "collins_duffy", f"{RERANKING}: QuestionBank", ("questionbank",), 31, {"treebank": "questionbank"}, ("splits",)
+        "collins_duffy",
+        f"{RERANKING}: QuestionBank",
+        ("questionbank",),
+        31,
+        {"treebank": "questionbank"},
+        ("splits",),
+        page="collins-duffy",
     ),
     "collins-duffy-wsj": Experiment(
         "collins_duffy",
@@ -62,6 +71,7 @@ EXPERIMENTS = {
         21,
         {"treebank": "wsj"},
         ("splits",),
+        page="collins-duffy",
     ),
     "collins-duffy-wsj-markovised": Experiment(
         "collins_duffy",
@@ -70,6 +80,7 @@ EXPERIMENTS = {
         22,
         {"treebank": "wsj-markovised"},
         ("splits",),
+        page="collins-duffy",
     ),
     "collins-duffy-nbest": Experiment(
         "collins_duffy",
@@ -78,12 +89,14 @@ EXPERIMENTS = {
         23,
         {"treebank": "nbest"},
         ("splits",),
+        page="collins-duffy",
     ),
     "collins-duffy-splits": Experiment(
         "collins_duffy_splits",
         f"{RERANKING}: voting, and the lists of a lexicalized parser, with 30 splits",
         ("questionbank", "wsj_nbest", "masc_srl", "qc_trees"),
         60,
+        page="collins-duffy",
     ),
     "forest-relations": Experiment(
         "forest_relations",
@@ -151,5 +164,6 @@ EXPERIMENTS = {
         21,
         {"treebank": "wsj-split"},
         ("splits",),
+        page="collins-duffy",
     ),
 }

@@ -105,7 +105,8 @@ def run(
     """Run an experiment. Return the results, ready for JSON, and the Markdown page.
 
     With `out`, the files ``NAME.json``, ``NAME.items.json.xz``, ``NAME.md`` and ``NAME.png`` are written
-    to that folder. The options, the corpora and matplotlib are checked before the run.
+    to that folder. A page that several experiments share also shows the results of the others in that folder.
+    The options, the corpora and matplotlib are checked before the run.
     """
     if name not in EXPERIMENTS:
         raise ParameterError(
@@ -146,9 +147,14 @@ def run(
         "seed": seed,
     }
     results = json_format.loads(json_format.dumps(results))  # the form in which pages read it later
-    page = module.page(results)
+    page_name = writing.page_name(name)
+    on_page = {name: results}
+    if stem == name and out is not None:  # the page may show other experiments, too
+        on_page = writing.experiment_results(out, page_name) | on_page
+    page = writing.experiment_module(page_name).page(*on_page.values())
     if out is not None:
-        files = writing.write_results(out, stem, results, page, items)  # before the picture, which may fail
+        page_file = page_name if stem == name else stem
+        files = writing.write_results(out, stem, results, page, items, page_file)  # before the picture, which may fail
         picture = out / f"{stem}.png"
         module.picture(results, picture)
         log(f"written: {', '.join(str(path) for path in (*files, picture))}")

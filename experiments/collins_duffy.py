@@ -925,37 +925,82 @@ PRINTED: dict[str, dict[str, tuple[int, int, int]]] = {
 }  # fmt: skip
 """Parse score, relative improvement and its standard deviation, as printed in the paper."""
 PRINTED_TEST = {"best depth": "80 ± 1", "best scale": "80 ± 1", "depth 3, two passes": "81 ± 1"}
-CORPUS_NAMES = {
-    "flights": "Flights (generated)",
+CORPUS_NAMES = {  # in the order of the page
     "questionbank": "QuestionBank",
     "wsj": "WSJ, plain PCFG",
     "wsj-markovised": "WSJ, annotated PCFG",
     "wsj-split": "WSJ, annotated PCFG with label splits",
     "nbest": "WSJ, lexicalized parser",
+    "flights": "Flights (generated)",
 }
-EARLIER_RUN = "+0.39 (+0.28 to +0.50)"  # on the page of the lexicalized parser at commit 78749a6, with larger λ
+EARLIER_RUN = "+0.39 (+0.28 to +0.50)"  # with the lexicalized parser at commit 78749a6, with larger λ
 
 
-def page(results: dict[str, Any]) -> str:
-    """Return the results as a Markdown page."""
-    passes: dict[str, list[str]] = {}
-    for key, row in results["passes"].items():
-        passes.setdefault(key.rpartition(", ")[0], []).append(writing.plus_minus(row["score"], 1))
+def page(*runs: dict[str, Any]) -> str:
+    """Return the results of one or more corpora, and of `collins_duffy_splits`, as one Markdown page."""
+    order = list(CORPUS_NAMES)
+    on_corpora = sorted(
+        (run for run in runs if "kind" in run), key=lambda run: [*order, run["kind"]].index(run["kind"])
+    )
+    corpora = {_corpus_name(run): run for run in on_corpora}
+    outcomes: dict[str, list[str]] = {}
+    for name, run in corpora.items():
+        outcomes.setdefault(_outcome(find_test(run["tests"], "best scale", FIRST)), []).append(name)
+    sections = [_section(name, run) for name, run in corpora.items()]
+    sections += [writing.experiment_module(run["experiment"]).section(run) for run in runs if "kind" not in run]
     return writing.render(
         "collins_duffy",
+        {},
+        corpora=corpora,
+        outcomes=outcomes,
+        sections=sections,
+        claims=writing.joined_claims({run["experiment"]: run for run in runs}),
+        labels={run["experiment"]: name for name, run in corpora.items()},
+        quick=any(run["quick"] for run in runs),
+        printed=PRINTED,
+        anchor=lambda name: re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-"),
+        with_table=lambda table: {name: run for name, run in corpora.items() if run[table]},
+        keys=lambda table: sorted({key for run in corpora.values() for key in run[table]}, key=float),
+        by_passes=_scores_by_passes,
+        max_passes=max(
+            (len(scores) for run in corpora.values() for scores in _scores_by_passes(run).values()), default=0
+        ),
+    )
+
+
+def _corpus_name(results: dict[str, Any]) -> str:
+    return CORPUS_NAMES.get(results["kind"]) or str(results["title"])
+
+
+def _outcome(test: dict[str, Any]) -> str:
+    """Return the result of a comparison as the words between the two systems."""
+    if test["p"] >= 0.05:
+        return "do not differ significantly from"
+    return "are better than" if test["difference"] > 0 else "are worse than"
+
+
+def _section(name: str, results: dict[str, Any]) -> str:
+    """Return the section of one corpus."""
+    return writing.render(
+        "collins_duffy_corpus",
         results,
-        claims=claims(results),
-        lists=results["kind"] in ("nbest", "lists"),
+        name=name,
         parser="the other parser" if results["kind"] in ("nbest", "lists") else "the PCFG",
         first=FIRST,
         find_test=find_test,
-        printed=PRINTED,
-        printed_test=PRINTED_TEST,
+        outcome=_outcome,
+        annotated=CORPUS_NAMES["wsj-markovised"],
         earlier_run=EARLIER_RUN,
-        by_passes=passes,
-        max_passes=max(map(len, passes.values())),
-        frequent_settings=frequent_settings,
+        frequent_setting=_frequent_setting,
     )
+
+
+def _scores_by_passes(results: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the scores on the development sets after each pass, by setting."""
+    passes: dict[str, list[str]] = {}
+    for key, row in results["passes"].items():
+        passes.setdefault(key.rpartition(", ")[0], []).append(writing.plus_minus(row["score"], 1))
+    return passes
 
 
 def find_test(tests: Iterable[dict[str, Any]], a: str, b: str) -> dict[str, Any]:
@@ -963,12 +1008,10 @@ def find_test(tests: Iterable[dict[str, Any]], a: str, b: str) -> dict[str, Any]
     return next(test for test in tests if (test["a"], test["b"]) == (a, b))
 
 
-def frequent_settings(settings: dict[str, int], most: int = 3) -> str:
-    """List the settings that were chosen most often, with the number of splits, and count the others."""
-    listed = [f"{setting} ({n})" for setting, n in list(settings.items())[:most]]
-    listed = [re.sub(r"γ ([^ ,]+)", lambda match: f"γ {float(match[1]):.3g}", setting) for setting in listed]
-    others = len(settings) - most
-    return ", ".join([*listed, *([f"{others} other{'s' * (others > 1)}"] if others > 0 else [])])
+def _frequent_setting(settings: dict[str, int]) -> str:
+    """Return the setting that was chosen most often, with the number of splits."""
+    setting, splits = next(iter(settings.items()))
+    return re.sub(r"γ ([^ ,]+)", lambda match: f"γ {float(match[1]):.3g}", f"{setting} ({splits})")
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:
@@ -977,7 +1020,7 @@ def claims(results: dict[str, Any]) -> list[Claim]:
     The claims about voting and about a lexicalized parser are tested with more splits, in `collins_duffy_splits`.
     """
     kind, tests = results["kind"], results["tests"]
-    corpus_name = CORPUS_NAMES.get(kind, results["title"])
+    corpus_name = _corpus_name(results)
     curves = {(test["a"], test["b"]): test for test in results["curves"]}
     made: list[Claim] = []
 

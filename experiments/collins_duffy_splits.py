@@ -1,6 +1,6 @@
 """Two claims of Collins & Duffy (2001, 2002), tested on 30 new splits: voting, and the lists of a lexicalized parser.
 
-The other pages have five or ten splits, too few to decide these claims. All settings were fixed before the run: the numbers of
+The other experiments have five or ten splits, too few to decide these claims. All settings were fixed before the run: the numbers of
 the splits, one grid of scales for all corpora, and the compared systems.
 """
 
@@ -33,7 +33,7 @@ from experiments.collins_duffy import (
 from experiments.evaluation import compare, count_rows, mean_score, split_items
 from experiments.writing import Checkpoint, Claim
 
-SPLITS, FIRST_SPLIT = 30, 1000  # the other pages have splits 0 to 9
+SPLITS, FIRST_SPLIT = 30, 1000  # the other experiments have splits 0 to 9
 SCALES = (0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 AVERAGED, VOTED, LAST, MIXED = "averaged", "voted", "last", "log p + γ score"
 VOTING = {  # one pass, as in the paper
@@ -146,11 +146,9 @@ BEFORE = {
 }
 
 
-def page(results: dict[str, Any]) -> str:
-    """Return the results as a Markdown page."""
-    return writing.render(
-        "collins_duffy_splits", results, claims=claims(results), names=CORPUS_NAMES, before=BEFORE, shown=4
-    )
+def section(results: dict[str, Any]) -> str:
+    """Return the section of the page of `collins_duffy`."""
+    return writing.render("collins_duffy_splits", results, names=CORPUS_NAMES, before=BEFORE, shown=4)
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:

@@ -319,16 +319,18 @@ def saved_figure(path: Path, columns: int = 1, **options: Any) -> Iterator[tuple
 # --- Result files ---------------------------------------------------------------------------------------------------
 
 
-def write_results(folder: Path, name: str, results: dict[str, Any], page: str, items: Sequence[Any] = ()) -> list[Path]:
-    """Write ``NAME.json``, ``NAME.md`` and the results per item. A file appears only when it is complete."""
+def write_results(
+    folder: Path, name: str, results: dict[str, Any], page: str, items: Sequence[Any] = (), page_name: str = ""
+) -> list[Path]:
+    """Write ``NAME.json``, the page (``NAME.md`` by default) and the results per item. A file appears only when it is complete."""
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {"json": json.dumps(results, indent=1) + "\n", "md": page}
+    texts = {f"{name}.json": json.dumps(results, indent=1) + "\n", f"{page_name or name}.md": page}
     if items:
-        texts["items.json.xz"] = json.dumps(items, separators=(",", ":")) + "\n"
-    for suffix, text in texts.items():
-        with open_target(folder / f"{name}.{suffix}") as stream:
+        texts[f"{name}.items.json.xz"] = json.dumps(items, separators=(",", ":")) + "\n"
+    for file, text in texts.items():
+        with open_target(folder / file) as stream:
             stream.write(text)
-    return [folder / f"{name}.{suffix}" for suffix in texts]
+    return [folder / file for file in texts]
 
 
 def read_results(name: str, folder: Path = RESULTS) -> dict[str, Any]:
@@ -344,9 +346,15 @@ def read_items(name: str, folder: Path = RESULTS) -> list[dict[str, Any]]:
     return items
 
 
-def experiment_results(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
-    """Read the results of each experiment that has a page."""
-    return {name: read_results(name, folder) for name in EXPERIMENTS if (folder / f"{name}.json").exists()}
+def experiment_results(folder: Path = RESULTS, page: str | None = None) -> dict[str, dict[str, Any]]:
+    """Read the results of each experiment that has been run, or of those on one page."""
+    names = [name for name in EXPERIMENTS if page is None or page_name(name) == page]
+    return {name: read_results(name, folder) for name in names if (folder / f"{name}.json").exists()}
+
+
+def page_name(experiment: str) -> str:
+    """Return the name of the page that shows an experiment. A page with several experiments has the name of the first."""
+    return EXPERIMENTS[experiment].page or experiment
 
 
 def benchmark_results(folder: Path = RESULTS) -> dict[str, dict[str, Any]]:
@@ -593,39 +601,49 @@ def write_pages(folder: Path = RESULTS) -> list[Path]:
             stream.write(text)
 
     experiments = experiment_results(folder)
-    for name, results in experiments.items():
-        module = experiment_module(name)
-        write(name, module.page(results))
-        if find_spec("matplotlib"):
+    for page in dict.fromkeys(map(page_name, experiments)):
+        write(page, experiment_module(page).page(*experiment_results(folder, page).values()))
+    if find_spec("matplotlib"):
+        for name, results in experiments.items():
             written.append(folder / f"{name}.png")
-            module.picture(results, written[-1])
+            experiment_module(name).picture(results, written[-1])
     write("index", index(experiments, folder))
     write(CHANGES.stem, code_changes(experiments | benchmark_results(folder)))
     return written
 
 
 def experiment_module(name: str) -> Any:
-    """Return the module of an experiment, with the functions ``run``, ``page``, ``picture`` and ``claims``."""
+    """Return the module of an experiment, with the functions ``run``, ``page``, ``picture`` and ``claims``.
+
+    ``page`` takes the results of all experiments that are on the page.
+    """
     return import_module(f"experiments.{EXPERIMENTS[name].module}")
 
 
-def index(experiments: Mapping[str, dict[str, Any]], folder: Path = RESULTS) -> str:
-    """Return the index page: one table row per claim, and the results of all pages that test the claim."""
+def joined_claims(experiments: Mapping[str, dict[str, Any]]) -> list[tuple[Claim, dict[str, Claim]]]:
+    """Return each claim with the tests of all experiments together, and the claim of each experiment by its name."""
     claims: dict[tuple[Any, ...], dict[str, Claim]] = {}
     for name, results in experiments.items():
         for claim in experiment_module(name).claims(results):
             key = (claim.paper, claim.says, claim.rule, claim.margin, claim.low, claim.high)
             claims.setdefault(key, {})[name] = claim
+    joined = []
+    for by_name in claims.values():
+        deciding = [claim for claim in by_name.values() if claim.decides]
+        tests = [test for claim in deciding or by_name.values() for test in claim.tests]
+        joined.append((replace(next(iter(by_name.values())), tests=tests, decides=bool(deciding)), by_name))
+    return joined
+
+
+def index(experiments: Mapping[str, dict[str, Any]], folder: Path = RESULTS) -> str:
+    """Return the index page: one table row per claim, and the results of all experiments that test the claim."""
     sections: dict[str, list[dict[str, Any]]] = {}
     joined = []
-    for by_page in claims.values():
-        first = next(iter(by_page.values()))
-        deciding = [claim for claim in by_page.values() if claim.decides]
-        tests = [test for claim in deciding or by_page.values() for test in claim.tests]
-        joined.append(replace(first, tests=tests, decides=bool(deciding)))
-        notes = "; ".join(dict.fromkeys(claim.note for claim in by_page.values() if claim.note))
-        entry = {"number": len(joined), "claim": joined[-1], "notes": notes, "by_page": by_page}
-        sections.setdefault("Our own question: " * first.own + first.paper, []).append(entry)
+    for claim, by_name in joined_claims(experiments):
+        joined.append(claim)
+        notes = "; ".join(dict.fromkeys(each.note for each in by_name.values() if each.note))
+        entry = {"number": len(joined), "claim": claim, "notes": notes, "by_name": by_name}
+        sections.setdefault("Our own question: " * claim.own + claim.paper, []).append(entry)
     lacking: dict[str, list[str]] = {}
     for number, claim in enumerate(joined, 1):
         for kind in claim.lacks:
@@ -641,6 +659,7 @@ def index(experiments: Mapping[str, dict[str, Any]], folder: Path = RESULTS) -> 
         benchmarks=benchmark_results(folder),
         benchmark_pages={path.stem for path in folder.glob("*.md")},
         changes=CHANGES.stem,
+        page_name=page_name,
         count_verdicts=count_verdicts,
     )
 

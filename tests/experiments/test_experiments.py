@@ -48,7 +48,7 @@ def test_results_are_written_before_pictures(monkeypatch: pytest.MonkeyPatch, tm
     monkeypatch.setattr(collins_duffy, "page", lambda _: "page")
     monkeypatch.setattr(collins_duffy, "picture", broken)
     monkeypatch.setattr(
-        writing, "write_results", lambda out, stem, _, page, __: write_results(out, stem, {"all": "of it"}, page)
+        writing, "write_results", lambda out, stem, _, page, *__: write_results(out, stem, {"all": "of it"}, page)
     )
     with pytest.raises(OSError, match="no room"):
         run("collins-duffy", quick=True, out=tmp_path)
