@@ -20,7 +20,6 @@ SECTIONS = {
     "about": "About",
 }
 ALONE = {"papers"}  # sections of one page; the pages that their tables link to belong to other sections
-FOLDERS = {"decisions/README"}  # pages that list all other pages of their folder
 MADE = {"reference": ["api/index", "api/commands"]}  # generated from docstrings and commands when Sphinx starts
 
 HEADING = re.compile(r"^## +(.+?) *$")
@@ -48,8 +47,6 @@ def table_of_contents(page: str, text: str) -> str:
     """Return the table of contents to append to the page of a section."""
     if page == "index":
         return _toctree("", list(SECTIONS.items()), swap=True)
-    if page in FOLDERS:
-        return "\n```{toctree}\n:glob:\n\n*\n```\n"
     if page not in SECTIONS or page in ALONE:
         return ""
     trees = [_toctree(heading, items) for heading, items in listed(text).items()]
@@ -87,8 +84,6 @@ def reachable(docs: Path) -> list[str]:
         folder = Path(page).parent
         if page == "index":
             waiting = [*SECTIONS, *waiting]
-        elif page in FOLDERS:
-            waiting += [(folder / one.stem).as_posix() for one in sorted(file.parent.glob("*.md"))]
         elif page in SECTIONS and page not in ALONE:
             items = [one for some in listed(text).values() for _, one in some]
             waiting = [(folder / one).as_posix() for one in items] + waiting

@@ -38,8 +38,6 @@ def for_site(text: str, page: str, root: Path) -> str:
         path = os.path.normpath(os.path.join(os.path.dirname(page), target))
         if path.startswith("..") or not (root / path).exists():
             return match[0]
-        if (root / path).is_dir() and (root / path / "README.md").is_file() and path.startswith("docs"):
-            path += "/README.md"
         there = place_in_site(path)
         if there.startswith("docs/") and (root / path).is_file():
             return f"]({os.path.relpath(there, here)}{anchor})"

@@ -34,19 +34,17 @@ def test_the_gallery_has_every_notebook() -> None:
 
 
 def test_a_page_that_no_list_names_is_found(tmp_path: Path) -> None:
-    (tmp_path / "decisions").mkdir()
     for name, text in {
         "index.md": "# Front",
         "how-to.md": "- [One](one.md): a page\n\nSee [another](other.md).\n\n```text\n- [Shown](shown.md)\n```\n",
         "one.md": "- [No section](other.md)\n",
         "other.md": "",
         "shown.md": "",
-        "about.md": "- [Decisions](decisions/README.md)",
-        "decisions/README.md": "# All",
-        "decisions/1-first.md": "",
+        "about.md": "- [Decisions](decisions.md)",
+        "decisions.md": "# All",
     }.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
-    assert reachable(tmp_path) == ["index", "how-to", "one", "about", "decisions/README", "decisions/1-first"]
+    assert reachable(tmp_path) == ["index", "how-to", "one", "about", "decisions"]
 
 
 def test_lists_become_the_sidebar_under_their_headings() -> None:
@@ -65,10 +63,9 @@ def test_lists_become_the_sidebar_under_their_headings() -> None:
     ("page", "link", "wanted"),
     [
         ("docs/notebooks.md", "../examples/first-steps.ipynb", "gallery/first-steps.ipynb"),
-        ("docs/decisions/0006-hash-consing.md", "../../CHANGELOG.md#unreleased", "../project/changes.md#unreleased"),
+        ("docs/kernels/forest.md", "../../CHANGELOG.md#unreleased", "../project/changes.md#unreleased"),
         ("docs/about.md", "../LICENSE", f"{REPOSITORY}/blob/main/LICENSE"),
         ("docs/about.md", "../examples", f"{REPOSITORY}/tree/main/examples"),
-        ("docs/about.md", "decisions", "decisions/README.md"),
         ("docs/about.md", "kernels.md#pt-partial-trees", "kernels.md#pt-partial-trees"),
         ("CONTRIBUTING.md", "docs/formats.md#a-format-of-your-own", "../formats.md#a-format-of-your-own"),
         ("CONTRIBUTING.md", "CHANGELOG.md", "changes.md"),

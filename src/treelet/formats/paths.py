@@ -1,7 +1,7 @@
 """Files to read: single files, folders and glob patterns, in a fixed order.
 
 Hidden files, links and files that git ignores are left out of folders. Git itself is asked which files it
-ignores, so all its rules apply; see docs/decisions/0023-tree-sitter.md.
+ignores, so all its rules apply; see docs/decisions.md, 23.
 """
 
 from __future__ import annotations
