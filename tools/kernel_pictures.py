@@ -219,7 +219,7 @@ def front() -> str:
     shared = [tree for tree, _, _ in weighted(rome, mozart, lambda lam, _: tl.SubsetTree(lam))]
     return sheet(
         ("Two questions", [drawn(tree) for tree in (rome, mozart)]),
-        (f"The {len(shared)} pieces that they share", [drawn(tree) for tree in shared]),
+        (f"The {len(shared)} fragments that they share", [drawn(tree) for tree in shared]),
         width=720,
     )
 
