@@ -54,16 +54,19 @@ def main() -> None:
     by_forest = tl.ForestKernel(lam=lam).normalized()(forests)
     a, b = sorted(divmod(int(np.argmax(np.triu(by_forest - by_tree, 1))), len(first)))
 
-    print("Two sentences whose first parses hide what they have in common:\n")
+    print("Two test sentences. The first choices of the parser differ more than the forests of all candidates:\n")
     for number in (a, b):
         count = forests[number].count_trees()
-        share = max(probability for _, probability in forests[number].trees())
+        share = next(probability for tree, probability in forests[number].trees() if tree == first[number])
         print(f"  {' '.join(first[number].words())}")
-        print(f"    {count} parses in the forest, the first with probability {share:.2f}: {first[number]}")
-    print(f"\n  similarity of the first parses (SubsetTree)    {by_tree[a, b]:.3f}")
-    print(f"  similarity of the forests (ForestKernel)       {by_forest[a, b]:.3f}\n")
+        print(f"    {count} parses in the forest; the first choice has probability {share:.2f}:")
+        print(f"    {first[number]}")
+    print("\nSimilarity, from 0 (nothing in common) to 1 (equal):\n")
+    print(f"  {by_tree[a, b]:.3f}  of the first choices, by the tree kernel (SubsetTree)")
+    print(f"  {by_forest[a, b]:.3f}  of the forests, by the forest kernel (ForestKernel)\n")
     known = {str(fragment.tree) for fragment in tl.shared_fragments(first[a], first[b], tl.SubsetTree(lam=lam))}
-    print("Fragments that only the forests share, with their expected counts in each:\n")
+    print("The forests also share these fragments, which the first choices do not. The numbers are the expected")
+    print("counts of a fragment in the first and in the second forest: each parse counts with its probability.\n")
     shared = tl.shared_fragments(forests[a], forests[b], tl.ForestKernel(lam=lam))
     for fragment in [fragment for fragment in shared if str(fragment.tree) not in known][:5]:
         print(f"  {fragment.counts[0]:6.2f} {fragment.counts[1]:6.2f}  {fragment.tree}")

@@ -24,6 +24,9 @@ def test_forests_share_what_first_parses_hide(
     monkeypatch.setattr(sys, "argv", ["forests.py", *([str(trees)] if file else [])])
     module["main"]()
     text = capsys.readouterr().out
-    tree, forest = (float(re.search(rf"\({kernel}\) +([\d.]+)", text)[1]) for kernel in ("SubsetTree", "ForestKernel"))  # type: ignore[index]
+    tree, forest = (
+        float(re.search(rf"^  ([\d.]+)  .*\({kernel}\)$", text, re.MULTILINE)[1])
+        for kernel in ("SubsetTree", "ForestKernel")
+    )  # type: ignore[index]
     assert 0 <= tree < forest <= 1
     assert len(re.findall(r"^ +\d\.\d\d +\d\.\d\d  \(", text, flags=re.MULTILINE)) >= 1

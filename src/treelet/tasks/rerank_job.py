@@ -680,6 +680,7 @@ def rerank(
 _MEASURES = (
     "The parse score of Collins & Duffy (2001) is the mean of two percentages: the phrases of the parse that are correct "
     "(precision), and the phrases of the gold tree that were found (recall). Longer sentences have a larger weight. "
+    "Part-of-speech tags, such as NN, are not phrases and do not count. "
     "F1 is the harmonic mean of precision and recall. Exact match counts the sentences without any wrong or missing phrase."
 )
 
