@@ -122,3 +122,15 @@ def publish(name: str, results: Results, text: str) -> None:
     """Write docs/results/NAME.json and .md, and print the page."""
     writing.write_results(writing.RESULTS, name, results, text)
     print(text)
+
+
+def publish_section(name: str, results: Results, section: str) -> None:
+    """Write docs/results/NAME.json, replace a section of docs/results/speed.md by its heading, and print the section."""
+    page = "speed"
+    parts = re.split(r"^(?=## )", (writing.RESULTS / f"{page}.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    heading = section.splitlines()[0]
+    numbers = [number for number, part in enumerate(parts) if part.splitlines()[0] == heading] or [len(parts)]
+    parts[numbers[0] : numbers[0] + 1] = [section]
+    text = "\n".join(part.rstrip("\n") + "\n" for part in parts)
+    writing.write_results(writing.RESULTS, name, results | {"page": page}, text, page_name=page)
+    print(section)

@@ -1,6 +1,6 @@
 """The locality-convolution matrix of 2,500 real parses, beside straightforward versions on some of them. CPU time of one thread.
 
-Writes docs/results/locality-speed.md and .json.
+Writes docs/results/locality-speed.json and a section of docs/results/speed.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
-from benchmarks.common import publish
+from benchmarks.common import publish_section
 from experiments import writing
 from experiments.data import link_parses
 from treelet import Locality
@@ -94,15 +94,15 @@ def main() -> None:
     bank.weights()
     rows = [measured(bank, w, match) for w in (3, 5) for match in ("position", "exact", "count")]
     results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.locality")}
-    publish("locality-speed", results, page(results))
+    publish_section("locality-speed", results, section(results))
 
 
-def page(results: dict[str, Any]) -> str:
-    """Return the results as a Markdown page."""
+def section(results: dict[str, Any]) -> str:
+    """Return the results as a section of a Markdown page."""
     rows = results["rows"]
     return writing.page(
         [
-            "# Speed of the locality-convolution kernel",
+            "## The locality kernel",
             writing.created(results["made_by"]),
             f"The table shows the CPU time of one thread for the matrix of {rows[0]['parses']:,} parses of 500 sentences, with seven sequences per parse. "
             "The matrix is symmetric, so half of its values are computed. For comparison, simple versions in Python and NumPy compute 325 pairs. All "

@@ -1,6 +1,6 @@
 """Nearest neighbors among real trees: a single query to a stored index, and a hundred queries together among all trees.
 
-Writes docs/results/nearest.md and .json. Queries and collections are drawn from all staged trees with a fixed seed; a query is never in
+Writes docs/results/nearest.json and a section of docs/results/speed.md. Queries and collections are drawn from all staged trees with a fixed seed; a query is never in
 the collection that it is looked for in.
 """
 
@@ -15,7 +15,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 import treelet as tl
-from benchmarks.common import publish, staged
+from benchmarks.common import publish_section, staged
 from experiments import writing
 
 KERNELS = {"SST": tl.SubsetTree(lam=0.4).normalized(), "PT": tl.PartialTree(lam=0.4, mu=0.4).normalized()}
@@ -73,16 +73,16 @@ def main() -> None:
     load, cores = os.getloadavg()[0], len(os.sched_getaffinity(0))
     made = writing.provenance("python -m benchmarks.nearest")
     results = {"rows": rows, "trees": len(bank), "load": load, "cores": cores, "made_by": made}
-    publish("nearest", results, page(results))
+    publish_section("nearest", results, section(results))
 
 
-def page(results: dict[str, Any]) -> str:
-    """Return the results as a Markdown page."""
+def section(results: dict[str, Any]) -> str:
+    """Return the results as a section of a Markdown page."""
     trees, load, cores = (results[name] for name in ("trees", "load", "cores"))
     busy = " (more than the number of cores: other processes were running)" if load > cores else ""
     return writing.page(
         [
-            "# Speed of nearest-neighbor search",
+            "## Nearest neighbors",
             writing.created(results["made_by"]),
             f"The search returns ten neighbors by normalized kernels, among trees of newspapers, questions and biomedical articles. {QUERIES} other trees are the queries, as "
             "bracketed text.",

@@ -1,7 +1,7 @@
 """The cost of training and using a reranker: the growing graph against the matrix, in the same minute.
 
 800 sentences with 20 candidates each, one pass; then 336 sentences with 100. CPU time of one thread; peak memory of a
-process of its own. Writes docs/results/reranking-speed.md and .json.
+process of its own. Writes docs/results/reranking-speed.json and a section of docs/results/speed.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 import numpy as np
 
 import treelet as tl
-from benchmarks.common import publish
+from benchmarks.common import publish_section
 from experiments import writing
 from experiments.data import question_bank
 from treelet.learn import perceptron
@@ -80,11 +80,11 @@ def main() -> None:
             rows.append(json.loads(run.stdout.splitlines()[-1]))
             print(rows[-1], flush=True)
     results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.reranking")}
-    publish("reranking-speed", results, page(results))
+    publish_section("reranking-speed", results, section(results))
 
 
-def page(results: dict[str, Any]) -> str:
-    """Return the results as a Markdown page."""
+def section(results: dict[str, Any]) -> str:
+    """Return the results as a section of a Markdown page."""
     rows = results["rows"]
     lines = [
         (
@@ -99,7 +99,7 @@ def page(results: dict[str, Any]) -> str:
     ]
     return writing.page(
         [
-            "# Time and memory of a reranker",
+            "## Reranking",
             writing.created(results["made_by"]),
             "The reranker is trained on 800 sentences with 20 candidates each (SST with scale 0.4, one pass). It then scores 336 sentences with up to 100 "
             "candidates. Both methods give the same model:",

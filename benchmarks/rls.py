@@ -1,6 +1,6 @@
 """Regularized least squares: CPU time of one fit and of a path of nine strengths.
 
-Writes docs/results/rls-speed.md and .json.
+Writes docs/results/rls-speed.json and a section of docs/results/speed.md.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1")
 
 import numpy as np
 
-from benchmarks.common import publish
+from benchmarks.common import publish_section
 from experiments import writing
 from treelet.learn import RLS, RankRLS
 
@@ -36,14 +36,14 @@ def measured(make: Any, n: int) -> dict[str, Any]:
 def main() -> None:
     rows = [measured(make, n) for n in (1500, 3000) for make in (RLS, RankRLS)]
     results = {"rows": rows, "made_by": writing.provenance("python -m benchmarks.rls")}
-    publish("rls-speed", results, page(results))
+    publish_section("rls-speed", results, section(results))
 
 
-def page(results: dict[str, Any]) -> str:
-    """Return the results as a Markdown page."""
+def section(results: dict[str, Any]) -> str:
+    """Return the results as a section of a Markdown page."""
     return writing.page(
         [
-            "# Speed of regularized least squares",
+            "## Regularized least squares",
             writing.created(results["made_by"]),
             "The table shows CPU seconds of one thread, with a precomputed kernel matrix of n examples and groups of five. A fit includes all "
             "leave-one-out and leave-group-out predictions.",

@@ -1,6 +1,6 @@
 """Large matrices: 20,000 real trees into float32 in memory, and 40,000 to disk under a budget, killed three times and gone on with.
 
-Needs the staged corpora (docs/data.md) and 13 GB of disk. Writes docs/results/stored.md and .json.
+Needs the staged corpora (docs/data.md) and 13 GB of disk. Writes docs/results/stored.json and a section of docs/results/speed.md.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 import treelet as tl
-from benchmarks.common import memory_mb, publish, staged
+from benchmarks.common import memory_mb, publish_section, staged
 from experiments import writing
 
 KERNEL = tl.SubsetTree(lam=0.4)
@@ -111,7 +111,7 @@ def measured() -> dict[str, Any]:
         }
 
 
-def page(found: dict[str, Any], made: dict[str, Any]) -> str:
+def section(found: dict[str, Any], made: dict[str, Any]) -> str:
     disk, last = found["disk"], found["last"]
     rows = [
         (what, f"{r['n']:,}", f"{r['cpu_s']:.1f}", f"{r['wall_s']:.1f}", f"{r['cpu_per_million']:.4f}", f"{r['peak'] / 2**30:.2f}")
@@ -120,7 +120,7 @@ def page(found: dict[str, Any], made: dict[str, Any]) -> str:
     kills = "; ".join(f"after {k['after_s']:.0f} s, {k['tiles']} of {k['of']} tiles done" for k in found["kills"])
     return writing.page(
         [
-            "# Large matrices in memory and on disk",
+            "## Matrices in memory and on disk",
             writing.created(made),
             f"The kernel is `{KERNEL!r}`, on trees of all corpora, with float32 results and one thread. CPU times are those of "
             "the whole call, including the index, system time and the mirrored half. A matrix has n (n + 1) / 2 pairs. The peak memory is that of the process, "
@@ -140,7 +140,7 @@ def main() -> None:
         return
     found = measured()
     made = writing.provenance("python -m benchmarks.stored")
-    publish("stored", found | {"made_by": made}, page(found, made))
+    publish_section("stored", found | {"made_by": made}, section(found, made))
 
 
 if __name__ == "__main__":

@@ -309,3 +309,24 @@ def test_a_claim_of_several_experiments_is_one_row(monkeypatch: pytest.MonkeyPat
     assert "Of 1 questions of our own, which are not counted above: 0 holds, 1 partly" in text
     assert "- Claim 2 (one; two):" in lines
     assert "| [one](one.md) | `c` | d | `x` | 1 |" in lines
+
+
+def test_a_benchmark_replaces_its_own_section(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from benchmarks import common
+
+    monkeypatch.setattr(writing, "RESULTS", tmp_path)
+    page = tmp_path / "speed.md"
+    page.write_text("# Speed\n\nText.\n\n## One\n\n1 s\n\n## Two\n\n2 s\n", encoding="utf-8")
+    common.publish_section("one", {"seconds": 3}, "## One\n\n3 s\n")
+    common.publish_section("three", {"seconds": 4}, "## Three\n\n4 s\n")
+    wanted = "# Speed\n\nText.\n\n## One\n\n3 s\n\n## Two\n\n2 s\n\n## Three\n\n4 s\n"
+    assert page.read_text(encoding="utf-8") == wanted
+    assert writing.read_results("one", tmp_path) == {"seconds": 3, "page": "speed"}
+
+
+def test_sections_of_the_speed_page_are_what_was_measured() -> None:
+    from benchmarks import locality, nearest, reranking, rls
+
+    text = (writing.RESULTS / "speed.md").read_text(encoding="utf-8")
+    for module, name in ((locality, "locality-speed"), (nearest, "nearest"), (reranking, "reranking-speed"), (rls, "rls-speed")):  # fmt: skip
+        assert module.section(writing.read_results(name)) in text
