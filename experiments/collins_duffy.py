@@ -991,7 +991,6 @@ def _section(name: str, results: dict[str, Any]) -> str:
         outcome=_outcome,
         annotated=CORPUS_NAMES["wsj-markovised"],
         earlier_run=EARLIER_RUN,
-        frequent_setting=_frequent_setting,
     )
 
 
@@ -1006,12 +1005,6 @@ def _scores_by_passes(results: dict[str, Any]) -> dict[str, list[str]]:
 def find_test(tests: Iterable[dict[str, Any]], a: str, b: str) -> dict[str, Any]:
     """Return the comparison of two systems."""
     return next(test for test in tests if (test["a"], test["b"]) == (a, b))
-
-
-def _frequent_setting(settings: dict[str, int]) -> str:
-    """Return the setting that was chosen most often, with the number of splits."""
-    setting, splits = next(iter(settings.items()))
-    return re.sub(r"γ ([^ ,]+)", lambda match: f"γ {float(match[1]):.3g}", f"{setting} ({splits})")
 
 
 def claims(results: dict[str, Any]) -> list[Claim]:

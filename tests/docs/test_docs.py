@@ -196,7 +196,7 @@ def test_figures_of_the_papers_are_those_of_the_pages() -> None:
     ]
     assert len(rows) >= 20
     for *_, ours, page in rows:
-        known = (ROOT / "docs" / LINK.findall(page)[0]).read_text(encoding="utf-8")
+        known = (ROOT / "docs" / LINK.findall(page)[0]).read_text(encoding="utf-8").replace("\u00a0", " ")
         assert ours.strip() in known, f"{ours} is not on {page}"
 
 
