@@ -955,7 +955,7 @@ def page(*runs: dict[str, Any]) -> str:
         outcomes=outcomes,
         sections=sections,
         claims=writing.joined_claims({run["experiment"]: run for run in runs}),
-        labels={run["experiment"]: name for name, run in corpora.items()},
+        labels={run["experiment"]: _corpus_name(run) if "kind" in run else f"{run['splits']} splits" for run in runs},
         quick=any(run["quick"] for run in runs),
         printed=PRINTED,
         anchor=lambda name: re.sub(r"[^\w -]", "", name.lower()).replace(" ", "-"),
