@@ -18,7 +18,7 @@ import pytest
 import treelet as tl
 from conftest import fail, posix, process, run, succeed
 from treelet.cli.options import kernel_from_options
-from treelet.cli.train import _DECAYS, _PRICES
+from treelet.cli.train import _DECAYS, _LEARNERS
 from treelet.formats.base import FORMATS
 
 TREES = [
@@ -158,7 +158,10 @@ def test_malformed_tree_says_where(bank: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--kernel", "tree"], "--kernel must be 'st', 'sst' or 'pt'. Got 'tree' instead"),
+        (
+            ["--kernel", "tree"],
+            "--kernel must be 'st', 'sst', 'pt', 'forest', 'tagging' or 'locality'. Got 'tree' instead",
+        ),
         (["--lam", "1.5"], "error: --lam must be a number in (0, 1]. Got 1.5 instead."),
         (["--lam", "nan"], "Got nan"),
         (["--mu", "0.5"], "--mu does not apply to --kernel sst. Use --kernel pt, or remove --mu."),
@@ -168,7 +171,7 @@ def test_malformed_tree_says_where(bank: Path) -> None:
         ),
         (
             ["-k", "st", "--no-leaves"],
-            "--leaves does not apply to --kernel st. Use --kernel sst or pt, or remove --leaves.",
+            "--leaves does not apply to --kernel st. Use --kernel sst, pt or forest, or remove --leaves.",
         ),
         (["--jobs", "0"], "error: --jobs must be a whole number other than 0"),
         (["--memory", "much"], "error: --memory must be a positive number of bytes"),
@@ -478,7 +481,10 @@ def test_help_lists_the_suffixes_of_formats_and_the_values_of_the_grid() -> None
     values = {name: ",".join(f"{value:g}" for value in _DECAYS["pt"][name]) for name in ("lam", "mu")}
     assert _DECAYS["sst"]["lam"] == _DECAYS["pt"]["lam"]
     assert f"lam {values['lam']} (st: {','.join(f'{value:g}' for value in _DECAYS['st']['lam'])})" in text
-    assert f"mu {values['mu']}, C {','.join(f'{value:g}' for value in _PRICES)}." in text
+    assert {*_DECAYS["forest"]["lam"], *_DECAYS["tagging"]["lam"]} == {*_DECAYS["sst"]["lam"]}
+    learners = [f"{name} {','.join(f'{value:g}' for value in grid)}" for name, _, grid, _ in _LEARNERS.values()]
+    windows = ",".join(f"{value:g}" for value in _DECAYS["locality"]["window"])
+    assert f"mu {values['mu']}, window {windows}, {', '.join(learners)}." in text
 
 
 def test_version_and_help() -> None:

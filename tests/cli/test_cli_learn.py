@@ -160,14 +160,13 @@ def test_grid_scores_are_those_of_the_classifier(tmp_path: Path, monkeypatch: py
     rng = random.Random(0)
     noisy = [(label if rng.random() < 0.8 else "time", tree) for label, tree in generate(60, seed=3)]
     train = write_tsv(tmp_path / "train.tsv", noisy)
-    monkeypatch.setattr(train_module, "_PRICES", (0.5, 5.0))
     computed = []
     gram = selection.host_matrix
     monkeypatch.setattr(
         selection, "host_matrix", lambda kernel, *args, **rest: computed.append(kernel) or gram(kernel, *args, **rest)
     )
     model = tmp_path / "m.treelet"
-    result = report("train", train, "-o", model, "--grid", "--seed", 4, "--jobs", 2)
+    result = report("train", train, "-o", model, "--grid", "--C", "0.5,5", "--seed", 4, "--jobs", 2)
     assert len(computed) == len(train_module._DECAYS["sst"]["lam"]), "one matrix a kernel"
 
     X, y = tl.read_examples(train)

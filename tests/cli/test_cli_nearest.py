@@ -74,7 +74,9 @@ def test_mistakes_are_said(bank: Path) -> None:
     assert "Pass a query with --query" in fail("nearest", bank, "(S (A a))")  # the query was once an argument
     assert "--top must be a whole number of at least" in fail("nearest", bank, "--top", -1)
     assert "BANK and --query are both standard input" in fail("nearest", "-", "--query", "-")
-    assert "--kernel must be 'st', 'sst' or 'pt'" in fail("nearest", bank, "--kernel", "rbf")
+    assert "--kernel must be 'st', 'sst', 'pt', 'forest', 'tagging' or 'locality'" in fail(
+        "nearest", bank, "--kernel", "rbf"
+    )
 
 
 def test_as_many_neighbors_as_there_are(tmp_path: Path) -> None:

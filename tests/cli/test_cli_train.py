@@ -154,7 +154,7 @@ def test_an_interrupt_keeps_what_was_found(classes: Path, monkeypatch: pytest.Mo
         (["--C", "1,0"], "--C must be a number in (0, inf), or several separated by commas. Got '1,0' instead."),
         (["--cv", "1"], "--cv must be a whole number of at least 2. Got 1 instead."),
         (["--cv", "60"], "--cv must be at most "),
-        (["--metric", "accuracy"], "--metric needs cross-validation. Add --grid, --cv, or several values of --lam, --mu or --C."),
+        (["--metric", "accuracy"], "--metric needs cross-validation. Add --grid, --cv, or several values of --lam or --C."),
         (["--grid", "--metric", "accurcy"], "Got 'accurcy' instead. Did you mean 'accuracy'?"),
         (["--grid", "--metric", "rmse"], "--metric must be 'accuracy', 'macro-f1' or 'balanced-accuracy'"),
         (["--task", "rang"], "--task must be 'classify', 'regress' or 'rank'. Got 'rang' instead. Did you mean 'rank'?"),

@@ -42,9 +42,9 @@ class Context:
         ('name one (encoding="latin-1").', "name one (--encoding latin-1)."),
         ("more than the 5 of memory=. Use n_jobs=1, or memory=", "more than the 5 of --memory. Use --jobs 1, or --memory"),
         ("a smaller lam=, or kernel.normalized()", "a smaller --lam, or --normalize"),
-        ("SubsetTree(lam=0.4, max_depth=2), f(SubsetTree(lam=1), lam=1), x.lam=, window=", None),
+        ("SubsetTree(lam=0.4, max_depth=2), f(SubsetTree(lam=1), lam=1), x.lam=, span=", None),
         ("lam=0.4.mrg: runs/lam=1/memory=: lam=x, 'memory=' is missing", None),
-        ("read_trees(..., format='lines') or read_trees(..., window=1)", "--format lines or read_trees(..., window=1)"),
+        ("read_trees(..., format='lines') or read_trees(..., span=1)", "--format lines or read_trees(..., span=1)"),
         ("Pass normalize=True.", "Pass --normalize."),
     ],
 )  # fmt: skip

@@ -108,7 +108,10 @@ def test_get_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert shows("a\nb\nc\n", "a\n...\nc\n")
 
 
-@pytest.mark.parametrize("name", ["searching.md", "indexes.md", "edits.md"])
+_KERNELS = [f"kernels/{name}.md" for name in ("forest", "tagging", "locality")]
+
+
+@pytest.mark.parametrize("name", ["searching.md", "indexes.md", "edits.md", "dependencies.md", *_KERNELS])
 def test_commands_print_the_text_below_them(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert run_commands((ROOT / "docs" / name).read_text(encoding="utf-8"), name)

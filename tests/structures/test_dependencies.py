@@ -281,7 +281,7 @@ def test_bytes_that_are_no_text_and_bad_options() -> None:
 def test_what_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(TreeError, match=r"parse 1.*CoNLL-U needs one head per word"):
         DependencyBank([CAT, DOGS]).write(tmp_path / "x.conllu")
-    with pytest.raises(TreeError, match=r"parse 0.*missing, but CoNLL-U has no notation"):
+    with pytest.raises(TreeError, match=r"parse 0.*missing, but a file of parses has no notation"):
         DependencyBank([None]).write(tmp_path / "x.conllu")
     assert not list(tmp_path.iterdir())
 

@@ -23,7 +23,10 @@ _MEMBERS = 10  # members to show of a family
 _RANGES = 6  # ranges of lines to show of a member
 
 
-@command(exclusive=[("json", "sarif")])
+@command(
+    main="similarity min_lines languages against exclude fail_over n_jobs json sarif html",
+    exclusive=[("json", "sarif")],
+)
 def _clones(
     paths: Annotated[list[str], "PATH...", READ],
     *,

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from treelet.cli.inputs import read_argument
+from treelet.cli.inputs import contents_of, read_argument
 from treelet.cli.options import READ, WRITTEN, Reading, at_least, command, kernel_from_options
 from treelet.errors import ParameterError, TreeError
 from treelet.printable import readable_number
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from treelet.fragments import SharedFragments
 
 
-@command(needs={"picture": "edits"})
+@command(main="kernel lam top edits picture format json", needs={"picture": "edits"})
 def _compare(
     first: Annotated[str, "TREE1", READ],
     second: Annotated[str, "TREE2", READ],
     *,
-    tree_kernel: Any,
+    base_kernel: Any,
     top: Annotated[int | None, "N", at_least(0)] = None,
     edits: bool = False,
     picture: Annotated[str | None, "FILE", WRITTEN] = None,
@@ -36,7 +36,11 @@ def _compare(
 
     With --edits, the output has the edit distance of the trees and their similarity, 1 - distance / number of nodes of the larger tree. Source code and markup are shown with lines and columns.
 
+    With --kernel forest, tagging or locality, TREE1 and TREE2 are forests, tagged sentences or dependency parses.
+
     Example: treelet compare "(NP (D the) (N apple))" "(NP (D the) (N pear))"
+
+    Example: treelet compare "the/D dog/N" "a/D dog/N" --kernel tagging
 
     Parameters
     ----------
@@ -53,7 +57,7 @@ def _compare(
         Draw both trees with their differences, to a file ending in .svg, .png, .pdf or .tex; for --edits.
     """
     if edits:
-        if repr(tree_kernel) != repr(kernel_from_options()) or top is not None:
+        if repr(base_kernel) != repr(kernel_from_options()) or top is not None:
             used = "--top applies" if top is not None else "The options of the kernel apply"
             raise ParameterError(f"{used} to shared fragments, not to --edits. Remove --edits, or the other option.")
         if picture is not None:
@@ -64,19 +68,20 @@ def _compare(
         _compare_edits(source, read_argument(second, "TREE2", reading, located=True), picture, json)
         return
     top = 20 if top is None else top
-    trees = read_argument(first, "TREE1", reading), read_argument(second, "TREE2", reading)
+    contents = contents_of(base_kernel)
+    trees = [read_argument(text, f"TREE{n}", reading, contents=contents) for n, text in enumerate((first, second), 1)]
 
     from treelet.fragments import shared_fragments
     from treelet.kernels.algebra import without_excess
 
-    value = float(tree_kernel([trees[0]], [trees[1]])[0, 0])
-    normalized = tree_kernel.normalized()
+    value = float(base_kernel([trees[0]], [trees[1]])[0, 0])
+    normalized = base_kernel.normalized()
     cosine = float(without_excess(normalized, normalized([trees[0]], [trees[1]]))[0, 0])
-    shared = shared_fragments(*trees, tree_kernel)
+    shared = shared_fragments(trees[0], trees[1], base_kernel)
     if json:
         result: dict[str, Any] = {
-            "kernel": repr(tree_kernel),
-            "trees": [str(tree) for tree in trees],
+            "kernel": repr(base_kernel),
+            "trees": [tree.to_json() if hasattr(tree, "to_json") else str(tree) for tree in trees],
             "value": value,
             "normalized": cosine,
             "fragments": [
@@ -89,12 +94,25 @@ def _compare(
         }
         print(json_format.dumps(result))
         return
+    noun = {"tagged": "sentence"}.get(contents, contents.removesuffix("s"))
     for number, tree in enumerate(trees, 1):
-        size = sum(1 for _ in tree.nodes())
-        too_large = f"({tree.label}, a tree of {size:,} nodes: too large to draw)"
-        print(f"tree {number}\n{tree.pretty() if size <= 300 else too_large}\n")
-    print(f"kernel      {tree_kernel!r}\nvalue       {readable_number(value)}\nnormalized  {readable_number(cosine)}\n")
+        print(f"{noun} {number}{_pretty(tree)}\n")
+    print(f"kernel      {base_kernel!r}\nvalue       {readable_number(value)}\nnormalized  {readable_number(cosine)}\n")
     print(_table(shared, top))
+
+
+def _pretty(item: Any) -> str:
+    """Return an example as lines of text, after the end of a line. Of a forest, the best tree is shown."""
+    from treelet.checks import plural
+    from treelet.structures import Forest, Tree
+
+    if isinstance(item, Forest):
+        best = f"{_pretty(item.best()[0])}" if item else ""
+        return f": {plural(item.count_trees(), 'tree')}{', the best one' if item.count_trees() > 1 else ''}{best}"
+    if not isinstance(item, Tree):
+        return f"\n{item}"
+    size = sum(1 for _ in item.nodes())
+    return f"\n{item.pretty()}" if size <= 300 else f"\n({item.label}, a tree of {size:,} nodes: too large to draw)"
 
 
 def _compare_edits(first: Any, second: Any, picture: str | None, json: bool) -> None:

@@ -6,16 +6,17 @@ import json as json_format
 from dataclasses import replace
 from typing import Annotated, Any
 
+from treelet.cli.inputs import contents_of, read_files
 from treelet.cli.options import READ, Reading, at_least, command
 from treelet.errors import ParameterError
 
 
-@command()
+@command(main="kernel lam normalize permutations top paired n_jobs format json")
 def _diff(
     first: Annotated[str, "A", READ],
     second: Annotated[str, "B", READ],
     *,
-    tree_kernel: Any,
+    base_kernel: Any,
     normalize: bool = True,
     permutations: Annotated[int, "N"] = 1000,
     top: Annotated[int, "N", at_least(0)] = 20,
@@ -41,6 +42,8 @@ def _diff(
 
     The files may have different formats, which are detected. If detection fails, pass --format-a and --format-b, with options of the
     format after a colon, e.g. --format-b tsv:tree_column=2.
+
+    With --kernel forest, tagging or locality, the files contain forests, tagged sentences or dependency parses. Their fragments are not listed.
 
     Example: treelet diff wsj.mrg questions.mrg --jobs 2
 
@@ -73,13 +76,12 @@ def _diff(
     from treelet.corpora import diff
     from treelet.corpora.corpus_diff import LEAST
     from treelet.printable import printable
-    from treelet.structures import read_trees
 
     files = [(first, format_a, column_a), (second, format_b, column_b)]
     banks = []
     for file, own_format, own_column in files:
-        options = replace(reading, format=own_format or reading.format).arguments(column=own_column or column)
-        banks.append(read_trees(file, **options))
+        own = replace(reading, format=own_format or reading.format)
+        banks.append(read_files([file], own, contents_of(base_kernel), column=own_column or column))
         if len(banks[-1]) < LEAST:
             count = "only 1 tree" if len(banks[-1]) else "no trees"
             shown = "<stdin>" if file == "-" else file
@@ -89,7 +91,7 @@ def _diff(
     difference = diff(
         banks[0],
         banks[1],
-        tree_kernel.normalized() if normalize else tree_kernel,
+        base_kernel.normalized() if normalize else base_kernel,
         permutations=permutations,
         n=top,
         searches=searches,

@@ -72,11 +72,10 @@ def _draw(
 def _read(file: str, reading: Reading) -> Bank[Any]:
     from treelet.formats.files import unpacked_name
     from treelet.formats.reading import find_format
-    from treelet.structures import read_conllu, read_forests, read_trees
-    from treelet.structures.forest import SUFFIXES
+    from treelet.structures import ForestBank, read_conllu, read_forests, read_trees
 
     name, settings = file.removeprefix("@"), {"encoding": reading.encoding, "on_error": reading.on_error}
-    if reading.format is None and unpacked_name(name).suffix.lower() in SUFFIXES:
+    if reading.format is None and unpacked_name(name).suffix.lower() in ForestBank._suffixes:
         return read_forests(name, **settings)
     is_conllu = reading.format in (None, "conllu") and find_format(reading.format, name).name == "conllu"
     if is_conllu and not reading.options:  # the options describe a conversion to trees

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 _CONFUSIONS = 20  # number of listed confusions if the table is too wide for the terminal
 
 
-@command()
+@command(main="labels picture n_jobs format json", exclusive=[("labels", "skip_bad")])
 def _evaluate(
     model: Annotated[str, "MODEL", READ],
     file: Annotated[list[str], "FILE...", READ],
     *,
+    labels: str | None = None,
     picture: Annotated[str | None, "OUT", WRITTEN] = None,
     qid: Annotated[str, "--query NAME"] = "qid",
     threads: int,
@@ -70,7 +71,7 @@ def _evaluate(
             raise ParameterError(
                 f"{model}: --picture draws the confusion matrix of a classifier, but this model has no classes. Remove --picture."
             )
-        contents = read_examples(file, reading)
+        contents = read_examples(file, reading, kernel=predictor.model_.kernel, label_file=labels)
         result = {"model": model, "file": contents.file, "task": predictor.task, **_measured(predictor, contents, qid)}
         if temporary is not None:
             from treelet.drawing.confusion import confusion_svg

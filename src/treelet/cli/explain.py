@@ -10,7 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from treelet.cli.inputs import Examples, checked_labels, class_names, for_model, read_examples
+from treelet.cli.inputs import (
+    Examples,
+    checked_labels,
+    class_names,
+    contents_of,
+    for_model,
+    is_example,
+    read_examples,
+)
 from treelet.cli.options import READ, WRITTEN, Reading, at_least, check_device, command, warn_if_empty, wrong_value
 from treelet.errors import ParameterError, TreeletError
 from treelet.printable import printable
@@ -22,7 +30,11 @@ if TYPE_CHECKING:
 _WIDTH = 100  # maximum number of characters to show of a sentence
 
 
-@command(exclusive=[("class_name", "output")])
+@command(
+    main="output class_name top errors labels n_jobs format json",
+    exclusive=[("class_name", "output"), ("labels", "skip_bad")],
+    needs={"labels": "output"},
+)
 def _explain(
     model: Annotated[str, "MODEL", READ],
     data: Annotated[str, "TREES", READ],
@@ -31,6 +43,7 @@ def _explain(
     class_name: Annotated[str | None, "--class NAME"] = None,
     top: Annotated[int, "N", at_least(0)] = 10,
     errors: Annotated[int, "N", at_least(0)] = 10,
+    labels: str | None = None,
     qid: Annotated[str, "--query NAME"] = "qid",
     threads: int,
     reading: Reading,
@@ -65,15 +78,10 @@ def _explain(
     json
         Print the result as JSON on standard output. With --output, print a summary of the result as JSON.
     """
-    if output is not None:
-        if output == "-" or Path(output).suffix.lower() not in (".html", ".htm"):
-            error = wrong_value("--output of treelet explain", "a file name that ends in .html", output)
-            hint = f" To explain the class {output!r}, use --class {output}." if _is_class(output, model) else ""
-            raise ParameterError(f"{error}{hint}")
-        if data.lstrip().startswith("("):
-            raise ParameterError(
-                "A report needs a file of trees, but TREES is a single tree. Remove --output to explain the tree."
-            )
+    if output is not None and (output == "-" or Path(output).suffix.lower() not in (".html", ".htm")):
+        error = wrong_value("--output of treelet explain", "a file name that ends in .html", output)
+        hint = f" To explain the class {output!r}, use --class {output}." if _is_class(output, model) else ""
+        raise ParameterError(f"{error}{hint}")
     from treelet.learn.outputs import load_predictor
 
     check_device()
@@ -83,7 +91,12 @@ def _explain(
 
         with open_target(output) as stream:
             predictor = load_predictor(model, threads)
-            model_report, page = _report(predictor, model, data, reading, qid, top, errors)
+            if is_example(data, contents_of(predictor.model_.kernel)):
+                raise ParameterError(
+                    "A report needs a file of trees, but TREES is a single tree. Remove --output to explain the tree."
+                )
+            contents = _read(predictor, data, reading, labels=True, label_file=labels)
+            model_report, page = _report(predictor, model, contents, qid, top, errors)
             stream.write(page)
         result = {
             "task": model_report.task,
@@ -98,7 +111,7 @@ def _explain(
         print(json_format.dumps(result) if json else _summary_text(result))
         return
     predictor = load_predictor(model, threads)
-    explanations = _explained(predictor, _read(data, reading), class_name, top)
+    explanations = _explained(predictor, _read(predictor, data, reading), class_name, top)
     if json:
         print(json_format.dumps({"model": model, "task": predictor.task, "examples": explanations}))
     else:
@@ -114,8 +127,10 @@ def _is_class(name: str, model: str) -> bool:
     return False
 
 
-def _read(data: str, reading: Reading, *, labels: bool = False) -> Examples:
-    contents = read_examples([data], reading, labels=labels)
+def _read(
+    predictor: SavedPredictor, data: str, reading: Reading, *, labels: bool = False, label_file: str | None = None
+) -> Examples:
+    contents = read_examples([data], reading, labels=labels, kernel=predictor.model_.kernel, label_file=label_file)
     warn_if_empty([data], len(contents))
     return contents
 
@@ -130,7 +145,8 @@ def _explained(predictor: SavedPredictor, contents: Examples, class_name: str | 
     from treelet.work import progress_bar
 
     output = _class(predictor, class_name)
-    data = predictor.model_.kernel.coerce(for_model(predictor, contents))
+    read = for_model(predictor, contents)
+    data = predictor.model_.kernel.coerce(read)
     predictions = predictor.predict(data).tolist() if len(data) else []
     explanations = []
     with progress_bar(None, "explaining", len(data)) as advance:
@@ -141,7 +157,7 @@ def _explained(predictor: SavedPredictor, contents: Examples, class_name: str | 
             explanations.append(
                 {
                     "number": number + 1,
-                    "words": " ".join(words_of(data[number])),
+                    "words": " ".join(words_of(read[number])),
                     "predicted": value if isinstance(value, float | int) else str(value),
                     "output": str(explanation.output) if predictor.task == "classify" else None,
                     "score": explanation.score,
@@ -188,8 +204,7 @@ def _text(explanation: dict[str, Any]) -> str:
 def _report(
     predictor: SavedPredictor,
     model: str,
-    file: str,
-    reading: Reading,
+    contents: Examples,
     query: str,
     top: int,
     errors: int,
@@ -197,7 +212,6 @@ def _report(
     from treelet.learn.persist import card
     from treelet.report.report_page import report, report_page
 
-    contents = _read(file, reading, labels=True)
     data = for_model(predictor, contents)
     labels: list[Any] | None = None
     queries = None

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.inputs import read_bank
+from treelet.cli.inputs import contents_of, read_bank
 from treelet.cli.options import READ, WRITTEN, Reading, command, edit_measure, warn_if_empty
 from treelet.errors import ParameterError
 from treelet.printable import readable_number
@@ -25,14 +25,14 @@ _SEPARATORS = {".tsv": "\t", ".csv": ",", ".txt": " "}
 _PRINTED = 20  # maximum number of rows and columns to print without --output
 
 
-@command()
+@command(main="out kernel lam normalize measure columns n_jobs memory format json")
 def _gram(
     ctx: typer.Context,
     file: Annotated[list[str], "TREES...", READ],
     *,
     out: Annotated[str | None, "--output -o OUT", WRITTEN] = None,
     measure: str = "kernel",
-    tree_kernel: Any,
+    base_kernel: Any,
     normalize: bool = True,
     columns: Annotated[str | None, "FILE2", READ] = None,
     threads: int,
@@ -47,8 +47,11 @@ def _gram(
     """Compute the kernel matrix of all pairs of trees, or the matrix of their edit distances.
 
     The kernel is normalized unless you pass --no-normalize.
+    With --kernel forest, tagging or locality, TREES are forests, tagged sentences or dependency parses.
 
     Example: treelet gram "(NP (D the) (N apple))" "(NP (D the) (N pear))"
+
+    Example: treelet gram "the/D dog/N" "a/D dog/N" --kernel tagging
 
     Example: treelet gram trees.mrg -o K.npy --lam 0.4 --jobs 2
 
@@ -62,7 +65,7 @@ def _gram(
         Output file, ending in .npy, .tsv, .csv or .txt. Use - to print all values in full. [default: print a matrix
         of at most 20 x 20 values, rounded]
     columns
-        File of trees for the columns of the matrix. [default: TREES]
+        Tree or file of trees for the columns of the matrix. [default: TREES]
     memory
         Memory limit of the computation, without the trees themselves, e.g. 512MiB. A .npy matrix does not count
         toward the limit. [default: 1GiB]
@@ -75,7 +78,7 @@ def _gram(
         Print a summary of the result as JSON on standard output.
     """
     edits = edit_measure(ctx, measure, "normalize")
-    kernel = tree_kernel.normalized() if normalize else tree_kernel
+    kernel = base_kernel.normalized() if normalize else base_kernel
     chosen = kernel if edits is None else edits
     _check_output(out)
     if json and out in (None, "-"):
@@ -91,14 +94,14 @@ def _gram(
     from treelet.matrices.stored import NotOpenedError
     from treelet.matrices.tiles import Job
     from treelet.resources import Resources
-    from treelet.structures import read_trees
 
     executor = executor_for(Resources.of(threads, memory))
     begin = time.perf_counter()
     text = None if out in (None, "-") or _is_binary(out) else out
     with nullcontext() if text is None else whole_file(Path(text)) as temporary:
-        rows = read_bank(file, "TREES", reading, column=column)
-        others = None if columns is None else read_trees(columns, **reading.arguments(column=column))
+        contents = contents_of(kernel if edits is None else None)
+        rows = read_bank(file, "TREES", reading, contents, column=column)
+        others = None if columns is None else read_bank([columns], "--columns", reading, contents, column=column)
         warn_if_empty(file, len(rows))
         if columns is not None and others is not None:
             warn_if_empty([columns], len(others))

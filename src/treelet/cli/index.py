@@ -16,7 +16,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.inputs import DEFAULT_K, FILE_AND_LINE, read_argument, shown_words, tree_at, tree_texts
+from treelet.cli.inputs import (
+    DEFAULT_K,
+    FILE_AND_LINE,
+    contents_of,
+    is_example,
+    read_bank,
+    read_files,
+    shown_words,
+    tree_at,
+    tree_texts,
+)
 from treelet.cli.options import READ, WRITTEN, Reading, command, edit_measure, shown_files, wrong_value
 from treelet.errors import FileError, ParameterError, TreeletWarning
 from treelet.printable import printable_name
@@ -34,7 +44,7 @@ def _index_create(
     *,
     code: bool = False,
     measure: str = "kernel",
-    tree_kernel: Any,
+    base_kernel: Any,
     n_jobs: int = 1,
     reading: Reading,
     progress: bool = True,
@@ -45,6 +55,7 @@ def _index_create(
     The id of a tree is its file and its number, such as trees.mrg:3. The id of a function is its file, its line and its name, such as src/parser.py:120 Parser.read. Names of files are relative to the folder in which the index was created.
 
     The index remembers how to compare trees and how to read files. The other commands use the same options.
+    With --kernel forest, tagging or locality, the index contains forests, tagged sentences or dependency parses.
 
     Example: treelet index create wsj.index wsj.mrg
 
@@ -61,8 +72,11 @@ def _index_create(
     """
     from treelet.learn import Nearest, save
 
-    kernel = edit_measure(ctx, measure) or tree_kernel.normalized()
-    settings = {"code": code, "reading": _settings(reading, code), "folder": os.getcwd()}
+    edits = edit_measure(ctx, measure)
+    kernel, contents = edits or base_kernel.normalized(), contents_of(None if edits else base_kernel)
+    if code and contents != "trees":
+        raise ParameterError(f"--code needs a kernel for trees, but this one compares {contents}. Use --kernel sst.")
+    settings = {"code": code, "contents": contents, "reading": _settings(reading, code), "folder": os.getcwd()}
     trees, ids, _ = _read(files, settings)
     if not len(trees):
         raise ParameterError(f"{shown_files(files)}: no trees were found. An index needs at least one.")
@@ -280,7 +294,8 @@ def _read(files: Sequence[str], settings: Any, exclude: Sequence[str] = ()) -> t
     from treelet.formats.languages import BY_SUFFIX
     from treelet.formats.paths import find_files
     from treelet.formats.reading import MAX_BYTES, find_format
-    from treelet.structures import Treebank, read_code, read_trees
+    from treelet.structures import Treebank, read_code
+    from treelet.structures.labeled import CONTENTS
 
     def renamed(file: str) -> str:
         return _stored_name(file, settings)
@@ -301,16 +316,22 @@ def _read(files: Sequence[str], settings: Any, exclude: Sequence[str] = ()) -> t
             found = find_files(list(files), BY_SUFFIX, left_out, MAX_BYTES, reading["encoding"])
             read = {renamed(str(file)) for file in found.files}
         return trees, _distinct(str(place) for place in trees.places or ()), read
-    common = {name: reading[name] for name in ("format", "encoding", "on_error")} | _options(reading)
     banks, ids, read = [], [], set()
     name, every = reading["format"], [suffix for known in FORMATS.values() for suffix in known.suffixes]
     suffixes = every if name is None else find_format(name.partition(":")[0]).suffixes or every
+    if (contents := _contents(settings)) != "trees":
+        suffixes = [*CONTENTS[contents][0]._suffixes, ".tsv", ".csv"]
     for file in find_files(list(files), suffixes, left_out, encoding=reading["encoding"]).files:
-        bank, name = read_trees(file, **common), renamed(str(file))
+        bank, name = read_files([str(file)], _stored_reading(reading), contents), renamed(str(file))
         banks.append(bank)
         read.add(name)
         ids += [f"{name}:{number}" for number in range(1, len(bank) + 1)]
-    return Treebank.concat(banks) if banks else Treebank(), ids, read
+    return type(banks[0]).concat(banks) if banks else Treebank(), ids, read
+
+
+def _contents(settings: Any) -> str:
+    """Return what an index contains. Indexes of version 0.2 contain trees."""
+    return str(settings.get("contents", "trees"))
 
 
 def _stored_name(file: str, settings: Any) -> str:
@@ -321,10 +342,12 @@ def _stored_name(file: str, settings: Any) -> str:
         return os.path.abspath(file)
 
 
-def _options(reading: Any) -> dict[str, Any]:
+def _stored_reading(reading: Any) -> Reading:
+    """Return the options for reading files that `_settings` stored."""
     from treelet.formats.base import OptionText
 
-    return {name: OptionText(value) for name, value in reading["options"].items()}
+    options = {name: OptionText(value) for name, value in reading["options"].items()}
+    return Reading(reading["format"], reading["encoding"], reading["on_error"], options)
 
 
 def _distinct(names: Iterator[str]) -> list[str]:
@@ -353,21 +376,18 @@ def _files(search: Nearest) -> list[str]:
 
 def _queries(query: str, settings: Any) -> tuple[Treebank, list[str]]:
     """Return the queries and their names."""
-    from treelet.structures import Treebank
-
-    place = FILE_AND_LINE.fullmatch(query) if not os.path.exists(query) else None
+    contents = _contents(settings)
+    place = FILE_AND_LINE.fullmatch(query) if contents == "trees" and not os.path.exists(query) else None
     if place is not None and not settings["code"]:
         raise ParameterError("QUERY FILE:LINE needs an index of source code, which is created with --code.")
     if place is not None:
         trees, ids, _ = _read([place[1]], settings)
         row = tree_at(trees, place[1], int(place[2]))
         return trees[[row]], [ids[row]]
-    if query.lstrip().startswith("("):
+    if is_example(query, contents):
         if settings["code"]:
             raise ParameterError("An index of source code is searched with FILE:LINE or a file of source code.")
-        reading = settings["reading"]
-        tree = read_argument(query, "QUERY", Reading(None, reading["encoding"], "raise", _options(reading)))
-        return Treebank([tree]), [""]
+        return read_bank([query], "QUERY", _stored_reading(settings["reading"]), contents), [""]
     return _read([query], settings)[:2]
 
 

@@ -1,4 +1,7 @@
-"""The inputs of commands: trees in brackets, files of trees and of examples, grammars, and the columns that a model needs."""
+"""The inputs of commands: examples as arguments, files of examples, grammars, and the columns that a model needs.
+
+Examples are trees, forests, tagged sentences or dependency parses. The kernel of a command or of a model determines which.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ import re
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from treelet.cli.options import Reading, shown_files
@@ -19,7 +23,7 @@ if TYPE_CHECKING:
     from treelet.kernels import Kernel
     from treelet.learn.outputs import SavedPredictor
     from treelet.parsing import PCFG
-    from treelet.structures import Tree, Treebank
+    from treelet.structures import Treebank
 
 DEFAULT_K = 5  # neighbors per query
 FILE_AND_LINE = re.compile(r"([^(].*):(\d{1,9})")
@@ -27,63 +31,179 @@ FILE_AND_LINE = re.compile(r"([^(].*):(\d{1,9})")
 # --- trees ------------------------------------------------------------------------------------------------------------
 
 
-def read_argument(text: str, argument: str, reading: Reading, *, located: bool = False) -> Any:
-    """Return the tree of an argument, which is a bracketed tree, ``@FILE``, or the name of a file with one tree.
+_EXAMPLES = {
+    "trees": ("a tree in brackets", "'(NP (D the) (N apple))'"),
+    "forests": ("a forest in JSON or a tree in brackets", "'(NP (D the) (N apple))'"),
+    "tagged": ("a tagged sentence", "'the/D dog/N'"),
+    "parses": ("a parse in JSON", """'{"words": ["dogs", "bark"], "links": [[0, 1, "Sp"]]}'"""),
+}
+"""The contents of files, with the form in which an argument can be an example itself."""
+
+
+def contents_of(kernel: Kernel | None) -> str:
+    """Return what a kernel compares: ``"trees"``, ``"forests"``, ``"tagged"`` (sentences) or ``"parses"``."""
+    names = {"Treebank": "trees", "ForestBank": "forests", "TaggedBank": "tagged", "SequenceBank": "parses"}
+    found = {names[bank.__name__] for bank in _banks(kernel)} or {"trees"}
+    if len(found) > 1 or (found != {"trees"} and kernel is not None and any(_columns(kernel))):
+        raise ParameterError(
+            f"The kernel {kernel!r} compares {' and '.join(sorted(found))} in named columns, which files cannot contain. "
+            "Use the model in Python."
+        )
+    return found.pop()
+
+
+def _banks(kernel: Kernel | None) -> Iterator[type[Any]]:
+    from treelet.kernels import Kernel
+
+    if kernel is not None and hasattr(kernel, "bank"):
+        yield kernel.bank
+    elif kernel is not None:
+        for value in kernel.get_params(deep=False).values():
+            if isinstance(value, Kernel):
+                yield from _banks(value)
+
+
+def is_example(text: str, contents: str = "trees") -> bool:
+    """Return whether an argument is an example itself, not the name of a file.
+
+    >>> [is_example(text, "tagged") for text in ("the/D dog/N", "data/tagged.txt")]
+    [True, False]
+    """
+    if contents == "tagged":
+        items = text.split()
+        return len(items) > 1 and all("/" in item.strip("/") for item in items)
+    return text.lstrip().startswith({"trees": ("(",), "forests": ("(", "{"), "parses": ("{",)}[contents])
+
+
+def read_argument(text: str, argument: str, reading: Reading, *, located: bool = False, contents: str = "trees") -> Any:
+    """Return the example of an argument, which is an example itself, ``@FILE``, or the name of a file with one example.
 
     If `located`, trees of source code and markup know the places of their nodes.
     """
     from treelet.checks import plural
     from treelet.formats.reading import read_located
-    from treelet.structures import Tree, read_trees
 
-    if text.lstrip().startswith("("):
+    if is_example(text, contents):
+        from treelet.structures import Tree
+        from treelet.structures.labeled import CONTENTS
+
         try:
-            return Tree.parse(text)
+            return Tree.parse(text) if text.lstrip().startswith("(") else CONTENTS[contents][1](text)
         except FormatError as error:
             raise type(error)(error.message, argument, error.line, error.column) from error
     name = text.removeprefix("@")
     try:
-        trees: Any = read_located(name, **reading.arguments()) if located else None
-        if trees is None:
-            trees = read_trees(name, **reading.arguments())
+        items: Any = read_located(name, **reading.arguments()) if located else None
+        if items is None:
+            items = read_files([name], reading, contents)
     except FileError as error:
-        raise_unreadable(text, error)
-    if len(trees) != 1 or trees[0] is None:
-        raise TreeError(f"{name}: the file must contain exactly one tree. Got {plural(len(trees), 'tree')} instead.")
-    return trees[0]
+        raise_unreadable(text, error, contents)
+    if len(items) != 1 or items[0] is None:
+        noun = {"tagged": "sentence"}.get(contents, contents.removesuffix("s"))
+        raise TreeError(f"{name}: the file must contain exactly one {noun}. Got {plural(len(items), noun)} instead.")
+    return items[0]
 
 
-def read_bank(files: Sequence[str], argument: str, reading: Reading, **options: Any) -> Treebank:
-    """Return the trees of an argument, which consists of trees in brackets, or of files and folders."""
-    from treelet.structures import read_trees
-
-    bank = _trees_in_brackets(files, argument, reading)
-    return read_trees(list(files), **reading.arguments(**options)) if bank is None else bank
+def read_bank(files: Sequence[str], argument: str, reading: Reading, contents: str = "trees", **options: Any) -> Any:
+    """Return the examples of an argument, which consists of examples, or of files and folders."""
+    bank = _literal_examples(files, argument, reading, contents)
+    return read_files(list(files), reading, contents, **options) if bank is None else bank
 
 
-def _trees_in_brackets(texts: Sequence[str], argument: str, reading: Reading) -> Treebank | None:
-    """Return the trees that an argument consists of, or None if it consists of files, ``-`` or ``@FILE``."""
+def read_files(files: list[str], reading: Reading, contents: str, **options: Any) -> Any:
+    """Return the examples of files and folders, without labels."""
+    from treelet.structures import ForestBank, read_trees
+
+    if contents == "trees" or (contents == "forests" and _has_trees(files, reading)):
+        with _naming_the_kernel(files, reading):
+            trees = read_trees(files, **reading.arguments(**options))
+        return trees if contents == "trees" else ForestBank(trees)
+    return _read_labeled(files, reading, contents, labels=False, **options).bank
+
+
+def _read_labeled(files: list[str], reading: Reading, contents: str, *, labels: bool, **options: Any) -> Any:
+    """Return the examples of files that do not contain trees."""
+    from treelet.structures.labeled import read_labeled
+
+    given = reading.arguments(**options)
+    if given.pop("format") is not None:
+        raise ParameterError(f"--format applies to trees. The format of {contents} is detected. Remove --format.")
+    if options.get("column") is not None:
+        raise ParameterError(f"--column applies to trees, not to {contents}. Remove --column.")
+    given.pop("column", None)
+    return read_labeled(files, contents, labels=labels, **given)
+
+
+def _has_trees(files: Sequence[str], reading: Reading) -> bool:
+    """Return whether files for the forest kernel contain trees. A tree is a forest with a single parse."""
+    from treelet.formats.base import opening_lines
+    from treelet.formats.files import open_source
+
+    if reading.format is not None or not os.path.isfile(files[0]):
+        return reading.format is not None
+    with open_source(files[0], reading.encoding) as source:
+        first = opening_lines(source.head())[:2]
+    return bool(first) and not any(re.search(r'(^|[\t,"])\s*\{', line) for line in first)
+
+
+@contextmanager
+def _naming_the_kernel(files: Sequence[str], reading: Reading) -> Iterator[None]:
+    """If a file that should contain trees has forests, tagged sentences or parses, name their kernel in the error."""
+    from treelet.formats.base import opening_lines
+    from treelet.formats.files import open_source
+
+    try:
+        yield
+    except FormatError as error:
+        if os.path.isfile(error.source) and reading.format is None:
+            with open_source(error.source, reading.encoding) as source:
+                cells = "".join(opening_lines(source.head())[:1]).split("\t")
+            for kernel, contents, field in (
+                ("forest", "forests", '"nodes"'),
+                ("locality", "parses", '"words"'),
+                ("tagging", "tagged", ""),
+            ):
+                if any(is_example(cell, contents) and field in cell for cell in cells):
+                    noun = {"tagged": "tagged sentences"}.get(contents, contents)
+                    raise FormatError(
+                        f"the file contains {noun}, not trees. Use --kernel {kernel}, or a model that was trained with it.",
+                        error.source,
+                    ) from None
+        raise
+
+
+def _literal_examples(texts: Sequence[str], argument: str, reading: Reading, contents: str) -> Any:
+    """Return the examples that an argument consists of, or None if it consists of files, ``-`` or ``@FILE``."""
     from treelet.structures import Treebank
+    from treelet.structures.labeled import CONTENTS
 
-    trees = [text for text in texts if text.lstrip().startswith("(") and not os.path.lexists(text)]
-    if trees and len(trees) < len(texts):
-        raise ParameterError(f"{argument} contains trees in brackets and file names. Pass trees only, or files only.")
-    names = [argument if len(trees) == 1 else f"tree {number} of {argument}" for number in range(1, len(trees) + 1)]
-    named = zip(trees, names, strict=True)
-    return Treebank([read_argument(text, name, reading) for text, name in named]) if trees else None
+    found = [text for text in texts if is_example(text, contents) and not os.path.lexists(text)]
+    if not found:
+        return None
+    if len(found) < len(texts):
+        what = "trees in brackets" if contents == "trees" else contents
+        noun = "trees" if contents == "trees" else contents
+        raise ParameterError(f"{argument} contains {what} and file names. Pass {noun} only, or files only.")
+    noun = contents.removesuffix("s") if contents != "tagged" else "sentence"
+    names = [argument if len(found) == 1 else f"{noun} {number} of {argument}" for number in range(1, len(found) + 1)]
+    bank = Treebank if contents == "trees" else CONTENTS[contents][0]
+    return bank(
+        [read_argument(text, name, reading, contents=contents) for text, name in zip(found, names, strict=True)]
+    )
 
 
-def raise_unreadable(text: str, error: FileError) -> NoReturn:
-    """Raise the error for an argument that is neither a bracketed tree nor a readable file."""
+def raise_unreadable(text: str, error: FileError, contents: str = "trees") -> NoReturn:
+    """Raise the error for an argument that is neither an example nor a readable file."""
     if text.startswith("@") or text == "-":
         raise error
-    example = "'(NP (D the) (N apple))'"
+    form, example = _EXAMPLES[contents]
+    noun = form.split(" in ")[0]
     if isinstance(error.__cause__, FileNotFoundError):
         raise FileError(
-            f"{shortened(text)} is neither a tree in brackets nor an existing file. "
-            f"Write a tree such as {example}, or pass a file name."
+            f"{shortened(text)} is neither {form} nor an existing file. "
+            f"Write {noun} such as {example}, or pass a file name."
         ) from error
-    raise FileError(f"{error} Write a tree in brackets, for example {example}.") from error
+    raise FileError(f"{error} Write {form}, for example {example}.") from error
 
 
 def tree_at(trees: Treebank, file: str, line: int, each: str = "function") -> int:
@@ -98,9 +218,13 @@ def tree_at(trees: Treebank, file: str, line: int, each: str = "function") -> in
     return -min(around)[1]
 
 
-def tree_texts(tree: Tree | None) -> dict[str, str]:
-    """Return a tree and its words as texts."""
-    return {"tree": "", "words": ""} if tree is None else {"tree": str(tree), "words": " ".join(tree.words())}
+def tree_texts(item: Any) -> dict[str, str]:
+    """Return a tree, or the best tree of a forest, or another example, and its words, as texts."""
+    shown = item.best()[0] if item and hasattr(item, "best") else item
+    if not shown:
+        return {"tree": "", "words": ""}
+    words = shown.words() if callable(shown.words) else shown.words
+    return {"tree": "; ".join(str(shown).splitlines()), "words": " ".join(words)}
 
 
 def shown_words(item: dict[str, Any]) -> str:
@@ -133,7 +257,7 @@ class Examples:
 
     file: str
     format: str
-    trees: dict[str, Treebank]
+    trees: dict[str, Any]
     vectors: dict[str, list[dict[Any, float]]]
     strings: dict[str, list[str]]
     labels: list[str] | None
@@ -149,12 +273,10 @@ class Examples:
         if self.labels is None or not any(self.labels):
             only_trees = self.format in ("brackets", "lines", "conllu", "html", "xml", "python", "code")
             reason = f", because the format {self.format!r} stores only trees" if only_trees else ""
-            others = (
-                "" if self.format in ("svmlight_tk", "kelp") else ", or use a file in the format svmlight_tk or kelp"
-            )
+            noun = {"forests": "forest", "tagged": "tagged sentence", "parses": "parse"}.get(self.format, "tree")
             raise ParameterError(
                 f"{self.file}: the examples have no class labels{reason}. "
-                f"Write one example per line as label<TAB>tree in a .tsv file{others}."
+                f"Write one example per line as label<TAB>{noun} in a .tsv file, or pass a file of labels with --labels."
             )
         if "" in self.labels:
             number = self.labels.index("") + 1
@@ -173,7 +295,8 @@ class Examples:
                 values.append(math.nan)
             if not math.isfinite(values[-1]):
                 raise ParameterError(
-                    f"{self.file}: the label of example {number}, {label!r}, is not a finite number. Use --task classify for labels that are names."
+                    f"{self.file}: the label of example {number}, {label!r}, is not a finite number. Labels that are names "
+                    "need --task classify and --learner svm."
                 )
         return values
 
@@ -185,12 +308,15 @@ class Examples:
             available = f"The file has {some_of(self.strings)}." if self.strings else "The file has no such columns."
             raise ParameterError(
                 f"{self.file}: ranking needs a string column {name!r} with the query of each example. {available}"
-                f"{suggestion(name, self.strings)} Pass --query NAME, or --option query_column=NAME for tsv and csv."
+                f"{suggestion(name, self.strings)} Pass --query NAME, --option query_column=NAME for tsv and csv, or "
+                "lines label<TAB>query with --labels."
             )
         return self.strings[name]
 
     def columns(self) -> str:
         """Return the names of the columns, for messages."""
+        if self.format in _EXAMPLES:
+            return {"tagged": "tagged sentences"}.get(self.format, self.format)
         names = [_named("tree column", self.trees)] if self.trees else []
         names += [_named("vector column", self.vectors)] if self.vectors else []
         return " and ".join(names) or "neither trees nor vectors"
@@ -202,25 +328,67 @@ def _named(noun: str, names: Collection[str]) -> str:
     return f"the {noun}{'s' if len(names) > 1 else ''} {some_of(names)}"
 
 
-def read_examples(files: Sequence[str], reading: Reading, *, labels: bool = True) -> Examples:
-    """Read files and folders in any format.
+def read_examples(
+    files: Sequence[str],
+    reading: Reading,
+    *,
+    labels: bool = True,
+    kernel: Kernel | None = None,
+    label_file: str | None = None,
+) -> Examples:
+    """Read files and folders in any format. The kernel determines what the examples are. Default: trees.
 
-    With ``labels=False``, the labels are ignored and may be missing, and `files` may be trees in brackets.
+    With ``labels=False``, the labels are ignored and may be missing, and `files` may be examples themselves.
     """
     from treelet.formats import read_document
-    from treelet.structures import Treebank
+    from treelet.structures import ForestBank, Treebank
 
-    if not labels and (bank := _trees_in_brackets(files, "TREES", reading)) is not None:
+    contents, shown = contents_of(kernel), shown_files(files)
+    if not labels and (bank := _literal_examples(files, "TREES", reading, contents)) is not None:
         return Examples("TREES", "brackets", {"tree": bank}, {}, {}, None, len(bank))
-    document = read_document(list(files), labels=labels, **reading.arguments())
-    chosen, shown = str(document.format), shown_files(files)
+    if label_file is not None:
+        found = read_examples(files, reading, labels=False, kernel=kernel)
+        named, queries = _read_labels(label_file, reading.encoding, found)
+        return replace(found, labels=named, strings=found.strings | ({} if queries is None else {"qid": queries}))
+    if contents != "trees" and not (contents == "forests" and _has_trees(files, reading)):
+        content = _read_labeled(list(files), reading, contents, labels=labels)
+        strings = {} if content.queries is None else {"qid": content.queries}
+        return Examples(shown, contents, {contents: content.bank}, {}, strings, content.labels, len(content.bank))
+    with _naming_the_kernel(files, reading):
+        document = read_document(list(files), labels=labels, **reading.arguments())
+    chosen = str(document.format)
     both = document.trees.keys() & document.vectors.keys()
     if both:
         raise FormatError(
             f"a tree column and a vector column are both called {min(both)!r}. Rename one of them.", shown
         )
-    trees = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}
+    trees: dict[str, Any] = {name: Treebank.from_columns(columns) for name, columns in document.trees.items()}
+    if contents == "forests":
+        trees = {name: ForestBank(bank) for name, bank in trees.items()}
     return Examples(shown, chosen, trees, document.vectors, document.strings, document.labels, len(document))
+
+
+def _read_labels(file: str, encoding: str, examples: Examples) -> tuple[list[str], list[str] | None]:
+    """Return the labels in a file with one label per line, and the queries if the lines are ``label<TAB>query``."""
+    from treelet.checks import plural
+    from treelet.formats import label_text
+    from treelet.formats.files import open_source
+
+    with open_source(file, encoding) as source:
+        lines = [line.split("\t") for _, line in source.text_lines()]
+    while lines and not any(lines[-1]):
+        lines.pop()
+    if len(lines) != len(examples):
+        raise ParameterError(
+            f"{file}: the file has {plural(len(lines), 'label')}, but {examples.file} has "
+            f"{plural(len(examples), 'example')}. Write one label per line."
+        )
+    widths = {len(cells) for cells in lines}
+    if widths - {1, 2} or len(widths) > 1:
+        number = next((at for at, cells in enumerate(lines, 1) if len(cells) not in (1, len(lines[0]))), 1)
+        raise ParameterError(f"{file}: line {number}: each line must be a label, or label<TAB>query.")
+    labels = [label_text(cells[0].strip()) for cells in lines]
+    return labels, [cells[1].strip() for cells in lines] if widths == {2} else None
 
 
 # --- for a model --------------------------------------------------------------------------------------------------

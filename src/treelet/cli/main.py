@@ -124,6 +124,17 @@ class Command(_ErrorReporting, TyperCommand):
             if parameter.param_type_name == "argument":  # typer adds <str>, which the name already implies
                 parameter.display_type_rich = lambda ctx: None  # type: ignore[attr-defined]
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the arguments, the main options and the advanced options."""
+        panels: dict[str, list[Any]] = {"Arguments": [], "Options": []}
+        for parameter in self.get_params(ctx):
+            panel = getattr(parameter, "rich_help_panel", None) or "Options"
+            if (record := parameter.get_help_record(ctx)) is not None:
+                panels.setdefault("Arguments" if parameter.param_type_name == "argument" else panel, []).append(record)
+        for title in sorted(filter(panels.get, panels), key=["Arguments", "Options"].count, reverse=True):
+            with formatter.section(title):
+                formatter.write_dl(panels[title])
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the parts of the usage line, with FILE and FILE... where typer writes {FILE} and {FILE...}...."""
         pieces = super().collect_usage_pieces(ctx)

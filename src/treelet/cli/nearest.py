@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treelet.cli.inputs import DEFAULT_K, FILE_AND_LINE, read_bank, shown_words, tree_at, tree_texts
+from treelet.cli.inputs import (
+    DEFAULT_K,
+    FILE_AND_LINE,
+    contents_of,
+    is_example,
+    read_bank,
+    shown_words,
+    tree_at,
+    tree_texts,
+)
 from treelet.cli.options import READ, Reading, at_least, check_device, command, edit_measure, shown_files
 from treelet.errors import ParameterError, TreeletWarning
 from treelet.printable import shortened
@@ -22,7 +31,7 @@ if TYPE_CHECKING:
 _LISTED = 200  # shared fragments to compute; the largest of them are shown
 
 
-@command()
+@command(main="query k threshold measure kernel lam top n_jobs format json")
 def _nearest(
     ctx: typer.Context,
     bank: Annotated[list[str], "BANK...", READ],
@@ -31,7 +40,7 @@ def _nearest(
     k: Annotated[int | None, "N"] = None,
     threshold: Annotated[float | None, "VALUE"] = None,
     measure: str = "kernel",
-    tree_kernel: Any,
+    base_kernel: Any,
     top: Annotated[int, "N", at_least(0)] = 1,
     threads: int,
     memory: str | None = None,
@@ -54,6 +63,10 @@ def _nearest(
 
     Example: treelet nearest src --query src/parser.py:120 --measure edit
 
+    With --kernel forest, tagging or locality, BANK and QUERY contain forests, tagged sentences or dependency parses.
+
+    Example: treelet nearest tagged.txt --query "the/D dog/N" --kernel tagging
+
     Parameters
     ----------
     bank
@@ -71,31 +84,34 @@ def _nearest(
         Number of shared fragments to show per neighbor, those with the most productions first.
     """
     edits = edit_measure(ctx, measure, "top")
-    if tree := next((text for text in bank if text.lstrip().startswith("(") and not os.path.exists(text)), None):
-        raise ParameterError(f"{shortened(tree)} is a tree, not a file of trees. Pass a query with --query.")
+    contents = contents_of(base_kernel if edits is None else None)
+    if tree := next((text for text in bank if is_example(text, contents) and not os.path.exists(text)), None):
+        noun = {"trees": "a tree", "forests": "a forest", "tagged": "a tagged sentence", "parses": "a parse"}[contents]
+        raise ParameterError(f"{shortened(tree)} is {noun}, not a file. Pass a query with --query.")
 
     from treelet.checks import plural
     from treelet.matrices import nearest
-    from treelet.structures import read_trees
 
     check_device()
-    place = FILE_AND_LINE.fullmatch(query) if query is not None and not os.path.exists(query) else None
+    place = None
+    if query is not None and contents == "trees" and not os.path.exists(query):
+        place = FILE_AND_LINE.fullmatch(query)
     queries = None
     if place is not None:
         trees, queries = _read_functions(bank, place[1], int(place[2]), reading)
     else:
-        trees = read_trees(bank, **reading.arguments())
+        trees = read_bank(bank, "BANK", reading, contents)
     if len(trees) <= (query is None):
         count = f"only {plural(len(trees), 'tree')}" if len(trees) else "no trees"
         needed = "at least 2 trees, or 1 tree and --query" if query is None else "at least 1 tree"
         contain = "the file contains" if len(bank) == 1 else "the files contain"
         raise ParameterError(f"{shown_files(bank)}: {contain} {count}. treelet nearest needs {needed}.")
     if query is not None and place is None:
-        queries = read_bank([query], "--query", reading)
+        queries = read_bank([query], "--query", reading, contents)
     if k is None and threshold is None:
         k = min(DEFAULT_K, len(trees) - (query is None))
     near = nearest(
-        tree_kernel.normalized() if edits is None else edits,
+        base_kernel.normalized() if edits is None else edits,
         trees,
         queries,
         k,
@@ -107,7 +123,7 @@ def _nearest(
     neighbors = _listed(near, but_itself=query is None)
     if threshold is None and edits is None:
         not_missing = (
-            tree_kernel.self_values(trees if queries is None else queries) > 0
+            base_kernel.self_values(trees if queries is None else queries) > 0
         )  # missing trees have no neighbors
         best = [max((value for value, _ in row), default=0.0) for row in neighbors]
         if unlike := sum(present and value == 0 for present, value in zip(not_missing, best, strict=True)):
@@ -117,11 +133,13 @@ def _nearest(
                 TreeletWarning,
                 stacklevel=2,
             )
-    kernel = tree_kernel if edits is None else None
+    kernel = base_kernel if edits is None else None
     results = _results(kernel, trees if queries is None else queries, trees, neighbors, top)
-    query_places = (trees if queries is None else queries).places
+    query_places, bank_places = (
+        getattr(collection, "places", None) for collection in (trees if queries is None else queries, trees)
+    )
     for result in results:
-        for item, places in [(result, query_places), *((neighbor, trees.places) for neighbor in result["nearest"])]:
+        for item, places in [(result, query_places), *((neighbor, bank_places) for neighbor in result["nearest"])]:
             if places is not None:
                 file, line, end_line, name = places[item["number"] - 1]
                 item |= {"place": f"{file}:{line}", "end_line": end_line, "name": name}
@@ -183,11 +201,16 @@ def _results(
                 neighbors.append({"number": row + 1, "value": value, **tree_texts(tree)})
                 continue
             shared = shared_fragments(query, tree, kernel, _LISTED) if top and query and tree else []
-            widest = sorted(shared, key=lambda fragment: -len(fragment.tree.productions()))[:top]
+            widest = sorted(shared, key=lambda fragment: -_size(fragment.tree))[:top]
             fragments = [str(fragment.tree) for fragment in widest]
             neighbors.append({"number": row + 1, "value": value, **tree_texts(tree), "shared": fragments})
         results.append({"number": number + 1, **tree_texts(query), "nearest": neighbors})
     return results
+
+
+def _size(fragment: Any) -> int:
+    """Return the number of productions of a fragment, or the length of a piece of a sequence."""
+    return len(fragment.productions() if hasattr(fragment, "productions") else str(fragment).split())
 
 
 def _text(query: dict[str, Any]) -> str:

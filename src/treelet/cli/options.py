@@ -7,11 +7,14 @@ groups of shared options:
 
 - ``reading`` for ``--format``, ``--encoding``, ``--skip-bad``, ``--exclude``, ``--label-column``, ``--tree-column`` and
   ``--option``; the command receives a `Reading`.
-- ``tree_kernel`` for ``--kernel``, ``--lam``, ``--mu``, ``--max-depth`` and ``--leaves``; the command receives a kernel.
+- ``base_kernel`` for ``--kernel``, ``--lam``, ``--mu``, ``--max-depth``, ``--leaves``, ``--window``, ``--theta`` and
+  ``--match``; the command receives a kernel.
 - ``threads`` for ``--jobs``, ``--device`` and ``--device-memory``; the command receives the number of threads. The device
   is a setting of the context, like ``--progress``.
 
 A parameter that names files is marked with `READ` or `WRITTEN`, so that no output overwrites an input.
+
+The help of a command has two parts: the options that ``command(main="output kernel ...")`` names, and "Advanced options".
 """
 
 from __future__ import annotations
@@ -67,14 +70,18 @@ def items(option: str, text: str) -> list[str]:
 
 def numbers(option: str, text: str, *, repeated: bool = False) -> list[float]:
     """Return the numbers of a text that are separated by commas, without duplicates unless `repeated`."""
-    least, most = {"--lam": (0, 1), "--mu": (0, 1), "--C": (0, math.inf)}.get(option, (-math.inf, math.inf))
+    ranges = {"--lam": (0, 1), "--mu": (0, 1), "--C": (0, math.inf), "--alpha": (0, math.inf)}
+    least, most = ranges.get(option, (-math.inf, math.inf))
     interval = "" if least else f"number in (0, {most}{')' if most == math.inf else ']'}"
-    wanted = f"a {interval or 'finite number'}, or several separated by commas"
+    whole = option in ("--window", "--epochs")
+    wanted = (
+        f"a {interval or ('whole number of at least 1' if whole else 'finite number')}, or several separated by commas"
+    )
     try:
-        values = [float(item) for item in items(option, text)]
+        values: list[float] = [int(item) if whole else float(item) for item in items(option, text)]
     except ValueError:
         raise wrong_value(option, wanted, text) from None
-    if not all(math.isfinite(value) and least < value <= most for value in values):
+    if not all(math.isfinite(value) and least < value <= most and not (whole and value < 1) for value in values):
         raise wrong_value(option, wanted, text)
     return values if repeated else list(dict.fromkeys(values))
 
@@ -123,7 +130,9 @@ def _memory_size(param: typer.CallbackParam, value: str | None) -> str | None:
 
 def _kernel_name(ctx: typer.Context, value: str) -> str:
     if value.isdecimal() and any(parameter.name == "k" for parameter in ctx.command.params):  # -k is not short for --k
-        error = wrong_value("--kernel", "'st', 'sst' or 'pt'", value)
+        from treelet.checks import in_words
+
+        error = wrong_value("--kernel", in_words(map(repr, KERNELS)), value)
         raise ParameterError(f"{error} Did you mean '--k {value}'?")
     return value
 
@@ -155,12 +164,21 @@ def check_device() -> None:
 
 # --- shared options ---------------------------------------------------------------------------------------------------
 
+READ, WRITTEN = ("read",), ("written",)
+"""Marks of parameters that name, or may name, input or output files.
+
+An output folder is marked with the names of the files that are written there: ``WRITTEN + ("report.*",)``.
+"""
 _MEASURES = ("kernel", "edit", "edit-distance")
 KERNELS = {
     "st": ("Subtree", ("lam",)),
     "sst": ("SubsetTree", ("lam", "max_depth", "leaves")),
     "pt": ("PartialTree", ("lam", "mu", "leaves")),
+    "forest": ("ForestKernel", ("lam", "leaves")),
+    "tagging": ("Tagging", ("lam",)),
+    "locality": ("Locality", ("window", "theta", "match")),
 }
+_MATCHES = ("position", "exact", "count")
 PARENTS: dict[str, bool | str] = {"off": False, "phrases": True, "tags": "tags"}
 SPLITS = ("penn",)
 
@@ -173,6 +191,9 @@ def _shared(
     mu: Annotated[float | None, "NUMBER"] = None,
     max_depth: Annotated[int | None, "N"] = None,
     leaves: Annotated[bool | None, "--leaves/--no-leaves"] = None,
+    window: Annotated[int | None, "N", at_least(1)] = None,
+    theta: Annotated[float | None, "NUMBER"] = None,
+    match: Annotated[str | None, "NAME", among(*_MATCHES)] = None,
     normalize: Annotated[bool, "--normalize/--no-normalize"] = True,
     n_jobs: Annotated[int, "--jobs -j N"] = 1,
     device: Annotated[str, "cpu|cuda", among("cpu", "cuda")] = "cpu",
@@ -188,6 +209,7 @@ def _shared(
     label_column: Annotated[str | None, "COLUMN"] = None,
     tree_column: Annotated[str | None, "COLUMN"] = None,
     option: Annotated[list[str] | None, "NAME=VALUE"] = None,
+    labels: Annotated[str | None, "FILE", READ] = None,
     column: Annotated[str | None, "NAME"] = None,
     drop_empty: bool = False,
     drop_function_tags: bool = False,
@@ -203,17 +225,26 @@ def _shared(
         distance is the least number of nodes to insert, delete or rename. The edit similarity is 1 - distance /
         number of nodes of the larger tree. Options of the kernel apply to kernel only.
     kernel
-        Tree kernel: st (subtrees), sst (subset trees) or pt (partial trees).
+        st (subtrees), sst (subset trees) or pt (partial trees); forest (for the forests of treelet parse --forest),
+        tagging (for tagged sentences, the/D dog/N) or locality (for dependency parses).
     lam
-        Decay in (0, 1]. st, sst: factor per production. pt: factor per skipped child. 1 disables the decay.
-        [default: 1 for st, 0.4 for sst and pt]
+        Decay in (0, 1]. st, sst, forest: factor per production. pt: factor per skipped child. tagging: factor per
+        tag. 1 disables the decay. [default: 1 for st, 0.4 for the others]
     mu
         Decay per node, in (0, 1]; pt only. 1 disables the decay. [default: 0.4]
     max_depth
         Maximum depth of a fragment, in productions; sst only. [default: no limit]
     leaves
         Also count single words as fragments. A word that two trees share counts even if its tag differs between
-        them; sst and pt only. [default: on for pt, off for sst]
+        them; sst, pt and forest only. [default: on for pt, off for the others]
+    window
+        Number of positions in a window, at least 1; locality only. 1 counts equal features without their neighbors.
+        [default: 3]
+    theta
+        Tolerance for differences in position, at least 0; locality with --match position only. [default: 0.5]
+    match
+        How the pairs of equal features in two windows count: position (by the difference of their positions), exact
+        (pairs at equal positions) or count (all pairs); locality only. [default: position]
     normalize
         Normalize the kernel: K(x,y) / sqrt(K(x,x) K(y,y)). Normalized values are at most 1 and never overflow.
         [default: --normalize]
@@ -249,6 +280,9 @@ def _shared(
     option
         Option of the input format, e.g. drop_empty=true or root=TOP. See docs/formats.md for the options of each
         format. Can be repeated.
+    labels
+        File with the label of each example, one per line, or label<TAB>query for rankers. For files without labels,
+        such as the forests of treelet parse --forest. [default: the labels in the files]
     column
         Name of the tree to use if the rows have several trees, as in KeLP files.
     drop_empty
@@ -263,8 +297,12 @@ def _shared(
     """
 
 
-_KERNEL_OPTIONS = ("kernel", "lam", "mu", "max_depth", "leaves")
+_KERNEL_OPTIONS = ("kernel", "lam", "mu", "max_depth", "leaves", "window", "theta", "match")
 READING_OPTIONS = ("format", "encoding", "skip_bad", "exclude", "label_column", "tree_column", "option")
+_RARE = {
+    *_KERNEL_OPTIONS[2:], *READING_OPTIONS[1:], "column", "device", "device_memory", "memory", "progress", "random_state",
+}  # fmt: skip
+"""The options that a command without a list of main options shows as advanced ones."""
 
 
 def edit_measure(ctx: typer.Context, measure: str, *kernel_only: str) -> EditMeasure | None:
@@ -299,28 +337,30 @@ def edit_measure(ctx: typer.Context, measure: str, *kernel_only: str) -> EditMea
 def kernel_from_options(
     kernel: str = "sst",
     *,
-    lam: float | None = None,
-    mu: float | None = None,
-    max_depth: int | None = None,
-    leaves: bool | None = None,
     normalize: bool = False,
+    **parameters: Any,
 ) -> Kernel:
     """Return the kernel that the options of a command describe. Omitted options have the defaults of the kernel."""
     name = one_of("--kernel", kernel, tuple(KERNELS))
     class_name, known = KERNELS[name]
-    parameters: dict[str, Any] = {"lam": lam, "mu": mu, "max_depth": max_depth, "leaves": leaves}
     parameters = {key: value for key, value in parameters.items() if value is not None}
     for key in parameters:
         if key not in known:
-            suitable = " or ".join(other for other, (_, parameter_names) in KERNELS.items() if key in parameter_names)
+            from treelet.checks import in_words
+
+            suitable = in_words(other for other, (_, parameter_names) in KERNELS.items() if key in parameter_names)
             option = f"--{key.replace('_', '-')}"
             raise ParameterError(
                 f"{option} does not apply to --kernel {name}. Use --kernel {suitable}, or remove {option}."
             )
+    if "match" in parameters:
+        parameters["match"] = one_of("--match", parameters["match"], _MATCHES)
+        if "theta" in parameters and parameters["match"] != "position":
+            raise ParameterError(f"--theta does not apply to --match {parameters['match']}. Remove --theta.")
     from treelet import kernels
 
-    tree_kernel: Kernel = getattr(kernels, class_name)(**parameters)
-    return tree_kernel.normalized() if normalize else tree_kernel
+    base_kernel: Kernel = getattr(kernels, class_name)(**parameters)
+    return base_kernel.normalized() if normalize else base_kernel
 
 
 @dataclass(frozen=True)
@@ -369,7 +409,7 @@ def _reading(
 
 _GROUPS: dict[str, tuple[tuple[str, ...], Callable[..., Any]]] = {
     "reading": (READING_OPTIONS, _reading),
-    "tree_kernel": (_KERNEL_OPTIONS, kernel_from_options),
+    "base_kernel": (_KERNEL_OPTIONS, kernel_from_options),
     "threads": (("n_jobs", "device", "device_memory"), lambda n_jobs, **settings: n_jobs),
 }
 """The parameters that stand for groups of options, with the function that makes their value."""
@@ -399,12 +439,14 @@ COMMANDS: dict[str, Callable[..., None]] = {}
 
 
 def command(
-    *, exclusive: Sequence[tuple[str, str]] = (), needs: Mapping[str, str] | None = None
+    *, main: str = "", exclusive: Sequence[tuple[str, str]] = (), needs: Mapping[str, str] | None = None
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Make a function a command, with a name such as ``_gram`` or ``_index_create``.
 
     Parameters
     ----------
+    main : str, optional
+        The names of the options that the help lists first, separated by spaces. Default: all but those in `_RARE`.
     exclusive : sequence of pairs of str
         Parameters that cannot be combined.
     needs : dict, optional
@@ -424,6 +466,8 @@ def command(
                 if name in shared_hints and not hasattr(hint, "__metadata__"):
                     hint = shared_hints[name]
                 annotation = _declared(own, hint, helps.get(name) or _split_docstring(_shared)[1].get(name, ""))
+                if hint is not typer.Context and (name not in main.split() if main else name in _RARE):
+                    annotation.__metadata__[0].rich_help_panel = "Advanced options"
                 parameters.append(own.replace(annotation=annotation))
 
         @functools.wraps(function)
@@ -525,12 +569,6 @@ def _check_combinations(
 
 
 # --- protection of files ----------------------------------------------------------------------------------------------
-
-READ, WRITTEN = ("read",), ("written",)
-"""Marks of parameters that name, or may name, input or output files.
-
-An output folder is marked with the names of the files that are written there: ``WRITTEN + ("report.*",)``.
-"""
 
 
 def _check_files(parameters: Sequence[inspect.Parameter], values: dict[str, Any]) -> None:

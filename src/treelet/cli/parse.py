@@ -38,6 +38,7 @@ _OF_TREEBANK += [name for name in READING_OPTIONS if name not in ("encoding", "f
 
 
 @command(
+    main="grammar treebank drop_empty drop_function_tags text output k forest to picture save_grammar n_jobs",
     exclusive=[("grammar", "treebank"), ("k", "forest"), ("sentences", "text")],
     needs={"prune": "forest"} | dict.fromkeys(_OF_TREEBANK, "treebank"),
 )

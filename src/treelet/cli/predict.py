@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from treelet.learn.outputs import SavedPredictor
 
 
-@command(exclusive=[("scores", "probability")])
+@command(main="output scores probability n_jobs format json", exclusive=[("scores", "probability")])
 def _predict(
     model: Annotated[str, "MODEL", READ],
     file: Annotated[list[str], "TREES...", READ],
@@ -30,7 +30,7 @@ def _predict(
 ) -> None:
     """Predict a label or a number for each tree.
 
-    The output has one line per tree.
+    The output has one line per tree. A model with the kernel forest, tagging or locality reads forests, tagged sentences or dependency parses instead of trees.
 
     A classifier predicts a label and a regressor predicts a number. A ranker predicts a score. Compare scores only between candidates of the same sentence. Labels in files are ignored.
 
@@ -66,7 +66,7 @@ def _predict(
             raise ParameterError(
                 f"{model}: {option} applies to classifiers only, but this model predicts a number. Remove {option}."
             )
-        contents = read_examples(file, reading, labels=False)
+        contents = read_examples(file, reading, labels=False, kernel=predictor.model_.kernel)
         warn_if_empty(file, len(contents))
         data = for_model(predictor, contents)
         predictions = _predicted(predictor, data, "probability" if probability else "scores" if scores else None)

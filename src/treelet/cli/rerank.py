@@ -33,10 +33,12 @@ from treelet.errors import FileError, FormatError
 if TYPE_CHECKING:
     from treelet.structures import Treebank
 
+_WEIGHTS = {"average": "averaged", "voted": "voted", "last": "last"}  # by their names in VotedPerceptron
 _REPORT = "report.html", "report.json", "mended-*.svg"
 
 
 @command(
+    main="nbest drop_empty drop_function_tags sizes k lam epochs weights n_jobs output save json",
     exclusive=[("treebank", "nbest")]
     + [(name, "nbest") for name in ("k", "folds", "markov", "parent", "split", "smoothing")],
     needs=dict.fromkeys((*READING_OPTIONS, "drop_empty", "drop_function_tags"), "treebank")
@@ -58,6 +60,7 @@ def _rerank(
     logp: Annotated[str | None, "LIST"] = None,
     fixed_logp: Annotated[str, "LIST"] = "0",
     epochs: Annotated[int, "N", at_least(1)] = 3,
+    weights: Annotated[str, "NAME", among(*_WEIGHTS)] = "average",
     markov: Annotated[int | None, "H"] = None,
     parent: Annotated[str | None, "WHICH", among(*PARENTS)] = None,
     split: str | None = None,
@@ -108,6 +111,9 @@ def _rerank(
         perceptron; at least 0. For good parsers, for example with --logp 0 --fixed-logp 0.3,1,3,10.
     epochs
         Number of passes of the perceptron over the training part.
+    weights
+        Weights that score the candidates: average (the mean of the weights after each comparison), voted (all of
+        them vote, as in the paper; slower) or last (the weights at the end).
     markov
         Estimate the probability of one child at a time, given the H siblings before the child. [default: whole
         productions]
@@ -125,6 +131,7 @@ def _rerank(
     """
     if train_candidates < 0 or train_candidates == 1:
         raise wrong_value("--train-candidates", "a whole number of at least 2, or 0 for all", train_candidates)
+    prediction = _WEIGHTS[one_of("--weights", weights, tuple(_WEIGHTS))]
     parents = PARENTS[one_of("--parent", parent or "off", tuple(PARENTS))]
     split = None if split is None else one_of("--split", split, SPLITS)
     lams = numbers("--lam", lam)
@@ -171,6 +178,7 @@ def _rerank(
             parts,
             settings,
             epochs=epochs,
+            prediction=prediction,
             candidates=train_candidates or None,
             random_state=random_state,
             n_jobs=n_jobs,

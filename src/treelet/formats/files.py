@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from treelet.checks import article, check_one_of, wrong
-from treelet.errors import FileError, FormatError, InputTypeError, TreeletWarning
+from treelet.errors import FileError, FormatError, InputTypeError, TreeError, TreeletWarning
 from treelet.printable import shortened
 
 # --- incomplete files: temporary names, locks and error messages ------------------------------------------------------
@@ -394,6 +394,16 @@ class Source:
 
     def error(self, message: str, line: int | None = None, column: int | None = None) -> FormatError:
         return FormatError(message, self.name, line, column)
+
+    @contextmanager
+    def at(self, line: int) -> Iterator[None]:
+        """Name the file and the line in errors about an item that was made from a text."""
+        try:
+            yield
+        except FormatError as error:
+            raise self.error(error.message, line, error.column) from None
+        except (TreeError, InputTypeError) as error:
+            raise self.error(str(error), line) from None
 
     def _check_growth(self, taken: int) -> None:
         """Reject a file that unpacks to far more than its own size, before it fills the memory (a "zip bomb")."""

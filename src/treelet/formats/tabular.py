@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 from functools import wraps
 from itertools import chain, islice
@@ -13,7 +13,7 @@ from treelet.checks import is_integer, plural, suggestion, wrong
 from treelet.errors import FormatError, ParameterError
 from treelet.formats.base import Document, Format, opening_lines, register
 from treelet.formats.brackets import Reader, bracketed, is_tree
-from treelet.formats.files import Source
+from treelet.formats.files import Source, unpacked_name
 
 _SHOWN = 3  # number of rows inspected to find the columns, and of values that an error shows per column
 
@@ -86,8 +86,19 @@ def _comma_rows(source: Source) -> Iterator[_TableRow]:
 # --- detection of the columns -----------------------------------------------------------------------------------
 
 
+class _Content(NamedTuple):
+    """What one column of a table contains: the noun for messages, a character of every example, and a test of a cell."""
+
+    noun: str
+    mark: str
+    fits: Callable[[str], bool]
+
+
 def _starts_tree(cell: str) -> bool:
     return cell.lstrip().startswith("(")
+
+
+_TREES = _Content("tree", "(", _starts_tree)
 
 
 class _TableLayout:
@@ -103,7 +114,10 @@ class _TableLayout:
         Number of cells that every row must have, if columns were found.
     """
 
-    def __init__(self, source: Source, rows: list[_TableRow], wanted: dict[str, Any]) -> None:
+    def __init__(
+        self, source: Source, rows: list[_TableRow], wanted: dict[str, Any], content: _Content = _TREES
+    ) -> None:
+        self.content = content
         for name, value in wanted.items():
             optional = (value is _FIND and name != "query_column") or (value is None and name != "tree_column")
             if not (optional or is_integer(value) or isinstance(value, str)):
@@ -121,11 +135,12 @@ class _TableLayout:
         self.width = len(self.first.cells) if searched else None
 
     def _begins_with_header(self, rows: list[_TableRow]) -> bool:
-        if "(" in rows[0].text or not all(cell.strip() for cell in rows[0].cells) or len(rows) == 1:
+        fits, mark = self.content.fits, self.content.mark
+        if mark in rows[0].text or not all(cell.strip() for cell in rows[0].cells) or len(rows) == 1:
             return False
         # A tree whose quotes do not match is malformed, but the line before it is a header all the same.
         same = len(rows[0].cells) == len(rows[1].cells)
-        return same and any(_starts_tree(cell.lstrip(' "')) for cell in rows[1].cells)
+        return same and any(fits(cell.lstrip(' "')) for cell in rows[1].cells)
 
     def _number(self, name: str, column: int | str | None) -> int | None:
         if not isinstance(column, str):
@@ -141,14 +156,17 @@ class _TableLayout:
 
     def _find_tree(self) -> int:
         cells = self.first.cells
-        tree_columns = [column for column, cell in enumerate(cells) if _starts_tree(cell)]
+        tree_columns = [column for column, cell in enumerate(cells) if self.content.fits(cell)]
         if len(tree_columns) == 1 or len(cells) == 1:
             return tree_columns[0] if tree_columns else 0
         if len(cells) == 2:  # label<TAB>tree, even if the tree is malformed
             return 1
-        problem = "several columns contain trees" if tree_columns else "no column contains trees, which begin with '('"
+        noun, mark = self.content.noun, self.content.mark
+        problem = f"several columns contain {noun}s"
+        if not tree_columns:
+            problem = f"no column contains {noun}s, which {'contain' if mark == '/' else 'begin with'} {mark!r}"
         raise self.source.error(
-            f"{problem}. Choose the tree column with tree_column=. The columns are {self._listed()}", self.first.line
+            f"{problem}. Choose the {noun} column with tree_column=. The columns are {self._listed()}", self.first.line
         )
 
     def _find_label(self) -> int | None:
@@ -183,20 +201,31 @@ class _TableLayout:
         needed = [column for column in (self.tree, self.label, self.query) if column is not None]
         if all(-n <= column < n for column in needed) and self.width in (None, n):
             return
-        want = f"label<{separator.upper()}>tree" if self.width in (None, 2) else f"{self.width}, as the rows before"
-        hint = ""
-        if n == 1 and not _starts_tree(row.text) and "(" in row.text:
+        noun, hint = self.content.noun, ""
+        want = f"label<{separator.upper()}>{noun}" if self.width in (None, 2) else f"{self.width}, as the rows before"
+        if self.content is _TREES and n == 1 and not _starts_tree(row.text) and "(" in row.text:
             hint = f" Separate label and tree by a {separator}, not by a space."
         elif separator == "comma" and self.width is not None and n > self.width:
-            hint = ' Put a tree that contains commas in quotes: "(S (, ,))".'
+            hint = f" Put a {noun} that contains commas in quotes{': ' * (self.content is _TREES)}"
+            hint += '"(S (, ,))".' if self.content is _TREES else "."
         columns = plural(n, f"{separator}-separated column")
         raise self.source.error(f"this row has {columns} but needs {want}.{hint}", row.line)
 
-    def read_tree(self, row: _TableRow, reader: Reader) -> None:
-        """Read the tree of a row. Errors name its place in the line."""
+    def labels(self, row: _TableRow) -> tuple[str | None, str | None]:
+        """Return the label and the query of a row."""
+        label, query = (None if at is None else row.cells[at].strip(" ") for at in (self.label, self.query))
+        return label, query
+
+    def place(self, row: _TableRow) -> tuple[str, int]:
+        """Return the text of a row's tree, and its place in the line, counted from 1."""
         column = self.tree % len(row.cells)
         before = sum(len(cell) + 1 for cell in row.cells[:column])
-        reader.feed_one(row.cells[column].encode(), row.line, max(row.text.find(row.cells[column], before), 0) + 1)
+        return row.cells[column], max(row.text.find(row.cells[column], before), 0) + 1
+
+    def read_tree(self, row: _TableRow, reader: Reader) -> None:
+        """Read the tree of a row. Errors name its place in the line."""
+        text, place = self.place(row)
+        reader.feed_one(text.encode(), row.line, place)
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -279,15 +308,44 @@ def _blocks(
         with source.item():
             layout.check(row, separator)
             layout.read_tree(row, reader)
-            if layout.label is not None:
-                labels.append(row.cells[layout.label].strip(" "))
-            if layout.query is not None:
-                queries.append(row.cells[layout.query].strip(" "))
+            label, query = layout.labels(row)
+            labels += [label] if label is not None else []
+            queries += [query] if query is not None else []
         if reader.trees == size:
             yield document()
             begun, labels, queries = True, [], []
     if reader.trees or not begun:
         yield document()
+
+
+class _LabeledText(NamedTuple):
+    """A row of a table whose examples are not trees: line, label, query, and the text and column of the example."""
+
+    line: int
+    label: str | None
+    query: str | None
+    text: str
+    column: int
+
+
+def labeled_texts(
+    source: Source, noun: str, mark: str, fits: Callable[[str], bool], **columns: Any
+) -> Iterator[_LabeledText]:
+    """Yield the rows of a table whose examples, called `noun`, are not trees.
+
+    `fits` recognizes the text of an example, which contains the character `mark`. A line without it may be a header.
+    A file without tabs has a single column. The columns are found as in tables of trees, or named in `columns`.
+    """
+    separator = "comma" if unpacked_name(source.name).suffix.lower() == ".csv" else "tab"
+    rows = _comma_rows(source) if separator == "comma" else _tab_rows(source)
+    if not (first := list(islice(rows, _SHOWN))):
+        return
+    wanted = {"tree_column": _FIND, "label_column": _FIND, "query_column": None, **columns}
+    layout = _TableLayout(source, first, wanted, _Content(noun, mark, fits))
+    for row in chain(first[1:] if layout.header else first, rows):
+        with source.item():
+            layout.check(row, separator)
+            yield _LabeledText(row.line, *layout.labels(row), *layout.place(row))
 
 
 # --- writing ----------------------------------------------------------------------------------------------------

@@ -169,7 +169,7 @@ def load_predictor(path: PathLike, n_jobs: int | None = 1) -> SavedPredictor:
                 "was fitted to a precomputed kernel matrix, so it cannot predict from examples. Train it with a kernel."
             )
             if getattr(inner, "kernel", None) is not None:
-                why = "predicts by votes of many weight vectors, which need the groups. Train it with prediction='averaged'."
+                why = "predicts by votes of many weight vectors, which need the groups. Train it with prediction='averaged', or with treelet rerank --weights average."
             return f"the model {why}"
         return SavedPredictor(kind, fitted, n_jobs)
 

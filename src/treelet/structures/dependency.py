@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import IO, Any, ClassVar, NamedTuple, cast
 
 from treelet.checks import article, check_one_of, plural, wrong
-from treelet.errors import InputTypeError, TreeError
+from treelet.errors import FormatError, InputTypeError, TreeError
 from treelet.formats.adapters import library_of
-from treelet.formats.base import FORMATS, Columns
+from treelet.formats.base import FORMATS, Columns, opening_lines
 from treelet.formats.conllu import ON_CYCLE, TAGS, UNKNOWN, read_parses, word_on_cycle
 from treelet.formats.files import PathLike, Source, open_target
 from treelet.formats.paths import File
@@ -333,7 +335,7 @@ class Dependencies(Drawn):
         if self.heads is None or self.relations is None:
             raise TreeError(
                 "CoNLL-U needs one head per word, but the links of this parse are undirected. Direct them with "
-                "Dependencies.rooted."
+                "Dependencies.rooted, or write JSON with DependencyBank.write(..., format='json')."
             )
         lines = list(self._kept)
         if len(lines) == len(self.comments):
@@ -343,6 +345,35 @@ class Dependencies(Drawn):
                 upos, xpos = (own, UNKNOWN) if tag == "upos" else (UNKNOWN, own)
                 lines.append(f"{number}\t{word}\t{lemma}\t{upos}\t{xpos}\t_\t{head}\t{relation}\t_\t_")
         return "\n".join((*lines, "", ""))
+
+    def to_json(self) -> str:
+        """Return the parse as one line of JSON: words, tags, and links, or heads and relations.
+
+        Examples
+        --------
+        >>> from treelet import Dependencies
+        >>> print(Dependencies(["dogs", "bark"], ["n", "v"], [(0, 1, "Sp")]).to_json())
+        {"words": ["dogs", "bark"], "tags": ["n", "v"], "links": [[0, 1, "Sp"]]}
+        """
+        names = ("words", "tags", "lemmas", *(("heads", "relations") if self.directed else ("links",)))
+        fields = {name: getattr(self, name) for name in names}
+        return json.dumps({name: value for name, value in fields.items() if value is not None}, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Dependencies:
+        """Read a parse from the output of `to_json`. Only words, and links or heads, are required."""
+        layout = '{"words": [word, ...], "tags": [tag, ...], "links": [[position, position, type], ...]}'
+        try:
+            fields = json.loads(text)
+            words, tags, lemmas = fields["words"], fields.get("tags"), fields.get("lemmas")
+            heads = fields.get("heads")
+            links = () if heads is not None else fields["links"]
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            missing = f"there is no field {error}" if isinstance(error, KeyError) else str(error)
+            raise FormatError(f"this is not a dependency parse in JSON ({missing}). Write {layout}.") from None
+        if heads is None:
+            return cls(words, tags, links, lemmas=lemmas)
+        return cls.from_heads(words, tags, heads, fields.get("relations"), lemmas=lemmas)
 
     # --- value semantics ----------------------------------------------------------------------------------------
 
@@ -662,6 +693,7 @@ class DependencyBank(TreeFormBank[Dependencies | Any]):
     __slots__ = ()
 
     _as_trees: ClassVar[str] = "cuts.dependency_trees"
+    _noun, _mark, _suffixes = "parse", "{", (*FORMATS["conllu"].suffixes, ".json", ".jsonl")
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Dependencies | None]]:
@@ -712,27 +744,50 @@ class DependencyBank(TreeFormBank[Dependencies | Any]):
             types=len(types.union(*(parse.relations or () for parse in parses))),
         )
 
-    def write(self, file: PathLike | IO[str], *, tag: str = "upos") -> None:
-        """Write the parses in CoNLL-U. The file appears only when it is complete.
+    @staticmethod
+    def _is_text(text: str) -> bool:
+        """Return whether a text looks like a parse in JSON."""
+        return text.lstrip().startswith("{")
 
-        Lines that were kept when the parses were read are written unchanged.
+    @classmethod
+    def _in_file(cls, source: Source, tag: str = "upos", keep: str | None = None) -> Iterator[Dependencies]:
+        """Yield the parses of a file: one JSON object per line, or CoNLL-U."""
+        if cls._is_text(next(iter(opening_lines(source.head())), "")):
+            for number, line in source.text_lines():
+                if line.strip():
+                    with source.item(), source.at(number):
+                        yield Dependencies.from_json(line)
+            return
+        for heads, lines in read_parses(source, tag):
+            parse = Dependencies.from_heads(**heads._asdict())
+            kept = [line for line in lines if keep == "lines" or (keep == "comments" and line.startswith("#"))]
+            object.__setattr__(parse, "_kept", tuple(kept))
+            yield parse
+
+    def write(self, file: PathLike | IO[str], format: str = "conllu", *, tag: str = "upos") -> None:
+        """Write the parses. The file appears only when it is complete.
 
         Parameters
         ----------
         file : path or open file
             Files whose names end in ``.gz``, ``.xz`` or ``.bz2`` are compressed. ``"-"`` is standard output.
+        format : {"conllu", "json"}, default "conllu"
+            ``"conllu"`` needs directed parses. Lines that were kept when the parses were read are written
+            unchanged. ``"json"`` writes one parse per line, as `Dependencies.to_json`, and is the format for the
+            undirected links of Link Grammar.
         tag : {"upos", "xpos"}, default "upos"
-            Column for the tags.
+            Column for the tags in CoNLL-U.
         """
+        check_one_of("format", format, ("conllu", "json"))
         check_one_of("tag", tag, TAGS)
         texts = []
         for number, parse in enumerate(self):
             if parse is None:
                 raise TreeError(
-                    f"parse {number} is missing, but CoNLL-U has no notation for missing parses. Remove it."
+                    f"parse {number} is missing, but a file of parses has no notation for missing ones. Remove it."
                 )
             try:
-                texts.append(parse.to_conllu(tag))
+                texts.append(parse.to_conllu(tag) if format == "conllu" else f"{parse.to_json()}\n")
             except TreeError as error:
                 raise TreeError(f"parse {number}: {error}") from None
         with open_target(file) as stream:
@@ -783,7 +838,7 @@ def read_conllu(
     encoding: str = "utf-8",
     on_error: str = "raise",
 ) -> DependencyBank:
-    r"""Read dependency parses from CoNLL-U files.
+    r"""Read dependency parses from CoNLL-U files, or from files that ``DependencyBank.write(..., "json")`` wrote.
 
     The words of a parse are the syntactic words. Multiword tokens (``3-4``), empty nodes (``3.1``),
     features, enhanced dependencies and the last column are skipped.
@@ -821,17 +876,7 @@ def read_conllu(
     """
     check_one_of("tag", tag, TAGS)
     check_one_of("keep", keep, (None, "comments", "lines"), of="read_conllu")
-
-    def parses_in(source: Source) -> list[Dependencies]:
-        parses = []
-        for heads, lines in read_parses(source, tag):
-            parse = Dependencies.from_heads(**heads._asdict())
-            kept = [line for line in lines if keep == "lines" or (keep == "comments" and line.startswith("#"))]
-            object.__setattr__(parse, "_kept", tuple(kept))
-            parses.append(parse)
-        return parses
-
-    suffixes = FORMATS["conllu"].suffixes
+    suffixes, read = FORMATS["conllu"].suffixes, partial(DependencyBank._in_file, tag=tag, keep=keep)
     return DependencyBank(
-        read_items(files, suffixes, parses_in, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
+        read_items(files, suffixes, read, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
     )

@@ -730,8 +730,6 @@ def _check_count(value: int, name: str = "k", least: int = 1) -> int:
 
 # --- collections of forests -------------------------------------------------------------------------------------------
 
-SUFFIXES = (".json", ".jsonl")  # of the files that are read in a folder
-
 
 class ForestBank(Bank[Forest]):
     """A collection of forests that stores equal subforests once.
@@ -759,6 +757,7 @@ class ForestBank(Bank[Forest]):
 
     _store = _core.ForestStore
     _columns_are_all = False
+    _noun, _mark, _suffixes = "forest", "{", (".json", ".jsonl")
 
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[Columns | None, list[Forest] | None]:
@@ -826,6 +825,19 @@ class ForestBank(Bank[Forest]):
         """Change the temperature of each forest; see `Forest.temperature`."""
         return ForestBank([forest.temperature(temperature) for forest in self])
 
+    @staticmethod
+    def _is_text(text: str) -> bool:
+        """Return whether a text looks like a forest in JSON."""
+        return text.lstrip().startswith("{")
+
+    @classmethod
+    def _in_file(cls, source: Source) -> Iterator[Forest]:
+        """Yield the forests of a file, one per nonempty line."""
+        for number, line in source.text_lines():
+            if line.strip():
+                with source.item(), source.at(number):
+                    yield Forest.from_json(line)
+
     def write(self, file: PathLike | IO[str]) -> None:
         """Write one forest per line as JSON. The file appears only when it is complete.
 
@@ -871,19 +883,13 @@ def read_forests(
     1
     """
     return ForestBank(
-        read_items(files, SUFFIXES, _forests_in, "forests", exclude=exclude, encoding=encoding, on_error=on_error)
+        read_items(
+            files,
+            ForestBank._suffixes,
+            ForestBank._in_file,
+            "forests",
+            exclude=exclude,
+            encoding=encoding,
+            on_error=on_error,
+        )
     )
-
-
-def _forests_in(source: Source) -> Iterator[Forest]:
-    """Yield the forests of a file, one per nonempty line."""
-    for number, line in source.text_lines():
-        if line.strip():
-            with source.item():
-                try:
-                    forest = Forest.from_json(line)
-                except FormatError as error:
-                    raise source.error(error.message, number) from None
-                except TreeError as error:
-                    raise source.error(str(error), number) from None
-                yield forest

@@ -199,6 +199,8 @@ class TaggedBank(TreeFormBank[Tagged | Any]):
 
     __slots__ = ()
 
+    _noun, _mark, _suffixes = "tagged sentence", "/", (".txt", ".pos", ".conll")
+
     @classmethod
     def _taken_in(cls, items: Iterable[object]) -> tuple[None, list[Tagged | None]]:
         examples = listed(items, "tagged sequences", (Tagged,), "structures.read_tagged")
@@ -266,6 +268,24 @@ class TaggedBank(TreeFormBank[Tagged | Any]):
     def strings(self) -> list[str]:
         """Return each sequence as ``word/tag word/tag``. A missing sequence is an empty string."""
         return ["" if item is None else str(item) for item in self._all()]
+
+    @staticmethod
+    def _is_text(text: str) -> bool:
+        """Return whether a text looks like ``word/tag word/tag``.
+
+        >>> [TaggedBank._is_text(text) for text in ("the/D dog/N", "the D", "/x")]
+        [True, False, False]
+        """
+        items = text.split()
+        return bool(items) and all("/" in item.strip("/") for item in items)
+
+    @classmethod
+    def _in_file(
+        cls, source: Source, format: str | None = None, word: int = 0, tag: int = 1
+    ) -> Iterator[Tagged | None]:
+        """Yield the sequences of a file. Default: the format that the first line looks like."""
+        slashes = cls._is_text(next(iter(opening_lines(source.head())), "")) if format is None else format == "slashes"
+        return _read_slashes(source) if slashes else _read_columns(source, word, tag)
 
     def write(self, file: PathLike | IO[str], format: str = "slashes") -> None:
         """Write the sequences to a file, which appears only when it is complete.
@@ -365,10 +385,11 @@ def read_tagged(
     for name, column in (("word", word), ("tag", tag)):
         if not isinstance(column, int) or isinstance(column, bool):
             raise wrong(name, "an int", column, of="read_tagged")
-    read = partial(_read_columns, word=word, tag=tag) if named == "columns" else _read_slashes
-    suffixes = (".txt", ".pos", ".conll")
+    read = partial(TaggedBank._in_file, format=named, word=word, tag=tag)
     return TaggedBank(
-        read_items(given, suffixes, read, "sentences", exclude=exclude, encoding=encoding, on_error=on_error)
+        read_items(
+            given, TaggedBank._suffixes, read, "sentences", exclude=exclude, encoding=encoding, on_error=on_error
+        )
     )
 
 
@@ -427,8 +448,7 @@ def _check_columns(source: Source, word: int) -> None:
                 "this looks like JSON Lines. Parse each line with json.loads, and create treelet.Tagged(words, tags).",
                 1,
             )
-    cells = first.split()
-    if cells and all("/" in cell.strip("/") for cell in cells):
+    if TaggedBank._is_text(first):
         raise source.error("this looks like word/tag with one sentence per line. Read it with format='slashes'.", 1)
 
 

@@ -17,6 +17,7 @@ from treelet.formats.paths import File
 from treelet.formats.reading import read_blocks, read_document
 from treelet.shown import Tabled
 from treelet.structures.bank import Bank, is_missing, row_index
+from treelet.structures.labeled import CONTENTS, read_labeled
 from treelet.structures.treebank import Treebank
 from treelet.structures.vectors import Vectors, as_vectors
 
@@ -399,7 +400,8 @@ def read_examples(
         Files in ``.gz``, ``.xz`` and ``.bz2`` format are decompressed. ``"-"`` is standard input. Folders
         and patterns stand for several files; see `treelet.read_trees`.
     format : str, optional
-        A name from `treelet.formats.FORMATS`. Default: detected from the file name, then from the content.
+        A name from `treelet.formats.FORMATS`. Default: detected from the file name, then from the content. For
+        examples that are not trees: ``"forests"``, ``"tagged"`` or ``"parses"``.
     columns : str or list of str, optional
         Names of the trees, vectors and texts to return, as for the kernel `On`. X is then a Table, also if there
         is one column. Default: all columns.
@@ -411,10 +413,19 @@ def read_examples(
     -------
     X : Treebank or Table
         A Treebank if each row contains one tree and nothing else, and `columns` is omitted; otherwise a Table.
+        Examples that are not trees are a ForestBank, a TaggedBank or a DependencyBank.
     y : list of str or None
         The labels. Numbers are in their shortest form: ``+1``, ``1`` and ``1.0`` are the same class.
         None, with a warning, if the format has no labels (such as brackets or CoNLL-U) or the table
         has no label column. ``label_column=None`` disables the warning.
+
+    Notes
+    -----
+    A line of forests, tagged sentences or parses is an example, or a row such as ``label<TAB>the/D dog/N``. Forests
+    and parses are JSON objects, as in `Forest.to_json` and `Dependencies.to_json`. Files of tagged sentences in
+    columns, and of parses in CoNLL-U, have no labels. The options ``label_column``, ``tree_column`` and
+    ``query_column`` name the columns as in tables of trees; ``word`` and ``tag`` are those of `read_tagged` and
+    `read_conllu`.
 
     See Also
     --------
@@ -431,6 +442,9 @@ def read_examples(
     >>> y
     ['1', '-1']
     """
+    if format in CONTENTS and columns is None:
+        bank, labels, _ = read_labeled(file, str(format), **options)
+        return bank, labels
     return _examples(read_document(file, format, expect_labels=True, **options), file, columns)
 
 

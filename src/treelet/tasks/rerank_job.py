@@ -499,6 +499,7 @@ class Outcome:
             "notes": self.parts.notes,
             "setting": vars(self.setting),
             "kernel": repr(self.reranker.ranker.kernel),
+            "prediction": getattr(self.reranker.ranker, "prediction", None),
             "tried": [{**vars(setting), "parse_score": score} for setting, score in self.tried],
             "first": self.first._asdict(),
             "reranked": self.reranked._asdict(),
@@ -584,6 +585,7 @@ def rerank(
     settings: Sequence[Setting] | None = None,
     *,
     epochs: int = 3,
+    prediction: str = "averaged",
     candidates: int | None = 20,
     random_state: Any = 0,
     n_jobs: int = 1,
@@ -599,7 +601,9 @@ def rerank(
     settings : list of Setting, optional
         Settings to choose from. Default: ``Setting.grid()``.
     epochs : int, default 3
-        Number of passes of the averaged perceptron.
+        Number of passes of the perceptron.
+    prediction : {"averaged", "voted", "last"}, default "averaged"
+        Weight vectors that score the candidates, as in `VotedPerceptron`.
     candidates : int or None, default 20
         Maximum number of candidates per training sentence; None uses all.
     random_state : int, RandomState or None, default 0
@@ -625,7 +629,9 @@ def rerank(
         raise ParameterError("The list of settings is empty: rerank needs at least one setting.")
 
     def trained(setting: Setting, parses: CandidateParses) -> Reranker:
-        machine = setting.reranker(epochs=epochs, candidates=candidates, random_state=random_state, n_jobs=n_jobs)
+        machine = setting.reranker(
+            epochs=epochs, prediction=prediction, candidates=candidates, random_state=random_state, n_jobs=n_jobs
+        )
         with config_context(progress=progress):
             return machine.fit(parses)
 
@@ -759,6 +765,9 @@ def _settings(outcome: Outcome) -> str:
     depth = "" if chosen.max_depth is None else f", maximum depth of fragments {chosen.max_depth}"
     terms = [f"log probability of the parser as a feature (logp) {chosen.logp:g}"] * bool(chosen.logp)
     terms += [f"fixed weight of the log probability (fixed logp) {chosen.fixed_logp:g}"] * bool(chosen.fixed_logp)
+    ranker = outcome.reranker.ranker
+    kinds = {"voted": "all weights of the perceptron vote", "last": "last weights of the perceptron"}
+    terms += [kinds[kind]] if (kind := getattr(ranker, "prediction", "")) in kinds else []
     logp = ", ".join(terms) or "without log probabilities"
     origin = f"Best of {len(outcome.tried)} settings on the development set" if outcome.tried else "Setting"
     # a sentence for each chosen value that is the largest or smallest one tried, and better than the next one
